@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         Drift,
         FindSlices,
         Gate,
+        Labels,
         Leakage,
         Metrics,
         Missing,
@@ -72,6 +73,7 @@ def evaluate(
     cross_validation: CrossValidation | None = None,
     drift: Drift | None = None,
     find_slices: FindSlices | None = None,
+    labels: Labels | bool | None = None,
     curves: Curves = (),
     exact: bool | None = None,
     reproducible: bool = False,
@@ -120,6 +122,8 @@ def evaluate(
         drift: a mapping such as {"reference": path or frame, "columns": [...]}: how columns moved from a window; that
             may also be {"state": a state or its file} or {"run": folder or result}.
         find_slices: a mapping such as {"columns": [...], "metric": "log_loss"}: a search for slices that are worse.
+        labels: True where labels come later than scores, or a mapping such as {"mature_after": "7d", "coverage": 0.9}:
+            a null label is no bad value then, and what needs no label counts all rows.
         curves: names of curves to return, or mappings with slice sets.
         exact: whether ordered metrics must be exact; by default while their sort fits into `memory`.
         reproducible: whether sums of floats are to be the same to the last bit however rows are ordered, split into
@@ -174,6 +178,7 @@ def evaluate(
         "cross_validation": cross_validation,
         "drift": drift,
         "find_slices": find_slices,
+        "labels": labels,
         "curves": curves,
         "exact": exact,
         "reproducible": reproducible,

@@ -194,7 +194,13 @@ def estimate(
     sets = [SetStates(*of_set) for of_set in states]
     independent = suite.columns.unit is None and suite.columns.weight is None
     population = Population(
-        prepared.populations(), independent, prepared.thresholds, every_row=request.counts_every_row
+        prepared.populations(),
+        independent,
+        prepared.thresholds,
+        every_row=request.reads_every_row,
+        scored=prepared.scored_populations(),
+        label_free=request.label_free,
+        label_status=request.label_status,
     )
     contrasts = any(feature.compares(suite) for feature in features_of(suite))
     weights = resampling(suite, aggregated.units)
@@ -299,6 +305,7 @@ def _keeper(analysis: Analysis) -> Keeper:
 
 
 def _record(prepared: Prepared, aggregated: Aggregates, watch: Stopwatch) -> RunRecord:
+    from plmetrics.engine.aggregate.aggregation import unlabelled_rows
     from plmetrics.engine.run_warnings import run_warnings
 
     request = prepared.request
@@ -308,6 +315,9 @@ def _record(prepared: Prepared, aggregated: Aggregates, watch: Stopwatch) -> Run
         "used": aggregated.used,
         "dropped": dict(prepared.rows.dropped),
     }
+    unlabelled = unlabelled_rows(prepared, aggregated)
+    if unlabelled is not None:
+        rows["unlabelled"] = unlabelled
     if request.suite.calibrate:
         rows["fitted"] = prepared.rows.fitted
     if request.pairs_read is not None:

@@ -63,6 +63,9 @@ MODULES: dict[str, dict[str, str]] = {
     "uplift.effects": {"uplift": "ate e_value ate_ipw ate_aipw"},
     "uplift.ordered": {"uplift": "qini auuc uplift_at_k"},
     "uplift.heterogeneity": {"uplift": "cochran_q cochran_q_p_value"},
+    "labels": dict.fromkeys(
+        ("binary", "multiclass", "regression", "quantile", "ranking", "uplift"), "labelled"
+    ),
     "fairness.parity": {
         "binary": "demographic_parity_difference demographic_parity_ratio "
         "equal_opportunity_difference equal_opportunity_ratio equalized_odds_difference "

@@ -52,9 +52,10 @@ _NO_PRESETS: Mapping[str, Mapping[str, Any]] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What a run knows before it counts anything: the classes of the label, in order."""
+    """What a run knows before it counts anything: the classes of the label, in order; whether labels may be absent."""
 
     classes: tuple[str, ...] = ()
+    unlabelled: bool = False
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,8 @@ class Metric:
     Facts with a default: `kind` (which interval suits it), `interval_form` (what stands in for the bootstrap under
     `uncertainty: {method: auto}`: `t` for a mean over rows, `delta` or `logit`), `mean` (slices make up the whole by
     their shares: of all `rows`, as with `t`, or of the `mass` that `denominators` gives), `smooth` (a little more
-    weight of a row moves it a little: the jackknife and the delta method need that), `additive` (a total: replicates
+    weight of a row moves it a little: the jackknife and the delta method need that), `needs_label` (whether rows
+    without a label are none of its rows; else what it reads of them says it), `additive` (a total: replicates
     are scaled to the table's size), `compares_groups` (it is a gap between the slices of a set), `probability` (scores
     must lie in [0, 1]), `needs_score` (hard predictions do not do). For whoever chooses a metric: `threshold_free`,
     `handles_imbalance`, `proper`, `interpretable`, `use_when`, `beware`, `formula`, `reference`.
@@ -111,6 +113,7 @@ class Metric:
     smooth: ClassVar[bool] = True
     additive: ClassVar[bool] = False
     compares_groups: ClassVar[bool] = False
+    needs_label: ClassVar[bool | None] = None
     noise: ClassVar[Noise] = "full"
     paired_test: ClassVar[Literal["mcnemar", "delong"] | None] = None
     criterion: ClassVar[Literal["parity", "odds", "calibration"] | None] = None

@@ -30,9 +30,13 @@ class Need:
 
 @dataclass(frozen=True, slots=True)
 class Sums(Need):
-    """Sums over rows: the metric's `atoms`."""
+    """Sums over rows: the metric's `atoms`.
+
+    With `classes` the metric reads the weights of both classes as well (`state.positives`, `state.negatives`).
+    """
 
     family = "sums"
+    classes: bool = field(default=False, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import polars as pl
 
-from plmetrics.catalogue.metric import Metric
+from plmetrics.catalogue.metric import Metric, fact_of
 from plmetrics.catalogue.needs import Sums
 from plmetrics.catalogue.row_values import member_of
 from plmetrics.catalogue.variation import moment, square
@@ -105,19 +105,16 @@ class RowError(Metric):
     range = (0.0, float("inf"))
     direction: ClassVar[Direction] = "lower"
     expressible = False
+    needs_label = fact_of("of.needs_label")
+    every_row = fact_of("of.every_row")
 
     def __post_init__(self) -> None:
-        """A suite does not name it: there is nothing to check."""
+        """Nothing to check: no suite names it."""
 
     @cached_property
     def text(self) -> str:
         """That of the metric, and what it is of it."""
         return f"{self.of.text} {'weighted ' if self.weighted else ''}row error"
-
-    @property
-    def every_row(self) -> bool:
-        """As the metric says."""
-        return self.of.every_row
 
     @cached_property
     def applies(self) -> bool:

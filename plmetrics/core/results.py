@@ -165,12 +165,13 @@ class RecordedFile(TypedDict):
 
 
 class RecordedRows(TypedDict, total=False):
-    """Numbers of rows; `used` and `dropped` are by model."""
+    """Numbers of rows; `used`, `dropped` and `unlabelled` are by model."""
 
     read: int
     zero_weight: int
     used: Mapping[str, int]
     dropped: Mapping[str, int]
+    unlabelled: Mapping[str, int]
     fitted: int
     pairs_read: int
 

@@ -11,7 +11,7 @@ import polars as pl
 from plmetrics.core.exact_sums import Addition
 from plmetrics.core.hashing import HASH_VERSION
 from plmetrics.engine.memory.budget import OrderPlan, order_plan
-from plmetrics.states.sums import Rows
+from plmetrics.states.sums import SCORED, Rows
 from plmetrics.table.predicted import score_column
 from plmetrics.table.roles import (
     LABEL,
@@ -99,6 +99,13 @@ class Prepared:
         """Prefix of the counts that hold for a model: its own where rows are dropped per model, else shared."""
         apart = self.request.suite.data.missing == "drop_per_model"
         return {model: f"{model}|" if apart else "" for model in self.request.models}
+
+    def scored_populations(self) -> dict[str, str]:
+        """Prefix of the counts of all rows that count for a model, labelled or not; none where all have labels."""
+        if not self.request.roles.unlabelled:
+            return {}
+        apart = self.request.suite.data.missing == "drop_per_model"
+        return {model: f"{model}|{SCORED}" if apart else SCORED for model in self.request.models}
 
     def constants(self, units: int) -> dict[str, Json]:
         """What the run found in its data and computed with, for run.json: states add only where these agree."""

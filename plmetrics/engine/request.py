@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from plmetrics.states.scores.sorted import Binning
     from plmetrics.states.sums import RowValue
     from plmetrics.suite.model import Suite
+    from plmetrics.suite.sections.labels import LabelStatus
     from plmetrics.table.roles import RoleColumns
     from plmetrics.table.slice_keys import SliceKey
     from plmetrics.table.source import Source
@@ -38,6 +39,8 @@ class Request:
     `pairs_read` is how many rows became the queries of a ranking, where its rows are queries by now. `tables` are
     those that features read beside the rows, by key, and `steps` what it took to bind the suite. `read` has the rows of
     the source that are evaluated, and those that features count beside them: what is made of it shares its scan.
+    Where rows may have no label, `label_free` are the texts of the metrics that need none, and `label_status` says why
+    a slice has none.
     """
 
     suite: Suite
@@ -50,6 +53,8 @@ class Request:
     pairs_read: int | None = None
     tables: Mapping[str, Source] = field(default_factory=dict)
     steps: tuple[Step, ...] = ()
+    label_free: frozenset[str] = frozenset()
+    label_status: LabelStatus = "unlabelled"
 
     def numbered(self) -> pl.LazyFrame:
         """The raw rows in file order with their numbers, for a look at some of them."""
@@ -93,8 +98,13 @@ class Request:
     @property
     def counts_every_row(self) -> bool:
         """Whether rows that are left out for a label or score are counted beside the others."""
-        left_out = self.suite.data.missing != "error" and self.suite.task != "ranking"
-        return left_out and any(metric.every_row for metric in self.sums)
+        return self.roles.unlabelled or self.reads_every_row
+
+    @property
+    def reads_every_row(self) -> bool:
+        """Whether metrics read rows that are left out for a label or score."""
+        left_out = self.suite.data.missing != "error" or self.roles.unlabelled
+        return left_out and self.suite.task != "ranking" and any(metric.every_row for metric in self.sums)
 
     @property
     def scores(self) -> tuple[Metric, ...]:

@@ -107,6 +107,8 @@ def run_facts(prepared: Prepared, aggregated: Aggregates) -> TableFacts:
     with np.errstate(over="ignore", invalid="ignore"):
         sums = {name: float(column.sum()) for name, column in columns.items() if name.startswith(prefixes)}
     figures: dict[str, Any] = {"rows": round(sums[f"{prefix}n"])}
+    if not figures["rows"]:
+        return TableFacts(task=suite.task)
     if not isfinite(sums[f"{prefix}weight"]):
         return TableFacts(task=suite.task, **figures)
     if suite.task == "binary":

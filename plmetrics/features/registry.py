@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from plmetrics.suite.model import Suite
 
 FEATURES = {
+    "labels": "plmetrics.features.labels.labels_feature:LabelsFeature",
     "leakage": "plmetrics.features.leakage.feature:LeakageFeature",
     "drift": "plmetrics.features.drift.drift_feature:DriftFeature",
     "cross_validation": "plmetrics.features.cross_validation.cross_validation_feature:CrossValidationFeature",

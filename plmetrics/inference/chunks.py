@@ -35,17 +35,24 @@ class Population:
     """Whose rows stand behind a model's numbers, and whether they are independent and equally weighted.
 
     `thresholds` are those that were chosen from rows, by model and text of the rule. `every_row` says that rows which
-    are left out are counted apart, for the metrics that read them.
+    are left out are counted apart, for the metrics that read them. Where rows may have no label, `scored` are the
+    prefixes of the counts of all rows, which stand behind the metrics whose texts are `label_free`, and `label_status`
+    is why a slice has no labels.
     """
 
     models: Mapping[str, str]
     independent: bool
     thresholds: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     every_row: bool = False
+    scored: Mapping[str, str] = field(default_factory=dict)
+    label_free: frozenset[str] = frozenset()
+    label_status: str = "unlabelled"
 
     def prefix(self, metric: Metric, model: str) -> str:
         """What stands before the names of the counts behind a metric of a model."""
-        return EVERY if self.every_row and metric.every_row else self.models[model]
+        if self.every_row and metric.every_row:
+            return EVERY
+        return self.scored[model] if self.scored and metric.text in self.label_free else self.models[model]
 
     def threshold(self, metric: Metric, model: str) -> float | None:
         """The threshold that a metric's rule gave a model, NaN if none does what it asks; None without a rule."""

@@ -74,6 +74,7 @@ def estimate(
             if metric.additive:
                 replicates = replicates * weights.scale[:, None]
     status = _status(reasons, totals.n, min_rows, value)
+    rows = _without_labels(population, metric, model, chunk, status)
     threshold = population.threshold(metric, model)
     if threshold is not None and np.isnan(threshold):
         status[status == "ok"] = "unreachable"
@@ -96,9 +97,12 @@ def estimate(
     cut = None if threshold is None else np.full(value.shape, threshold)
     if ordered is not None and ordered.threshold is not None:
         cut = np.where(status == "ok", ordered.threshold[chunk.first : chunk.last], np.nan)
-    return EstimateColumns(
-        point_estimate, totals.n, totals.weight, bound, _notes(metric, totals, status), cut
-    )
+    n, weight, notes = totals.n, totals.weight, _notes(metric, totals, status)
+    if rows is not None:
+        absent = n == 0
+        n, weight = np.where(absent, rows[0], n), np.where(absent, rows[1], weight)
+        notes = np.where(status == population.label_status, "no row has a label", notes)
+    return EstimateColumns(point_estimate, n, weight, bound, notes, cut)
 
 
 def with_row_error(
@@ -120,6 +124,21 @@ def _status(reasons: list[tuple[str, NDArray[np.bool_]]], n: Array, min_rows: in
     status[n == 0] = "no_rows"
     status[(status == "ok") & ~np.isfinite(value)] = "not_finite"
     return status
+
+
+def _without_labels(
+    population: Population, metric: Metric, model: str, chunk: Chunk, status: Texts
+) -> tuple[Array, Array] | None:
+    """The rows of each slice and their weight, labelled or not; slices where no row has a label say so.
+
+    None where a metric needs no labels, or each row has one.
+    """
+    if not population.scored or population.prefix(metric, model) != population.models[model]:
+        return None
+    prefix = population.scored[model]
+    n, weight = (chunk.sums.total(f"{prefix}{name}") for name in ("n", "weight"))
+    status[(status == "no_rows") & (n > 0)] = population.label_status
+    return n, weight
 
 
 def _sizes(

@@ -13,7 +13,7 @@ from plmetrics.core.hashing import mix
 from plmetrics.inference.estimate import effective_blocks
 from plmetrics.inference.weights import exact_in_single
 from plmetrics.states.moments import centre_name
-from plmetrics.states.sums import View, as_tuple
+from plmetrics.states.sums import View, as_tuple, sum_column
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -60,7 +60,7 @@ class ModelSums:
 
     def totals(self, metric: Metric, model: str, population: str) -> View:
         """The state `[slice]`, with the centres of its moments by key of the value."""
-        centre_names = {value.key: f"{model}|{value.key}" for value in metric.centres()}
+        centre_names = {value.key: sum_column(model, value.key, population) for value in metric.centres()}
         centres = {
             centre_name(key): self._centres[name]
             for key, name in centre_names.items()
@@ -124,7 +124,7 @@ class ModelSums:
             name: reader(f"{population}{name}") for name in COUNTS if f"{population}{name}" in self._blocks
         }
         for name, part in metric.atoms().items():
-            columns = [reader(f"{model}|{atom.key}") for atom in as_tuple(part)]
+            columns = [reader(sum_column(model, atom.key, population)) for atom in as_tuple(part)]
             view[name] = np.stack(columns, axis=-1) if isinstance(part, tuple) else columns[0]
         return View(view)
 

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 EVERY = "every|"
 """Before the names of counts of rows that are left out as well."""
 
+SCORED = "scored|"
+"""Before the names of counts and sums of all rows that count, whether they have a label or not."""
+
 POSITIVE_ROWS = "positive_rows"
 """The column with the number of positive rows, whatever they weigh."""
 
@@ -193,6 +196,15 @@ class Atom:
 
 
 NO_CENTRES = Centres()
+
+
+def sum_column(model: str, key: str, population: str = "") -> str:
+    """The column of a model's sum by its key, over the rows whose counts have the prefix `population`.
+
+    >>> sum_column("m", "hits"), sum_column("m", "hits", "m|"), sum_column("m", "hits", "scored|")
+    ('m|hits', 'm|hits', 'm|scored|hits')
+    """
+    return f"{model}|{SCORED}{key}" if population.endswith(SCORED) else f"{model}|{key}"
 
 
 def as_tuple(part: Atom | tuple[Atom, ...]) -> tuple[Atom, ...]:

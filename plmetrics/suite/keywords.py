@@ -239,6 +239,11 @@ class Curve(TypedDict, total=False):
     cost_fn: float
     metric: str | None
 
+class Labels(TypedDict, total=False):
+    """Rows may have no label yet: a null label is no bad value."""
+    mature_after: str | None
+    coverage: float | None
+
 class LeakageLimits(TypedDict, total=False):
     """How much leakage is borne: so many rows, or below 1 a share of them."""
     keys: float
@@ -380,6 +385,7 @@ class Arguments(TypedDict, total=False):
     exact: bool | None
     reproducible: bool
     memory: int | str | None
+    labels: Labels | bool | None
     leakage: Leakage | None
     drift: Drift | None
     cross_validation: CrossValidation | None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 from pydantic import Field, SerializeAsAny, model_serializer
 
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from pydantic import SerializerFunctionWrapHandler
 
     from plmetrics.catalogue.forecast.calibration_shares import CalibrationShare
+    from plmetrics.suite.sections.labels import Labels
 
 
 class Suite(Strict):
@@ -96,6 +97,11 @@ class Suite(Strict):
         content: dict[str, Any] = serialise(self)
         sections: dict[str, Any] = content.pop("sections", {})
         return content | sections
+
+    @property
+    def labels(self) -> Labels | None:
+        """What it says of labels that come later; None where each row must have one."""
+        return cast("Labels | None", self.sections.get("labels"))
 
     @property
     def added(self) -> tuple[str, ...]:

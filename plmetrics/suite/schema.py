@@ -59,7 +59,8 @@ def json_schema() -> Schema:
     for feature in features():
         shape = feature.section.model_json_schema()
         definitions |= shape.pop("$defs", {}) | {shape["title"]: shape}
-        reference = _one_of(_reference(shape["title"]), {"type": "null"})
+        other = {"type": ["boolean", "null"]} if feature.section.switch else {"type": "null"}
+        reference = _one_of(_reference(shape["title"]), other)
         properties[feature.key] = {"description": feature.description, **reference}
     definitions["Gate"]["properties"]["metric"] = _text("Text of a metric of the suite.")
     definitions["Gate"]["anyOf"] = [{"required": [key]} for key in ("metric", "four_fifths")]

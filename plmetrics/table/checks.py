@@ -1,4 +1,4 @@
-"""Checks of values: expressions that are true where a row is bad, and the words for those that found something."""
+"""Checks of values: where a row is bad and the words for it, and the canonical columns that say which rows count."""
 
 from __future__ import annotations
 
@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from plmetrics.core.names import SuitePath
+
+VALID = "@valid"
+SCORED = "@scored"
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,3 +135,59 @@ def findings(checks: Sequence[Check], summary: Mapping[str, Any]) -> list[Findin
         for index, check in enumerate(checks)
         if summary[f"{index}|count"]
     ]
+
+
+def valid_column(model: str) -> str:
+    """The canonical column that says whether a row counts for a model (missing: drop_per_model)."""
+    return f"@valid|{model}"
+
+
+def scored_column(model: str) -> str:
+    """The canonical column that says whether a row counts for a model whatever its label (missing: drop_per_model)."""
+    return f"@scored|{model}"
+
+
+def bad_rows(*, unlabelled: bool) -> pl.Expr:
+    """Whether a row fails a check, where that is an error; with `unlabelled` the lack of a label is no failure."""
+    return ~pl.col(SCORED if unlabelled else VALID)
+
+
+def all_of(conditions: Sequence[pl.Expr]) -> pl.Expr:
+    """Whether all conditions hold; one that is null does not."""
+    return pl.all_horizontal(conditions).fill_null(value=False)
+
+
+def labelled_rows(
+    frame: pl.LazyFrame,
+    counted: pl.LazyFrame,
+    missing: str,
+    labelled: pl.Expr,
+    everyone: Sequence[pl.Expr],
+    scores: Mapping[str, pl.Expr],
+) -> tuple[pl.LazyFrame, pl.LazyFrame, pl.LazyFrame]:
+    """The rows that have a label, all rows, and those that count whatever their label.
+
+    Args:
+        frame: all rows.
+        counted: those with a sound weight and unit, or all where others are an error.
+        missing: what a bad value does.
+        labelled: whether a row has a label.
+        everyone: what must hold for a sound row of any model.
+        scores: whether the score of each model is sound.
+    """
+    if missing != "drop_per_model":
+        every = counted.with_columns(all_of([*everyone, *scores.values()]).alias(SCORED))
+        every = every.with_columns((pl.col(SCORED) & labelled).alias(VALID))
+        scored = every if missing == "error" else every.filter(pl.col(SCORED))
+        return scored.filter(labelled), every, scored
+
+    def marked(rows: pl.LazyFrame, conditions: Sequence[pl.Expr]) -> pl.LazyFrame:
+        rows = rows.with_columns(
+            all_of([*conditions, score]).alias(scored_column(model)) for model, score in scores.items()
+        )
+        return rows.with_columns(
+            (pl.col(scored_column(model)) & labelled).alias(valid_column(model)) for model in scores
+        )
+
+    scored = marked(frame.filter(all_of(everyone)), [])
+    return scored.filter(labelled), marked(counted, everyone), scored

@@ -9,7 +9,15 @@ import polars as pl
 
 from plmetrics.core.errors import Collected, DataError, Problem
 from plmetrics.core.names import did_you_mean, is_pattern
-from plmetrics.table.checks import Check, Requirement, not_numbers
+from plmetrics.table.checks import (
+    VALID,
+    Check,
+    Requirement,
+    all_of,
+    labelled_rows,
+    not_numbers,
+    valid_column,
+)
 from plmetrics.table.classes import class_number, require_classes
 from plmetrics.table.files import name_list
 from plmetrics.table.predicted import (
@@ -37,16 +45,10 @@ LABEL = "@label"
 WEIGHT = "@weight"
 UNIT = "@unit"
 TREATMENT = "@treatment"
-VALID = "@valid"
 PLAIN = "@column|"
 
 _SHOWN_CLASSES = 10
 _AS_NUMBERS = "store it as numbers; in a csv file one value such as n/a makes the whole column text"
-
-
-def valid_column(model: str) -> str:
-    """The canonical column that says whether a row counts for a model (missing: drop_per_model)."""
-    return f"@valid|{model}"
 
 
 def plain_column(name: str) -> str:
@@ -63,7 +65,7 @@ class RoleColumns:
     are others that row expressions read, `made` those that are made from raw ones first, and `requirements` what must
     hold for some of them. `transform` makes further parts of each model's prediction from the label and its parts.
     `null_scores` says that a model may have no score in a row: that of a ranking which did not
-    retrieve it.
+    retrieve it. `unlabelled` says that a row may have no label yet: a null is none, and no bad value.
     """
 
     label: str
@@ -84,6 +86,7 @@ class RoleColumns:
     made: Mapping[str, pl.Expr] = field(default_factory=dict)
     transform: Transform | None = None
     null_scores: bool = False
+    unlabelled: bool = False
 
     @property
     def binary(self) -> bool:
@@ -96,14 +99,16 @@ class PredictionTable:
     """The canonical table: one lazy frame, the checks of its values, and what its columns mean.
 
     `every` are the rows of the frame and those that are left out for a label or score, told apart by `@valid`, or by
-    a column per model where rows are left out per model.
+    a column per model where rows are left out per model. `scored` are the rows of the frame and those that only lack a
+    label, where rows may: `@scored` is true of these as well, or a column per model.
     """
 
     frame: pl.LazyFrame
+    every: pl.LazyFrame
+    scored: pl.LazyFrame
     roles: RoleColumns
     checks: tuple[Check, ...]
     weight: pl.Expr | None
-    every: pl.LazyFrame
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -129,17 +134,23 @@ def prediction_table(raw: pl.LazyFrame, schema: pl.Schema, roles: RoleColumns) -
     weight = pl.col(WEIGHT) if roles.weight is not None else None
     everyone = _shared_conditions(roles)
     scores = {model: _sound_score(roles, model) for model in roles.models}
-    sound = _all_of([*everyone, *scores.values()]).alias(VALID)
+    sound = all_of([*everyone, *scores.values()]).alias(VALID)
+    if roles.unlabelled:
+        counted = frame if roles.missing == "error" else frame.filter(all_of(_sound_keys(roles)))
+        labelled = pl.col(LABEL).is_not_null()
+        frames = labelled_rows(frame, counted, roles.missing, labelled, everyone, scores)
+        return PredictionTable(*frames, roles, checks, weight)
     if roles.missing == "error":
         checked = frame.with_columns(sound)
-        return PredictionTable(checked, roles, checks, weight, checked)
-    counted = frame.filter(_all_of(_sound_keys(roles)))
+        return PredictionTable(checked, checked, checked, roles, checks, weight)
+    counted = frame.filter(all_of(_sound_keys(roles)))
     if roles.missing == "drop":
-        return PredictionTable(frame.filter(sound), roles, checks, weight, counted.with_columns(sound))
-    validity = {valid_column(model): _all_of([*everyone, score]) for model, score in scores.items()}
-    apart = {valid_column(model): _all_of([score]) for model, score in scores.items()}
-    complete = frame.filter(_all_of(everyone)).with_columns(**apart)
-    return PredictionTable(complete, roles, checks, weight, counted.with_columns(**validity))
+        complete = frame.filter(sound)
+        return PredictionTable(complete, counted.with_columns(sound), complete, roles, checks, weight)
+    validity = {valid_column(model): all_of([*everyone, score]) for model, score in scores.items()}
+    apart = {valid_column(model): all_of([score]) for model, score in scores.items()}
+    complete = frame.filter(all_of(everyone)).with_columns(**apart)
+    return PredictionTable(complete, counted.with_columns(**validity), complete, roles, checks, weight)
 
 
 def unchecked_table(
@@ -152,24 +163,26 @@ def unchecked_table(
     )
 
 
-def _all_of(conditions: Sequence[pl.Expr]) -> pl.Expr:
-    return pl.all_horizontal(conditions).fill_null(value=False)
-
-
 def sound_rows(roles: RoleColumns) -> pl.Expr:
-    """Whether a row passes the checks that all models share, and where they share their rows those of each."""
-    return _all_of(_shared_conditions(roles)) if roles.missing == "drop_per_model" else pl.col(VALID)
+    """Whether a row has a label, passes the checks that all models share, and where they share rows those of each."""
+    if roles.missing != "drop_per_model":
+        return pl.col(VALID)
+    labelled = [pl.col(LABEL).is_not_null()] if roles.unlabelled else []
+    return all_of([*_shared_conditions(roles), *labelled])
 
 
 def _shared_conditions(roles: RoleColumns) -> list[pl.Expr]:
     """What holds for a sound row of any model: the complement of the checks, in as few comparisons as it takes."""
     label = pl.col(LABEL)
     if roles.binary:
-        sound = [label.is_not_null() if roles.positive is not None else (label == 0) | (label == 1)]
+        named = label.is_finite() if roles.unlabelled else label.is_not_null()
+        sound = [named if roles.positive is not None else (label == 0) | (label == 1)]
     elif roles.task == "multiclass":
         sound = [label >= 0]
     else:
         sound = [label.is_finite()]
+    if roles.unlabelled:
+        sound = [label.is_null() | sound[0]]
     if roles.treatment is not None:
         sound.append((pl.col(TREATMENT) == 0) | (pl.col(TREATMENT) == 1))
     sound += [
@@ -310,9 +323,11 @@ def _class(
         example = "'yes', in quotes if it is a number" if textual else "true" if dtype == pl.Boolean else "1"
         raise DataError(Problem(msg, ("positive",), f"write a value that stands there: positive: {example}"))
     column = pl.col(name).cast(pl.String) if isinstance(positive, str) else pl.col(name)
-    if dtype.is_float():
-        column = column.fill_nan(None)
-    return (column == positive).cast(pl.Float64)
+    if not dtype.is_float():
+        return (column == positive).cast(pl.Float64)
+    if roles.unlabelled:  # A NaN is the trace of a computation that failed, not of a label to come.
+        return pl.when(column.is_nan()).then(float("nan")).otherwise((column == positive).cast(pl.Float64))
+    return (column.fill_nan(None) == positive).cast(pl.Float64)
 
 
 def _checks(roles: RoleColumns) -> tuple[Check, ...]:
@@ -320,6 +335,9 @@ def _checks(roles: RoleColumns) -> tuple[Check, ...]:
     label_path = ("columns", "label")
     null = "null or NaN" if isinstance(roles.positive, (int, float)) else "null"
     checks = [Check("label", roles.label, null, label.is_null(), label_path)]
+    if roles.unlabelled:
+        numeric = roles.binary and isinstance(roles.positive, (int, float))
+        checks = [Check("label", roles.label, "NaN", label.is_nan(), label_path)] if numeric else []
     if roles.binary and roles.positive is None:
         outside = (label != 0) & (label != 1)
         checks.append(Check("label", roles.label, "neither 0 nor 1", outside, label_path))

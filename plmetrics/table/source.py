@@ -108,7 +108,8 @@ class Source:
     DataFrame tell it, else None. `not_retrieved` says what a score that is null means in a ranking: that it is bad, or
     that the model did not retrieve the row; a query of which it retrieved nothing then has "no_part" or counts "zero".
     `unjudged` is the number of queries of a ranking that its judgements lack, and which are left out.
-    `conflicts` are columns that a change of its form left out, since its rows disagree: plans of an example.
+    `conflicts` are columns that a change of its form left out, since its rows disagree: plans of an example. `absent`
+    are columns that it lacks, and which are null.
     """
 
     frame: pl.LazyFrame
@@ -120,6 +121,24 @@ class Source:
     not_retrieved: NotRetrieved = "refused"
     unjudged: int = 0
     conflicts: Mapping[str, pl.LazyFrame] = field(default_factory=dict, repr=False, compare=False)
+    absent: tuple[str, ...] = ()
+
+    def with_absent(self, column: str) -> Source:
+        """The table with a column that it may lack, and which is null then.
+
+        >>> from plmetrics.table.opening import open_source
+        >>> open_source(pl.DataFrame({"p": [0.5]})).with_absent("y").frame.collect().rows()
+        [(0.5, None)]
+        """
+        if column in self.schema:
+            return self
+        schema = pl.Schema({**self.schema, column: pl.Null()})
+        return replace(
+            self,
+            frame=self.frame.with_columns(pl.lit(None).alias(column)),
+            schema=schema,
+            absent=(*self.absent, column),
+        )
 
     def with_row_key(self) -> pl.LazyFrame:
         """The table with the UInt64 column `ROW_KEY`: a key of the file's name and the row's number in it.
@@ -136,6 +155,8 @@ class Source:
         else:
             rows = self.reader.numbered_rows()
         key = mix_expr(_row_number() + pl.col(_SHIFT))
+        if self.absent:
+            rows = rows.with_columns(pl.lit(None).alias(name) for name in self.absent)
         return rows.select(cs.by_name(*self.schema), key.alias(ROW_KEY))
 
     def in_folders(self, condition: pl.Expr, columns: Collection[str]) -> Source:
@@ -162,7 +183,10 @@ class Source:
                 yield self._of(self.reader.only(self.reader.partitions.values[FILE_PATH] == path))
 
     def _of(self, reader: Reader) -> Source:
-        return replace(self, frame=reader.rows(), files=reader.files, reader=reader)
+        frame = reader.rows()
+        if self.absent:
+            frame = frame.with_columns(pl.lit(None).alias(name) for name in self.absent)
+        return replace(self, frame=frame, files=reader.files, reader=reader)
 
     def check_rows(self, *, fill: bool = False, ends: bool = False) -> list[str]:
         """Tell what no scan does: rows of csv files with more or fewer fields than the header, queries left out.

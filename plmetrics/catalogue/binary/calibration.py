@@ -162,7 +162,7 @@ class CalibrationRatio(Metric):
     mean = "mass"
     criterion = "calibration"
     task = "binary"
-    needs = Sums()
+    needs = Sums(classes=True)
     range = (0.0, INFINITY)
     direction = "none"
     probability = True

@@ -6,10 +6,11 @@ exact 0 also under weights.
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass
 from functools import partial, reduce
 from operator import add
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from plmetrics.catalogue.metric import Metric
 from plmetrics.catalogue.needs import Sums
@@ -23,7 +24,7 @@ from plmetrics.states.sums import Atom
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from plmetrics.catalogue.metric import Direction, Mean, Undefined
+    from plmetrics.catalogue.metric import Direction, Facts, Mean, Undefined
 
 QUADRANTS = ("tp", "fp", "fn", "tn")
 INFINITY = float("inf")
@@ -121,6 +122,60 @@ class Rate(AtThreshold):
 def sum_of(state: Any, names: tuple[str, ...]) -> Any:
     """The sum of some arrays of a state."""
     return reduce(add, (getattr(state, name) for name in names))
+
+
+class DecisionShare(Rate):
+    """Base of the shares of one decision, whatever the labels say: a run whose rows may have none counts decisions.
+
+    Elsewhere it shares the cells of the confusion table with other metrics.
+    """
+
+    criterion = "parity"
+    direction = "none"
+    whole = QUADRANTS
+    empty = "no_rows"
+    selected: ClassVar[bool]
+    of_all_rows: ClassVar[bool] = False
+
+    @property
+    def part(self) -> tuple[str, ...]:  # type: ignore[override]
+        """The cells of the decision."""
+        return ("tp", "fp") if self.selected else ("fn", "tn")
+
+    def settled(self, facts: Facts) -> Self:
+        """The share, of all rows where labels may be absent."""
+        metric = copy.copy(self)
+        object.__setattr__(metric, "of_all_rows", facts.unlabelled)
+        return metric
+
+    def atoms(self) -> Mapping[str, Atom]:
+        """The cells, or the decisions."""
+        return self._decisions() if self.of_all_rows else super().atoms()
+
+    def _decisions(self) -> Mapping[str, Atom]:
+        """The decisions in the place of cells, of which two are empty."""
+        apart = f"decision(threshold={threshold_text(self.threshold)})"
+        atom = partial(Atom, counts=True, apart=apart)
+        selected = atom(f"selected {apart}", lambda rows: rows.called(self.threshold))
+        rejected = atom(
+            f"rejected {apart}", lambda rows: ~rows.called(self.threshold), rest_of=("n", selected)
+        )
+        return {"selected": selected, "rejected": rejected}
+
+    def finalise(self, state: Any) -> Any:
+        """The decision over both."""
+        if not self.of_all_rows:
+            return super().finalise(state)
+        part = state.selected if self.selected else state.rejected
+        return ops.ratio(part, state.selected + state.rejected)
+
+    def undefined(self, state: Any) -> Undefined:
+        """No rows."""
+        return Decision.undefined(self, state) if self.of_all_rows else super().undefined(state)
+
+    def denominators(self, state: Any) -> tuple[Any, ...]:
+        """All rows."""
+        return (state.selected + state.rejected,) if self.of_all_rows else super().denominators(state)
 
 
 class Count(AtThreshold):
@@ -224,6 +279,7 @@ class RowCount(Decision):
     """
 
     name = "n"
+    needs_label = False
     threshold_free = True
     additive = True
     range = (0.0, INFINITY)
@@ -266,7 +322,7 @@ class Prevalence(Decision):
 
 
 @register
-class SelectionRate(Rate):
+class SelectionRate(DecisionShare):
     """Share of the rows that are called positive: (TP + FP) / (TP + FP + FN + TN).
 
     Sums of weights; in [0, 1]; undefined (`no_rows`) without rows. Source: Feldman and others (2015).
@@ -278,11 +334,7 @@ class SelectionRate(Rate):
     """
 
     name = "selection_rate"
-    criterion = "parity"
-    direction = "none"
-    part = ("tp", "fp")
-    whole = QUADRANTS
-    empty = "no_rows"
+    selected = True
     formula = "(TP + FP) / (TP + FP + FN + TN)"
     use_when = (
         "You want the volume of decisions, for capacity planning or to compare groups (demographic parity)."

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+import copy
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from plmetrics.catalogue.binary.counts import QUADRANTS, Rate
-from plmetrics.catalogue.metric import Metric
+from plmetrics.catalogue.binary.counts import DecisionShare, Rate
+from plmetrics.catalogue.metric import Facts, Metric
 from plmetrics.catalogue.needs import Sums
 from plmetrics.catalogue.parameters import one_of, parameter
 from plmetrics.core import ops
@@ -17,15 +18,11 @@ if TYPE_CHECKING:
     from plmetrics.catalogue.threshold_rule import ThresholdRule
 
 
-class RejectionRate(Rate):
+class RejectionRate(DecisionShare):
     """Share of the rows that are called negative: (FN + TN) / (TP + FP + FN + TN)."""
 
     name = "rejection_rate"
-    criterion = "parity"
-    direction = "none"
-    part = ("fn", "tn")
-    whole = QUADRANTS
-    empty = "no_rows"
+    selected = False
 
 
 class MeanGap(Metric):
@@ -35,7 +32,7 @@ class MeanGap(Metric):
     mean = "rows"
     criterion = "calibration"
     task = "binary"
-    needs = Sums()
+    needs = Sums(classes=True)
     range = (-1.0, 1.0)
     direction = "zero"
     probability = True
@@ -56,11 +53,19 @@ class RateMetric:
     rates: ClassVar[tuple[type[Rate], ...]]
     mirrored: ClassVar[tuple[type[Rate], ...]] = ()
     threshold: float | ThresholdRule
+    facts: ClassVar[Facts] = Facts()
+
+    def settled(self, facts: Facts) -> Self:
+        """The metric of rates that know what the run knows."""
+        metric = copy.copy(self)
+        object.__setattr__(metric, "facts", facts)
+        return metric
 
     def parts(self) -> tuple[Metric, ...]:
         """The rates, of the favourable decision."""
         flipped = getattr(self, "favourable", "positive") == "negative"
-        return tuple(rate(threshold=self.threshold) for rate in (self.mirrored if flipped else self.rates))
+        rates = self.mirrored if flipped else self.rates
+        return tuple(rate(threshold=self.threshold).settled(self.facts) for rate in rates)
 
 
 def favourable_parameter() -> Any:

@@ -82,6 +82,7 @@ class CalibrationShare(MeanOfForecasts):
 
     range = (0.0, 1.0)
     direction = "none"
+    needs_label = True
     curve: ClassVar[str]
 
     number: int = parameter(doc="which of a model's levels, intervals or bins", domain="0 or more")

@@ -35,7 +35,7 @@ from plmetrics.table.roles import (
 from plmetrics.table.units import block_key, row_digest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
 
     from numpy.typing import NDArray
@@ -287,19 +287,30 @@ def _state(prepared: Prepared, cube: Cube, frame: pl.DataFrame, keys: NDArray[np
 
 def _conserve(prepared: Prepared, state: SumsState) -> dict[str, int]:
     rows = prepared.rows
-    used_rows: dict[str, int] = {}
-    for model, prefix in prepared.populations().items():
-        used_rows[model] = round(float(state.columns[f"{prefix}n"].sum()))
+    used_rows = _rows_by_model(state, prepared.populations())
+    counted = {**used_rows, **_rows_by_model(state, prepared.scored_populations())}
+    for model, number in counted.items():
         expected = rows.read - rows.zero_weight - rows.dropped[model]
-        if used_rows[model] != expected:
+        if number != expected:
             msg = (
                 f"rows went astray for model '{model}': {rows.read:,} read, {rows.zero_weight:,} of weight 0, "
-                f"{rows.dropped[model]:,} dropped, but {used_rows[model]:,} used"
+                f"{rows.dropped[model]:,} dropped, but {number:,} used"
             )
             raise PlmetricsError(msg)
-    if not any(used_rows.values()):
+    if not any(counted.values()):
         raise _no_rows_error(prepared)
     return used_rows
+
+
+def _rows_by_model(state: SumsState, prefixes: Mapping[str, str]) -> dict[str, int]:
+    """The number of rows that count for each model, from the counts of a prefix."""
+    return {model: round(float(state.columns[f"{prefix}n"].sum())) for model, prefix in prefixes.items()}
+
+
+def unlabelled_rows(prepared: Prepared, aggregated: Aggregates) -> dict[str, int] | None:
+    """The number of rows without a label of each model; None where each row must have one."""
+    scored = _rows_by_model(aggregated.sums[0], prepared.scored_populations())
+    return {model: number - aggregated.used[model] for model, number in scored.items()} or None
 
 
 def _no_rows_error(prepared: Prepared) -> DataError:

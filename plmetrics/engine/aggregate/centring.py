@@ -24,7 +24,7 @@ from plmetrics.engine.aggregate.totals import (
 from plmetrics.engine.inquiry import answer
 from plmetrics.engine.streaming import AGGREGATES_PER_NODE
 from plmetrics.states.moments import CENTRE, distant, means
-from plmetrics.states.sums import EVERY, sum_by_place
+from plmetrics.states.sums import EVERY, SCORED, sum_by_place
 from plmetrics.suite.sections.basics import REST
 from plmetrics.table.roles import UNIT
 from plmetrics.table.units import block_key
@@ -106,7 +106,7 @@ def _distant(
     moments_of_sums: Mapping[str, Moment],
 ) -> tuple[set[str], NDArray[np.int64]]:
     """The centres that some slice lies far from, or all rows but a slice; and the cells of these."""
-    prefixes = sorted({*prepared.populations().values(), EVERY})
+    prefixes = sorted({*prepared.populations().values(), *prepared.scored_populations().values(), EVERY})
     counts = [f"{prefix}n" for prefix in prefixes if f"{prefix}n" in frame.columns]
     compare = prepared.request.suite.compare
     cells, columns = _by_cell(
@@ -179,7 +179,8 @@ def _totals(prepared: Prepared, cube: Cube, names: Sequence[str], at: Sequence[s
     rows = {}
     for model in prepared.request.models:
         row = prepared.row_of(model)
-        centre_columns = {key: f"{CENTRE}{model}|{key}" for key in row.centres}
+        keys = [name for key in row.centres for name in (key, f"{SCORED}{key}")]
+        centre_columns = {key: f"{CENTRE}{model}|{key}" for key in keys}
         columns = {key: pl.col(column) for key, column in centre_columns.items() if column in at}
         rows[model] = replace(row, centres={**row.centres, **columns})
     selected = set(names)

@@ -17,8 +17,12 @@ from plmetrics.engine.step import Step
 from plmetrics.states.sums import Total
 from plmetrics.suite.sections.basics import ComparisonTest
 from plmetrics.suite.sections.comparison_tests import OF_ROWS, ON_MEANS, by_fold
+from plmetrics.table.checks import VALID, valid_column
 from plmetrics.table.predicted import score_column
-from plmetrics.table.roles import LABEL, VALID, plain_column, valid_column
+from plmetrics.table.roles import (
+    LABEL,
+    plain_column,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

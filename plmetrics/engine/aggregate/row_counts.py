@@ -8,7 +8,7 @@ import polars as pl
 
 from plmetrics.engine.aggregate.row_plan import POSITIVE
 from plmetrics.engine.aggregate.totals import summed_in, totals
-from plmetrics.table.roles import VALID
+from plmetrics.table.checks import VALID
 
 if TYPE_CHECKING:
     from plmetrics.engine.prepared import Prepared

@@ -6,8 +6,14 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from plmetrics.table.checks import valid_column
 from plmetrics.table.predicted import score_column
-from plmetrics.table.roles import LABEL, TREATMENT, UNIT, WEIGHT, valid_column
+from plmetrics.table.roles import (
+    LABEL,
+    TREATMENT,
+    UNIT,
+    WEIGHT,
+)
 from plmetrics.table.units import block_key
 
 if TYPE_CHECKING:

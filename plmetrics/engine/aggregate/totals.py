@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -9,13 +10,19 @@ import polars as pl
 
 from plmetrics.engine.aggregate.row_plan import BLOCK
 from plmetrics.states.moments import CENTRE, Centres, Moment
-from plmetrics.states.sums import EVERY, POSITIVE_ROWS, Total, as_tuple, null_non_finite
-from plmetrics.table.predicted import part_column, score_column
-from plmetrics.table.roles import (
-    LABEL,
-    VALID,
-    valid_column,
+from plmetrics.states.sums import (
+    EVERY,
+    POSITIVE_ROWS,
+    SCORED,
+    Total,
+    as_tuple,
+    null_non_finite,
+    sum_column,
 )
+from plmetrics.table.checks import SCORED as IN_SCORED
+from plmetrics.table.checks import VALID, bad_rows, scored_column, valid_column
+from plmetrics.table.predicted import part_column, score_column
+from plmetrics.table.roles import LABEL
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -46,8 +53,11 @@ def totals(prepared: Prepared, metrics: Sequence[Metric]) -> list[Total]:
     out: list[Total] = []
     for prefix, mask in [(f"{model}|", mask) for model, mask in valid.items()] if apart else [("", shared)]:
         out += _counts(prefix, mask, weight, binary=request.roles.binary)
-    if every:
+    if request.reads_every_row:
         out += _counts(EVERY, None, weight, binary=False)
+    scored = score_masks(prepared)
+    for model, prefix in unique_prefixes(prepared.scored_populations()).items():
+        out += _counts(prefix, scored[model], weight, binary=False)
     out += atom_totals(prepared, metrics, {model: prepared.row_of(model) for model in request.models})
     for model, baseline in request.pairs:
         differs = _differ(prepared, model, baseline)
@@ -64,7 +74,7 @@ def totals(prepared: Prepared, metrics: Sequence[Metric]) -> list[Total]:
     if apart or every:
         out.append(Total("rows", pl.len().cast(pl.Int64)))
     if request.suite.data.missing == "error":
-        out.append(Total.count("bad", ~pl.col(VALID)))
+        out.append(Total.count("bad", bad_rows(unlabelled=request.roles.unlabelled)))
     return out
 
 
@@ -74,15 +84,52 @@ def atom_totals(prepared: Prepared, metrics: Sequence[Metric], rows: Mapping[str
     apart, every = request.suite.data.missing == "drop_per_model", request.counts_every_row
     shared = pl.col(VALID) if every and not apart else None
     asking = [metric for metric in metrics if every and metric.every_row]
-    checked = atoms([metric for metric in metrics if metric not in asking])
-    masses = {atom.about.mass for atom in checked.values() if atom.about is not None}
+    checked = [metric for metric in metrics if metric not in asking]
+    scored = score_masks(prepared)
     for model, row in rows.items():
         valid = pl.col(valid_column(model)) if apart else shared
-        for atom in checked.values():
-            if weight is not None or atom.rest_of is None or atom.key in masses:
-                yield atom.total(f"{model}|{atom.key}", row, weight, valid)
+        for population, members in by_population(prepared, checked, model):
+            of_all = population.endswith(SCORED)
+            mask, role = (scored[model], of_scored_rows(row)) if of_all else (valid, row)
+            sums = atoms(members)
+            masses = {atom.about.mass for atom in sums.values() if atom.about is not None}
+            for atom in sums.values():
+                if weight is not None or atom.rest_of is None or atom.key in masses:
+                    yield atom.total(sum_column(model, atom.key, population), role, weight, mask)
         for atom in atoms(asking).values():
             yield atom.total(f"{model}|{atom.key}", null_non_finite(row), weight)
+
+
+def by_population(
+    prepared: Prepared, metrics: Sequence[Metric], model: str
+) -> Iterator[tuple[str, list[Metric]]]:
+    """The metrics by the prefix of the counts behind them: those that need no label are of more rows, if others do."""
+    label_free = prepared.request.label_free
+    yield prepared.populations()[model], [metric for metric in metrics if metric.text not in label_free]
+    scored = prepared.scored_populations()
+    if scored:
+        yield scored[model], [metric for metric in metrics if metric.text in label_free]
+
+
+def of_scored_rows(rows: Rows) -> Rows:
+    """The roles of rows that may have no label, whose sums have centres of their own where they are so far apart."""
+    own = {key.removeprefix(SCORED): value for key, value in rows.centres.items() if key.startswith(SCORED)}
+    return replace(rows, centres={**rows.centres, **own})
+
+
+def unique_prefixes(prefixes: Mapping[str, str]) -> dict[str, str]:
+    """A model of each prefix, with it."""
+    models = {prefix: model for model, prefix in prefixes.items()}
+    return {model: prefix for prefix, model in models.items()}
+
+
+def score_masks(prepared: Prepared) -> dict[str, pl.Expr | None]:
+    """Which rows count for each model whatever their label; None for all, where bad ones are an error."""
+    models, missing = prepared.request.models, prepared.request.suite.data.missing
+    if missing == "error":
+        return dict.fromkeys(models)
+    apart = missing == "drop_per_model"
+    return {model: pl.col(scored_column(model) if apart else IN_SCORED) for model in models}
 
 
 def _differ(prepared: Prepared, model: str, baseline: str) -> pl.Expr:
@@ -112,13 +159,14 @@ def moments(prepared: Prepared, metrics: Sequence[Metric]) -> dict[str, Moment]:
     """The columns of some metrics that are moments about centres."""
     weight = "n" if prepared.table.weight is None else "weight"
     return {
-        f"{model}|{atom.key}": Moment(
-            tuple(f"{model}|{key}" for key in atom.about.values),
-            f"{prefix}{weight}" if atom.about.mass is None else f"{model}|{atom.about.mass}",
-            tuple(f"{model}|{key}" for key in atom.about.alone),
+        sum_column(model, atom.key, prefix): Moment(
+            tuple(sum_column(model, key, prefix) for key in atom.about.values),
+            f"{prefix}{weight}" if atom.about.mass is None else sum_column(model, atom.about.mass, prefix),
+            tuple(sum_column(model, key, prefix) for key in atom.about.alone),
         )
-        for model, prefix in prepared.populations().items()
-        for atom in atoms(metrics).values()
+        for model in prepared.request.models
+        for prefix, members in by_population(prepared, metrics, model)
+        for atom in atoms(members).values()
         if atom.about is not None
     }
 
@@ -129,7 +177,7 @@ def centres_of(prepared: Prepared, moments_of_sums: Mapping[str, Moment], frame:
     for name in dict.fromkeys(name for moment in moments_of_sums.values() for name in moment.centres):
         model, key = name.split("|", 1)
         column = f"{CENTRE}{name}"
-        shared = prepared.centres[model].get(key, 0.0)
+        shared = prepared.centres[model].get(key.removeprefix(SCORED), 0.0)
         at[name] = frame[column].to_numpy() if column in frame.columns else shared
     return Centres(at, moments_of_sums)
 
@@ -190,11 +238,15 @@ def _derive(columns: dict[str, NDArray[np.float64]]) -> None:
 
 def _complete(prepared: Prepared, metrics: Sequence[Metric], columns: dict[str, NDArray[np.float64]]) -> None:
     """Without weights: counts that are what is left of a total."""
-    for model, prefix in prepared.populations().items():
-        for atom in atoms(metrics).values():
-            if atom.rest_of is not None and f"{model}|{atom.key}" not in columns:
-                total, other = atom.rest_of
-                columns[f"{model}|{atom.key}"] = columns[f"{prefix}{total}"] - columns[f"{model}|{other.key}"]
+    for model in prepared.request.models:
+        for prefix, members in by_population(prepared, metrics, model):
+            for atom in atoms(members).values():
+                name = sum_column(model, atom.key, prefix)
+                if atom.rest_of is not None and name not in columns:
+                    total, other = atom.rest_of
+                    columns[name] = (
+                        columns[f"{prefix}{total}"] - columns[sum_column(model, other.key, prefix)]
+                    )
 
 
 DIGEST = "@digest"

@@ -46,6 +46,8 @@ def bind(suite: Suite, source: Source, tables: Mapping[str, Source] | None = Non
         raise DataError(Problem("the table has no rows", ("data", "path")))
     others = any(section.reads_other_rows for section in suite.sections.values())
     apart = suite.task in {"quantile", "regression"} and not others
+    if suite.labels is not None:
+        source = source.with_absent(suite.columns.label)
     if suite.data.long is None:
         return _request(suite, source, tables or {})
     from plmetrics.engine.binding.long_form import explain_conflicts, wide_table
@@ -88,7 +90,8 @@ def _request(suite: Suite, source: Source, tables: Mapping[str, Source]) -> Requ
     models: dict[str, PredictionColumns] = {}
     with collected.step():
         models = predicted_models(suite, source.schema)
-    suite = with_levels(suite.settled(Facts(classes_of(suite, models))), models)
+    facts = Facts(classes_of(suite, models), unlabelled=suite.labels is not None)
+    suite = with_levels(suite.settled(facts), models)
     roles = _roles(suite, models, tuple(named.values()), unit)
     if suite.task == "ranking" and source.not_retrieved != "refused":
         roles = replace(roles, null_scores=True)
@@ -103,6 +106,10 @@ def _request(suite: Suite, source: Source, tables: Mapping[str, Source]) -> Requ
         prediction_table(raw, source.schema, roles)
     collected.settle()
     request = Request(suite, source, raw, read, roles, tuple(sets), where, tables=tables)
+    if suite.labels is not None:
+        from plmetrics.engine.binding.label_need import label_free
+
+        request = replace(request, label_free=label_free(request))
     for feature in features_of(suite):
         feature.check_request(request)
     return request
@@ -188,6 +195,7 @@ def _roles(
         requirements=each_once([*needs, *(need for metric in needed for need in metric.requirements())]),
         made={name: expr for metric in needed for name, expr in metric.made(suite.columns.label).items()},
         transform=_transform(suite),
+        unlabelled=suite.labels is not None,
     )
 
 

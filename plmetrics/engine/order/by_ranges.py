@@ -28,8 +28,9 @@ from plmetrics.states.scores.class_rows import ByCell
 from plmetrics.states.scores.complement_points import SetOrder
 from plmetrics.states.scores.ranges import SetPoints, SlicedPoints, add_range
 from plmetrics.suite.tasks import BINNED_CURVES
+from plmetrics.table.checks import valid_column
 from plmetrics.table.predicted import score_column
-from plmetrics.table.roles import WEIGHT, valid_column
+from plmetrics.table.roles import WEIGHT
 from plmetrics.table.slices import LOOKUP_CELLS
 
 if TYPE_CHECKING:

@@ -16,8 +16,12 @@ from plmetrics.engine.streaming import collected_batches, collected_frame
 from plmetrics.states.scores.bin_lookup import Locator
 from plmetrics.states.scores.grid import FINE_BINS, Members
 from plmetrics.states.scores.sorted import balanced_edges
+from plmetrics.table.checks import valid_column
 from plmetrics.table.predicted import score_column
-from plmetrics.table.roles import LABEL, WEIGHT, valid_column
+from plmetrics.table.roles import (
+    LABEL,
+    WEIGHT,
+)
 from plmetrics.table.sampling import telling
 from plmetrics.table.slices import LOOKUP_CELLS
 

@@ -10,8 +10,12 @@ import polars as pl
 from plmetrics.engine.binding.models import with_model
 from plmetrics.engine.prepare.constants import BaselinePart
 from plmetrics.suite.sections.basics import BASELINE, ModelColumns
+from plmetrics.table.checks import VALID
 from plmetrics.table.predicted import PredictionColumns, levels_of, quantile_part
-from plmetrics.table.roles import LABEL, VALID, prediction_table
+from plmetrics.table.roles import (
+    LABEL,
+    prediction_table,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -19,9 +19,14 @@ from plmetrics.engine.inquiry import constant_question, together
 from plmetrics.engine.memory.budget import working_memory
 from plmetrics.engine.prepare.constants import Calibration
 from plmetrics.suite.sections.basics import BY_FOLD, ModelColumns
-from plmetrics.table.checks import Requirement
+from plmetrics.table.checks import VALID, Requirement, valid_column
 from plmetrics.table.predicted import PredictionColumns, score_column
-from plmetrics.table.roles import LABEL, VALID, WEIGHT, plain_column, prediction_table, valid_column
+from plmetrics.table.roles import (
+    LABEL,
+    WEIGHT,
+    plain_column,
+    prediction_table,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -161,7 +161,7 @@ def _look_up(
     based, keyed = yield from together(models, settle_keys(request))
     request = based.request.with_keys({key.column: key for key in keyed.roles.keys})
     table = prediction_table(request.raw, request.schema, request.roles)
-    plans = slice_plans(request, table.frame, every_key(request, table))
+    plans = slice_plans(request, table.scored, every_key(request, table))
     unknown = together(_means(request, table, needed=centres), _spans(request, table, needed=centres))
     (means, spans), values, known = yield from together(
         unknown, frames_by_name(plans), _feature_looks(looks, request)
@@ -221,7 +221,7 @@ def _units_of_rows(request: Request, table: PredictionTable) -> pl.LazyFrame:
 def every_key(request: Request, table: PredictionTable) -> pl.LazyFrame:
     """The keys of all rows of a weight, also of those that are left out."""
     if request.suite.data.missing == "error" or request.suite.task == "ranking":
-        return table.frame
+        return table.scored
     columns = {key.column: key.expression for key in request.roles.keys}
     if request.roles.weight is None:
         return request.raw.select(**columns)
@@ -273,7 +273,7 @@ def _all_models(request: Request) -> tuple[str, ...]:
 def _row_count(request: Request, table: PredictionTable, *, complete: bool) -> pl.LazyFrame:
     """The count of rows; where none is left out, from the plan that the other constants come from."""
     if complete:
-        return table.frame.select(pl.len().cast(pl.Int64).alias("read"))
+        return table.scored.select(pl.len().cast(pl.Int64).alias("read"))
     frame = unchecked_table(request.raw, request.schema, request.roles)
     checks = prediction_table(request.raw, request.schema, request.roles).checks
     present = (pl.col(WEIGHT) != 0).fill_null(value=True) if request.roles.weight else pl.lit(value=True)

@@ -8,8 +8,8 @@ import numpy as np
 import polars as pl
 
 from plmetrics.engine.order.score_bins import UNIT_SPAN
+from plmetrics.table.checks import scored_column, valid_column
 from plmetrics.table.predicted import score_column
-from plmetrics.table.roles import valid_column
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 def score_spans(request: Request, table: PredictionTable) -> Question[Spans]:
     """The lowest and highest score of each model that has rows, looked up; see `shared_spans`."""
-    columns = table.frame.collect_schema().names()
-    plan = table.frame.select(
+    columns = table.scored.collect_schema().names()
+    plan = table.scored.select(
         part.alias(f"{end}|{number}")
         for number, model in enumerate(request.models)
         for score in [_scores(model, columns)]
@@ -41,8 +41,8 @@ def score_spans(request: Request, table: PredictionTable) -> Question[Spans]:
 def _scores(model: str, columns: list[str]) -> pl.Expr:
     """The scores of the rows that count for a model."""
     score = pl.col(score_column(model))
-    valid = valid_column(model)
-    return pl.when(pl.col(valid)).then(score) if valid in columns else score
+    of_model = next((name for name in (scored_column(model), valid_column(model)) if name in columns), None)
+    return score if of_model is None else pl.when(pl.col(of_model)).then(score)
 
 
 def shared_spans(ends: Mapping[str, tuple[float, float]]) -> dict[str, tuple[float, float]]:

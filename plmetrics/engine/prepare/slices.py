@@ -82,7 +82,7 @@ def _edge_row_counts(
     counted = {key.column: total or 0 for key in of_numbers}
     if of_numbers and (total is None or total > most_rows(request)):
         counts = [pl.col(key.column).count().alias(key.column) for key in of_numbers]
-        (frame,) = yield [table.frame.select(counts)]
+        (frame,) = yield [table.scored.select(counts)]
         counted = frame.row(0, named=True)
     return {key.column: counted.get(key.column, 0) for key in keys}
 
@@ -105,14 +105,14 @@ def _settling(key: SliceKey, request: Request, table: PredictionTable, step: int
     from plmetrics.table.sampling import telling
 
     if key.kind == "top":
-        return _rank_values(table.frame, key, _top_exclusions(key, request))
+        return _rank_values(table.scored, key, _top_exclusions(key, request))
     columns = [pl.col(key.column).alias("value")]
     columns += [] if table.weight is None else [table.weight.alias("weight")]
     names = [
         key.column,
-        *telling(replace(request.roles, unit_name=None), table.frame.collect_schema().names()),
+        *telling(replace(request.roles, unit_name=None), table.scored.collect_schema().names()),
     ]
-    chosen = request.arithmetic.sample(table.frame, step, names)
+    chosen = request.arithmetic.sample(table.scored, step, names)
     return request.arithmetic.sorted(chosen.select(columns), "value")
 
 

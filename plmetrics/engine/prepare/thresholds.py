@@ -14,13 +14,12 @@ from plmetrics.engine.memory.budget import refuse_to_hold
 from plmetrics.engine.prepare.constants import ThresholdChoice
 from plmetrics.states.scores.sorted import OrderedRows
 from plmetrics.states.sums import View
+from plmetrics.table.checks import VALID, valid_column
 from plmetrics.table.predicted import score_column
 from plmetrics.table.roles import (
     LABEL,
-    VALID,
     WEIGHT,
     prediction_table,
-    valid_column,
 )
 
 if TYPE_CHECKING:

@@ -18,16 +18,15 @@ from plmetrics.engine.memory.budget import refuse_to_hold
 from plmetrics.engine.ranking.rank_order import QueryRows, codes_of
 from plmetrics.states.queries import QUERY, QUERY_NAME, query_column
 from plmetrics.suite.tasks import RANKING_CURVES
+from plmetrics.table.checks import SCORED, VALID, scored_column, valid_column
 from plmetrics.table.predicted import PredictionColumns, score_column
 from plmetrics.table.roles import (
     LABEL,
     UNIT,
-    VALID,
     WEIGHT,
     RoleColumns,
     plain_column,
     prediction_table,
-    valid_column,
 )
 
 if TYPE_CHECKING:
@@ -55,8 +54,8 @@ def by_query(request: Request) -> Question[Request]:
     values = _values(request, collected)
     absent = _absent(request, collected)
     queries = len(collected.first_rows)
-    columns[LABEL] = pl.zeros(queries, dtype=pl.Float64, eager=True)
-    for model, score in _equal_models(values).items():
+    columns[LABEL] = _with_nulls(np.where(collected.labelled, 0.0, np.nan))
+    for model, score in _equal_models(values, queries).items():
         columns[score_column(model)] = _with_nulls(np.where(absent[model], np.nan, score))
     for model, of_key in values.items():
         for key, numbers in of_key.items():
@@ -83,6 +82,13 @@ class _SoundRows:
     first_rows: Codes
     read: int
 
+    @property
+    def labelled(self) -> NDArray[np.bool_]:
+        """The queries of which every row has a label: of others nobody knows what the best order is."""
+        out = np.ones(len(self.first_rows), dtype=np.bool_)
+        out[self.codes[self.frame[LABEL].is_null().to_numpy()]] = False
+        return out
+
     @classmethod
     def collect(cls, request: Request) -> Question[_SoundRows]:
         frame, total = yield from _collect_rows(request)
@@ -101,7 +107,7 @@ def _query(request: Request) -> str:
 
 
 def _collect_rows(request: Request) -> Question[tuple[pl.DataFrame, int]]:
-    """The rows that passed all checks, and how many were read."""
+    """The rows that passed all checks, with a label or not yet, and how many were read."""
     table = prediction_table(request.raw, request.schema, request.roles)
     document = request.suite.columns.document
     columns = [LABEL, plain_column(_query(request)), *(score_column(model) for model in request.models)]
@@ -110,25 +116,30 @@ def _collect_rows(request: Request) -> Question[tuple[pl.DataFrame, int]]:
     columns += [name for name in (UNIT,) if request.roles.unit is not None]
     columns += [key.column for key in request.roles.keys]
     if request.suite.data.missing == "drop_per_model":
-        columns += [valid_column(model) for model in request.models]
+        columns += [_valid(request, model) for model in request.models]
     if request.suite.data.missing == "error":
-        columns.append(VALID)
+        columns.append(SCORED if request.roles.unlabelled else VALID)
     plans = [
-        table.frame.select(list(dict.fromkeys(columns))),
+        table.scored.select(list(dict.fromkeys(columns))),
         request.raw.select(pl.len()),
         _without_weight(request),
     ]
     yield from refuse_to_hold(request, request.raw, len(columns) + _RANKED, "ranking", "task")
     frame, rows, without = yield plans
     total = rows.item()
-    if VALID in frame.columns:
-        if not frame[VALID].all():
+    for name in (VALID, SCORED):
+        if name in frame.columns and not frame[name].all():
             raise bad_values(request, table.checks, total)
-        frame = frame.drop(VALID)
+    frame = frame.drop(VALID, SCORED, strict=False)
     if frame.height == 0:
         raise _no_rows_error(request, total)
     _refuse_partial(request, frame, without)
     return frame, total
+
+
+def _valid(request: Request, model: str) -> str:
+    """The column that says which rows count for a model, with a label or not yet."""
+    return scored_column(model) if request.roles.unlabelled else valid_column(model)
 
 
 def _no_rows_error(request: Request, total: int) -> DataError:
@@ -218,11 +229,12 @@ def _values(request: Request, collected: _SoundRows) -> dict[str, dict[str, Arra
     if all(value.ties != "document" for value in by_key.values()):
         document = None
     shared: QueryRows | None = None
+    labelled = collected.labelled
     out: dict[str, dict[str, Array]] = {}
     for model in request.models:
         frame, codes = collected.frame, collected.codes
-        if valid_column(model) in frame.columns:
-            valid = frame[valid_column(model)]
+        if _valid(request, model) in frame.columns:
+            valid = frame[_valid(request, model)]
             frame, codes = frame.filter(valid), codes[valid.to_numpy()]
             shared = None
         if shared is None:
@@ -230,11 +242,12 @@ def _values(request: Request, collected: _SoundRows) -> dict[str, dict[str, Arra
             shared = QueryRows(
                 codes,
                 len(collected.first_rows),
-                frame[LABEL],
+                frame[LABEL].fill_null(0.0),
                 documents,
                 zero=request.source.not_retrieved != "no_part",
             )
-        out[model] = shared.values(frame[score_column(model)], tuple(by_key.values()))
+        values = shared.values(frame[score_column(model)], tuple(by_key.values()))
+        out[model] = {key: np.where(labelled, numbers, np.nan) for key, numbers in values.items()}
     return out
 
 
@@ -243,23 +256,24 @@ def _absent(request: Request, collected: _SoundRows) -> dict[str, NDArray[np.boo
     out: dict[str, NDArray[np.bool_]] = {}
     for model in request.models:
         codes = collected.codes
-        if valid_column(model) in collected.frame.columns:
-            codes = codes[collected.frame[valid_column(model)].to_numpy()]
+        if _valid(request, model) in collected.frame.columns:
+            codes = codes[collected.frame[_valid(request, model)].to_numpy()]
         out[model] = np.bincount(codes, minlength=len(collected.first_rows)) == 0
     return out
 
 
-def _equal_models(values: Mapping[str, Mapping[str, Array]]) -> dict[str, Array]:
+def _equal_models(values: Mapping[str, Mapping[str, Array]], queries: int) -> dict[str, Array]:
     """For each query, the number of the first model that has the same numbers: what tells whether two models differ."""
     models = list(values)
     out: dict[str, Array] = {}
     for place, model in enumerate(models):
         first = values[model]
-        number = np.full(len(next(iter(first.values()))), float(place))
+        number = np.full(queries, float(place))
         for other in range(place - 1, -1, -1):
             second = values[models[other]]
             pairs = [(first[key], second[key]) for key in first]
-            same = np.logical_and.reduce([(a == b) | (np.isnan(a) & np.isnan(b)) for a, b in pairs])
+            alike = [(a == b) | (np.isnan(a) & np.isnan(b)) for a, b in pairs]
+            same = np.logical_and.reduce([np.ones(queries, dtype=np.bool_), *alike])
             number = np.where(same, out[models[other]], number)
         out[model] = number
     return out
@@ -277,6 +291,7 @@ def rebound(request: Request, table: pl.DataFrame) -> Request:
         missing=request.roles.missing,
         keys=tuple(keys.values()),
         columns=tuple(name for name in table.columns if name.startswith(QUERY)),
+        unlabelled=request.roles.unlabelled,
     )
     sets = tuple(
         replace(

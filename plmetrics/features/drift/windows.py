@@ -15,9 +15,9 @@ from plmetrics.engine.binding.slice_keys import slice_keys
 from plmetrics.engine.inquiry import answer
 from plmetrics.features.drift.drift_section import section_of
 from plmetrics.features.drift.subjects import Subject, common_kind, from_raw, subjects_of, value_of
+from plmetrics.table.checks import bad_rows
 from plmetrics.table.common_types import common_type
 from plmetrics.table.roles import (
-    VALID,
     WEIGHT,
     plain_column,
     prediction_table,
@@ -262,7 +262,7 @@ def _side(request: Request, subjects: tuple[Subject, ...], window: pl.Expr, *fur
     columns: dict[str, pl.Expr] = {WINDOW: window.cast(pl.Int64)}
     columns |= {key.column: pl.col(key.column) for key in roles.keys}
     columns[WEIGHT] = pl.lit(1.0) if table.weight is None else table.weight
-    columns[BAD] = ~pl.col(VALID) if roles.missing == "error" else pl.lit(value=False)
+    columns[BAD] = bad_rows(unlabelled=roles.unlabelled) if roles.missing == "error" else pl.lit(value=False)
     for number, subject in enumerate(subjects):
         columns[f"{VALUE}{number}"] = value_of(subject, schema, roles.task)
     return table.every.select(**columns)

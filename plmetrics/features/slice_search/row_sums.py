@@ -13,7 +13,8 @@ from plmetrics.core.exact_sums import Parts
 from plmetrics.engine.aggregate.row_plan import BLOCK
 from plmetrics.engine.aggregate.totals import atoms
 from plmetrics.states.moments import CENTRE
-from plmetrics.table.roles import LABEL, VALID, valid_column
+from plmetrics.table.checks import bad_rows, valid_column
+from plmetrics.table.roles import LABEL
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -49,7 +50,8 @@ def row_values(prepared: Prepared, metric: Metric) -> list[pl.Expr]:
             if weight is not None or atom.rest_of is None:
                 out.append(atom.of_row(rows, weight, valid).alias(f"{model}|{atom.key}"))
     named = [value.name.prefix(_SUM) for value in out]
-    return [*named, (~pl.col(VALID)).alias(BAD)] if request.suite.data.missing == "error" else named
+    bad = bad_rows(unlabelled=request.roles.unlabelled).alias(BAD)
+    return [*named, bad] if request.suite.data.missing == "error" else named
 
 
 def centred_values(prepared: Prepared, metric: Metric) -> dict[str, pl.Expr]:

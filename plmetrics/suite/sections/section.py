@@ -112,14 +112,18 @@ class Section(Strict):
     Attributes:
         cosmetic: its keys that change no number, such as paths, as Pydantic's `exclude` takes them.
         example: what to write in place of what is no mapping.
+        switch: whether `true` stands for it with all its defaults, and `false` for its absence.
     """
 
     cosmetic: ClassVar[Mapping[str, Any]] = {}
     example: ClassVar[str | None] = None
+    switch: ClassVar[bool] = False
 
     @classmethod
     def read(cls, value: Any, path: SuitePath, problems: Findings, read_metric: ReadMetric) -> Self | None:
         """The section from plain values, `metric` read by its text; None, which is noted, if it is wrong."""
+        if cls.switch and isinstance(value, bool):
+            return cls() if value else None
         metric = value.get("metric") if isinstance(value, Mapping) else None
         if isinstance(metric, (str, Mapping, Metric)) and "metric" in cls.model_fields:
             value = {**value, "metric": read_metric(metric, (*path, "metric"))}

@@ -1,0 +1,92 @@
+"""The share of rows that have a label, and whether a metric needs labels: as it declares, or by what it reads."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from plmetrics.catalogue.metric import Metric
+from plmetrics.catalogue.needs import OrderedRows, Queries, Sums
+from plmetrics.catalogue.registry import register
+from plmetrics.core import ops
+from plmetrics.states.sums import Atom, as_tuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    import polars as pl
+
+    from plmetrics.states.sums import Rows
+
+TASKS = ("binary", "multiclass", "regression", "quantile", "ranking", "uplift")
+
+
+class LabelShare(Metric):
+    """Share of the rows that have a label: weight of those with one over the weight of all.
+
+    Weighted by row (in rankings by query, of those whose every row has one); in [0, 1]; undefined (`no_rows`) without
+    rows. 1 in a run whose rows must have labels: the section `labels` lets them come later. Source: Little and Rubin
+    (2019), for the mechanism behind absent values.
+
+    >>> import polars as pl, plmetrics as plm
+    >>> rows = pl.DataFrame({"y": [1, 0, None, None], "p": [0.9, 0.2, 0.4, 0.1]})
+    >>> result = plm.evaluate(rows, label="y", models="p", metrics=["labelled"], labels=True)
+    >>> result.metrics["value"].item()
+    0.5
+    """
+
+    name = "labelled"
+    needs = Sums()
+    needs_label = False
+    range = (0.0, 1.0)
+    direction = "higher"
+    kind = "proportion"
+    mean = "rows"
+    formula = "sum of w over rows with a label / W"
+    use_when = "Labels come later than scores: gate it, so that no verdict rests on a few early ones."
+    beware = "Labels that come early may be those of special rows: look at the table `labelling`."
+    reference = "Little and Rubin (2019), Statistical analysis with missing data, 3rd edition, Wiley"
+
+    def atoms(self) -> Mapping[str, Atom]:
+        """The rows with a label."""
+        return {"labelled": LABELLED_ROWS}
+
+    def finalise(self, state: Any) -> Any:
+        """Their weight over all weight."""
+        return ops.ratio(state.labelled, state.weight)
+
+
+LABELLED_ROWS = Atom("labelled", lambda rows: rows.label.is_not_null(), counts=True)
+
+for _task in TASKS:
+    _own: dict[str, Any] = {"task": _task, "__doc__": LabelShare.__doc__, "__module__": __name__}
+    if _task == "ranking":  # Its rows are queries, of which no further number is read.
+        _own["needs"] = Queries(())
+    register(type("LabelShare", (LabelShare,), _own))
+
+
+def needs_label(metric: Metric, rows: Rows) -> bool:
+    """Whether rows without a label are none of its rows: of a metric of a state family.
+
+    A metric of sums needs none if it has some, and none of them reads the label of a row.
+
+    Args:
+        metric: the metric.
+        rows: the roles of a row of a model that has what the metric reads.
+    """
+    if metric.needs_label is not None:
+        return metric.needs_label
+    label = {*rows.label.meta.root_names(), *rows.positive.meta.root_names()}
+    read = [set(value.meta.root_names()) for value in _row_values(metric, rows)]
+    return not read or any(names & label for names in read)
+
+
+def _row_values(metric: Metric, rows: Rows) -> Iterator[pl.Expr]:
+    """What it reads of a row, as far as that can do without a label; nothing where it cannot."""
+    need = metric.needs
+    if isinstance(need, OrderedRows) and need.by is not None and need.by.positive is None:
+        yield need.by.build(rows)
+    if not isinstance(need, Sums) or isinstance(need, Queries) or need.classes:
+        return
+    for part in metric.atoms().values():
+        for atom in as_tuple(part):
+            yield atom.build(rows)
