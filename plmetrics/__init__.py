@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from plmetrics.catalogue.metric import Metric
     from plmetrics.catalogue.registry import register
     from plmetrics.core.errors import (
+        AbsentDataError,
         ConfigError,
         DataError,
         EnvironmentFault,
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 __version__ = VERSION
 
 __all__ = [
+    "AbsentDataError",
     "Atom",
     "ConfigError",
     "DataError",
@@ -92,6 +94,7 @@ _HOMES = {
     "plmetrics.catalogue.registry": ("register",),
     "plmetrics.states.sums": ("Atom",),
     "plmetrics.core.errors": (
+        "AbsentDataError",
         "ConfigError",
         "DataError",
         "EnvironmentFault",

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from plmetrics.api.result import Result
     from plmetrics.api.stopwatch import Progress
+    from plmetrics.runs.exit_policy import ExitPolicy
     from plmetrics.suite.keywords import (
         Arguments,
         Calibrate,
@@ -199,6 +200,7 @@ def run(
     output: str | Path | None = None,
     set: Mapping[str, object] | None = None,  # noqa: A002
     progress: Progress | None = None,
+    exits: ExitPolicy | None = None,
 ) -> Result:
     """Evaluate a YAML suite and write the run folder.
 
@@ -207,12 +209,14 @@ def run(
         output: folder that replaces `output.directory` and may lie anywhere.
         set: suite keys to replace, dotted, e.g. {"uncertainty.replicates": 200}.
         progress: called with the name of each stage as it begins.
+        exits: which exit code is recorded, where more than failed gates is to fail the run.
 
     Returns:
         The result, with `folder` set. A gate that fails is in `verdict`, not an exception.
 
     Raises:
         ConfigError: the suite is wrong.
+        AbsentDataError: there are no data yet.
         DataError: the data is not what the suite says.
         EnvironmentFault: the folder cannot be written.
     """
@@ -232,7 +236,7 @@ def run(
             attach_folder(error, refusal)
         raise
     with without_values(loaded):
-        folder = RunFolder.start(directory, loaded.suite.name)
+        folder = RunFolder.start(directory, loaded.suite.name, exits)
     with folder, without_values(loaded):
         with error_places(loaded):
             source = open_source(loaded.suite.data.rows, loaded.folder, loaded.suite.reads_where)

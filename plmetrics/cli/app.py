@@ -39,9 +39,11 @@ Exit codes:
   0   done; gates pass, only warn, or are inconclusive
   1   unexpected error: a bug in plmetrics
   2   the suite or the command line is not valid
-  3   a gate failed, results are written; or diff --fail-on found a change
+  3   a gate failed, results are written; or --fail-on found what it names
   4   the data is not what the suite says
+  5   no data yet: no file, or no row, of what is asked
   6   the environment: permissions, storage, a missing extra
+  99  no data yet, with --skip-if-empty
   130 interrupted
 """
 

@@ -15,6 +15,8 @@ from plmetrics.core.errors import Problem
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from plmetrics.runs.exit_policy import ExitPolicy
+
 SuiteFile: TypeAlias = Annotated[
     Path,
     typer.Argument(
@@ -88,6 +90,38 @@ HtmlFile: TypeAlias = Annotated[
 Quiet: TypeAlias = Annotated[
     bool, typer.Option("--quiet", "-q", help="Only the verdict and the gates; no progress.")
 ]
+
+
+FailOnWords: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--fail-on",
+        metavar="WORD",
+        help="Exit with 3 also where a gate of level warn fails (warn) or a gate is not decided (inconclusive). "
+        "May be given several times, or with commas.",
+    ),
+]
+SkipIfEmpty: TypeAlias = Annotated[
+    bool, typer.Option("--skip-if-empty", help="Exit with 99 instead of 5 where there is no data yet.")
+]
+
+
+def exit_policy(fail_on: Sequence[str] | None, *, skip_if_empty: bool) -> ExitPolicy:
+    """What `--fail-on` and `--skip-if-empty` ask for.
+
+    Raises:
+        UsageError: there is no such word.
+    """
+    from typing import get_args
+
+    from plmetrics.runs.exit_policy import ExitPolicy, FailOn
+
+    known = {word: word for word in get_args(FailOn)}
+    words = [word.strip() for text in fail_on or () for word in text.split(",")]
+    for word in words:
+        if word not in known:
+            raise UsageError.unknown(word, known, "word of --fail-on")
+    return ExitPolicy(tuple(known[word] for word in dict.fromkeys(words)), skip_if_empty)
 
 
 def check_slice_sets(sets: Sequence[str] | None, known: Sequence[str]) -> tuple[str, ...]:

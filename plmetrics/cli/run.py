@@ -11,13 +11,16 @@ import typer
 
 from plmetrics.cli.options import (
     Debug,
+    FailOnWords,
     Quiet,
     ReportFormat,
     ResultFormat,
     Settings,
+    SkipIfEmpty,
     SliceSets,
     SuiteFile,
     check_slice_sets,
+    exit_policy,
     overrides,
 )
 from plmetrics.cli.terminal.console import say, shown_path, wants_color, width, write_result
@@ -28,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from plmetrics.api.result import Result
+    from plmetrics.runs.exit_policy import ExitPolicy
 
 
 def run(
@@ -45,19 +49,23 @@ def run(
     debug: Debug = False,
     quiet: Quiet = False,
     slices: SliceSets = None,
+    fail_on: FailOnWords = None,
+    skip_if_empty: SkipIfEmpty = False,
 ) -> None:
     """Evaluate a suite, write its run folder and print the result.
 
     The run folder holds run.json and the tables metrics, comparisons, gates and curves as parquet files.
     """
     with guard(debug=debug, json=form == "json"):
+        exits = exit_policy(fail_on, skip_if_empty=skip_if_empty)
+    with guard(debug=debug, json=form == "json", exits=exits):
         from plmetrics.api import evaluation
 
         changes = overrides(settings)
         sets = _requested_sets(suite, changes, slices)
         with Progress(sys.stderr, quiet=quiet) as progress:
-            result = evaluation.run(suite, output=output, set=changes, progress=progress)
-        show_and_exit(result, form, quiet=quiet, slices=sets)
+            result = evaluation.run(suite, output=output, set=changes, progress=progress, exits=exits)
+        show_and_exit(result, form, quiet=quiet, slices=sets, exits=exits)
 
 
 def _requested_sets(
@@ -71,16 +79,27 @@ def _requested_sets(
     return check_slice_sets(slices, tuple(load_suite(suite, changes).suite.slices))
 
 
-def show_and_exit(result: Result, form: ReportFormat, *, quiet: bool, slices: Sequence[str] = ()) -> NoReturn:
+def show_and_exit(
+    result: Result,
+    form: ReportFormat,
+    *,
+    quiet: bool,
+    slices: Sequence[str] = (),
+    exits: ExitPolicy | None = None,
+) -> NoReturn:
     """Print a result and its warnings, and end with the exit code of its verdict."""
     from plmetrics.api.evaluation import REPORT
-    from plmetrics.runs.failure import verdict_exit_code
+    from plmetrics.runs.exit_policy import ExitPolicy
 
-    exit_code = verdict_exit_code(result.verdict)
+    exits = exits or ExitPolicy()
+    exit_code = exits.of_result(result.verdict, result.gates)
     write_result(result_text(result, form, exit_code, quiet=quiet, slices=slices))
     warn(result, form)
     if result.folder is not None and (result.folder / REPORT).is_file():
         say(f"report: {shown_path(result.folder / REPORT)}")
+    reason = exits.reason(result.gates)
+    if reason is not None:
+        say(reason)
     raise typer.Exit(exit_code)
 
 

@@ -3,6 +3,7 @@
 PlmetricsError            1  the root; raised as itself only for a bug of ours
 ├── ConfigError           2  the suite or the call is wrong; nothing was read
 ├── DataError             4  the data is not what the suite says
+│   └── AbsentDataError   5  there is no data yet for what is asked
 └── EnvironmentFault      6  permissions, storage, a missing extra
 """
 
@@ -109,6 +110,21 @@ class DataError(PlmetricsError):
     title = "the data is not what the suite says"
 
 
+class AbsentDataError(DataError):
+    """There is no data yet for what is asked: no such file, no file that matches, or no rows. A retry may succeed.
+
+    >>> import polars as pl, plmetrics as plm
+    >>> frame = pl.DataFrame({"day": [1, 2], "y": [0, 1], "p": [0.1, 0.9]})
+    >>> plm.evaluate(frame, label="y", models="p", where="day = 3")
+    Traceback (most recent call last):
+        ...
+    plmetrics.AbsentDataError: where: no row satisfies where: day = 3
+    """
+
+    exit_code = 5
+    title = "there is no data for what is asked"
+
+
 class EnvironmentFault(PlmetricsError):  # noqa: N818
     """The machine refuses: permissions, storage, or an extra that is not installed."""
 
@@ -167,13 +183,19 @@ class Collected:
 
         Raises:
             DataError: the data are to blame for some of it.
-            ConfigError: the suite is to blame for all of it.
+            ConfigError: the suite is to blame for some of it, and data is at most absent.
+            AbsentDataError: all of it is that data is absent.
         """
         problems = dict.fromkeys(problem for error in self._errors for problem in error.problems)
         if problems:
-            kind = DataError if any(isinstance(error, DataError) for error in self._errors) else ConfigError
-            raise kind(list(problems))
+            raise self._kind()(list(problems))
+
+    def _kind(self) -> type[DataError | ConfigError]:
+        lasting = [error for error in self._errors if not isinstance(error, AbsentDataError)]
+        if not lasting:
+            return AbsentDataError
+        return DataError if any(isinstance(error, DataError) for error in lasting) else ConfigError
 
 
-for _public in (PlmetricsError, ConfigError, DataError, EnvironmentFault, PlmetricsWarning):
+for _public in (PlmetricsError, ConfigError, DataError, AbsentDataError, EnvironmentFault, PlmetricsWarning):
     _public.__module__ = "plmetrics"  # What tracebacks call them is what callers import.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import math
+import re
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
 SuitePath: TypeAlias = tuple[str | int, ...]
 
 _LONGEST_PATH, _LONGEST_PART = 4000, 255
+_DIGITS = re.compile(r"[0-9]{1,100}")
 
 RESERVED_SLICE_SETS = frozenset({"overall", "all", "other"})
 
@@ -24,6 +26,38 @@ def nearest(name: str, names: Iterable[str]) -> str | None:
     """
     matches = difflib.get_close_matches(str(name).lower(), sorted(names), n=1, cutoff=0.6)
     return matches[0] if matches else None
+
+
+def file_hint(name: str, names: Iterable[str]) -> str | None:
+    """A hint for a file or folder that is absent, by those that stand there.
+
+    Of a name with a date or number only the nearest before and after are said: another one is not what was meant.
+
+    >>> file_hint("day=2026-03-10", ["day=2026-03-02", "day=2026-03-30", "day=2026-02-28"])
+    'the nearest that are there: day=2026-03-02 before it, day=2026-03-30 after it'
+    >>> file_hint("scroes_1.csv", ["scores_1.csv", "scores_2.csv"])
+    "did you mean 'scores_1.csv'?"
+    """
+    names = list(names)
+    numbers = _numbers(name)
+    if not numbers:
+        match = nearest(name, names)
+        return f"did you mean '{match}'?" if match else None
+    words = _DIGITS.sub("#", name)
+    alike = sorted(
+        (_numbers(other), other) for other in names if _DIGITS.sub("#", other) == words and other != name
+    )
+    before = [other for values, other in alike if values < numbers][-1:]
+    after = [other for values, other in alike if values > numbers][:1]
+    if before or after:
+        parts = [f"{other} before it" for other in before] + [f"{other} after it" for other in after]
+        return f"the nearest that are there: {', '.join(parts)}"
+    match = nearest(name, [other for other in names if _numbers(other) == numbers])
+    return f"did you mean '{match}'?" if match else None
+
+
+def _numbers(name: str) -> list[int]:
+    return [int(digits) for digits in _DIGITS.findall(name)]
 
 
 def is_path(text: str) -> bool:

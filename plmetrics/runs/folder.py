@@ -23,12 +23,12 @@ from typing import TYPE_CHECKING, Any, Self, cast
 
 from plmetrics.core.errors import ConfigError, EnvironmentFault, Problem
 from plmetrics.core.names import is_path
+from plmetrics.runs.exit_policy import ExitPolicy
 from plmetrics.runs.failure import (
     attach_folder,
     failure_of,
     os_message,
     problem_entry,
-    verdict_exit_code,
 )
 from plmetrics.runs.files import (
     environment_faults,
@@ -66,10 +66,11 @@ class RunFolder:
     failed record, and goes on.
     """
 
-    def __init__(self, home: Path, run_id: str) -> None:
+    def __init__(self, home: Path, run_id: str, exits: ExitPolicy) -> None:
         self.run_id = run_id
         self.record: dict[str, Any] = {}
         self.ended = False
+        self.exits = exits
         self._home = home
         self._work = work_folder(home, run_id)
         self._lock = lock_folder(self._work)
@@ -77,8 +78,8 @@ class RunFolder:
         self._clock = time.monotonic()
 
     @classmethod
-    def start(cls, directory: Path, name: str) -> RunFolder:
-        """Create the hidden folder, with a record that says who is running.
+    def start(cls, directory: Path, name: str, exits: ExitPolicy | None = None) -> RunFolder:
+        """Create the hidden folder, with a record that says who is running; `exits` says which exit codes it has.
 
         Raises:
             ConfigError: `name` cannot be the name of a folder.
@@ -89,7 +90,7 @@ class RunFolder:
         with environment_faults("the run folder cannot be created"):
             home.mkdir(parents=True, exist_ok=True)
             _clean(home)
-            run = cls(home, _claim(home))
+            run = cls(home, _claim(home), exits or ExitPolicy())
             try:
                 run._write_record({"name": name, "status": "running", **_process(), "versions": versions()})
             except BaseException:
@@ -124,7 +125,8 @@ class RunFolder:
                 tables |= {name: facts | result.kept.facts for name, facts in extra.items()}
             for name, content in (files or {}).items():
                 write_atomic(self._work / name, content)
-            outcome = {"status": "complete", "exit_code": verdict_exit_code(result.verdict), "tables": tables}
+            exit_code = self.exits.of_result(result.verdict, result.gates)
+            outcome = {"status": "complete", "exit_code": exit_code, "tables": tables}
             self._write_record(build(result.suite, result.verdict, result.record) | outcome)
             self._end()
         return cast("RunRecord", self.record)
@@ -161,7 +163,7 @@ class RunFolder:
             self._unlock()
 
     def _record_failure(self, error: BaseException | None) -> None:
-        failure = failure_of(error or RuntimeError("the run ended without results"))
+        failure = self.exits.of_failure(failure_of(error or RuntimeError("the run ended without results")))
         # The error on its way out matters more than one of the record about it.
         with suppress(EnvironmentFault):
             folder = self.fail(failure.exit_code, failure.message, failure.problems, failure.error)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from plmetrics.core.errors import ConfigError, DataError, Problem
+from plmetrics.core.errors import AbsentDataError, ConfigError, DataError, Problem
 from plmetrics.core.results import ALWAYS, TABLES, ResultTables
 from plmetrics.runs.documents import POINTER, Shape, misfit
 from plmetrics.runs.documents import RECORD as RECORD_SHAPE
@@ -38,6 +38,10 @@ class RunFault(DataError):  # noqa: N818
     """A path is not a run that can be read, or the run has no results."""
 
     title = "the run cannot be read"
+
+
+class AbsentRun(RunFault, AbsentDataError):  # noqa: N818
+    """There is no such run, or it has not ended yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,16 +175,17 @@ def open_run(path: Path) -> StoredRun:
     A folder whose tables are not all there, of the size its record says, is refused.
 
     Raises:
+        AbsentRun: there is no such folder, or no run in it has ended.
         RunFault: it is not a run that has ended.
     """
     folder = path.parent if path.name in {RECORD, LATEST} else path
     if not folder.is_dir():
-        raise RunFault(Problem(f"{folder}: no such folder", hint=_WHERE))
+        raise AbsentRun(Problem(f"{folder}: no such folder", hint=_WHERE))
     if path.name != RECORD and (folder / LATEST).is_file():
         folder = _pointer_target(folder / LATEST)
     if not (folder / RECORD).is_file():
         if any(folder.glob(".*.partial")):
-            raise RunFault(Problem(f"{folder}: no run in it has ended", hint=_UNFINISHED))
+            raise AbsentRun(Problem(f"{folder}: no run in it has ended", hint=_UNFINISHED))
         raise RunFault(Problem(f"{folder} is not a run folder: it has no {RECORD}", hint=_WHERE))
     record = read_record(folder)
     for name, facts in record.get("tables", {}).items():

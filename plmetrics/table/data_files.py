@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from plmetrics.core.errors import ConfigError, DataError, Problem
+from plmetrics.core.errors import AbsentDataError, ConfigError, Problem
 from plmetrics.table.files import (
     Complaints,
     SourceFile,
@@ -85,7 +85,7 @@ def open_files(paths: Sequence[str], base: Path, where: str | None) -> Source:
     if kind is None:
         complaints.settle()
         msg = "there are no data files"
-        raise DataError(msg)
+        raise AbsentDataError(msg)
     format_ = formats()[kind]
     partitions = partitions.read_by_scan() if format_.NATIVE_PARTITIONS else partitions
     return _open_format(format_, files, partitions, complaints)
@@ -94,12 +94,18 @@ def open_files(paths: Sequence[str], base: Path, where: str | None) -> Source:
 def _prune_files(
     files: Sequence[SourceFile], partitions: Partitions, where: str | None
 ) -> tuple[Sequence[SourceFile], Partitions]:
-    """The files that may hold rows of a condition; all where none does, so that the table has columns."""
+    """The files that may hold rows of a condition.
+
+    Raises:
+        AbsentDataError: there are none.
+    """
     if where is None or not partitions.schema:
         return files, partitions
     holds = partitions.holding(where)
-    if not holds.any():
-        return files, partitions
+    if files and not holds.any():
+        raise AbsentDataError(
+            Problem(f"no partition satisfies where: {where}", ("data", "where"), partitions.ranges())
+        )
     chosen = [file for file, may in zip(files, holds, strict=True) if may]
     return chosen, replace(partitions, values=partitions.values.filter(holds))
 
@@ -117,7 +123,7 @@ def _listing(paths: Sequence[str], base: Path, complaints: Complaints) -> Listin
         listing = _list_table(kind, place, complaints)
         if not listing.files and not complaints:
             msg = f"{shown_path(place)}: {article(kind)} table without rows"
-            raise DataError(msg)
+            raise AbsentDataError(msg)
         return listing
     return None
 

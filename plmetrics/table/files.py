@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from plmetrics.core.errors import ConfigError, DataError, EnvironmentFault, Problem
-from plmetrics.core.names import nearest
+from plmetrics.core.errors import AbsentDataError, ConfigError, DataError, EnvironmentFault, Problem
+from plmetrics.core.names import file_hint
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -45,11 +45,12 @@ class SourceFile:
 
 
 class Complaints:
-    """Bad files, collected so that one error names them all."""
+    """Bad files, collected so that one error names them all; files that are absent are bad if all are."""
 
     def __init__(self) -> None:
         self._bad: list[Problem] = []
         self._denied: list[Problem] = []
+        self._absent: set[Problem] = set()
 
     def __bool__(self) -> bool:
         return bool(self._bad or self._denied)
@@ -57,6 +58,11 @@ class Complaints:
     def add(self, path: str | Path, message: str, hint: str | None = None) -> None:
         """Say what is wrong with one file or folder."""
         self._bad.append(Problem(f"{shown_path(path)}: {message}", hint=hint))
+
+    def absent(self, path: str | Path, message: str, hint: str | None = None) -> None:
+        """Say that a file or folder is not there, which may be for now."""
+        self.add(path, message, hint)
+        self._absent.add(self._bad[-1])
 
     def fault(self, path: str | Path, error: OSError) -> None:
         """Say that the operating system refused one file or folder."""
@@ -70,12 +76,14 @@ class Complaints:
 
         Raises:
             EnvironmentFault: a file or folder may not be read
-            DataError: a file is absent, empty, damaged or of another schema
+            AbsentDataError: files are absent, and nothing else is wrong
+            DataError: a file is empty, damaged or of another schema
         """
         if self._denied:
             raise EnvironmentFault(_first_problems(self._denied))
         if self._bad:
-            raise DataError(_first_problems(self._bad))
+            kind = AbsentDataError if self._absent.issuperset(self._bad) else DataError
+            raise kind(_first_problems(self._bad))
 
 
 def shown_path(path: str | Path) -> str:
@@ -197,11 +205,12 @@ def _expand(path: Path, endings: Mapping[str, str], complaints: Complaints) -> t
         folder = stat.S_ISDIR(path.stat().st_mode)
     except FileNotFoundError:
         if path.is_symlink():
-            complaints.add(path, "is a link to a file that does not exist")
+            complaints.absent(path, "is a link to a file that does not exist")
         elif glob.has_magic(str(path)):
             return _expand_glob(path, complaints)
         else:
-            complaints.add(path, "no such file or folder", _nearest_file(path))
+            report = complaints.add if "\\" in path.name else complaints.absent
+            report(path, "no such file or folder", _nearest_file(path))
         return path.parent, []
     except OSError as error:
         complaints.fault(path, error)
@@ -211,7 +220,7 @@ def _expand(path: Path, endings: Mapping[str, str], complaints: Complaints) -> t
     files = list(_walk(path, complaints, frozenset()))
     if not files:
         message = f"the folder holds no data files ({', '.join(endings)})"
-        complaints.add(path, message, "files and folders whose names start with _ or . are not data")
+        complaints.absent(path, message, "files and folders whose names start with _ or . are not data")
     return path, files
 
 
@@ -225,8 +234,7 @@ def _expand_glob(pattern: Path, complaints: Complaints) -> tuple[Path, list[Path
     if not files and _is_folder(root) and not os.access(root, os.R_OK | os.X_OK):
         complaints.fault(root, PermissionError())
     elif not files:
-        hint = None if _is_folder(root) else f"there is no folder {shown_path(root)}"
-        complaints.add(pattern, "no file matches", hint)
+        complaints.absent(pattern, "no file matches", None if _is_folder(root) else _nearest_folder(root))
     return root, list(files)
 
 
@@ -269,7 +277,7 @@ def _inspect(file: SourceFile, endings: Mapping[str, str], complaints: Complaint
     try:
         status = path.stat()
     except FileNotFoundError:
-        complaints.add(path, "is a link to a file that does not exist")
+        complaints.absent(path, "is a link to a file that does not exist")
         return None
     except OSError as error:
         complaints.fault(path, error)
@@ -319,10 +327,18 @@ def _nearest_file(path: Path) -> str | None:
     if "\\" in path.name:
         return "write / between folders, on every system"
     try:
-        match = nearest(path.name, [entry.name for entry in path.parent.iterdir()])
+        return file_hint(path.name, [entry.name for entry in path.parent.iterdir()])
     except OSError:
-        return f"there is no folder {shown_path(path.parent)}"
-    return f"did you mean '{match}'?" if match else None
+        return _nearest_folder(path.parent)
+
+
+def _nearest_folder(folder: Path) -> str:
+    """Which folder of a path is absent, with its neighbours where its name holds a date or number."""
+    while not _is_folder(folder.parent):
+        folder = folder.parent
+    hint = file_hint(folder.name, [entry.name for entry in folder.parent.iterdir()])
+    more = f"; {hint}" if hint else ""
+    return f"there is no folder {shown_path(folder)}{more}"
 
 
 def _first_problems(problems: Sequence[Problem]) -> list[Problem]:

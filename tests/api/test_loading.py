@@ -141,17 +141,17 @@ def test_the_last_complete_run_where_the_latest_failed(suite: Path) -> None:
     (suite.parent / "day.parquet").unlink()
     with pytest.raises(plm.DataError):
         plm.run(suite)
-    with pytest.warns(plm.PlmetricsWarning, match="failed with exit code 4: these are the results of"):
+    with pytest.warns(plm.PlmetricsWarning, match="failed with exit code 5: these are the results of"):
         loaded = plm.load(result.folder.parent)
     assert loaded.folder == result.folder
     same(result, loaded)
     (failed,) = [
         folder for folder in result.folder.parent.iterdir() if folder.is_dir() and folder != result.folder
     ]
-    with pytest.raises(plm.DataError, match="has no results: the run failed with exit code 4"):
+    with pytest.raises(plm.DataError, match="has no results: the run failed with exit code 5"):
         plm.load(failed)
     shutil.rmtree(result.folder)
-    with pytest.raises(plm.DataError, match="has no results: the run failed with exit code 4"):
+    with pytest.raises(plm.DataError, match="has no results: the run failed with exit code 5"):
         plm.load(failed.parent)
 
 

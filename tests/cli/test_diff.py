@@ -90,15 +90,16 @@ def test_results_in_memory_can_be_compared(made: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "words"), [("failed", "the run failed with exit code 4"), ("none", "no such folder")]
+    ("name", "code", "words"),
+    [("failed", 4, "the run failed with exit code 4"), ("none", 5, "no such folder")],
 )
 @pytest.mark.parametrize("command", [("report",), ("diff", "old")])
 def test_runs_that_cannot_be_read(
-    invoke: Any, made: Path, command: tuple[str, ...], name: str, words: str
+    invoke: Any, made: Path, command: tuple[str, ...], name: str, code: int, words: str
 ) -> None:
     verb, *others = command
     outcome = invoke(verb, *(home(made, other) for other in others), home(made, name))
-    assert (outcome.code, outcome.out) == (4, "")
+    assert (outcome.code, outcome.out) == (code, "")
     assert outcome.err.startswith("error: the run cannot be read")
     assert words in outcome.err
     assert "Traceback" not in outcome.err

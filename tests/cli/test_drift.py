@@ -92,7 +92,7 @@ def test_exit_codes(invoke: Any, suite: Path, setting: str, code: int, verdict: 
     ("setting", "code", "words"),
     [
         ("drift.columns=[age, aeg]", 4, "did you mean 'age'"),
-        ("drift.reference=absent.csv", 4, "absent.csv"),
+        ("drift.reference=absent.csv", 5, "absent.csv"),
         ("drift.measures=[pis]", 2, "did you mean 'psi'"),
         ("drift.where=agee > 1", 4, "column 'agee'"),
         ("drift.where=age >", 2, "drift.where"),
@@ -128,7 +128,7 @@ def test_a_run_that_keeps_no_counts_is_no_reference_but_its_files_are(
     assert "now.parquet" in said
     suite.write_text(SUITE.replace("reference: before.csv", "run: runs/weekly"))
     outcome = invoke(command, str(suite))
-    assert outcome.code == 4
+    assert outcome.code == 5
     assert "no such folder" in outcome.err
 
 
@@ -173,7 +173,7 @@ def test_a_state_is_a_reference_as_its_rows_are(invoke: Any, suite: Path) -> Non
     [
         ("state: before.csv", 4, "before.csv is truncated, or no state"),
         ("state: now.parquet", 4, "is a parquet file, but no state"),
-        ("state: absent.state", 4, "absent.state: no such file"),
+        ("state: absent.state", 5, "absent.state: no such file"),
         ("state: plain.state", 4, "holds no counts for drift: its suite has no section drift"),
         ("state: [before.state, before.state]", 4, "rows would count twice"),
         ("state: before.state, where: age > 3", 2, "where picks rows of the reference, and a state has none"),

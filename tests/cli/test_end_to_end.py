@@ -116,23 +116,25 @@ def remove(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("spoil", "words"),
+    ("spoil", "code", "words"),
     [
-        (spoil_scores, "s_new"),
-        (drop_column, "s_new"),
-        (truncate, "scores.parquet"),
-        (remove, "scores.parquet"),
+        (spoil_scores, 4, "s_new"),
+        (drop_column, 4, "s_new"),
+        (truncate, 4, "scores.parquet"),
+        (remove, 5, "scores.parquet"),
     ],
 )
-def test_bad_data_is_4_and_replaces_the_pointer(invoke: Any, suite: Path, spoil: Any, words: str) -> None:
+def test_bad_data_is_4_absent_data_5_and_both_replace_the_pointer(
+    invoke: Any, suite: Path, spoil: Any, code: int, words: str
+) -> None:
     assert invoke("run", str(suite), "-q").code == 0
     spoil(suite.parent)
     outcome = invoke("run", str(suite))
-    assert (outcome.code, outcome.out) == (4, "")
+    assert (outcome.code, outcome.out) == (code, "")
     assert words in outcome.err
     assert "Traceback" not in outcome.err
     home = suite.parent / "runs" / "nightly"
-    assert (pointer(home)["status"], pointer(home)["exit_code"]) == ("failed", 4)
+    assert (pointer(home)["status"], pointer(home)["exit_code"]) == ("failed", code)
     assert [file.name for file in (home / pointer(home)["folder"]).iterdir()] == ["run.json"]
 
 

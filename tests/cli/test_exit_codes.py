@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 from plmetrics.core.errors import (
+    AbsentDataError,
     ConfigError,
     DataError,
     EnvironmentFault,
@@ -29,6 +30,7 @@ LOCATED = ConfigError(
 ERRORS: list[tuple[BaseException, int, str]] = [
     (LOCATED, 2, "error: the suite is not valid (2 problems)"),
     (DataError("column 'y' is absent"), 4, "error: the data is not what the suite says"),
+    (AbsentDataError("no such file"), 5, "error: there is no data for what is asked"),
     (
         EnvironmentFault.missing_extra("pandas", "reading a pandas frame"),
         6,

@@ -52,7 +52,7 @@ def test_set(invoke: Any, suite: Path) -> None:
     ("old", "new", "code", "words"),
     [
         ("recall", "recal", 2, "did you mean 'recall'?"),
-        ("scores.csv", "absent.csv", 4, "absent.csv"),
+        ("scores.csv", "absent.csv", 5, "absent.csv"),
         ("label: y", "label: z", 4, "nightly.yaml:3:"),
         ("slices: {g: g}", "slices: {g: g}\nmax_slices: 5", 2, "max_slices"),
     ],

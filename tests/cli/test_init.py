@@ -260,7 +260,7 @@ def test_a_file_is_not_replaced_without_force(invoke: Any, tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("data", "output", "code", "words"),
     [
-        ("absent.parquet", None, 4, "no such file"),
+        ("absent.parquet", None, 5, "no such file"),
         ("empty.csv", None, 4, "empty.csv"),
         ("no_rows.parquet", None, 4, "no rows"),
         ("s3://bucket/x.parquet", None, 2, "remote storage"),

@@ -112,7 +112,7 @@ def test_reports_and_differences(invoke: Any, folder: Path, schema: Any) -> None
     assert one_object(invoke("diff", first, second, *JSON).out, schema)["exit_code"] == 0
     failed = invoke("diff", first, second, "--fail-on", "change", *JSON)
     assert (failed.code, one_object(failed.out, schema)["exit_code"]) == (3, 3)
-    assert one_object(invoke("report", "nowhere", *JSON).out, schema)["error"] == "RunFault"
+    assert one_object(invoke("report", "nowhere", *JSON).out, schema)["error"] == "AbsentRun"
     (Path(second) / "metrics.parquet").write_bytes(b"")
     assert one_object(invoke("diff", first, second, *JSON).out, schema)["status"] == "failed"
 

@@ -90,7 +90,7 @@ def test_a_run_from_before_there_was_leakage_is_read(invoke: Any, suite: Path) -
 @pytest.mark.parametrize(
     ("old", "new", "code", "place"),
     [
-        ("train: train.csv", "train: absent.csv", 4, "nightly.yaml:7:"),
+        ("train: train.csv", "train: absent.csv", 5, "nightly.yaml:7:"),
         ("keys: [id]", "keys: [outcome]", 4, "nightly.yaml:8:"),
         ("time: at", "time: outcome", 4, "nightly.yaml:9:"),
         ("duplicates: true", "duplicates: tru", 4, "nightly.yaml:10:"),

@@ -84,7 +84,7 @@ def test_a_gate_of_merged_states_fails_with_3(invoke: Invoke, suite: Path) -> No
     [
         ("other", 2, "states of different suites: they differ in min_rows"),
         ("twice", 4, "hold the same state, whose rows would count twice"),
-        ("absent", 4, "nowhere.state: no such file"),
+        ("absent", 5, "nowhere.state: no such file"),
         ("cut", 4, "day-2.state is truncated, or no state"),
         ("flipped", 4, "day-2.state is damaged: its content does not fit its hash"),
     ],
@@ -150,7 +150,7 @@ def test_a_day_is_in_a_month_once(invoke: Invoke, suite: Path) -> None:
 
 def test_a_folder_without_states_is_told(invoke: Invoke, suite: Path) -> None:
     outcome = invoke("merge", str(suite.parent / "scores"))
-    assert outcome.code == 4
+    assert outcome.code == 5
     assert "scores: no file in it ends in .state" in outcome.err
 
 

@@ -46,7 +46,7 @@ def test_errors_of_kinds_of_their_own_have_public_names(
     shell: InteractiveShell, capsys: pytest.CaptureFixture[str]
 ) -> None:
     text = shown(shell, capsys, "import plmetrics as plm\nplm.load('nowhere')")
-    assert text.splitlines()[0] == "DataError: nowhere: no such folder"
+    assert text.splitlines()[0] == "AbsentDataError: nowhere: no such folder"
     assert len(text.splitlines()) == 2
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from plmetrics.core.errors import ConfigError, DataError, EnvironmentFault
+from plmetrics.core.errors import AbsentDataError, ConfigError, DataError, EnvironmentFault
 from plmetrics.table.files import Complaints, SourceFile, kind_of, list_files, stat_files
 
 ENDINGS = {".parquet": "parquet", ".pq": "parquet", ".csv": "csv"}
@@ -150,9 +150,32 @@ def test_an_absent_file_is_named_with_the_nearest_one(root):
         "scores/mondays.csv: no such file or folder\n    did you mean 'monday.csv'?"
     )
     assert refused("score/monday.csv") == (
-        "score/monday.csv: no such file or folder\n    there is no folder score"
+        "score/monday.csv: no such file or folder\n    there is no folder score; did you mean 'scores'?"
     )
     assert refused("scores/x.pq") == "scores/x.pq: no such file or folder"
+
+
+def test_an_absent_day_is_not_taken_for_another(root):
+    for day in ("02", "30"):
+        make(root, f"scores/day=2026-03-{day}/a.csv")
+    near = "the nearest that are there: day=2026-03-02 before it, day=2026-03-30 after it"
+    absent = "scores/day=2026-03-10"
+    assert refused(absent) == f"{absent}: no such file or folder\n    {near}"
+    for below in (f"{absent}/a.csv", f"{absent}/x/a.csv"):
+        assert refused(below) == f"{below}: no such file or folder\n    there is no folder {absent}; {near}"
+    assert refused(f"{absent}/*.csv") == (
+        f"{absent}/*.csv: no file matches\n    there is no folder {absent}; {near}"
+    )
+
+
+def test_files_that_are_absent_are_5_unless_another_is_bad(root):
+    make(root, "a.csv", "b.json")
+    with pytest.raises(AbsentDataError):
+        names("a.csv", "x.csv", "y/*.csv")
+    with pytest.raises(DataError) as caught:
+        names("a.csv", "x.csv", "b.json")
+    assert not isinstance(caught.value, AbsentDataError)
+    assert len(caught.value.problems) == 2
 
 
 def test_a_pattern_that_matches_nothing(root):

@@ -10,7 +10,7 @@ import polars.selectors as cs
 import pytest
 from polars.testing import assert_frame_equal
 
-from plmetrics.core.errors import ConfigError, DataError
+from plmetrics.core.errors import AbsentDataError, ConfigError, DataError
 from plmetrics.core.hashing import mix_int
 from plmetrics.core.rowsql import compile_row
 from plmetrics.table.opening import open_source
@@ -290,6 +290,16 @@ def test_files_in_folders_that_a_condition_rules_out_are_not_looked_at(tmp_path,
     source = open_source(tmp_path, where=where)
     assert [file.name for file in source.files] == [f"day=2/part.{ending}"]
     assert_frame_equal(source.with_row_key().filter(compile_row(where).expr).collect(), whole)
-    for other in (None, "y > 1", "day = '2' OR y > 1", "day = 'none'"):
+    for other in (None, "y > 1", "day = '2' OR y > 1"):
         with pytest.raises(DataError, match="is empty"):
             open_source(tmp_path, where=other)
+
+
+def test_a_condition_that_no_partition_satisfies_reads_nothing(tmp_path):
+    for day in ("2026-03-01", "2026-03-30"):
+        (tmp_path / f"day={day}").mkdir()
+        (tmp_path / f"day={day}" / "part.parquet").write_bytes(b"damaged")
+    where = "day = DATE '2026-03-10'"
+    with pytest.raises(AbsentDataError, match=f"no partition satisfies where: {where}") as caught:
+        open_source(tmp_path, where=where)
+    assert caught.value.problems[0].hint == "the files hold day from 2026-03-01 to 2026-03-30"

@@ -20,6 +20,8 @@ from plmetrics.runs.failure import BUG, INTERRUPTED, Failure, failure_of
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from plmetrics.runs.exit_policy import ExitPolicy
+
 _BUG_HINT = "This is a bug in plmetrics. Run again with --debug to see where, and report it with the suite."
 
 
@@ -44,10 +46,10 @@ def usage() -> Iterator[None]:
 
 
 @contextmanager
-def guard(*, debug: bool = False, json: bool = False) -> Iterator[None]:
+def guard(*, debug: bool = False, json: bool = False, exits: ExitPolicy | None = None) -> Iterator[None]:
     """Turn whatever is raised into an exit code, and say what is wrong; `debug` adds the traceback.
 
-    With `json` a JSON object on stdout says so, too.
+    With `json` a JSON object on stdout says so, too; `exits` may choose another exit code.
 
     Panics of the engine and interrupts do not derive from Exception, so everything is caught.
     """
@@ -60,6 +62,8 @@ def guard(*, debug: bool = False, json: bool = False) -> Iterator[None]:
             raise
         except BaseException as error:
             failure = failure_of(error)
+            if exits is not None:
+                failure = exits.of_failure(failure)
             words.pass_on(panics=debug or failure.exit_code == BUG)
             if debug:
                 say("".join(traceback.format_exception(error)).rstrip())

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from plmetrics.catalogue.metric import Facts, leaves
-from plmetrics.core.errors import Collected, DataError, Problem
+from plmetrics.core.errors import AbsentDataError, Collected, Problem
 from plmetrics.core.rowsql import compile_row
 from plmetrics.engine.binding.models import classes_of, predicted_models, with_levels
 from plmetrics.engine.inquiry import Inquiry
@@ -43,7 +43,7 @@ def bind(suite: Suite, source: Source, tables: Mapping[str, Source] | None = Non
         ConfigError: an expression does not fit the columns' types.
     """
     if source.rows == 0:
-        raise DataError(Problem("the table has no rows", ("data", "path")))
+        raise AbsentDataError(Problem("the table has no rows", ("data", "path")))
     others = any(section.reads_other_rows for section in suite.sections.values())
     apart = suite.task in {"quantile", "regression"} and not others
     if suite.labels is not None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from plmetrics.core.errors import Collected, DataError, PlmetricsError, Problem
+from plmetrics.core.errors import AbsentDataError, Collected, DataError, PlmetricsError, Problem
 from plmetrics.core.names import is_pattern, number_text
 from plmetrics.engine.binding.row_expressions import predicate
 from plmetrics.table.checks import not_numbers
@@ -60,7 +60,7 @@ def wide_table(source: Source, long: Long | None, where: str | None, *, every: b
     conflicts = [name for name in others if differ[name].item()]
     identities = unordered.drop_nulls().sort(apart)
     if where is not None and not identities.height:
-        raise DataError(Problem(f"no row satisfies where: {where}", ("data", "where")))
+        raise AbsentDataError(Problem(f"no row satisfies where: {where}", ("data", "where")))
     if identities.height > MAX_COLUMNS:
         msg = f"column '{long.level}' (level) holds more than {MAX_COLUMNS:,} different levels"
         raise DataError(Problem(msg, (*_PATH, "level")))

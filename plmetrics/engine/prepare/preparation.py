@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from plmetrics.core.errors import DataError, Problem
+from plmetrics.core.errors import AbsentDataError, Problem
 from plmetrics.engine.inquiry import Inquiry, constant_question, frames_by_name, together
 from plmetrics.engine.memory.budget import sorts_in_memory
 from plmetrics.engine.prepare.constants import BaselinePart, Calibration, Constants, ThresholdChoice
@@ -50,7 +50,7 @@ def prepare(request: Request, constants: Constants | None = None, looks: Looks |
         looks: what features must know of the rows, given what is evaluated with rows as they are in the data.
 
     Raises:
-        DataError: there are no rows.
+        AbsentDataError: there are no rows.
         ConfigError: there are more slices than `max_slices`.
     """
     bound, inquiry = request, Inquiry(request.steps)
@@ -248,7 +248,7 @@ def _accounting(request: Request, table: PredictionTable) -> Question[Accounting
     """How many rows are read and left out, for each model and the baseline; counted unless the files say it.
 
     Raises:
-        DataError: there are no rows.
+        AbsentDataError: there are no rows.
     """
     suite = request.suite
     complete = suite.columns.weight is None and suite.data.missing == "error"
@@ -259,7 +259,7 @@ def _accounting(request: Request, table: PredictionTable) -> Question[Accounting
     if not counts["read"]:
         where = suite.data.where if request.source.rows != 0 else None
         message = "the table has no rows" if where is None else f"no row satisfies where: {where}"
-        raise DataError(Problem(message, ("data", "where" if suite.data.where else "path")))
+        raise AbsentDataError(Problem(message, ("data", "where" if suite.data.where else "path")))
     dropped = {model: counts.get(f"dropped|{model}", 0) for model in _all_models(request)}
     return Accounting(counts["read"], counts.get("zero_weight", 0), dropped)
 

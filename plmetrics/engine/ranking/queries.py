@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from plmetrics.core.errors import DataError, Problem
+from plmetrics.core.errors import AbsentDataError, DataError, Problem
 from plmetrics.engine.bad_rows import bad_values
 from plmetrics.engine.memory.budget import refuse_to_hold
 from plmetrics.engine.ranking.rank_order import QueryRows, codes_of
@@ -146,7 +146,7 @@ def _no_rows_error(request: Request, total: int) -> DataError:
     where = request.suite.data.where
     if total == 0:
         message = "the table has no rows" if where is None else f"no row satisfies where: {where}"
-        return DataError(Problem(message, ("data", "path" if where is None else "where")))
+        return AbsentDataError(Problem(message, ("data", "path" if where is None else "where")))
     msg = f"no rows are left of {total:,}: each has weight 0 or a value for which it is dropped"
     return DataError(Problem(msg, ("data", "missing")))
 

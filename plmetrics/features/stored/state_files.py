@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import polars as pl
 
-from plmetrics.core.errors import ConfigError, DataError, EnvironmentFault, PlmetricsError, Problem
+from plmetrics.core.errors import (
+    AbsentDataError,
+    ConfigError,
+    DataError,
+    EnvironmentFault,
+    PlmetricsError,
+    Problem,
+)
 from plmetrics.engine.memory.budget import machine_budget
 from plmetrics.runs.documents import HEAD, misfit
 from plmetrics.runs.failure import os_message
@@ -38,6 +45,10 @@ class StateFault(DataError):  # noqa: N818
     """A file is no state, or not whole, or of another version."""
 
     title = "the state cannot be read"
+
+
+class AbsentState(StateFault, AbsentDataError):  # noqa: N818
+    """There is no such state file."""
 
 
 def state_bytes(head: Head, table: pl.DataFrame) -> tuple[bytes, str]:
@@ -100,7 +111,7 @@ def state_files(paths: Iterable[Path]) -> Iterator[Path]:
     """The state files that are named; a folder stands for those in it, by name.
 
     Raises:
-        StateFault: a folder holds none.
+        AbsentState: a folder holds none.
     """
     for path in paths:
         if not path.is_dir():
@@ -109,7 +120,7 @@ def state_files(paths: Iterable[Path]) -> Iterator[Path]:
         files = sorted(file for file in path.glob(f"*{ENDING}") if not file.name.startswith("."))
         if not files:
             hint = "plmetrics state SUITE --output DIR writes one there; name the folder that they are in"
-            raise StateFault(Problem(f"{path}: no file in it ends in {ENDING}", hint=hint))
+            raise AbsentState(Problem(f"{path}: no file in it ends in {ENDING}", hint=hint))
         yield from files
 
 
@@ -117,7 +128,8 @@ def read_head(path: Path) -> tuple[Head, str]:
     """What a state says of itself, after a look at all of its content; and the hash of that.
 
     Raises:
-        StateFault: it is absent, no state, truncated, damaged, or of another version.
+        AbsentState: there is no such file.
+        StateFault: it is no state, truncated, damaged, or of another version.
         EnvironmentFault: it may not be read.
     """
     metadata = _metadata(path)
@@ -155,7 +167,7 @@ def _metadata(path: Path) -> dict[str, Any]:
             raise StateFault(Problem(msg, hint=_AGAIN))
         return dict(pl.read_parquet_metadata(path))
     except (FileNotFoundError, IsADirectoryError) as error:
-        raise StateFault(
+        raise AbsentState(
             Problem(f"{path}: no such file", hint="name state files, or a folder of them")
         ) from error
     except OSError as error:

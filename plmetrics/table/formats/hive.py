@@ -73,6 +73,13 @@ class Partitions:
         except PolarsError:  # such as a CAST that fails: said when the rows are read
             return pl.repeat(value=True, n=self.values.height, dtype=pl.Boolean, eager=True)
 
+    def ranges(self) -> str:
+        """The least and the greatest value of each column, in words."""
+        values = self.values.drop(FILE_PATH)
+        ends = values.select(pl.all().min().cast(pl.String)), values.select(pl.all().max().cast(pl.String))
+        parts = [f"{name} from {ends[0][name].item()} to {ends[1][name].item()}" for name in values.columns]
+        return f"the files hold {', '.join(parts)}"
+
 
 def find_partitions(files: Sequence[SourceFile], complaints: Complaints) -> Partitions:
     """The partition columns that the files' names state.

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 import polars as pl
 
-from plmetrics.core.errors import DataError, EnvironmentFault, Problem
+from plmetrics.core.errors import AbsentDataError, DataError, EnvironmentFault, Problem
 from plmetrics.table.files import shown_path
 from plmetrics.table.formats.hive import FILE_PATH, Partitions
 from plmetrics.table.formats.lakehouse import ICEBERG, METADATA_ENDING, Listing, data_file, unreadable
@@ -58,7 +58,7 @@ def _latest(root: Path) -> Path:
 def _open(metadata: Path) -> tuple[Any, list[Any]]:
     if not metadata.exists():
         msg = f"{shown_path(metadata)}: no such file or folder"
-        raise DataError(msg)
+        raise AbsentDataError(msg)
     try:
         import pyarrow  # noqa: F401  (the library opens local files with it, but does not require it)
         from pyiceberg.table import StaticTable

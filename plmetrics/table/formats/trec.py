@@ -99,7 +99,7 @@ def _read_file(
         with watch_stamps({str(path): stamp_of(path)}), open_text(str(path)) as text:
             content = text.read()
     except FileNotFoundError:
-        complaints.add(path, "there is no such file")
+        complaints.absent(path, "there is no such file")
         return nothing
     except (UnicodeDecodeError, CompressionError) as error:
         damaged = isinstance(error, CompressionError)
