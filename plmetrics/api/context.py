@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +12,7 @@ from plmetrics.features.registry import features_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from datetime import datetime
     from pathlib import Path
 
     import polars as pl
@@ -31,7 +32,8 @@ class RunContext:
 
     `tables` are those that features read, by key, `counts` the counts that they read in place of tables, `earlier` the
     run that this one is compared with, and `history` the gates of earlier runs, for those that fail after some in a
-    row. `files` are the data files as run.json lists them, `runs` says which runs were taken.
+    row. `files` are the data files as run.json lists them, `runs` says which runs were taken. The interval of the rows
+    ends at `interval_end`, and `as_of` is the moment at which its labels are looked at: both say whether they are due.
     """
 
     tables: Mapping[str, Source] = field(default_factory=dict)
@@ -40,6 +42,8 @@ class RunContext:
     history: pl.DataFrame | None = None
     files: Sequence[RecordedFile] = ()
     runs: EarlierRuns | None = None
+    as_of: datetime | None = None
+    interval_end: datetime | None = None
 
     @classmethod
     def of(
@@ -138,3 +142,14 @@ def check_feature_counts(bound: Request, counts: Mapping[str, object]) -> None:
     for feature in features_of(bound.suite):
         if feature.key in counts:
             feature.check_counts(bound, counts[feature.key])
+
+
+def with_label_status(bound: Request, context: RunContext) -> Request:
+    """The request that knows why a slice has no labels: they are absent, or not due yet."""
+    labels = bound.suite.labels
+    if labels is None or labels.mature_after is None:
+        return bound
+    from plmetrics.suite.sections.labels import label_status
+
+    status = label_status(context.interval_end, labels.mature_after, context.as_of)
+    return replace(bound, label_status=status)

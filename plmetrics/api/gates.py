@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from plmetrics.core.results import LABELLED
+
 if TYPE_CHECKING:
     import polars as pl
 
+    from plmetrics.gates.sufficiency import Coverage
     from plmetrics.inference.subject import Analysis
     from plmetrics.runs.history.earlier_runs import EarlierRuns
     from plmetrics.suite.model import Suite
@@ -58,4 +61,17 @@ def gates_table(
     counted = any(gate.min_positives is not None for gate in suite.gates)
     positives = slice_positives(analysis) if counted else None
     sized = with_kish_sizes(analysis, first_rows(metrics))
-    return evaluate_gates(suite, Evidence(sized, comparisons, positives, history))
+    coverage = _coverage(analysis, metrics)
+    return evaluate_gates(suite, Evidence(sized, comparisons, positives, history, coverage))
+
+
+def _coverage(analysis: Analysis, metrics: pl.DataFrame) -> Coverage | None:
+    """The labels that gates need; None where they need none in particular."""
+    labels = analysis.suite.labels
+    if labels is None or labels.coverage is None:
+        return None
+    from plmetrics.gates.sufficiency import Coverage
+
+    shares = metrics.select("model", "slice_set", "slice", LABELLED).drop_nulls(LABELLED)
+    shares = shares.unique(["model", "slice_set", "slice"], keep="first", maintain_order=True)
+    return Coverage(labels.coverage, shares, analysis.population.label_free)

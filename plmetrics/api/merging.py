@@ -155,6 +155,7 @@ def _result(
 
 
 def _record(run: RestoredRun, head: Head, stored: Sequence[StateReference], watch: Stopwatch) -> RunRecord:
+    from plmetrics.engine.aggregate.aggregation import unlabelled_rows
     from plmetrics.engine.run_warnings import suite_warnings
 
     prepared, sums = run.prepared, run.aggregated
@@ -165,6 +166,9 @@ def _record(run: RestoredRun, head: Head, stored: Sequence[StateReference], watc
         "used": sums.used,
         "dropped": dict(prepared.rows.dropped),
     }
+    unlabelled = unlabelled_rows(prepared, sums)
+    if unlabelled is not None:
+        rows["unlabelled"] = unlabelled
     if head.rows["pairs_read"] is not None:
         rows["pairs_read"] = head.rows["pairs_read"]
     return {

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, cast
 
 import polars as pl
 
-from plmetrics.api.context import RunContext, check_feature_counts, data_files
+from plmetrics.api.context import RunContext, check_feature_counts, data_files, with_label_status
 from plmetrics.api.gates import gates_table
 from plmetrics.api.result import Result
 from plmetrics.api.stopwatch import Stopwatch
@@ -73,7 +73,7 @@ def _run_stages(
     watch = Stopwatch(progress)
     tables = context.tables.values()
     with watch.stage("prepare"), reading(source, *tables):
-        bound = bind(suite, source, context.tables)
+        bound = with_label_status(bind(suite, source, context.tables), context)
         check_feature_counts(bound, context.counts)
         uneven = check_rows(suite.data.missing, bound.source, *tables)
         prepared = prepare(bound, looks=looks(bound, context.counts))

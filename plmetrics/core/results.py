@@ -17,7 +17,7 @@ _NUMBERS = (
     "value lower upper std_error weight threshold bound difference p_value p_adjusted observed x y share "
     "limit pooled mean sd minimum maximum per_sd reference current statistic rest searched mean_control "
     "share_reference share_current "
-    "always_valid_p mann_whitney_p superiority lift lift_lower lift_upper cohen_d effect power"
+    "labelled always_valid_p mann_whitney_p superiority lift lift_lower lift_upper cohen_d effect power"
 )
 """Columns of floats, in whatever table."""
 
@@ -47,6 +47,9 @@ METRICS_SCHEMA = table_schema(
     "model slice metric value lower upper n status slice_set class std_error method interval_status "
     "slice_values weight blocks undefined_replicates threshold bound note"
 )
+
+LABELLED = "labelled"
+"""The column of `metrics` that is there where labels may come later: the share of the slice's rows that have one."""
 
 COMPARISONS_SCHEMA = table_schema(
     "model slice metric reading difference lower upper p_value p_adjusted baseline contrast scale n status "
@@ -104,6 +107,9 @@ TABLES = {
     "decomposition": DECOMPOSITION_SCHEMA,
     "found_slices": FOUND_SLICES_SCHEMA,
 }
+
+FURTHER_COLUMNS = {"metrics": (LABELLED,)}
+"""The columns of tables that are there only where a suite asks for what they say."""
 
 FURTHER_TABLES = {"drift_histograms": DRIFT_HISTOGRAMS_SCHEMA}
 """The tables of features that are there only where a suite asks for these: among the `others` of a result."""

@@ -9,7 +9,7 @@ import polars as pl
 
 from plmetrics.core.results import GATES_SCHEMA
 from plmetrics.gates.rules import rule_of
-from plmetrics.gates.sufficiency import verdict_of_insufficient, with_sizes
+from plmetrics.gates.sufficiency import Coverage, verdict_of_insufficient, with_sizes
 from plmetrics.suite.sections.basics import BASELINE
 
 if TYPE_CHECKING:
@@ -29,13 +29,15 @@ class Evidence:
     `metrics` is the result table, and may have one more column, `kish_size`, the size of weighted samples; of several
     intervals of one estimate the first counts. `comparisons` are rows of the
     result table for every model with every baseline that a gate names in `against`, and may have one more column,
-    `blocks`. `positives` are by model, slice set and slice, `history` is that of `gates.history`; both may be absent.
+    `blocks`. `positives` are by model, slice set and slice, `history` is that of `gates.history`, `coverage` the labels
+    that gates need; all three may be absent.
     """
 
     metrics: pl.DataFrame
     comparisons: pl.DataFrame
     positives: pl.DataFrame | None = None
     history: pl.DataFrame | None = None
+    coverage: Coverage | None = None
 
 
 def evaluate_gates(suite: Suite, evidence: Evidence) -> pl.DataFrame:
@@ -76,7 +78,9 @@ def _judge(gate: Gate, suite: Suite, evidence: Evidence) -> pl.DataFrame:
     rule = rule_of(gate)
     observations = _values(gate, evidence) if gate.against is None else _differences(gate, evidence)
     numbers = pl.col("observed", "lower", "upper").fill_nan(None)
-    observations = with_sizes(observations.with_columns(numbers, matched=True), gate, evidence.positives)
+    observations = with_sizes(
+        observations.with_columns(numbers, matched=True), gate, evidence.positives, evidence.coverage
+    )
     rows = _places(gate, suite).join(observations, on=_PLACE, how="left", maintain_order="left_right")
     rows = _correct(rows, rule, gate, suite)
     rows = rows.with_columns(_gate_name(gate, rule).alias("gate"), pl.col("slice").fill_null("all"))

@@ -156,7 +156,8 @@ class _Tables:
         self._analysis = analysis
         self._ordered = ordered
         self._keeper = keeper
-        self._metrics = metrics_rows([states.slices for states in analysis.sets])
+        slices, unlabelled = [states.slices for states in analysis.sets], bool(analysis.population.scored)
+        self._metrics = metrics_rows(slices, unlabelled=unlabelled)
         self._contrasts = _contrasts(analysis)
         self._kinds = {metric.text: number for number, metric in enumerate(analysis.suite.computed)}
         (chunk,) = chunks(analysis.sets[0].sums, analysis.weights)

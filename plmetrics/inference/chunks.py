@@ -87,7 +87,7 @@ def chunks(sums: SlicedSums, weights: ResamplingWeights | None) -> Iterator[Chun
 
 @dataclass(frozen=True, slots=True)
 class EstimateColumns:
-    """An estimate with what the result row says beside it."""
+    """An estimate with what the result row says beside it; `labelled` is None where each row must have a label."""
 
     estimate: Estimate
     n: Array
@@ -95,12 +95,21 @@ class EstimateColumns:
     bound: Array | None
     note: Texts
     threshold: Array | None = None
+    labelled: Array | None = None
 
     def take(self, index: NDArray[np.int64]) -> EstimateColumns:
         """What was found in some of the slices."""
-        bound, cut = (None if part is None else part[index] for part in (self.bound, self.threshold))
+        bound, cut, labelled = (
+            None if part is None else part[index] for part in (self.bound, self.threshold, self.labelled)
+        )
         return EstimateColumns(
-            self.estimate.take(index), self.n[index], self.weight[index], bound, self.note[index], cut
+            self.estimate.take(index),
+            self.n[index],
+            self.weight[index],
+            bound,
+            self.note[index],
+            cut,
+            labelled,
         )
 
 

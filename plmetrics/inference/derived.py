@@ -48,7 +48,7 @@ def by_parts(metric: DerivedMetric, parts: Mapping[str, EstimateColumns]) -> Est
     deviations = metric.combined_deviations({text: part.deviations for text, part in estimates.items()})
     kind, groups = first.estimate.kind, most_groups([part.estimate for part in parts.values()])
     estimate = Estimate(clean, status, blocks, replicates, (), deviations, kind, groups)
-    return EstimateColumns(estimate, first.n, first.weight, None, note)
+    return EstimateColumns(estimate, first.n, first.weight, None, note, labelled=first.labelled)
 
 
 def _fewest_blocks(parts: Sequence[Estimate]) -> NDArray[np.int64]:
@@ -178,7 +178,8 @@ def _scatter_estimates(
         note[index[reference]] = "the reference"
     groups = most_groups([part.estimate for part in parts.values()])
     estimate = Estimate(value, status, fewest_blocks, replicates, (), kind=derived.kind, groups=groups)
-    return EstimateColumns(estimate, first.n, first.weight, None, note, _threshold(first, slice(None)))
+    threshold = _threshold(first, slice(None))
+    return EstimateColumns(estimate, first.n, first.weight, None, note, threshold, first.labelled)
 
 
 def _threshold(estimates: EstimateColumns, part: slice) -> Array | None:

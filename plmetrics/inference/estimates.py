@@ -74,7 +74,6 @@ def estimate(
             if metric.additive:
                 replicates = replicates * weights.scale[:, None]
     status = _status(reasons, totals.n, min_rows, value)
-    rows = _without_labels(population, metric, model, chunk, status)
     threshold = population.threshold(metric, model)
     if threshold is not None and np.isnan(threshold):
         status[status == "ok"] = "unreachable"
@@ -97,12 +96,10 @@ def estimate(
     cut = None if threshold is None else np.full(value.shape, threshold)
     if ordered is not None and ordered.threshold is not None:
         cut = np.where(status == "ok", ordered.threshold[chunk.first : chunk.last], np.nan)
-    n, weight, notes = totals.n, totals.weight, _notes(metric, totals, status)
-    if rows is not None:
-        absent = n == 0
-        n, weight = np.where(absent, rows[0], n), np.where(absent, rows[1], weight)
-        notes = np.where(status == population.label_status, "no row has a label", notes)
-    return EstimateColumns(point_estimate, n, weight, bound, notes, cut)
+    columns = EstimateColumns(
+        point_estimate, totals.n, totals.weight, bound, _notes(metric, totals, status), cut
+    )
+    return _with_labels(columns, metric, model, chunk, population)
 
 
 def with_row_error(
@@ -126,19 +123,30 @@ def _status(reasons: list[tuple[str, NDArray[np.bool_]]], n: Array, min_rows: in
     return status
 
 
-def _without_labels(
-    population: Population, metric: Metric, model: str, chunk: Chunk, status: Texts
-) -> tuple[Array, Array] | None:
-    """The rows of each slice and their weight, labelled or not; slices where no row has a label say so.
+def _with_labels(
+    columns: EstimateColumns, metric: Metric, model: str, chunk: Chunk, population: Population
+) -> EstimateColumns:
+    """The estimates with the share of rows that have labels; where a metric needs some and none has one, that is why.
 
-    None where a metric needs no labels, or each row has one.
+    Such a slice has the rows that it has.
     """
-    if not population.scored or population.prefix(metric, model) != population.models[model]:
-        return None
-    prefix = population.scored[model]
-    n, weight = (chunk.sums.total(f"{prefix}{name}") for name in ("n", "weight"))
-    status[(status == "no_rows") & (n > 0)] = population.label_status
-    return n, weight
+    if not population.scored:
+        return columns
+    n, weight = (chunk.sums.total(f"{population.scored[model]}{name}") for name in ("n", "weight"))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share = chunk.sums.total(f"{population.models[model]}weight") / weight
+    if population.prefix(metric, model) != population.models[model]:
+        return replace(columns, labelled=share)
+    absent = (columns.estimate.status == "no_rows") & (n > 0)
+    status = np.where(absent, population.label_status, columns.estimate.status)
+    return replace(
+        columns,
+        estimate=replace(columns.estimate, status=status),
+        n=np.where(absent, n, columns.n),
+        weight=np.where(absent, weight, columns.weight),
+        note=np.where(absent, "no row has a label", columns.note),
+        labelled=share,
+    )
 
 
 def _sizes(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from plmetrics.core.results import COMPARISONS_SCHEMA, FARTHER, METRICS_SCHEMA, NEARER, SLICE_VALUES
+from plmetrics.core.results import COMPARISONS_SCHEMA, FARTHER, LABELLED, METRICS_SCHEMA, NEARER, SLICE_VALUES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -158,6 +158,7 @@ def metric_columns(
         "weight": np.where(np.isfinite(estimates.weight), estimates.weight, np.nan),
         "status": estimates.estimate.status,
         "note": estimates.note,
+        LABELLED: estimates.labelled,
         "bound": estimates.bound,
         "threshold": _threshold(metric, estimates, hard=hard),
         "interval_status": "not_requested",
@@ -265,9 +266,10 @@ def _family() -> pl.Expr:
     return pl.concat_str([pl.col("metric"), pl.col("slice_set"), *parts], separator=" / ", ignore_nulls=True)
 
 
-def metrics_rows(slices: Sequence[Slices]) -> Rows:
-    """An empty collection of `metrics` rows."""
-    return Rows(slices, METRICS_SCHEMA)
+def metrics_rows(slices: Sequence[Slices], *, unlabelled: bool = False) -> Rows:
+    """An empty collection of `metrics` rows; `unlabelled` says whether rows may have no label."""
+    further = {LABELLED: pl.Float64()} if unlabelled else {}
+    return Rows(slices, pl.Schema({**METRICS_SCHEMA, **further}))
 
 
 def comparison_rows(slices: Sequence[Slices]) -> Rows:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from plmetrics.core.errors import AbsentDataError, ConfigError, DataError, Problem
-from plmetrics.core.results import ALWAYS, TABLES, ResultTables
+from plmetrics.core.results import ALWAYS, FURTHER_COLUMNS, TABLES, ResultTables, table_schema
 from plmetrics.runs.documents import POINTER, Shape, misfit
 from plmetrics.runs.documents import RECORD as RECORD_SHAPE
 from plmetrics.runs.folder import LATEST, RECORD, check_name, table_file
@@ -104,7 +104,8 @@ class StoredRun:
                 raise RunFault(Problem(message, hint="run the suite again with this version"))
             if missing:
                 notes.append(f"{self.run_id}: the table {name} has no {', '.join(missing)} (another version)")
-            tables[name] = _conform(stored, schema)
+            further = [column for column in FURTHER_COLUMNS.get(name, ()) if column in stored.columns]
+            tables[name] = _conform(stored, pl.Schema({**schema, **table_schema(" ".join(further))}))
             if name == "comparisons" and "reading" not in stored.columns:
                 tables[name] = _with_readings(tables[name], self.record.get("suite", {}))
         listed = self.record.get("tables", {})

@@ -80,7 +80,7 @@ def _rows(rows: Mapping[str, object]) -> list[str]:
     fitted = rows.get("fitted")
     if isinstance(fitted, int) and fitted:
         texts.append(f"{count(fitted)} more to fit calibrators on")
-    for word in ("used", "dropped"):
+    for word in ("used", "dropped", "unlabelled"):
         by_model = rows.get(word)
         if not isinstance(by_model, dict) or not any(by_model.values()):
             continue
