@@ -83,7 +83,7 @@ def points_of(curve: Curve, points: Operating) -> tuple[Points, NDArray[np.int64
     if points.negatives == 0 and curve.curve in _BOTH_CLASSES:
         return None
     columns = _CURVES[curve.curve](points, curve)
-    keep = thin(columns["x"], columns["y"])
+    keep = thin(columns["x"], columns["y"], threshold=columns["threshold"])
     first = len(points.hits) - len(columns["x"])
     return {name: values[keep] for name, values in columns.items()}, keep + first
 

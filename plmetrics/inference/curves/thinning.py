@@ -13,23 +13,34 @@ _PIECES = 1 << 12
 _ON_THE_LINE = 1e-12
 
 
-def thin(x: Array, y: Array, most: int = MOST_POINTS) -> NDArray[np.int64]:
+def thin(x: Array, y: Array, most: int = MOST_POINTS, *, threshold: Array | None = None) -> NDArray[np.int64]:
     """The numbers of the points to keep: all, if there are no more than `most`.
 
     Between two points that are kept the curve is replaced by a line. Starting from both ends, the point farthest from
     its line is added, in rounds that split lines with at least half of the largest distance left. A round spends at
     most a quarter of the points left: a line that is split may leave its parts farther from the curve than it was.
+    With thresholds, points are thinned in space: what x and y are at a threshold stays near, too.
 
     >>> thin(np.array([0.0, 0.5, 1.0, 1.5, 2.0]), np.array([0.0, 0.0, 0.0, 1.0, 2.0]), most=3)
     array([0, 2, 4])
     """
     if len(x) <= most:
         return np.arange(len(x))
-    across, up = _in_shares(x), _in_shares(y)
+    places = [_in_shares(values) for values in (x, y, *(() if threshold is None else (_known(threshold),)))]
     if len(x) > 2 * _PIECES:
-        outline = _outline(across, up)
-        return outline[_choose(across[outline], up[outline], most)]
-    return _choose(across, up, most)
+        outline = _outline(places)
+        return outline[_choose([values[outline] for values in places], most)]
+    return _choose(places, most)
+
+
+def _known(threshold: Array) -> Array:
+    """The thresholds; one that is not known is that of the point after it, or before it."""
+    known = np.flatnonzero(np.isfinite(threshold))
+    if not len(known):
+        return np.zeros(len(threshold))
+    after = np.searchsorted(known, np.arange(len(threshold))).clip(max=len(known) - 1)
+    nearest: Array = threshold[known[after]]
+    return nearest
 
 
 def _in_shares(values: Array) -> Array:
@@ -37,10 +48,10 @@ def _in_shares(values: Array) -> Array:
     return (values - low) / width if width > 0 else np.zeros(len(values))
 
 
-def _choose(across: Array, up: Array, most: int) -> NDArray[np.int64]:
-    retained = np.array([0, len(across) - 1])
+def _choose(places: list[Array], most: int) -> NDArray[np.int64]:
+    retained = np.array([0, len(places[0]) - 1])
     while len(retained) < most:
-        farthest, distance = _farthest(across, up, retained)
+        farthest, distance = _farthest(places, retained)
         if distance.max(initial=0.0) <= _ON_THE_LINE:
             break
         split = np.flatnonzero(distance >= _LEAST_SPLIT * distance.max())
@@ -49,33 +60,36 @@ def _choose(across: Array, up: Array, most: int) -> NDArray[np.int64]:
     return retained
 
 
-def _farthest(x: Array, y: Array, retained: NDArray[np.int64]) -> tuple[NDArray[np.int64], Array]:
+def _farthest(places: list[Array], retained: NDArray[np.int64]) -> tuple[NDArray[np.int64], Array]:
     """For each line between neighbours that are kept, the point farthest from it, and how far that is."""
     first, last = retained[:-1], retained[1:]
     line = np.repeat(np.arange(len(first)), last - first)
-    dx, dy = x[last] - x[first], y[last] - y[first]
-    square = dx * dx + dy * dy
-    square[square == 0] = 1.0
     inside = slice(retained[0], retained[-1])
-    away_x, away_y = x[inside] - x[first][line], y[inside] - y[first][line]
-    along = np.clip((dx[line] * away_x + dy[line] * away_y) / square[line], 0.0, 1.0)
-    distance = np.hypot(away_x - along * dx[line], away_y - along * dy[line])
+    steps = [values[last] - values[first] for values in places]
+    aways = [values[inside] - values[first][line] for values in places]
+    square = sum(step * step for step in steps)
+    square = np.where(square == 0, 1.0, square)
+    along = sum(step[line] * away for step, away in zip(steps, aways, strict=True)) / square[line]
+    along = np.clip(along, 0.0, 1.0)
+    gaps = [away - along * step[line] for step, away in zip(steps, aways, strict=True)]
+    distance = np.sqrt(sum(gap * gap for gap in gaps))
     at, most = _where_largest(distance, line, first - retained[0])
     return at + retained[0], most
 
 
-def _outline(x: Array, y: Array) -> NDArray[np.int64]:
+def _outline(places: list[Array]) -> NDArray[np.int64]:
     """The first, the lowest, the highest and the last point of many pieces of equal length.
 
     A curve of many points is thinned from these: what is left out lies within a piece's small box.
     """
-    way = np.append(0.0, np.cumsum(np.abs(np.diff(x)) + np.abs(np.diff(y))))
+    y = places[1]
+    way = np.append(0.0, np.cumsum(sum(np.abs(np.diff(values)) for values in places)))
     number = np.minimum((way * (_PIECES / way[-1])).astype(np.int64), _PIECES - 1)
     starts = np.flatnonzero(np.diff(number, prepend=-1))
-    piece = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(x)))
+    piece = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(y)))
     highest, _ = _where_largest(y, piece, starts)
     lowest, _ = _where_largest(-y, piece, starts)
-    ends = np.append(starts[1:], len(x)) - 1
+    ends = np.append(starts[1:], len(y)) - 1
     return np.unique(np.concatenate([starts, highest, lowest, ends]))
 
 

@@ -74,11 +74,13 @@ class Series:
         return table.join(_named(self.keys, self.labels), on=KEYS, nulls_equal=True, maintain_order="left")
 
 
-def series_of(selection: Selection, points: pl.DataFrame, metric: str | None = None) -> Series:
+def series_of(
+    selection: Selection, points: pl.DataFrame, metric: str | None = None, *, by_threshold: bool = False
+) -> Series:
     """Points of the table `curves` as series; the label tells the metric of each, if it has a value there.
 
     What all series have in common stands in the title, and what tells them apart in their labels. Where there are too
-    many, those of the largest slices are shown.
+    many, those of the largest slices are shown. `by_threshold` is for charts whose axis is the threshold.
     """
     keys: list[Keys] = points.select(KEYS).unique(maintain_order=True).rows()
     shown = _largest(selection, keys)
@@ -86,7 +88,12 @@ def series_of(selection: Selection, points: pl.DataFrame, metric: str | None = N
     names = _names(shown)
     labels = told_apart([f"{name}  {value}".strip() for name, value in zip(names, values, strict=True)])
     points = points.join(_named(shown, labels), on=KEYS, nulls_equal=True, maintain_order="left")
-    drawn = pl.concat([_thinned(part) for part in points.partition_by("s", maintain_order=True)])
+    drawn = pl.concat(
+        [
+            _thinned(part, by_threshold=by_threshold)
+            for part in points.partition_by("s", maintain_order=True)
+        ]
+    )
     frame = drawn.select(
         "x",
         "y",
@@ -124,11 +131,12 @@ def _largest(selection: Selection, keys: list[Keys]) -> list[Keys]:
     return [key for key in keys if key in set(largest)]
 
 
-def _thinned(points: pl.DataFrame) -> pl.DataFrame:
+def _thinned(points: pl.DataFrame, *, by_threshold: bool) -> pl.DataFrame:
     """As many points as an eye can tell apart."""
     if points.height <= MOST_POINTS:
         return points
-    return points[thin(points["x"].to_numpy(), points["y"].to_numpy(), MOST_POINTS)]
+    x, y, threshold = (points[name].to_numpy() for name in ("x", "y", "threshold"))
+    return points[thin(x, y, MOST_POINTS, threshold=threshold if by_threshold else None)]
 
 
 def _names(keys: Sequence[Keys]) -> tuple[str, ...]:

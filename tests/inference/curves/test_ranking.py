@@ -199,3 +199,18 @@ def test_cost_has_one_pair_of_costs():
     assert curves(table, curves=twice).equals(curves(table, curves=[COST]))
     with pytest.raises(plm.ConfigError, match="one pair of costs"):
         curves(table, curves=["cost", COST])
+
+
+@pytest.mark.parametrize("size", [5_000, 60_000])
+def test_rates_at_thresholds_stay_near_where_the_curve_is_straight(size):
+    rng = np.random.default_rng(3)
+    positive = rng.random(size) < 0.3
+    score = np.where(positive, 0.5 + rng.beta(2, 2, size) / 2, rng.beta(2, 2, size) / 2)
+    table = pl.DataFrame({"y": positive, "p": score, "g": "a"})
+    drawn = curves(table, models="p", curves=["roc"]).filter(slice="all").drop_nulls("threshold").sort("threshold")
+    assert drawn.height < 1000
+    for name, group in (("x", ~positive), ("y", positive)):
+        at = np.linspace(0.01, 0.99, 197)
+        exact = 1 - np.searchsorted(np.sort(score[group]), at) / group.sum()
+        shown = np.interp(at, drawn["threshold"], drawn[name])
+        assert np.abs(shown - exact).max() < 0.005

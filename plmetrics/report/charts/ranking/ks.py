@@ -27,7 +27,7 @@ CLASSES = ("positives", "negatives")
 
 def draw(selection: Selection) -> Figure:
     """Two cumulative lines a panel, with a rule where they are farthest apart; from the points of the ROC curve."""
-    series = series_of(selection, selection.curve("roc"), "ks")
+    series = series_of(selection, selection.curve("roc"), "ks", by_threshold=True)
     x = threshold_axis(series.frame["h"])
     y = unit("y", "Share of the class with a lower score")
 

@@ -26,7 +26,7 @@ SHARES = ("precision", "recall", "F1", "share called")
 
 def draw(selection: Selection) -> Figure:
     """A panel a model with a line a share, and rules at the thresholds of metrics; from the curve `pr`."""
-    series = series_of(selection, selection.curve("pr"))
+    series = series_of(selection, selection.curve("pr"), by_threshold=True)
     chosen = thresholds_of(selection, series).select(*KEYS, "h")
     x, y = threshold_axis(series.frame["h"]), unit("y", "Share")
 
