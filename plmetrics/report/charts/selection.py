@@ -96,7 +96,10 @@ class Selection:
         """Check that the curve was drawn for the slice set, which has to be asked for."""
         name_of_set, there = self.slice_set, self.summary.metrics["slice_set"]
         if name_of_set is not None and name_of_set in there and name_of_set not in points["slice_set"]:
-            hint = f"ask for it when you evaluate: curves: [{{curve: {name}, slices: [{name_of_set}]}}]"
+            hint = (
+                f"ask for it when you evaluate: curves: [{{curve: {name}, slices: [{name_of_set}]}}] in a suite, "
+                f'curves=[{{"curve": "{name}", "slices": ["{name_of_set}"]}}] in Python'
+            )
             raise NothingToDraw(
                 Problem(f"the curve '{name}' was not drawn for the slice set '{name_of_set}'", hint=hint)
             )

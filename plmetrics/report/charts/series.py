@@ -89,10 +89,7 @@ def series_of(
     labels = told_apart([f"{name}  {value}".strip() for name, value in zip(names, values, strict=True)])
     points = points.join(_named(shown, labels), on=KEYS, nulls_equal=True, maintain_order="left")
     drawn = pl.concat(
-        [
-            _thinned(part, by_threshold=by_threshold)
-            for part in points.partition_by("s", maintain_order=True)
-        ]
+        [_thinned(part, by_threshold=by_threshold) for part in points.partition_by("s", maintain_order=True)]
     )
     frame = drawn.select(
         "x",
@@ -114,6 +111,11 @@ def series_of(
         names,
         values,
     )
+
+
+def every_point(series: Series, points: pl.DataFrame) -> pl.DataFrame:
+    """The points of these series in short columns, before they were thinned."""
+    return series.rows(points).select("x", "y", "s", pl.col("threshold").alias("h"))
 
 
 def _named(keys: Sequence[Keys], labels: Sequence[str]) -> pl.DataFrame:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
 import polars as pl
 
 from plmetrics.report.numbers import count, number
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from plmetrics.report.charts.selection import Selection
     from plmetrics.report.charts.series import Series
 
@@ -40,6 +43,14 @@ def level_words(selection: Selection) -> str:
     return "95%" if level is None else f"{number(100 * level)}%"
 
 
+def heading_of(selection: Selection, series: Series, metric: str) -> str | None:
+    """What the numbers of a legend are; None where it has none."""
+    if not any(series.values):
+        return None
+    intervals = any("[" in text for text in series.values)
+    return f"{metric} [{level_words(selection)} interval]" if intervals else metric
+
+
 def direction_words(selection: Selection, metric: str) -> str:
     """Which side of a metric is better, in brackets; empty where none is."""
     direction = selection.summary.directions.get(metric, "none")
@@ -68,6 +79,30 @@ def metric_of(selection: Selection, name: str) -> str | None:
 def dot_words(chosen: pl.DataFrame) -> str:
     """What the points on a curve are; empty where there are none."""
     return "" if chosen.is_empty() else "points: at the thresholds of metrics"
+
+
+def at_a_tenth(points: pl.DataFrame) -> str:
+    """The height of a curve over a tenth, between its points."""
+    there = points.drop_nulls(["x", "y"]).sort("x", maintain_order=True)
+    return rounded(float(np.interp(0.1, there["x"], there["y"])))
+
+
+def findings(
+    title: str,
+    series: Series,
+    fact: Callable[[pl.DataFrame], str],
+    points: pl.DataFrame | None = None,
+) -> str:
+    """What a chart shows, in words: a fact of each series, told from its points, or from those before thinning."""
+    frame = series.frame if points is None else points
+    parts = {part["s"][0]: part for part in frame.partition_by("s", maintain_order=True)}
+    several = len(series.labels) > 1
+    words = [
+        f"{name}: {said}" if several else said
+        for label, name in zip(series.labels, series.names, strict=True)
+        if label in parts and (said := fact(parts[label]))
+    ]
+    return f"{title}. {'; '.join(words)}." if words else f"{title}."
 
 
 def finding(title: str, metric: str, series: Series, selection: Selection) -> str:

@@ -207,7 +207,12 @@ def test_rates_at_thresholds_stay_near_where_the_curve_is_straight(size):
     positive = rng.random(size) < 0.3
     score = np.where(positive, 0.5 + rng.beta(2, 2, size) / 2, rng.beta(2, 2, size) / 2)
     table = pl.DataFrame({"y": positive, "p": score, "g": "a"})
-    drawn = curves(table, models="p", curves=["roc"]).filter(slice="all").drop_nulls("threshold").sort("threshold")
+    drawn = (
+        curves(table, models="p", curves=["roc"])
+        .filter(slice="all")
+        .drop_nulls("threshold")
+        .sort("threshold")
+    )
     assert drawn.height < 1000
     for name, group in (("x", ~positive), ("y", positive)):
         at = np.linspace(0.01, 0.99, 197)

@@ -180,7 +180,7 @@ def _estimates(selection: Selection, series: Series) -> dict[str, str]:
     rows = series.rows(_of_slices(selection, selection.summary.metrics))
     texts = {}
     for name in _MEASURES:
-        of_metric = rows.filter(pl.col("metric") == metric_of(selection, name))
+        of_metric = rows.filter(pl.col("metric") == (metric_of(selection, name) or ""))
         if not of_metric.is_empty():
             texts[name] = str(row_estimate(of_metric.row(0, named=True)))
     return texts

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
 import polars as pl
 
 from plmetrics.report.charts.calibration.score_bars import (
     HISTOGRAM,
+    NEGATIVE,
+    POSITIVE,
     REST,
     bars_of,
     mirrored,
@@ -21,13 +24,14 @@ from plmetrics.report.charts.operating import rules, thresholds_of
 from plmetrics.report.charts.panels import panels
 from plmetrics.report.charts.ranking.threshold_axis import threshold_axis
 from plmetrics.report.charts.series import KEYS, series_of
-from plmetrics.report.charts.words import finding, size_words, title_of
+from plmetrics.report.charts.words import findings, rounded, size_words, title_of
 
 if TYPE_CHECKING:
     import altair as alt
 
     from plmetrics.report.charts.panels import Panel
     from plmetrics.report.charts.selection import Selection
+    from plmetrics.report.charts.series import Series
 
 _HEIGHT = 260
 
@@ -59,6 +63,21 @@ def draw(selection: Selection) -> Figure:
         titled(drawn.chart, title, (size_words(selection, series), marked), drawn.width),
         rows,
         title,
-        finding(title, "", series, selection),
+        findings(title, series, lambda part: _means(points, series, part)),
         series.notes,
     )
+
+
+def _means(points: pl.DataFrame, series: Series, part: pl.DataFrame) -> str:
+    """The mean of each class, to the middle of its bins."""
+    keys = series.keys[series.labels.index(part["s"][0])]
+    rows = points.filter(
+        *(pl.col(name).eq_missing(pl.lit(key)) for name, key in zip(KEYS, keys, strict=True))
+    )
+    words = []
+    for side, name in ((POSITIVE, "positives"), (NEGATIVE, "negatives")):
+        bins = rows.filter(pl.col("side") == side, pl.col("y") > 0)
+        if not bins.is_empty():
+            mean = np.average(bins["x"].to_numpy(), weights=bins["y"].to_numpy())
+            words.append(f"{name} {rounded(float(mean))}")
+    return f"mean score of {' and of '.join(words)}" if words else ""

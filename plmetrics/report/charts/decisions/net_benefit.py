@@ -68,9 +68,19 @@ def draw(selection: Selection) -> Figure:
         axis("y", "Net benefit of a row (higher is better)", (low, top * 1.04 or 1.0)),
         band="net benefit at each threshold",
         corner="top-right",
+        fact=_highest,
         under=under,
     )
     return chart.figure(selection, series)
+
+
+def _highest(points: pl.DataFrame) -> str:
+    """Up to which threshold calls are worth more than none."""
+    useful = points.filter(pl.col("y") > 0)
+    if useful.is_empty():
+        return "never above that of calling none"
+    ends = useful["x"].to_numpy()
+    return f"above that of calling none from {ends.min():.0%} to {ends.max():.0%}"
 
 
 def _above(frame: pl.DataFrame, low: float) -> pl.DataFrame:

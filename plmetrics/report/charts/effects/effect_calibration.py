@@ -23,7 +23,7 @@ from plmetrics.report.charts.marks import (
 )
 from plmetrics.report.charts.series import series_of
 from plmetrics.report.charts.theme import LIGHT, SERIES
-from plmetrics.report.charts.words import finding, level_words, size_words, title_of
+from plmetrics.report.charts.words import findings, level_words, rounded, size_words, title_of
 
 if TYPE_CHECKING:
     from plmetrics.report.charts.selection import Selection
@@ -72,9 +72,19 @@ def draw(selection: Selection) -> Figure:
         titled(layered(*layers), title, subtitle, PANEL + 40, PANEL),
         series.drawn,
         title,
-        finding(title, "", series, selection),
+        findings(title, series, _ends),
         series.notes,
     )
+
+
+def _ends(points: pl.DataFrame) -> str:
+    """What was observed in the first and in the last tenth."""
+    tenths = points.drop_nulls(["x", "y"]).sort("x")
+    if tenths.is_empty():
+        return ""
+    (low, first), (high, last) = tenths.select("x", "y").row(0), tenths.select("x", "y").row(-1)
+    predicted, observed = (f"{rounded(a)} to {rounded(b)}" for a, b in ((low, high), (first, last)))
+    return f"observed {observed} where {predicted} is predicted"
 
 
 def _key(labels: tuple[str, ...]) -> alt.Legend | None:

@@ -22,7 +22,7 @@ from plmetrics.report.charts.marks import (
     titled,
 )
 from plmetrics.report.charts.series import series_of
-from plmetrics.report.charts.words import band_words, finding, level_words, size_words, title_of
+from plmetrics.report.charts.words import band_words, finding, heading_of, size_words, title_of
 
 if TYPE_CHECKING:
     import altair as alt
@@ -44,7 +44,7 @@ def gain(selection: Selection, curve: str, metric: str, name: str, side: str) ->
     if canvas is not None:
         for row in ends_of_random:
             canvas.line([0.0, row["x"]], [0.0, row["y"]])
-    heading = _heading(selection, series.labels, metric)
+    heading = heading_of(selection, series, metric)
     chart = layered(
         *_random(ends_of_random),
         lines(series.frame, x, y, series.labels, "top-left", heading=heading, canvas=canvas),
@@ -58,11 +58,6 @@ def gain(selection: Selection, curve: str, metric: str, name: str, side: str) ->
         finding(title, metric, series, selection),
         series.notes,
     )
-
-
-def _heading(selection: Selection, labels: tuple[str, ...], metric: str) -> str | None:
-    intervals = any("[" in label for label in labels)
-    return f"{metric} [{level_words(selection)} interval]" if intervals else metric
 
 
 def _ends(points: pl.DataFrame) -> list[dict[str, Any]]:

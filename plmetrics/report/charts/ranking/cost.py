@@ -32,9 +32,15 @@ def draw(selection: Selection) -> Figure:
         axis("y", "Expected cost of a row (lower is better)", (0, top)),
         corner="top-right",
         notes=("points: lowest cost on these rows, and its threshold",),
+        fact=_lowest_words,
         over=_lowest,
     )
     return chart.figure(selection, series)
+
+
+def _lowest_words(points: pl.DataFrame) -> str:
+    x, y = points.drop_nulls("y").sort("y", "k").select("x", "y").row(0)
+    return f"lowest {rounded(y)} at {rounded(x)}"
 
 
 def _lowest(panel: Panel, canvas: Canvas) -> list[alt.Chart]:

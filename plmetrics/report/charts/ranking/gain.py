@@ -9,6 +9,7 @@ from plmetrics.report.charts.marks import reference, unit
 from plmetrics.report.charts.ranking.line_chart import LineChart
 from plmetrics.report.charts.ranking.prevalence import prevalence_of
 from plmetrics.report.charts.series import series_of
+from plmetrics.report.charts.words import at_a_tenth
 
 if TYPE_CHECKING:
     import altair as alt
@@ -45,6 +46,7 @@ def draw(selection: Selection) -> Figure:
         unit("x", "Share of rows called, highest scores first"),
         unit("y", "Recall (higher is better)"),
         band="recall at each share of rows",
+        fact=lambda points: f"recall {at_a_tenth(points)} where the highest tenth of rows is called",
         under=under,
     )
     return chart.figure(selection, series_of(selection, points), points)

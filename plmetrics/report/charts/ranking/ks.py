@@ -13,9 +13,9 @@ from plmetrics.report.charts.labels import beside
 from plmetrics.report.charts.marks import base, layered, lines, titled, unit
 from plmetrics.report.charts.panels import panels
 from plmetrics.report.charts.ranking.threshold_axis import threshold_axis
-from plmetrics.report.charts.series import series_of
+from plmetrics.report.charts.series import every_point, series_of
 from plmetrics.report.charts.theme import LIGHT
-from plmetrics.report.charts.words import finding, level_words, rounded, size_words, title_of
+from plmetrics.report.charts.words import findings, level_words, rounded, size_words, title_of
 
 if TYPE_CHECKING:
     from plmetrics.report.charts.panels import Panel
@@ -27,7 +27,12 @@ CLASSES = ("positives", "negatives")
 
 def draw(selection: Selection) -> Figure:
     """Two cumulative lines a panel, with a rule where they are farthest apart; from the points of the ROC curve."""
-    series = series_of(selection, selection.curve("roc"), "ks", by_threshold=True)
+    points = selection.curve("roc")
+    series = series_of(selection, points, "ks", by_threshold=True)
+    gaps = {
+        key: _largest_gap(_below(every_point(series.part([number], lambda _: ""), points)))
+        for number, key in enumerate(series.keys)
+    }
     x = threshold_axis(series.frame["h"])
     y = unit("y", "Share of the class with a lower score")
 
@@ -38,11 +43,10 @@ def draw(selection: Selection) -> Figure:
         corner = "right" if panel.small else "top-left"
         step = "step-before" if panel.series.exact else "linear"
         curves = lines(long, panel.x, panel.y, CLASSES, corner, interpolate=step, canvas=canvas)
-        gap = wide.sort((pl.col("negatives") - pl.col("positives")).abs(), descending=True).row(0, named=True)
+        gap = gaps[panel.series.keys[0]]
         ends = pl.DataFrame({"x": [gap["h"]], "lo": [gap["positives"]], "hi": [gap["negatives"]]})
         rule = base(ends).mark_rule(color=LIGHT["ink"], strokeWidth=1.6)
-        size = abs(gap["negatives"] - gap["positives"])
-        text = f"{rounded(size)} at {rounded(gap['h'])}"
+        text = _gap_words(gap)
         canvas.line([gap["h"], gap["h"]], [gap["positives"], gap["negatives"]])
         label = beside(*_beside(canvas, gap["h"], (gap["positives"], gap["negatives"]), text))
         rule = rule.encode(x=alt.X(**panel.x), y=alt.Y(**{**panel.y, "shorthand": "lo:Q"}), y2="hi:Q")
@@ -57,9 +61,22 @@ def draw(selection: Selection) -> Figure:
         titled(drawn.chart, title, subtitle, drawn.width),
         series.drawn,
         title,
-        finding(title, "ks", series, selection),
+        findings(title, series, _gap_finding, every_point(series, points)),
         series.notes,
     )
+
+
+def _largest_gap(wide: pl.DataFrame) -> dict[str, float]:
+    """The first threshold at which the classes are farthest apart, with their shares."""
+    return wide.sort((pl.col("negatives") - pl.col("positives")).abs(), descending=True).row(0, named=True)
+
+
+def _gap_finding(points: pl.DataFrame) -> str:
+    return f"largest gap {_gap_words(_largest_gap(_below(points)))}"
+
+
+def _gap_words(gap: dict[str, float]) -> str:
+    return f"{rounded(abs(gap['negatives'] - gap['positives']))} at {rounded(gap['h'])}"
 
 
 def _beside(canvas: Canvas, x: float, ends: tuple[float, float], text: str) -> tuple[float, float, str, Side]:

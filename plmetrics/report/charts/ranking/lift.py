@@ -8,6 +8,7 @@ from plmetrics.report.charts.labels import remark
 from plmetrics.report.charts.marks import axis, reference, span, unit
 from plmetrics.report.charts.ranking.line_chart import LineChart
 from plmetrics.report.charts.series import series_of
+from plmetrics.report.charts.words import at_a_tenth
 
 if TYPE_CHECKING:
     import altair as alt
@@ -31,6 +32,7 @@ def draw(selection: Selection) -> Figure:
         axis("y", "Lift: precision / prevalence (higher is better)", (0, top)),
         band="lift at each share of rows",
         corner="top-right",
+        fact=lambda points: f"lift {at_a_tenth(points)} where the highest tenth of rows is called",
         under=_random,
     )
     return chart.figure(selection, series, points)

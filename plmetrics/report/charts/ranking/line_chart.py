@@ -13,7 +13,8 @@ from plmetrics.report.charts.words import (
     band_words,
     dot_words,
     finding,
-    level_words,
+    findings,
+    heading_of,
     size_words,
     title_of,
 )
@@ -36,7 +37,8 @@ if TYPE_CHECKING:
 class LineChart:
     """A chart of one curve: its title, its metric with a heading for the legend, and what its band is one of.
 
-    `under` and `over` give the marks below and above the lines of a panel.
+    `fact` tells what there is to see of the points of a series, where no metric does. `under` and `over` give the marks
+    below and above the lines of a panel.
     """
 
     title: str
@@ -49,16 +51,14 @@ class LineChart:
     interpolate: str = "linear"
     height: float = PANEL
     notes: tuple[str, ...] = ()
+    fact: Callable[[pl.DataFrame], str] | None = None
     under: Marks = lambda _panel, _canvas: []
     over: Marks = lambda _panel, _canvas: []
 
     def figure(self, selection: Selection, series: Series, points: pl.DataFrame | None = None) -> Figure:
         """The chart of these series, with the thresholds of metrics on the lines if the curve's points are given."""
         chosen = None if points is None else operating_points(selection, series, points)
-        interval = (
-            f" [{level_words(selection)} interval]" if any("[" in text for text in series.values) else ""
-        )
-        heading = f"{self.heading}{interval}" if any(series.values) else None
+        heading = heading_of(selection, series, self.heading)
 
         def draw(panel: Panel) -> alt.LayerChart:
             canvas = panel.canvas()
@@ -88,6 +88,11 @@ class LineChart:
             titled(drawn.chart, title, subtitle, drawn.width),
             series.drawn,
             title,
-            finding(title, self.metric or "", series, selection),
+            self._description(title, series, selection),
             series.notes,
         )
+
+    def _description(self, title: str, series: Series, selection: Selection) -> str:
+        if self.fact is not None:
+            return findings(title, series, self.fact)
+        return finding(title, self.metric or "", series, selection)

@@ -5,23 +5,28 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+import polars as pl
 
 from plmetrics.report.charts.labels import beside, remark
-from plmetrics.report.charts.marks import painted, reference, unit
+from plmetrics.report.charts.marks import base, painted, reference, unit
 from plmetrics.report.charts.ranking.line_chart import LineChart
 from plmetrics.report.charts.ranking.prevalence import prevalence_of
-from plmetrics.report.charts.series import series_of
+from plmetrics.report.charts.series import every_point, series_of
 from plmetrics.report.charts.theme import LIGHT
 from plmetrics.report.charts.words import rounded
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import altair as alt
 
     from plmetrics.report.charts.figure import Figure
     from plmetrics.report.charts.panels import Panel
     from plmetrics.report.charts.placement import Canvas
     from plmetrics.report.charts.selection import Selection
+    from plmetrics.report.charts.series import Keys, Series
 
+_FEW_CALLS, _VISIBLE = 5, 0.02
 _SIDES = (("right", -6, -9), ("right", -6, 9), ("left", 6, -9), ("left", 6, 9))
 
 
@@ -30,9 +35,11 @@ def draw(selection: Selection, *, iso_f1: bool = False) -> Figure:
     points = selection.curve("pr")
     series = series_of(selection, points, "average_precision")
 
+    ends = _few_calls(selection, series, points)
+
     def under(panel: Panel, canvas: Canvas) -> list[alt.Chart]:
         lines = _lines_of_f1(canvas) if iso_f1 else []
-        return [*lines, *_prevalence(selection, panel, canvas)]
+        return [*_grey(panel, ends), *lines, *_prevalence(selection, panel, canvas)]
 
     chart = LineChart(
         "Precision and recall",
@@ -44,9 +51,35 @@ def draw(selection: Selection, *, iso_f1: bool = False) -> Figure:
         corner="top-right",
         # A point's precision is that of all recalls since the point before, as in the average precision.
         interpolate="step-before" if series.exact else "linear",
+        notes=(f"grey: fewer than {_FEW_CALLS} calls",) if ends else (),
         under=under,
     )
     return chart.figure(selection, series, points)
+
+
+def _few_calls(selection: Selection, series: Series, points: pl.DataFrame) -> dict[Keys, float]:
+    """The recall that is reached with 5 calls, where it is far enough from 0 to be seen; not of weighted rows."""
+    metrics = selection.summary.metrics.filter(slice_set=selection.slice_set or "overall")
+    rows = series.rows(metrics).filter(pl.col("n") == pl.col("weight")).group_by("s").agg(pl.col("n").max())
+    rates = prevalence_of(selection, series)
+    keys = dict(zip(series.labels, series.keys, strict=True))
+    ends = {}
+    for part in every_point(series, points).join(rows, on="s").partition_by("s"):
+        label = part["s"][0]
+        calls = pl.col("x") * rates[label] * pl.col("n") / pl.col("y")
+        enough = part.filter(pl.col("y") > 0, calls >= _FEW_CALLS - 1e-9)["x"].to_numpy()
+        if len(enough) and enough.min() >= _VISIBLE:
+            ends[keys[label]] = float(enough.min())
+    return ends
+
+
+def _grey(panel: Panel, ends: Mapping[Keys, float]) -> list[alt.Chart]:
+    end = max((ends.get(key, 0.0) for key in panel.series.keys), default=0.0)
+    if not end:
+        return []
+    area = pl.DataFrame({"x": [0.0], "hi": [end], "lo": [0.0], "y": [1.0]})
+    mark = base(area).mark_rect(color=LIGHT["faint"], opacity=0.22)
+    return [mark.encode(x="x:Q", x2="hi:Q", y="lo:Q", y2="y:Q")]
 
 
 def _prevalence(selection: Selection, panel: Panel, canvas: Canvas) -> list[alt.Chart]:

@@ -12,8 +12,8 @@ from plmetrics.report.charts.operating import rules, thresholds_of
 from plmetrics.report.charts.panels import panels
 from plmetrics.report.charts.ranking.prevalence import prevalence_of
 from plmetrics.report.charts.ranking.threshold_axis import threshold_axis
-from plmetrics.report.charts.series import KEYS, series_of
-from plmetrics.report.charts.words import finding, size_words, title_of
+from plmetrics.report.charts.series import KEYS, every_point, series_of
+from plmetrics.report.charts.words import findings, rounded, size_words, title_of
 
 if TYPE_CHECKING:
     import altair as alt
@@ -26,7 +26,8 @@ SHARES = ("precision", "recall", "F1", "share called")
 
 def draw(selection: Selection) -> Figure:
     """A panel a model with a line a share, and rules at the thresholds of metrics; from the curve `pr`."""
-    series = series_of(selection, selection.curve("pr"), by_threshold=True)
+    points = selection.curve("pr")
+    series = series_of(selection, points, by_threshold=True)
     chosen = thresholds_of(selection, series).select(*KEYS, "h")
     x, y = threshold_axis(series.frame["h"]), unit("y", "Share")
 
@@ -47,7 +48,7 @@ def draw(selection: Selection) -> Figure:
         titled(drawn.chart, title, subtitle, drawn.width),
         series.drawn,
         title,
-        finding(title, "", series, selection),
+        findings(title, series, _highest_f1, every_point(series, points)),
         series.notes,
     )
 
@@ -65,6 +66,14 @@ def _shares(frame: pl.DataFrame, rate: float) -> pl.DataFrame:
     return pl.concat(
         [wide.select(x="h", y=name, s=pl.lit(name), k=pl.int_range(pl.len())) for name in SHARES]
     )
+
+
+def _highest_f1(points: pl.DataFrame) -> str:
+    shares = _shares(points, 1.0).filter(s="F1").sort("y", descending=True, maintain_order=True)
+    if shares.is_empty():
+        return ""
+    x, y = shares.select("x", "y").row(0)
+    return f"F1 is highest, {rounded(y)}, at {rounded(x)}"
 
 
 def _doubt(selection: Selection) -> str:

@@ -11,7 +11,7 @@ from plmetrics.report.charts.figure import Figure
 from plmetrics.report.charts.marks import PANEL, axis, base, layered, lines, note, reference, titled
 from plmetrics.report.charts.series import series_of
 from plmetrics.report.charts.theme import LIGHT, SERIES
-from plmetrics.report.charts.words import finding, size_words, title_of
+from plmetrics.report.charts.words import finding, heading_of, size_words, title_of
 
 if TYPE_CHECKING:
     from plmetrics.report.charts.selection import Selection
@@ -31,7 +31,11 @@ def draw(selection: Selection) -> Figure:
     x = axis("x", "Residual: prediction \N{MINUS SIGN} label (best at 0)", (low, high))
     y = axis("y", "Share of rows", (0, top), form=".0%" if top > 0.05 else ".1%")
     middle = [reference([(0, 0), (0, top)])] if low < 0 < high else []
-    chart = layered(*_shares(inside, series, x, y), *middle, *_beyond(bins, series, low, high, top))
+    chart = layered(
+        *_shares(inside, series, x, y, heading_of(selection, series, "rmse")),
+        *middle,
+        *_beyond(bins, series, low, high, top),
+    )
     title = title_of("Residuals", series)
     subtitle = (size_words(selection, series),)
     return Figure(
@@ -44,10 +48,13 @@ def draw(selection: Selection) -> Figure:
 
 
 def _shares(
-    bins: pl.DataFrame, series: Series, x: dict[str, Any], y: dict[str, Any]
+    bins: pl.DataFrame, series: Series, x: dict[str, Any], y: dict[str, Any], heading: str | None
 ) -> list[alt.Chart | alt.LayerChart]:
     if len(series.labels) > 1:
-        return [lines(bins.select("x", "y", "s", "k"), x, y, series.labels, "top-right", interpolate="step")]
+        points = bins.select("x", "y", "s", "k")
+        return [
+            lines(points, x, y, series.labels, "top-right", heading=heading, interpolate="step"),
+        ]
     bars = bins.select("low", "h", "y", zero=pl.lit(0.0))
     mark = base(bars).mark_rect(color=SERIES[0], opacity=0.85, stroke=LIGHT["paper"], strokeWidth=0.6)
     left = alt.X(**{**x, "shorthand": "low:Q"})

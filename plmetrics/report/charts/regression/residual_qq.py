@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import altair as alt
+import numpy as np
+import polars as pl
+
+from plmetrics.core import special
 from plmetrics.report.charts.figure import Figure
-from plmetrics.report.charts.marks import PANEL, axis, layered, lines, note, reference, span, titled
+from plmetrics.report.charts.marks import PANEL, axis, base, layered, lines, note, reference, span, titled
 from plmetrics.report.charts.series import series_of
-from plmetrics.report.charts.words import finding, size_words, title_of
+from plmetrics.report.charts.theme import LIGHT
+from plmetrics.report.charts.words import finding, heading_of, level_words, size_words, title_of
 
 if TYPE_CHECKING:
     from plmetrics.report.charts.selection import Selection
+    from plmetrics.report.charts.series import Series
 
 
 def draw(selection: Selection) -> Figure:
@@ -20,14 +27,18 @@ def draw(selection: Selection) -> Figure:
     x = axis("x", "Normal quantile", x_range)
     y = axis("y", "Residual in standard deviations", y_range)
     low, high = max(x_range[0], y_range[0]), min(x_range[1], y_range[1])
+    normal = _normal_range(selection, series)
+    band = [] if normal is None else [_band(normal, x, y, y_range)]
     chart = layered(
+        *band,
         reference([(low, low), (high, high)]),
-        note(high, high, "normal", align="right", dx=-8, dy=-4),
-        lines(series.frame, x, y, series.labels, "top-left"),
+        note(high, high, "normal", align="right", dx=-8, dy=16),
+        lines(series.frame, x, y, series.labels, "top-left", heading=heading_of(selection, series, "rmse")),
     )
     title = title_of("Quantiles of residuals", series)
     subtitle = (
         "steeper than the diagonal at the ends: more large errors than normal ones",
+        f"grey: {level_words(selection)} range of independent normal residuals, pointwise" if band else "",
         size_words(selection, series),
     )
     return Figure(
@@ -37,3 +48,39 @@ def draw(selection: Selection) -> Figure:
         finding(title, "rmse", series, selection),
         series.notes,
     )
+
+
+_PLACES = 121
+
+
+def _normal_range(selection: Selection, series: Series) -> pl.DataFrame | None:
+    """Where the quantiles of as many normal values lie, by the beta distribution of their ranks.
+
+    None where series differ in their rows, or rows have weights.
+    """
+    there = selection.summary.metrics.filter(slice_set=selection.slice_set or "overall")
+    sizes = series.rows(there).filter(pl.col("s").is_not_null(), pl.col("n").is_not_null())
+    if sizes.is_empty() or sizes["n"].n_unique() > 1 or (sizes["n"] != sizes["weight"]).any():
+        return None
+    rows = int(sizes["n"][0])
+    ends = series.frame["x"].drop_nulls().to_numpy()
+    if rows < 2 or not len(ends):
+        return None
+    edge = float(special.ndtri(0.5 / rows))
+    quantile = np.linspace(max(ends.min(), edge), min(ends.max(), -edge), _PLACES)
+    # The middle of a rank's share is the normal quantile that it is drawn over.
+    rank = special.ndtr(quantile) * rows + 0.5
+    outside = (1 - (selection.summary.level or 0.95)) / 2
+    low, high = (
+        special.ndtri(special.betaincinv(rank, rows + 1 - rank, share)) for share in (outside, 1 - outside)
+    )
+    return pl.DataFrame({"x": quantile, "lo": low, "hi": high})
+
+
+def _band(normal: pl.DataFrame, x: dict[str, Any], y: dict[str, Any], ends: tuple[float, float]) -> alt.Chart:
+    inside = normal.filter(pl.col("hi") >= ends[0], pl.col("lo") <= ends[1])
+    mark = base(inside.with_columns(pl.col("lo", "hi").clip(*ends))).mark_area(
+        color=LIGHT["faint"], opacity=0.28
+    )
+    chart: alt.Chart = mark.encode(x=alt.X(**x), y=alt.Y(**{**y, "shorthand": "lo:Q"}), y2="hi:Q")
+    return chart

@@ -1,10 +1,12 @@
 """Charts of how scores order rows: places read back from the SVG are those of the tables and of scikit-learn."""
 
+import re
+
 import numpy as np
 import polars as pl
 import pytest
 from references.svg_marks import axis_scale, marks_of, texts_of
-from sklearn.metrics import average_precision_score, roc_curve
+from sklearn.metrics import average_precision_score, f1_score, roc_curve
 
 import plmetrics as plm
 from plmetrics.core.names import number_text
@@ -236,3 +238,34 @@ def test_a_lone_threshold_is_shown_as_a_point():
     for chart, points in (("thresholds", 4), ("lift", 1)):
         marks = marks_of(getattr(result.plot, chart)())
         assert len([mark for mark in marks if mark.kind == "symbol"]) == points, chart
+
+
+def test_descriptions_tell_what_there_is_to_see(result, frame):
+    label = frame["y"].to_numpy()
+    for name, column in (("challenger a.b", "q"),):
+        score = frame[column].to_numpy()
+        order = np.argsort(-score, kind="stable")
+        hits = np.cumsum(label[order])
+        tenth = hits[len(hits) // 10 - 1] / hits[-1]
+        assert f"recall {tenth:.3g}" in result.plot.gain(models=[name]).description
+        assert f"lift {10 * tenth:.3g}" in result.plot.lift(models=[name]).description
+        best = max((f1_score(label, score >= limit), limit) for limit in score)
+        told = result.plot.thresholds(models=[name]).description
+        assert f"F1 is highest, {best[0]:.3g}, at {best[1]:.3g}" in told
+        gap = roc_curve(label, score)
+        place = np.argmax(gap[1] - gap[0])
+        told = result.plot.ks(models=[name]).description
+        assert f"largest gap {gap[1][place] - gap[0][place]:.3g} at {gap[2][place]:.3g}" in told
+
+
+def test_few_calls_are_grey(result, frame):
+    label, score = frame["y"].to_numpy(), frame["q"].to_numpy()
+    hits = np.cumsum(label[np.argsort(-score, kind="stable")])
+    figure = result.plot.pr(models=["challenger a.b"])
+    marks = marks_of(figure)
+    x, per_x = axis_scale(marks)
+    (grey,) = (mark for mark in marks if mark.kind == "rect" and mark.attributes["fill"] == "#9aa5b1")
+    width = re.search(r"h([\d.]+)", grey.attributes["d"])
+    assert float(width[1]) * per_x == pytest.approx(hits[4] / hits[-1], abs=0.6 * per_x)
+    assert x + per_x * grey.x == pytest.approx(0, abs=2 * per_x)
+    assert "grey: fewer than 5 calls" in texts_of(marks, "title-subtitle")[0]

@@ -4,6 +4,7 @@ import numpy as np
 import polars as pl
 import pytest
 from references.svg_marks import axis_scale, marks_of, texts_of
+from scipy.stats import norm
 
 import plmetrics as plm
 
@@ -107,3 +108,44 @@ def test_conditional_means_have_three_panels_and_one_legend(result):
     ]
     assert figure.frame["curve"].n_unique() == 3
     assert len([text for text in texts_of(marks, "legend-label") if text]) == 2
+
+
+def test_normal_quantiles_lie_in_the_grey_band_as_often_as_it_says():
+    rows, draws = 200, 400
+    random = np.random.default_rng(9)
+    names = [f"p{number}" for number in range(2)]
+    frame = pl.DataFrame({"y": np.zeros(rows)} | {name: random.normal(size=rows) for name in names})
+    asked = {"task": "regression", "label": "y", "metrics": ["rmse"], "curves": ["residual_qq"]}
+    figure = plm.evaluate(frame, models=names, **asked).plot.residual_qq()
+    (band,) = (mark for mark in marks_of(figure) if mark.kind == "area")
+    marks = marks_of(figure)
+    (x, per_x), (y, per_y) = axis_scale(marks), axis_scale(marks, vertical=True)
+    places = path_of_area(band)
+    across, up = x + per_x * (band.x + places[:, 0]), y + per_y * (band.y + places[:, 1])
+    upper, lower = across[: len(across) // 2], across[len(across) // 2 :][::-1]
+    low, high = up[: len(up) // 2], up[len(up) // 2 :][::-1]
+    assert np.allclose(upper, lower)
+    # Where the band leaves the axis it has no end.
+    low, high = np.where(low <= low.min() + 1e-6, -9, low), np.where(high >= high.max() - 1e-6, 9, high)
+    quantile = norm.ppf((np.arange(rows) + 0.5) / rows)
+    sorted_draws = np.sort(random.normal(size=(draws, rows)), axis=1)
+    ends = [np.interp(quantile, upper, side) for side in (low, high)]
+    inside = (sorted_draws >= ends[0] - 1e-3) & (sorted_draws <= ends[1] + 1e-3)
+    for part in (slice(0, 20), slice(90, 110), slice(180, 200)):
+        assert inside[:, part].mean() == pytest.approx(0.95, abs=0.02)
+    (subtitle,) = texts_of(marks, "title-subtitle")
+    assert "grey: 95% range of independent normal residuals, pointwise" in subtitle
+    weighted = frame.with_columns(w=pl.lit(2.0))
+    without = plm.evaluate(weighted, models=names, weight="w", **asked).plot.residual_qq()
+    assert not [mark for mark in marks_of(without) if mark.kind == "area"]
+
+
+def path_of_area(mark):
+    """The places of an area, along one side and back along the other."""
+    steps = mark.attributes["d"].replace("M", "").rstrip("Z").split("L")
+    return np.array([[float(number) for number in step.split(",")] for step in steps])
+
+
+def test_legends_say_what_their_numbers_are(result):
+    for chart in (result.plot.residual_qq, result.plot.residual_histogram):
+        assert "rmse" in texts_of(marks_of(chart()), "legend-title")
