@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from plmetrics.report.leaderboard import BEST, clear_bests, leaderboard
+from plmetrics.report.leaderboard import BEST, clear_bests, first_judged, leaderboard
 from plmetrics.report.numbers import count, p_value, plural, row_estimate
 from plmetrics.report.sections.differences import usual_tests
 from plmetrics.report.sections.gates import gate_checks, observed_text, place_text
 from plmetrics.report.sections.overall import metric_label
-from plmetrics.report.sections.worst import first_judged, worst_slices
+from plmetrics.report.sections.worst import worst_slices
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from plmetrics.core.results import ResultTables
+    from plmetrics.report.summary import Summary
 
 OVERALL, WHOLE = "overall", "all"
 COLUMNS = [
@@ -66,6 +67,23 @@ def leaderboard(
         )
     )
     return _with_differences(ordered, tables.comparisons, metric).select(COLUMNS)
+
+
+def first_judged(summary: Summary) -> str | None:
+    """The first metric with a better side that has an overall value; totals are passed over."""
+    judged = set(summary.metrics.filter(slice_set=OVERALL)["metric"]) - summary.totals
+    ways = summary.directions.items()
+    return next((text for text, way in ways if way in {"higher", "lower"} and text in judged), None)
+
+
+def ranked_models(summary: Summary) -> list[str]:
+    """The models, the best first by the first judged metric; in the order of the suite without one."""
+    metric = first_judged(summary)
+    if metric is None:
+        models: list[str] = summary.metrics["model"].unique(maintain_order=True).to_list()
+        return models
+    ranked: list[str] = leaderboard(summary, metric, summary.directions[metric])["model"].to_list()
+    return ranked
 
 
 def clear_bests(tables: ResultTables) -> frozenset[tuple[str, str]]:

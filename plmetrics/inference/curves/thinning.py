@@ -26,14 +26,17 @@ def thin(x: Array, y: Array, most: int = MOST_POINTS, *, threshold: Array | None
     """
     if len(x) <= most:
         return np.arange(len(x))
-    places = [_in_shares(values) for values in (x, y, *(() if threshold is None else (_known(threshold),)))]
+    places = [
+        _in_shares(values)
+        for values in (x, y, *(() if threshold is None else (_with_neighbours(threshold),)))
+    ]
     if len(x) > 2 * _PIECES:
         outline = _outline(places)
         return outline[_choose([values[outline] for values in places], most)]
     return _choose(places, most)
 
 
-def _known(threshold: Array) -> Array:
+def _with_neighbours(threshold: Array) -> Array:
     """The thresholds; one that is not known is that of the point after it, or before it."""
     known = np.flatnonzero(np.isfinite(threshold))
     if not len(known):

@@ -26,11 +26,10 @@ if TYPE_CHECKING:
 
 Chart: TypeAlias = alt.Chart | alt.LayerChart | alt.HConcatChart | alt.VConcatChart | alt.ConcatChart
 
-
 PANEL, SMALL_PANEL = 360, 210
 CORNERS = ("bottom-right", "top-left", "top-right", "bottom-left")
 _LEGEND_OFFSET = 8
-_BACKGROUND_POINTS = 50
+_BACKGROUND_POINTS = 250
 MOST_SERIES = len(SERIES)
 
 
@@ -329,8 +328,9 @@ def bands(
 
 
 def background(frame: pl.DataFrame, interpolate: str) -> alt.Chart:
-    """The lines of all series in light grey, to stand behind one of them on its axes."""
-    few = pl.concat([_outline(part) for part in frame.partition_by("s", maintain_order=True)])
+    """The lines of all series in light grey, of few points, to stand behind one of them on its axes."""
+    parts = frame.partition_by("s", maintain_order=True)
+    few = pl.concat([_outline(part, max(12, _BACKGROUND_POINTS // len(parts))) for part in parts])
     line = base(few).mark_line(
         interpolate=interpolate,  # type: ignore[arg-type]
         strokeWidth=1,
@@ -341,9 +341,9 @@ def background(frame: pl.DataFrame, interpolate: str) -> alt.Chart:
     return chart
 
 
-def _outline(points: pl.DataFrame) -> pl.DataFrame:
+def _outline(points: pl.DataFrame, most: int) -> pl.DataFrame:
     points = points.select("x", "y", "k", "s").drop_nulls()
-    return points[thin(points["x"].to_numpy(), points["y"].to_numpy(), _BACKGROUND_POINTS)]
+    return points[thin(points["x"].to_numpy(), points["y"].to_numpy(), most)]
 
 
 def reference(

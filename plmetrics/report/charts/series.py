@@ -9,6 +9,7 @@ import polars as pl
 
 from plmetrics.inference.curves.thinning import thin
 from plmetrics.report.charts.texts import in_line, short
+from plmetrics.report.leaderboard import ranked_models
 from plmetrics.report.numbers import count, row_estimate
 
 if TYPE_CHECKING:
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 
 MOST_POINTS = 200
 MOST_PANELS = 12
+FEW_SERIES = 5
+"""More have small panels, in which half the points are enough."""
 
 Keys = tuple[str, str, str | None]
 """Model, slice and class of a curve."""
@@ -39,6 +42,7 @@ class Series:
     keys: tuple[Keys, ...] = field(default=())
     names: tuple[str, ...] = field(default=())
     values: tuple[str, ...] = field(default=())
+    most: int = MOST_POINTS
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -51,7 +55,7 @@ class Series:
     @property
     def exact(self) -> bool:
         """Whether all points of all curves are there, so that steps between them are those of the curve."""
-        return all(part.height < MOST_POINTS for part in self.frame.partition_by("s"))
+        return all(part.height < self.most for part in self.frame.partition_by("s"))
 
     def part(self, numbers: Sequence[int], naming: Callable[[Keys], str]) -> Series:
         """Some of the series, by number, each with the name of what still tells it apart and its metric."""
@@ -88,8 +92,12 @@ def series_of(
     names = _names(shown)
     labels = told_apart([f"{name}  {value}".strip() for name, value in zip(names, values, strict=True)])
     points = points.join(_named(shown, labels), on=KEYS, nulls_equal=True, maintain_order="left")
+    most = MOST_POINTS if len(shown) <= FEW_SERIES else MOST_POINTS // 2
     drawn = pl.concat(
-        [_thinned(part, by_threshold=by_threshold) for part in points.partition_by("s", maintain_order=True)]
+        [
+            _thinned(part, most, by_threshold=by_threshold)
+            for part in points.partition_by("s", maintain_order=True)
+        ]
     )
     frame = drawn.select(
         "x",
@@ -110,6 +118,7 @@ def series_of(
         tuple(shown),
         names,
         values,
+        most,
     )
 
 
@@ -124,21 +133,22 @@ def _named(keys: Sequence[Keys], labels: Sequence[str]) -> pl.DataFrame:
 
 
 def _largest(selection: Selection, keys: list[Keys]) -> list[Keys]:
-    """As many curves as there is room for, in their order."""
+    """As many curves as there is room for, in their order: of the largest slices, and there of the best models."""
     if len(keys) <= MOST_PANELS:
         return keys
     rows = selection.rows(selection.summary.metrics).group_by("model", "slice").agg(pl.col("n").max())
     sizes = {(model, text): n or 0 for model, text, n in rows.rows()}
-    largest = sorted(keys, key=lambda key: -sizes.get(key[:2], 0))[:MOST_PANELS]
+    ranks = {model: rank for rank, model in enumerate(ranked_models(selection.summary))}
+    largest = sorted(keys, key=lambda key: (-sizes.get(key[:2], 0), ranks.get(key[0], 0)))[:MOST_PANELS]
     return [key for key in keys if key in set(largest)]
 
 
-def _thinned(points: pl.DataFrame, *, by_threshold: bool) -> pl.DataFrame:
+def _thinned(points: pl.DataFrame, most: int, *, by_threshold: bool) -> pl.DataFrame:
     """As many points as an eye can tell apart."""
-    if points.height <= MOST_POINTS:
+    if points.height <= most:
         return points
     x, y, threshold = (points[name].to_numpy() for name in ("x", "y", "threshold"))
-    return points[thin(x, y, MOST_POINTS, threshold=threshold if by_threshold else None)]
+    return points[thin(x, y, most, threshold=threshold if by_threshold else None)]
 
 
 def _names(keys: Sequence[Keys]) -> tuple[str, ...]:

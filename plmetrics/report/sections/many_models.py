@@ -19,11 +19,10 @@ from plmetrics.report.layout import (
     table_or_stack,
     wrap,
 )
-from plmetrics.report.leaderboard import leaderboard
+from plmetrics.report.leaderboard import first_judged, leaderboard
 from plmetrics.report.numbers import Estimate, plural, row_estimate
 from plmetrics.report.sections.differences import ARROWS, MOST_PAIRS, pairs, usual_tests
 from plmetrics.report.sections.overall import MOST_MODELS, metric_label
-from plmetrics.report.sections.worst import first_judged
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

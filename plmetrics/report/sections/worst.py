@@ -11,6 +11,7 @@ import polars as pl
 from rich.text import Text
 
 from plmetrics.report.layout import Column, align, heading, printable, table_or_stack
+from plmetrics.report.leaderboard import first_judged
 from plmetrics.report.numbers import count, number, row_estimate
 
 if TYPE_CHECKING:
@@ -33,13 +34,6 @@ def worst(summary: Summary, width: int) -> list[Text]:
     if any(row["errors"] is not None for row in rows):
         remark += " by one standard error, SE, or more"
     return heading(f"Worst slices by {printable(metric)}", remark, width) + _lines(rows, width)
-
-
-def first_judged(summary: Summary) -> str | None:
-    """The first metric with a better side that has an overall value; totals are passed over."""
-    judged = set(summary.metrics.filter(slice_set="overall")["metric"]) - summary.totals
-    ways = summary.directions.items()
-    return next((text for text, way in ways if way in {"higher", "lower"} and text in judged), None)
 
 
 def worst_slices(metrics: pl.DataFrame, metric: str, direction: str, most: int = MOST) -> list[Row]:

@@ -1,6 +1,7 @@
 import re
 from html.parser import HTMLParser
 
+import numpy as np
 import polars as pl
 import pytest
 from report.html.hostile import CLOSED, MARKUP, table
@@ -224,3 +225,30 @@ def test_pages_rank_models_as_the_terminal_does() -> None:
     assert "Models by brier" in terminal
     assert re.findall(r"^ +(m\d\d) ", terminal, re.MULTILINE) == order.to_list()
     assert re.findall(r"\| (m\d\d) \|", many.to_markdown()) == order.to_list()
+
+
+def test_many_pairs_of_models_are_tables_by_metric_and_the_best_models_have_curves() -> None:
+    draw = np.random.default_rng(4)
+    label = draw.random(400) < 0.5
+    noise = {f"m{index:02d}": draw.normal(size=400) * (3.2 - index / 5) for index in range(15)}
+    frame = pl.DataFrame(
+        {"y": label} | {name: 1 / (1 + np.exp(-1.0 * label - part)) for name, part in noise.items()}
+    )
+    many = plm.evaluate(
+        frame,
+        label="y",
+        models=list(noise),
+        metrics=["fp", "log_loss", "roc_auc"],
+        uncertainty={"replicates": 20},
+        compare="m00",
+        curves=["roc"],
+    )
+    page = Page(html_text(summarise(many)))
+    captions = [caption for caption in page.tables if caption.startswith("Differences in")]
+    assert captions == ["Differences in fp", "Differences in log_loss", "Differences in roc_auc"]
+    rows = many.comparisons.filter(metric="log_loss").sort("difference")
+    shown = page.tables["Differences in log_loss"][1:]
+    assert [row[0][0] for row in shown] == rows["model"].to_list()
+    assert [float(row[2][1]["data-value"] or "") for row in shown] == rows["difference"].to_list()
+    best = many.metrics.filter(metric="log_loss").sort("value")["model"].head(12).to_list()
+    assert set(many.plot.roc().frame["model"]) == set(best)

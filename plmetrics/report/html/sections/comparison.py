@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from plmetrics.inference.comparisons.readings import READINGS
 from plmetrics.report.html.blocks import Cell, Section, Table, value_cell, words
 from plmetrics.report.html.sections.features import shown_table
 from plmetrics.report.numbers import p_value, plural
-from plmetrics.report.sections.differences import usual_tests
-from plmetrics.report.sections.overall import metric_label
+from plmetrics.report.sections.differences import MOST_PAIRS, usual_tests
+from plmetrics.report.sections.overall import MOST_MODELS, metric_label
 
 if TYPE_CHECKING:
     from plmetrics.report.html.sections.pictures import Gallery
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
 
 _ARROWS = {"better": "▲ better", "worse": "▼ worse", "higher": "▲ higher", "lower": "▼ lower"}
 _MOST_SLICES = 20
+_MOST_PAIRS, _MOST_METRICS = 100, 20
 _COLUMNS = ("p", "reading")
 _PARTS = ("model", "baseline", "metric", "slice", "part", "value", "status")
 
@@ -42,7 +45,31 @@ def differences(summary: Summary, gallery: Gallery) -> Section:
 def _tables(summary: Summary, contrast: str) -> list[Table]:
     frame = usual_tests(summary.comparisons.filter(contrast=contrast))
     parts = frame.partition_by("model", "baseline", "scale", maintain_order=True)
+    if len(parts) > MOST_PAIRS:
+        return _by_metric(summary, frame.filter(slice_set="overall"))
     return [table for part in parts if (table := _pair(summary, part, contrast)) is not None]
+
+
+def _by_metric(summary: Summary, frame: pl.DataFrame) -> list[Table]:
+    """Of many pairs a table a metric, the largest gain first, with the counts of readings."""
+    tables = []
+    for part in frame.partition_by("metric", "class", "scale", maintain_order=True)[:_MOST_METRICS]:
+        first = part.row(0, named=True)
+        gain = -pl.col("difference") if summary.directions.get(first["metric"]) == "lower" else "difference"
+        rows = part.sort(gain, descending=True, nulls_last=True, maintain_order=True).head(_MOST_PAIRS)
+        cells = [
+            [words(row["model"]), words(row["baseline"]), *_difference(row)]
+            for row in rows.iter_rows(named=True)
+        ]
+        counts = Counter(part["reading"].drop_nulls().to_list())
+        notes = [", ".join(f"{counts[word]} {word}" for word in READINGS if counts[word]), _p_words(summary)]
+        if part.height > _MOST_PAIRS:
+            left = plural(part.height - _MOST_PAIRS, "more comparison")
+            notes.append(f"{left} in the table comparisons")
+        columns = ["model", "against", first["scale"].replace("_", " "), *_COLUMNS]
+        caption = words(f"Differences in {metric_label(first)}").text
+        tables.append(Table(caption, columns, cells, [note for note in notes if note], first=20))
+    return tables
 
 
 def _pair(summary: Summary, part: pl.DataFrame, contrast: str) -> Table | None:
@@ -61,13 +88,15 @@ def slice_differences(summary: Summary, gallery: Gallery) -> Section:
     """The slices that differ the most clearly from the rest, by model."""
     frame = summary.comparisons.filter(pl.col("contrast").is_in(["slice", "rest"]))
     tables = []
-    for part in frame.partition_by("model", "scale", maintain_order=True):
+    many = frame["model"].n_unique() > MOST_MODELS
+    for part in frame.partition_by(*(() if many else ("model",)), "scale", maintain_order=True):
         first = part.row(0, named=True)
         p = pl.coalesce("p_adjusted", "p_value")
         rows = part.filter(pl.col("difference").is_not_null()).sort(p, nulls_last=True, maintain_order=True)
         cells = [
             [
                 words(row["slice"]),
+                *([words(row["model"])] if many else []),
                 words(row["baseline"]),
                 words(metric_label(row)),
                 *_difference(row),
@@ -78,9 +107,11 @@ def slice_differences(summary: Summary, gallery: Gallery) -> Section:
         notes = [_p_words(summary)]
         if left > 0:
             notes.append(f"the smallest p values; {plural(left, 'comparison')} more in the table comparisons")
-        columns = ["slice", "against", "metric", first["scale"].replace("_", " "), *_COLUMNS]
+        scale = first["scale"].replace("_", " ")
+        columns = ["slice", *(["model"] if many else []), "against", "metric", scale, *_COLUMNS]
+        caption = "Slices of all models" if many else f"Slices of {first['model']}"
         if cells:
-            tables.append(Table(words(f"Slices of {first['model']}").text, columns, cells, notes))
+            tables.append(Table(words(caption).text, columns, cells, notes))
     pictures = gallery.pictures("slice_differences") if tables else []
     return Section("Slices against others", [*pictures, *tables])
 

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from plmetrics.report.html.blocks import Cell, Footnotes, Section, Table, value_cell, words
-from plmetrics.report.leaderboard import BEST, clear_bests, leaderboard
+from plmetrics.report.leaderboard import BEST, clear_bests, first_judged, leaderboard
 from plmetrics.report.numbers import plural
 from plmetrics.report.sections.overall import MOST_MODELS, metric_label
-from plmetrics.report.sections.worst import first_judged
 
 if TYPE_CHECKING:
     from plmetrics.report.summary import Summary

@@ -17,8 +17,9 @@ from plmetrics.report.html.blocks import (
     value_cell,
     words,
 )
+from plmetrics.report.leaderboard import first_judged, ranked_models
 from plmetrics.report.numbers import number, plural, row_estimate
-from plmetrics.report.sections.worst import first_judged, worst_slices
+from plmetrics.report.sections.worst import worst_slices
 
 if TYPE_CHECKING:
     from plmetrics.report.html.blocks import Block
@@ -42,6 +43,8 @@ def slices(summary: Summary, gallery: Gallery) -> Section:
         return Section("Slices")
     blocks: list[Block] = [*_worst(summary), *gallery.pictures("forest")]
     names = frame["model"].unique(maintain_order=True).to_list()
+    if len(names) > MOST_MODELS:
+        names = [name for name in ranked_models(summary) if name in names]
     blocks += [_shaded(summary, frame.filter(model=name), name) for name in names[:MOST_MODELS]]
     if len(names) > MOST_MODELS:
         left = plural(len(names) - MOST_MODELS, "more model")
