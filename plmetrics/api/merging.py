@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from plmetrics.api.context import RunContext
 from plmetrics.api.gates import gate_history
-from plmetrics.api.pipeline import estimate, infer
+from plmetrics.api.pipeline import estimate, infer, with_additions
 from plmetrics.api.result import Result
 from plmetrics.api.stopwatch import Stopwatch
 from plmetrics.api.tests import rows_of_tests, with_requested_tests
@@ -16,6 +16,7 @@ from plmetrics.api.warnings import issues_warnings
 from plmetrics.core.errors import ConfigError, Problem
 from plmetrics.core.results import COMPARISONS_SCHEMA, TABLES, RecordedFile
 from plmetrics.core.threads import parallel_map
+from plmetrics.features.protocol import Run
 from plmetrics.features.registry import features_of
 from plmetrics.features.stored.state_files import StateFault, damage_errors, state_files
 from plmetrics.features.stored.stored_state import file_places, stored_state, suite_of
@@ -141,16 +142,22 @@ def _result(
             tables["comparisons"], analysis, rows_of_tests(run.prepared), tables["metrics"], None
         )
         tables["comparisons"] = correct_comparisons(analysis, compared).select(list(COMPARISONS_SCHEMA))
+    outputs = [
+        feature.run(Run(request.source, request, run.prepared, run.aggregated, {}, analysis=analysis))
+        for request in [run.prepared.request]
+        for feature in features_of(suite)
+        if feature.of_sums
+    ]
     empty = {name: schema.to_frame() for name, schema in TABLES.items() if name not in tables}
     return Result(
         **{**empty, **tables, "curves": curves},
-        others={},
+        others={name: table for output in outputs for name, table in output.tables.items()},
         verdict=verdict(tables["gates"]),
         suite=run.prepared.request.suite,
         kept=replicates,
         folder=None,
         drift_state=None,
-        record=_record(run, total.head, stored, watch),
+        record=with_additions(_record(run, total.head, stored, watch), outputs, RunContext()),
     )
 
 

@@ -99,7 +99,7 @@ def _run_stages(
     record = _record(prepared, aggregated, watch)
     record["files"] = list(context.files) or data_files(source)
     record["warnings"] += uneven
-    record = _with_additions(record, outputs, context)
+    record = with_additions(record, outputs, context)
     suite = suite.model_copy(update={"models": models})
     result = _result(suite, made | {"curves": curves}, replicates, outputs, record)
     if suite.compare is not None:
@@ -109,7 +109,7 @@ def _run_stages(
     return result
 
 
-def _with_additions(record: RunRecord, outputs: Sequence[Outputs], context: RunContext) -> RunRecord:
+def with_additions(record: RunRecord, outputs: Sequence[Outputs], context: RunContext) -> RunRecord:
     """The record with what features and earlier runs add."""
     record["warnings"] += [warning for output in outputs for warning in output.warnings]
     record = record if context.runs is None else context.runs.added_to(record)

@@ -17,13 +17,14 @@ _NUMBERS = (
     "value lower upper std_error weight threshold bound difference p_value p_adjusted observed x y share "
     "limit pooled mean sd minimum maximum per_sd reference current statistic rest searched mean_control "
     "share_reference share_current "
-    "labelled always_valid_p mann_whitney_p superiority lift lift_lower lift_upper cohen_d effect power"
+    "labelled mean_labelled mean_unlabelled standardised "
+    "always_valid_p mann_whitney_p superiority lift lift_lower lift_upper cohen_d effect power"
 )
 """Columns of floats, in whatever table."""
 
 _COUNTS = (
     "n blocks undefined_replicates family_size rows folds undefined_folds n_reference n_current depth "
-    "n_control units units_control required_n"
+    "n_labelled n_unlabelled n_control units units_control required_n"
 )
 """Columns of whole numbers; the others hold texts."""
 
@@ -95,6 +96,11 @@ FOUND_SLICES_SCHEMA = table_schema(
     "std_error family_size searched slice_values note"
 )
 
+LABELLING_SCHEMA = table_schema(
+    "model slice share mean_labelled mean_unlabelled difference lower upper standardised n_labelled "
+    "n_unlabelled status slice_set std_error method interval_status slice_values"
+)
+
 TABLES = {
     "metrics": METRICS_SCHEMA,
     "comparisons": COMPARISONS_SCHEMA,
@@ -111,7 +117,7 @@ TABLES = {
 FURTHER_COLUMNS = {"metrics": (LABELLED,)}
 """The columns of tables that are there only where a suite asks for what they say."""
 
-FURTHER_TABLES = {"drift_histograms": DRIFT_HISTOGRAMS_SCHEMA}
+FURTHER_TABLES = {"drift_histograms": DRIFT_HISTOGRAMS_SCHEMA, "labelling": LABELLING_SCHEMA}
 """The tables of features that are there only where a suite asks for these: among the `others` of a result."""
 
 

@@ -115,6 +115,7 @@ class Feature(ABC):
         state_refusal: why stored states cannot hold it; None where they can.
         state_rounding: why what stored states hold of it depends on the order of the rows; None where it does not.
         merge_warning: what results from merged states lack of it; None where they lack nothing.
+        of_sums: whether its tables follow from the sums of a run alone, so that merged states have them.
         charts: by name the charts of its tables.
         page: what the report as a page shows of its table; None without a table.
     """
@@ -128,6 +129,7 @@ class Feature(ABC):
     state_refusal: ClassVar[str | None] = None
     state_rounding: ClassVar[str | None] = None
     merge_warning: ClassVar[str | None] = None
+    of_sums: ClassVar[bool] = False
     charts: ClassVar[Mapping[str, Entry]] = MappingProxyType({})
     page: ClassVar[FeatureTable | None] = None
 

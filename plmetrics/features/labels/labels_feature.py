@@ -5,10 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from plmetrics.features.protocol import Feature, Outputs
+from plmetrics.report.html.feature_table import FeatureTable
 from plmetrics.suite.sections.labels import Labels
 
 if TYPE_CHECKING:
+    from rich.text import Text
+
     from plmetrics.features.protocol import Run
+    from plmetrics.report.summary import Summary
 
 
 class LabelsFeature(Feature):
@@ -17,7 +21,26 @@ class LabelsFeature(Feature):
     key = "labels"
     section = Labels
     description = "Labels that come later than scores: a null label is no bad value; none if not given."
+    after = "order"
+    of_sums = True
+    page = FeatureTable(
+        "Labels",
+        "labelling",
+        "model slice share mean_labelled mean_unlabelled difference standardised n_labelled n_unlabelled status",
+    )
 
-    def run(self, run: Run) -> Outputs:  # noqa: ARG002
-        """Nothing yet."""
-        return Outputs({})
+    def run(self, run: Run) -> Outputs:
+        """Compare the scores of rows with a label with those of rows without one; of queries there is nothing."""
+        from plmetrics.features.labels.labelling_table import labelling_table, labelling_warnings
+
+        if run.analysis is None or run.analysis.suite.task == "ranking":
+            return Outputs({})
+        table = labelling_table(run.analysis)
+        record = {self.key: {"absent_labels": run.analysis.population.label_status}}
+        return Outputs({"labelling": table}, warnings=tuple(labelling_warnings(table)), record=record)
+
+    def report(self, summary: Summary, width: int) -> list[Text]:
+        """A line a model, and the slices with the fewest labels."""
+        from plmetrics.features.labels.labelling_report import labelling
+
+        return labelling(summary, width)

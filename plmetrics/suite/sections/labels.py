@@ -6,12 +6,20 @@ import re
 from datetime import timedelta
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
+import polars as pl
 from pydantic import AfterValidator, Field
 
+from plmetrics.states.sums import Total
 from plmetrics.suite.sections.section import Section
+from plmetrics.table.checks import SCORED, scored_column
+from plmetrics.table.predicted import part_column, score_column
+from plmetrics.table.roles import LABEL
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
     from datetime import datetime
+
+    from plmetrics.table.roles import PredictionTable
 
 LabelStatus = Literal["unlabelled", "immature"]
 """Why a slice has no labels: they are absent, or not due yet."""
@@ -57,6 +65,46 @@ class Labels(Section):
         default=None,
         description="The share of rows with a label below which no gate judges a metric that needs labels.",
     )
+
+    def totals(self, table: PredictionTable, *, every: bool) -> Sequence[Total]:  # noqa: ARG002
+        """Rows with and without a label, and their scores, which are compared: of queries there are none."""
+        return () if table.roles.task == "ranking" else tuple(_score_totals(table))
+
+
+SIDES = ("labelled", "unlabelled")
+
+
+def side_column(model: str, side: str, name: str) -> str:
+    """The column of a sum over the rows of a model with or without a label: `n`, `weight`, `score` or `squares`."""
+    return f"@labelling|{model}|{side}|{name}"
+
+
+def _score_totals(table: PredictionTable) -> Iterator[Total]:
+    """Of every model and both sides the rows, their weight, and where there are numbers to compare their moments."""
+    weight = pl.lit(1.0) if table.weight is None else table.weight
+    apart, error = table.roles.missing == "drop_per_model", table.roles.missing == "error"
+    for model in table.models:
+        counts = pl.lit(value=True) if error else pl.col(scored_column(model) if apart else SCORED)
+        for side in SIDES:
+            label = pl.col(LABEL)
+            here = counts & (label.is_not_null() if side == "labelled" else label.is_null())
+            yield Total.count(side_column(model, side, "n"), here)
+            yield Total.masses(side_column(model, side, "weight"), weight, here)
+            score = _score_of(table, model)
+            if score is None:
+                continue
+            for name, value in (("score", score), ("squares", score**2)):
+                of_row = pl.when(here).then(value * weight).otherwise(0.0)
+                yield Total(side_column(model, side, name), of_row.sum(), of_row)
+
+
+def _score_of(table: PredictionTable, model: str) -> pl.Expr | None:
+    """What a model says of a row as one number: of classes the largest probability, None where there is none."""
+    parts = table.roles.models[model].parts
+    if table.roles.task != "multiclass":
+        return pl.col(score_column(model))
+    shares = [pl.col(part_column(model, part)) for part in parts if part.startswith("proba|")]
+    return pl.max_horizontal(shares) if shares else None
 
 
 def label_status(

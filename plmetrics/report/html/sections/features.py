@@ -28,7 +28,10 @@ def feature_sections(summary: Summary, gallery: Gallery) -> list[Section]:
 
 
 def _section(summary: Summary, gallery: Gallery, page: FeatureTable, charts: Iterable[str]) -> Section:
-    table = shown_table(page.title, page.table, summary.tables[page.table], page.columns.split())
+    frame = summary.tables.get(page.table)
+    if frame is None:
+        return Section(page.title, [])
+    table = shown_table(page.title, page.table, frame, page.columns.split())
     return Section(page.title, [] if table is None else [*gallery.pictures(*charts), table])
 
 

@@ -1,0 +1,169 @@
+"""The table `labelling`: how scores of rows with a label differ from those of rows without one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from plmetrics.core.results import LABELLING_SCHEMA
+from plmetrics.core.special import stdtrit
+from plmetrics.suite.sections.labels import SIDES, side_column
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from plmetrics.inference.subject import Analysis, SetStates
+
+    Array = NDArray[np.float64]
+
+_SLICES_AT_ONCE = 256
+_ROUNDING = 1e-10
+"""Of the mean square: a variance below this share of it is rounding."""
+
+SMALL = 0.1
+"""Standard deviations: a difference of means below is small (Austin, 2009)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """Sums over the rows of some slices with or without a label, `[slice]` or `[slice, block]`."""
+
+    n: Array
+    weight: Array
+    score: Array | None
+    squares: Array | None
+
+    @classmethod
+    def of(cls, columns: Mapping[str, Array], model: str, side: str) -> Side:
+        """Those of a model; a model without one number a row has no scores."""
+        names = (side_column(model, side, name) for name in ("n", "weight", "score", "squares"))
+        return cls(*(columns.get(name) for name in names))  # type: ignore[arg-type]
+
+    def total(self) -> Side:
+        """The sums of all blocks."""
+        parts = (self.n, self.weight, self.score, self.squares)
+        return Side(*(None if part is None else part.sum(axis=1) for part in parts))  # type: ignore[arg-type]
+
+    @property
+    def mean(self) -> Array:
+        """Mean score; NaN without rows or scores."""
+        return np.full(self.weight.shape, np.nan) if self.score is None else _ratio(self.score, self.weight)
+
+    @property
+    def variance(self) -> Array:
+        """Variance of the scores; NaN where rounding has eaten it."""
+        if self.squares is None:
+            return np.full(self.weight.shape, np.nan)
+        squares = _ratio(self.squares, self.weight)
+        found = squares - self.mean**2
+        return np.where(found > _ROUNDING * squares, found, np.nan)
+
+
+def labelling_table(analysis: Analysis) -> pl.DataFrame:
+    """A row per model and slice, in result order."""
+    frames = [
+        _rows(analysis, model, states, name)
+        for model in analysis.models
+        for states in analysis.sets
+        for name in [states.slices.slice_set.name]
+        if not states.slices.slice_set.is_derived
+    ]
+    return pl.concat([LABELLING_SCHEMA.to_frame(), *frames])
+
+
+def _rows(analysis: Analysis, model: str, states: SetStates, name: str) -> pl.DataFrame:
+    """The rows of a model in the slices of a set."""
+    size = states.sums.slices
+    parts = [
+        _columns(analysis, model, states.sums.by_block(first, min(first + _SLICES_AT_ONCE, size)))
+        for first in range(0, size, _SLICES_AT_ONCE)
+    ]
+    data = {column: np.concatenate([part[column] for part in parts]) for column in parts[0]} if parts else {}
+    places = {"slice": states.slices.texts(), "slice_values": states.slices.pair_lists()}
+    frame = pl.DataFrame({"model": [model] * size, "slice_set": [name] * size, **places, **data})
+    numbers = pl.selectors.float().fill_nan(None)
+    return frame.with_columns(numbers).select(pl.col(c).cast(t) for c, t in LABELLING_SCHEMA.items())
+
+
+def _columns(analysis: Analysis, model: str, blocks: Mapping[str, Array]) -> dict[str, Any]:
+    """The numbers of some slices, from sums `[slice, block]`."""
+    labelled, unlabelled = (Side.of(blocks, model, side) for side in SIDES)
+    there, absent = labelled.total(), unlabelled.total()
+    difference = there.mean - absent.mean
+    spread = np.sqrt((there.variance + absent.variance) / 2.0)
+    status = np.select(
+        [(there.n + absent.n) == 0, there.n == 0, absent.n == 0, ~np.isfinite(difference)],
+        ["no_rows", "unlabelled", "all_labelled", "no_numbers"],
+        "ok",
+    ).astype(object)
+    out = {
+        "share": _ratio(there.weight, there.weight + absent.weight),
+        "mean_labelled": there.mean,
+        "mean_unlabelled": absent.mean,
+        "difference": difference,
+        "standardised": _ratio(difference, spread),
+        "n_labelled": np.rint(there.n).astype(np.int64),
+        "n_unlabelled": np.rint(absent.n).astype(np.int64),
+        "status": status,
+    }
+    return out | _interval(analysis, (labelled, unlabelled), difference, status)
+
+
+def _interval(
+    analysis: Analysis, sides: Sequence[Side], difference: Array, status: NDArray[np.object_]
+) -> dict[str, Any]:
+    """The interval of the difference, from what each block moves it by (delta method)."""
+    nothing = np.full(difference.shape, np.nan)
+    requested = analysis.suite.uncertainty is not None
+    reason = np.where(status == "ok", "not_requested", "undefined_value" if requested else "not_requested")
+    out: dict[str, Any] = {"lower": nothing, "upper": nothing, "std_error": nothing}
+    out |= {"method": np.full(difference.shape, None, dtype=object), "interval_status": reason.astype(object)}
+    if not requested or any(side.score is None for side in sides):
+        return out
+    moves = sum(
+        sign * _ratio(_scores(side) - side.total().mean[:, None] * side.weight, side.total().weight[:, None])
+        for sign, side in zip((1.0, -1.0), sides, strict=True)
+    )
+    blocks = np.count_nonzero(sides[0].n + sides[1].n, axis=1)
+    ok, several = status == "ok", blocks > 1
+    factor = _ratio(blocks.astype(np.float64), np.maximum(blocks - 1, 0).astype(np.float64))
+    error = np.where(ok & several, np.sqrt(factor * np.sum(moves**2, axis=1)), np.nan)
+    reach = np.where(several, stdtrit(np.maximum(blocks - 1.0, 1.0), (1.0 + analysis.level) / 2.0), np.nan)
+    out["std_error"] = error
+    out["lower"], out["upper"] = difference - reach * error, difference + reach * error
+    out["method"][ok & several] = "delta"
+    out["interval_status"] = np.where(ok, np.where(several, "ok", "too_few_units"), "undefined_value")
+    return out
+
+
+def _scores(side: Side) -> Array:
+    assert side.score is not None
+    return side.score
+
+
+def _ratio(above: Array, below: Array) -> Array:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        quotient: Array = np.where(below > 0, above / below, np.nan)
+    return quotient
+
+
+def labelling_warnings(table: pl.DataFrame) -> Iterator[str]:
+    """Words where rows with a label clearly have other scores than the others, of all rows together."""
+    for row in table.filter(slice_set="overall", status="ok").iter_rows(named=True):
+        distance, ends = row["standardised"], (row["lower"], row["upper"])
+        if distance is None or abs(distance) < SMALL or (None not in ends and ends[0] <= 0.0 <= ends[1]):
+            continue
+        side = "higher" if distance > 0 else "lower"
+        interval = (
+            "" if None in ends else f", difference {row['difference']:.3g} [{ends[0]:.3g}, {ends[1]:.3g}]"
+        )
+        yield (
+            f"labels: rows with a label have {side} scores of model '{row['model']}': {row['mean_labelled']:.3g} "
+            f"against {row['mean_unlabelled']:.3g}{interval}, "
+            f"{abs(distance):.2g} standard deviations; metrics that need labels speak of these rows, not of all"
+        )
