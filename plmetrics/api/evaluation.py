@@ -257,9 +257,14 @@ def _with_report(result: Result) -> Result:
     try:
         result.report(result.folder / REPORT)
     except EnvironmentFault as fault:
-        warnings = [*result.warnings, f"{REPORT} is not written: {fault.problems[0].message}"]
-        return replace(result, record={**result.record, "warnings": warnings})
-    return result
+        reason = fault.problems[0].message
+    except Exception as error:
+        # The tables are written and the verdict stands, whatever happens to the page.
+        reason = f"a fault of plmetrics: {error!r}"
+    else:
+        return result
+    warnings = [*result.warnings, f"{REPORT} is not written: {reason}"]
+    return replace(result, record={**result.record, "warnings": warnings})
 
 
 def _further_files(result: Result) -> dict[str, bytes]:

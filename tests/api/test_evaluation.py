@@ -40,11 +40,20 @@ def test_a_run_without_one_has_none(suite: Path) -> None:
     assert not (result.folder / "report.html").exists()
 
 
-def test_a_report_that_cannot_be_written_is_a_warning(suite: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("fault", "reason"),
+    [
+        (EnvironmentFault("the disk is full"), "the disk is full"),
+        (ZeroDivisionError("x"), "a fault of plmetrics: ZeroDivisionError('x')"),
+    ],
+)
+def test_a_report_that_cannot_be_written_is_a_warning(
+    suite: Path, monkeypatch: pytest.MonkeyPatch, fault: Exception, reason: str
+) -> None:
     def refuse(*_: object) -> None:
-        raise EnvironmentFault("the disk is full")
+        raise fault
 
     monkeypatch.setattr(rendering, "write_page", refuse)
     result = plm.run(suite)
-    assert result.warnings == ("report.html is not written: the disk is full",)
+    assert result.warnings == (f"report.html is not written: {reason}",)
     assert result.metrics["value"].to_list() == [0.75]

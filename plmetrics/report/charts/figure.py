@@ -14,6 +14,7 @@ from plmetrics.core.errors import ConfigError, Problem
 from plmetrics.report.charts.rendering import RENDERER
 from plmetrics.report.charts.svg import named
 from plmetrics.report.charts.theme import DARK, LIGHT, configuration
+from plmetrics.runs.files import environment_faults, write_atomic
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -82,22 +83,22 @@ class Figure:
 
         Raises:
             ConfigError: the path ends otherwise.
-            EnvironmentFault: the extra `report` is not installed, or the renderer refused the chart.
+            EnvironmentFault: the extra `report` is absent, or the chart or the file was refused.
         """
         path = Path(path)
         match path.suffix.lower():
             case ".svg":
-                path.write_text(self.svg(theme), encoding="utf-8")
+                content = self.svg(theme).encode()
             case ".png":
-                path.write_bytes(self.png(theme=theme))
+                content = self.png(theme=theme)
             case ".html":
-                path.write_text(
-                    f"<!doctype html><meta charset=utf-8>{self._image(theme)}\n", encoding="utf-8"
-                )
+                content = f"<!doctype html><meta charset=utf-8>{self._image(theme)}\n".encode()
             case ".json":
-                path.write_text(json.dumps(self.specification(theme), allow_nan=False), encoding="utf-8")
+                content = json.dumps(self.specification(theme), allow_nan=False).encode()
             case _:
                 raise ConfigError(Problem(f"'{path.name}' ends with none of {', '.join(_FORMS)}"))
+        with environment_faults(f"{path.name} cannot be written"):
+            write_atomic(path, content)
 
     def _image(self, theme: Theme = "light") -> str:
         from xml.sax.saxutils import quoteattr

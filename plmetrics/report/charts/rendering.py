@@ -32,13 +32,21 @@ def require(*modules: str, needed_for: str = "a chart") -> None:
     Raises:
         EnvironmentFault: one cannot; the extra is named.
     """
-    if any(find_spec(name) is None for name in modules):
+    if not all(map(_is_there, modules)):
         raise EnvironmentFault.missing_extra(EXTRA, needed_for)
 
 
 def installed() -> bool:
     """Whether charts can be drawn and rendered."""
-    return all(find_spec(name) is not None for name in ("altair", "vl_convert"))
+    return all(map(_is_there, ("altair", "vl_convert")))
+
+
+def _is_there(module: str) -> bool:
+    try:
+        return find_spec(module) is not None
+    except (ImportError, ValueError):
+        # A finder that refuses a module, or a module that was put in place of it.
+        return False
 
 
 class Renderer:

@@ -107,3 +107,8 @@ def test_charts_can_be_layered_joined_and_styled(figure):
 
 def test_a_chart_is_what_the_schema_allows(figure):
     figure.chart.to_dict(validate=True)
+
+
+def test_a_folder_that_is_absent_is_told(binary, tmp_path):
+    with pytest.raises(plm.EnvironmentFault, match=r"chart.json cannot be written"):
+        binary.plot.forest().save(tmp_path / "absent" / "chart.json")
