@@ -44,11 +44,17 @@ def report(
     gates is shown, not enforced: the exit code is 0 also where a gate failed.
     """
     with guard(debug=debug, json=form == "json"):
+        if show and html is None:
+            raise UsageError(Problem("--open opens the file of --html", hint="--html report.html --open"))
+        if html is not None:
+            from plmetrics.report.charts.rendering import RENDERER, installed
+
+            # The renderer takes as long to start as the run to be read.
+            if installed():
+                RENDERER.start()
         from plmetrics.api import inspection
         from plmetrics.report.layout import printable
 
-        if show and html is None:
-            raise UsageError(Problem("--open opens the file of --html", hint="--html report.html --open"))
         result = inspection.load_result(run)
         if html is not None:
             _write(result, html)

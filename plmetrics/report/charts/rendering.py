@@ -115,6 +115,7 @@ class Renderer:
             for stream in (process.stdin, process.stdout):
                 with suppress(BrokenPipeError):
                     _stream(stream).close()
+            process.terminate()
             process.wait()
 
 

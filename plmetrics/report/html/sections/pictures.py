@@ -28,7 +28,8 @@ PLACES: dict[str, tuple[str, ...]] = {
     "Fairness": ("fairness",),
 }
 """The charts of sections that other modules have no part in."""
-
+_FIRST = ("differences", "critical_difference", "forest", "slice_differences")
+"""The charts of sections before these."""
 
 TABLES = frozenset({"heatmap", "confusion"})
 """Charts that the page has as tables; of very many classes there is a chart after all."""
@@ -54,7 +55,10 @@ class Gallery:
         if self._complete and self._drawable:
             RENDERER.start()
             self._pool = ThreadPoolExecutor(max_workers=1)
-            self._drafts = {name: self._draft(name) for name in self._drawable if name not in TABLES}
+            # In the order of the page, so that tables are made while later charts are rendered.
+            ordered = [*_FIRST, *(name for names in PLACES.values() for name in names), *self._drawable]
+            names = [name for name in dict.fromkeys(ordered) if name in self._drawable]
+            self._drafts = {name: self._draft(name) for name in names if name not in TABLES}
 
     def section(self, title: str, blocks: Sequence[Block] = ()) -> Section:
         """A section of charts, behind blocks of other kinds."""
