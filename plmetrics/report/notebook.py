@@ -31,12 +31,12 @@ _ROWS = (12, 8, 5, 3, 2, 1)
 
 _CELL = "padding:1px 8px;text-align:left"
 _TEMPLATE = """\
-<div class="plmetrics-result" style="color:inherit;font-size:.92em;line-height:1.45">
+<div class="plmetrics-result" style="color:inherit;font-size:.92em;line-height:1.45;overflow-x:auto">
 <div><strong>{{ word }}</strong> {{ name }}: {{ checks }}</div>
 <div style="opacity:.7">{{ sizes }}</div>
 {% for grid in grids %}
 <div style="margin-top:.7em"><strong>{{ grid.title }}</strong></div>
-<table style="border-collapse:collapse;color:inherit;background:none;margin:.2em 0">
+<table style="border-collapse:collapse;color:inherit;background:none;margin:.2em 0;white-space:nowrap">
 <tr>{% for name in grid.columns %}<th style="{{ cell }};opacity:.7">{{ name }}</th>{% endfor %}</tr>
 {% for row in grid.rows %}
 <tr style="background:none">

@@ -16,11 +16,12 @@ if TYPE_CHECKING:
 
 _MOST_NOTES = 10
 _ROWS = {
-    "read": "read",
-    "zero_weight": "of weight 0",
-    "fitted": "that calibrators were fitted on",
-    "pairs_read": "pairs read",
+    "read": "rows read",
+    "zero_weight": "rows of weight 0",
+    "fitted": "rows that calibrators were fitted on",
 }
+_QUERIES = {"read": "queries read", "pairs_read": "rows read", "zero_weight": "queries of weight 0"}
+"""Of rankings the rows that count are queries."""
 
 
 def data_quality(summary: Summary, gallery: Gallery) -> Section:  # noqa: ARG001
@@ -31,14 +32,17 @@ def data_quality(summary: Summary, gallery: Gallery) -> Section:  # noqa: ARG001
 
 def _rows(summary: Summary) -> list[Block]:
     rows: dict[str, Any] = dict(summary.record.get("rows", {}))
-    cells = [[words(f"rows {text}"), rows_cell(rows[key])] for key, text in _ROWS.items() if rows.get(key)]
+    ranking = bool(rows.get("pairs_read"))
+    names = _QUERIES if ranking else _ROWS
+    cells = [[words(text), rows_cell(rows[key])] for key, text in names.items() if rows.get(key)]
     for kind in ("used", "dropped", "unlabelled"):
         by_model = rows.get(kind)
         if isinstance(by_model, dict) and any(by_model.values()):
             cells += [[words(f"{kind} for {model}"), rows_cell(size)] for model, size in by_model.items()]
         elif isinstance(by_model, int) and by_model:
             cells.append([words(kind), rows_cell(by_model)])
-    return [Table("Rows", ["rows", "number"], cells)] if cells else []
+    thing = "queries" if ranking else "rows"
+    return [Table(thing.capitalize(), [thing, "number"], cells)] if cells else []
 
 
 def _undefined(summary: Summary) -> list[Block]:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from plmetrics.report.catalogue import description
 from plmetrics.report.charts.texts import clean
 from plmetrics.report.html.blocks import Definitions, Section, Words
+from plmetrics.report.numbers import plural
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from plmetrics.catalogue.metric import Metric
     from plmetrics.report.summary import Summary
 
@@ -46,13 +49,20 @@ def settings(summary: Summary) -> Section:
     if versions:
         facts.append(("versions", clean(", ".join(f"{name} {number}" for name, number in versions.items()))))
     facts += [
-        (f"file {number}", clean(f"{file['path']}, {file['rows']} rows, digest {file['digest']}"))
+        (f"file {number}", clean(", ".join(_file_parts(file))))
         for number, file in enumerate(record.get("files", ())[:_MOST], 1)
     ]
     suite = record.get("suite")
     text = yaml.safe_dump(_plain(suite), sort_keys=False, allow_unicode=True) if suite else ""
     blocks = [Definitions(facts)] if facts else []
     return Section("How it was computed", [*blocks, *([Words(text.splitlines(), "code")] if text else [])])
+
+
+def _file_parts(file: Mapping[str, Any]) -> list[str]:
+    """A file's path, its rows where they were counted, and its digest."""
+    rows = file.get("rows")
+    counted = [] if rows is None else [plural(rows, "row")]
+    return [str(file["path"]), *counted, f"digest {file['digest']}"]
 
 
 def _plain(value: object) -> object:

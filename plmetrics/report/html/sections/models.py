@@ -40,7 +40,8 @@ def models(summary: Summary) -> Section:
         columns = ["metric", *map(_name, names)]
         notes = [*marked, *footnotes.lines]
         return Section("Models", [Table(caption, columns, rows, notes, first=40)])
-    ranked, notes = _ranked(summary, names)
+    metric, ranked, notes = _ranked(summary, names)
+    metrics = _distinct([*([] if metric is None else [metric]), *metrics])
     rows = [[words(name), *(cell(metric, name) for metric in metrics)] for name in ranked]
     notes += [*marked, *footnotes.lines]
     return Section("Models", [Table(caption, ["model", *metrics], rows, notes)])
@@ -75,10 +76,10 @@ def _metric(summary: Summary, label: str, values: dict[tuple[str, str], dict[str
     return words(f"{label} {_ARROWS.get(summary.directions.get(str(metric), ''), '')}".strip())
 
 
-def _ranked(summary: Summary, names: list[str]) -> tuple[list[str], list[str]]:
-    """The models by the first metric that has a better side and is no total, and the words that say so."""
+def _ranked(summary: Summary, names: list[str]) -> tuple[str | None, list[str], list[str]]:
+    """The first metric that has a better side and is no total, the models by it, and the words that say so."""
     metric = first_judged(summary)
     if metric is None:
-        return names, []
+        return None, names, []
     board = leaderboard(summary, metric, summary.directions[metric])
-    return board["model"].to_list(), [f"{plural(len(names), 'model')}, the best by {metric} first"]
+    return metric, board["model"].to_list(), [f"{plural(len(names), 'model')}, the best by {metric} first"]

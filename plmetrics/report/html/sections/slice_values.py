@@ -121,7 +121,12 @@ def _cell(summary: Summary, row: dict[str, Any] | None, overall: float | None, f
     if row is None:
         return Cell("", number=True)
     if row["value"] is None:
-        return Cell(UNDEFINED, kind="undefined", number=True, mark=footnotes.mark(row["status"]))
+        return Cell(
+            UNDEFINED,
+            kind="undefined",
+            number=True,
+            mark=footnotes.mark(str(row["status"]).replace("_", " ")),
+        )
     text, shade = row_estimate(row).value.replace("-", MINUS), _shade(summary, row, overall)
     return Cell(text, value=row["value"], kind=shade, number=True, mark=footnotes.of(row))
 
