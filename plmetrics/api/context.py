@@ -32,8 +32,9 @@ class RunContext:
 
     `tables` are those that features read, by key, `counts` the counts that they read in place of tables, `earlier` the
     run that this one is compared with, and `history` the gates of earlier runs, for those that fail after some in a
-    row. `files` are the data files as run.json lists them, `runs` says which runs were taken. The interval of the rows
-    ends at `interval_end`, and `as_of` is the moment at which its labels are looked at: both say whether they are due.
+    row. `files` are the data files as run.json lists them, `runs` says which runs were taken. `where` is the condition
+    on the rows where only some of those that the suite is about are evaluated. Their interval ends at `interval_end`,
+    and `as_of` is the moment at which its labels are looked at: both say whether they are due.
     """
 
     tables: Mapping[str, Source] = field(default_factory=dict)
@@ -44,6 +45,7 @@ class RunContext:
     runs: EarlierRuns | None = None
     as_of: datetime | None = None
     interval_end: datetime | None = None
+    where: str | None = None
 
     @classmethod
     def of(
@@ -53,6 +55,7 @@ class RunContext:
         arguments: Mapping[str, object] | None = None,
         base: Path | None = None,
         home: Path | None = None,
+        runs: EarlierRuns | None = None,
     ) -> RunContext:
         """What a suite asks for.
 
@@ -62,6 +65,7 @@ class RunContext:
             arguments: what was handed over by key, where tables and results may be objects.
             base: the folder that relative paths start from.
             home: the folder of the suite's runs, None where it has none.
+            runs: the earlier runs, where others than those in `home` are chosen among.
 
         Raises:
             DataError: tables are not what the suite says, or an earlier run cannot be read.
@@ -75,7 +79,7 @@ class RunContext:
         from plmetrics.api.gates import gate_history
         from plmetrics.runs.history.earlier_runs import EarlierRuns
 
-        runs = EarlierRuns.of(suite, files, home)
+        runs = runs or EarlierRuns.of(suite, files, home)
         return cls(
             tables=feature_tables(suite, arguments, base),
             counts=feature_counts(suite, runs, arguments, base),

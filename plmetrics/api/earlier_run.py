@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from plmetrics.runs.history.earlier_runs import EarlierRuns
     from plmetrics.runs.reading import StoredResult
     from plmetrics.suite.model import Suite
+    from plmetrics.suite.sections.references import IntervalReference
 
 
 def reference_run(
@@ -40,13 +41,29 @@ def reference_run(
         return None
     from plmetrics.runs.history.previous_runs import results_of
     from plmetrics.suite.sections.basics import RESULT
+    from plmetrics.suite.sections.references import IntervalReference
 
+    if isinstance(suite.compare.run, IntervalReference):
+        with errors_at("compare", "run"):
+            return _of_intervals(suite.compare.run, suite.compare.reference, runs)
     if suite.compare.run == RESULT:
         assert isinstance(compare, Mapping)
         return cast("Result | StoredResult", compare["run"])
     path = Path(suite.compare.run) if base is None else base / suite.compare.run
     with errors_at("compare", "run"):
         return runs.reference("compare.run", path, suite.compare.reference, results_of)
+
+
+def _of_intervals(
+    reference: IntervalReference, choice: str, runs: EarlierRuns
+) -> Result | StoredResult | None:
+    """The result of earlier intervals: that of one, or of the states of several."""
+    from plmetrics.runs.history.previous_runs import results_of
+
+    if not reference.adds:
+        return next(iter(runs.of_intervals("compare.run", reference, choice, results_of)), None)
+
+    return cast("Result | None", runs.sum_of_intervals("compare.run", reference, choice))
 
 
 def across_runs(

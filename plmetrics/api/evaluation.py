@@ -8,10 +8,8 @@ from typing import TYPE_CHECKING
 
 from plmetrics.api.context import RunContext
 from plmetrics.api.pipeline import evaluate_suite
-from plmetrics.api.suite_files import error_places, without_values, without_variables
 from plmetrics.api.warnings import issues_warnings
-from plmetrics.core.errors import ConfigError, EnvironmentFault, PlmetricsError, Problem
-from plmetrics.features.registry import features_of
+from plmetrics.core.errors import ConfigError, Problem
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -40,8 +38,6 @@ if TYPE_CHECKING:
         TrecTable,
         Uncertainty,
     )
-
-REPORT = "report.html"
 
 
 @issues_warnings
@@ -201,6 +197,7 @@ def run(
     set: Mapping[str, object] | None = None,  # noqa: A002
     progress: Progress | None = None,
     exits: ExitPolicy | None = None,
+    interval: str | None = None,
 ) -> Result:
     """Evaluate a YAML suite and write the run folder.
 
@@ -210,6 +207,7 @@ def run(
         set: suite keys to replace, dotted, e.g. {"uncertainty.replicates": 200}.
         progress: called with the name of each stage as it begins.
         exits: which exit code is recorded, where more than failed gates is to fail the run.
+        interval: the interval to evaluate of a suite that has intervals, such as "2026-11-20".
 
     Returns:
         The result, with `folder` set. A gate that fails is in `verdict`, not an exception.
@@ -220,56 +218,14 @@ def run(
         DataError: the data is not what the suite says.
         EnvironmentFault: the folder cannot be written.
     """
-    from plmetrics.runs.folder import RunFolder, output_directory
-    from plmetrics.suite.yaml.load import load_suite
-    from plmetrics.table.opening import open_source
+    from plmetrics.api.suite_run import Evaluation, RunOptions, open_suite, write_run
 
-    try:
-        loaded = load_suite(Path(path), set or {})
-        directory = output_directory(loaded, output)
-    except PlmetricsError as error:
-        from plmetrics.runs.failure import attach_folder
-        from plmetrics.runs.refusal import record_refusal
+    loaded, directory = open_suite(Path(path), set or {}, output)
+    if interval is not None or "interval" in loaded.suite.sections:
+        from plmetrics.api.nights.night import evaluate_interval
 
-        refusal = record_refusal(Path(path), error, output, set)
-        if refusal is not None:
-            attach_folder(error, refusal)
-        raise
-    with without_values(loaded):
-        folder = RunFolder.start(directory, loaded.suite.name, exits)
-    with folder, without_values(loaded):
-        with error_places(loaded):
-            source = open_source(loaded.suite.data.rows, loaded.folder, loaded.suite.reads_where)
-            home = directory / loaded.suite.name
-            context = RunContext.of(loaded.suite, source, base=loaded.folder, home=home)
-            result = evaluate_suite(loaded.suite, source, progress, context)
-        if loaded.defaults:
-            result = replace(result, record={**result.record, "defaults": list(loaded.defaults)})
-        result = without_variables(loaded, result)
-        record = folder.publish(result, _further_files(result))
-    result = replace(result, folder=folder.path, record=record)
-    return _with_report(result) if loaded.suite.output.report else result
-
-
-def _with_report(result: Result) -> Result:
-    """Write the report beside the tables; where that fails, a warning, since the run has ended well."""
-    assert result.folder is not None
-    try:
-        result.report(result.folder / REPORT)
-    except EnvironmentFault as fault:
-        reason = fault.problems[0].message
-    except Exception as error:
-        # The tables are written and the verdict stands, whatever happens to the page.
-        reason = f"a fault of plmetrics: {error!r}"
-    else:
-        return result
-    warnings = [*result.warnings, f"{REPORT} is not written: {reason}"]
-    return replace(result, record={**result.record, "warnings": warnings})
-
-
-def _further_files(result: Result) -> dict[str, bytes]:
-    """The files of a run folder beside its tables, by name."""
-    if result.drift_state is None:
-        return {}
-    mappings = (feature.files(result.drift_state) for feature in features_of(result.suite))
-    return {name: content for files in mappings for name, content in files.items()}
+        return evaluate_interval(loaded, directory, interval, RunOptions(progress, exits))
+    options = RunOptions(progress, exits)
+    result = write_run(loaded, directory, Evaluation(loaded, directory / loaded.suite.name, options))
+    assert result is not None
+    return result

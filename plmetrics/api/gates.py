@@ -31,10 +31,8 @@ def gate_history(suite: Suite, runs: EarlierRuns) -> pl.DataFrame | None:
     if most == 0 or runs.home is None:
         return None
     from plmetrics.gates.history import history_of
-    from plmetrics.runs.history.previous_runs import distinct_results
 
-    results, warnings = distinct_results(runs.home, runs.data, most)
-    runs.warn(warnings)
+    results = runs.results_before(most)
     runs.history = [str(result.record["run_id"]) for result in results]
     return history_of([result.gates for result in results])
 

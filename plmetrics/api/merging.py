@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from plmetrics.api.context import RunContext
 from plmetrics.api.gates import gate_history
@@ -63,11 +63,8 @@ def merge(
         DataError: a state is absent, damaged or of another version, or two share rows.
         EnvironmentFault: something cannot be written.
     """
-    from plmetrics.engine.memory.budget import merging_room
     from plmetrics.features.stored.compatibility import check_apart, check_compatible, check_complete
-    from plmetrics.features.stored.merging import merge_states
     from plmetrics.features.stored.state_files import write_state
-    from plmetrics.features.stored.support import resamples_totals
 
     watch = Stopwatch(progress)
     sources = list(_all_states(states))
@@ -82,13 +79,30 @@ def merge(
             check_complete(stored)
             check_compatible(stored)
             check_apart(stored, allow_overlap=allow_overlap)
-            suite = suite_of(stored[0].head)
-        with watch.stage("merge"):
-            total = merge_states(stored, totals=resamples_totals(suite), room=merging_room(suite))
+        suite, total = _sum(stored, watch)
     if state is not None:
         with watch.stage("write"):
             write_state(Path(state), total.head, total.table)
     return _publish(suite, total, stored, watch, None if output is None else Path(output))
+
+
+def merged_result(stored: Sequence[StateReference], name: str) -> Result:
+    """The result of states that are known to add, and to share no rows; comparisons call it by a name."""
+    watch = Stopwatch(None)
+    suite, total = _sum(stored, watch)
+    result = _result(suite, total, stored, watch, RunContext())
+    return replace(result, record=cast("RunRecord", {**result.record, "run_id": name}))
+
+
+def _sum(stored: Sequence[StateReference], watch: Stopwatch) -> tuple[Suite, SavedState]:
+    """The suite of states, and their sum."""
+    from plmetrics.engine.memory.budget import merging_room
+    from plmetrics.features.stored.merging import merge_states
+    from plmetrics.features.stored.support import resamples_totals
+
+    suite = suite_of(stored[0].head)
+    with watch.stage("merge"):
+        return suite, merge_states(stored, totals=resamples_totals(suite), room=merging_room(suite))
 
 
 def _all_states(states: Sequence[State | str | Path]) -> Iterator[State | Path]:

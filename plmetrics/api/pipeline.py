@@ -73,11 +73,13 @@ def _run_stages(
     watch = Stopwatch(progress)
     tables = context.tables.values()
     with watch.stage("prepare"), reading(source, *tables):
-        bound = with_label_status(bind(suite, source, context.tables), context)
+        part = suite if context.where is None else suite.with_where(context.where)
+        bound = with_label_status(bind(part, source, context.tables), context)
         check_feature_counts(bound, context.counts)
         uneven = check_rows(suite.data.missing, bound.source, *tables)
         prepared = prepare(bound, looks=looks(bound, context.counts))
-        models, suite = suite.models, prepared.request.suite
+        written = {"models": suite.models, "data": suite.data}
+        suite = prepared.request.suite
     with watch.stage("aggregate"), reading(source, *tables):
         aggregated, counted = aggregate(prepared, counting(prepared), digested=suite.keeps_replicates)
     run = Run(source, bound, prepared, aggregated, context.counts, counted)
@@ -100,7 +102,7 @@ def _run_stages(
     record["files"] = list(context.files) or data_files(source)
     record["warnings"] += uneven
     record = with_additions(record, outputs, context)
-    suite = suite.model_copy(update={"models": models})
+    suite = suite.model_copy(update=written)
     result = _result(suite, made | {"curves": curves}, replicates, outputs, record)
     if suite.compare is not None:
         from plmetrics.api.earlier_run import compare_warnings

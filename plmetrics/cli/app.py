@@ -15,6 +15,9 @@ from plmetrics.cli.explain import explain
 from plmetrics.cli.init import init
 from plmetrics.cli.merge import merge
 from plmetrics.cli.metrics import metrics
+from plmetrics.cli.nights.accept import accept
+from plmetrics.cli.nights.backfill import backfill
+from plmetrics.cli.nights.collection import gc
 from plmetrics.cli.readout import readout
 from plmetrics.cli.report import report
 from plmetrics.cli.run import run
@@ -99,6 +102,9 @@ for command in (
     readout,
     state,
     merge,
+    backfill,
+    accept,
+    gc,
 ):
     app.command()(command)
 

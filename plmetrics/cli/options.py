@@ -40,6 +40,15 @@ RunPath: TypeAlias = Annotated[
         autocompletion=run_folders,
     ),
 ]
+OutputFolder: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        "--output",
+        metavar="DIR",
+        readable=False,
+        help="Write run folders here instead of `output.directory`; may be anywhere.",
+    ),
+]
 Debug: TypeAlias = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
 
 

@@ -12,6 +12,7 @@ import typer
 from plmetrics.cli.options import (
     Debug,
     FailOnWords,
+    OutputFolder,
     Quiet,
     ReportFormat,
     ResultFormat,
@@ -31,19 +32,13 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from plmetrics.api.result import Result
+    from plmetrics.api.suite_run import RunOptions
     from plmetrics.runs.exit_policy import ExitPolicy
 
 
 def run(
     suite: SuiteFile,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR",
-            readable=False,
-            help="Write run folders here instead of `output.directory`; may be anywhere.",
-        ),
-    ] = None,
+    output: OutputFolder = None,
     settings: Settings = None,
     form: ResultFormat = ReportFormat.text,
     debug: Debug = False,
@@ -51,6 +46,16 @@ def run(
     slices: SliceSets = None,
     fail_on: FailOnWords = None,
     skip_if_empty: SkipIfEmpty = False,
+    interval: Annotated[
+        str | None,
+        typer.Option("--interval", metavar="A", help="The interval to evaluate, as 2026-11-20 or A/B."),
+    ] = None,
+    following: Annotated[
+        bool, typer.Option("--next", help="Evaluate the first interval without an accepted result.")
+    ] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Evaluate an interval again also where nothing changed.")
+    ] = False,
 ) -> None:
     """Evaluate a suite, write its run folder and print the result.
 
@@ -60,12 +65,35 @@ def run(
         exits = exit_policy(fail_on, skip_if_empty=skip_if_empty)
     with guard(debug=debug, json=form == "json", exits=exits):
         from plmetrics.api import evaluation
+        from plmetrics.api.suite_run import RunOptions
 
         changes = overrides(settings)
         sets = _requested_sets(suite, changes, slices)
         with Progress(sys.stderr, quiet=quiet) as progress:
-            result = evaluation.run(suite, output=output, set=changes, progress=progress, exits=exits)
+            options = RunOptions(progress, exits)
+            if following or force:
+                result = _interval(suite, output, changes, options, None if following else interval)
+            else:
+                result = evaluation.run(suite, output, changes, progress, exits, interval)
         show_and_exit(result, form, quiet=quiet, slices=sets, exits=exits)
+
+
+def _interval(
+    suite: Path,
+    output: Path | None,
+    changes: Mapping[str, object],
+    options: RunOptions,
+    interval: str | None,
+) -> Result:
+    """Evaluate the next interval where none is named, else one that may be there already."""
+    from plmetrics.api.nights.backfill import evaluate_next
+    from plmetrics.api.nights.night import evaluate_interval
+    from plmetrics.api.suite_run import open_suite
+
+    loaded, directory = open_suite(suite, changes, output)
+    if interval is None:
+        return evaluate_next(loaded, directory, options)
+    return evaluate_interval(loaded, directory, interval, options, force=True)
 
 
 def _requested_sets(
@@ -88,7 +116,7 @@ def show_and_exit(
     exits: ExitPolicy | None = None,
 ) -> NoReturn:
     """Print a result and its warnings, and end with the exit code of its verdict."""
-    from plmetrics.api.evaluation import REPORT
+    from plmetrics.api.suite_run import REPORT
     from plmetrics.runs.exit_policy import ExitPolicy
 
     exits = exits or ExitPolicy()

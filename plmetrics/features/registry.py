@@ -21,6 +21,8 @@ FEATURES = {
     "drift": "plmetrics.features.drift.drift_feature:DriftFeature",
     "cross_validation": "plmetrics.features.cross_validation.cross_validation_feature:CrossValidationFeature",
     "find_slices": "plmetrics.features.slice_search.slice_search_feature:SliceSearchFeature",
+    "interval": "plmetrics.features.nights.interval_feature:IntervalFeature",
+    "keep": "plmetrics.features.nights.interval_feature:KeepFeature",
 }
 """By key in the suite the class of a feature. Results list them in this order."""
 

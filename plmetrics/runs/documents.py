@@ -31,7 +31,10 @@ RECORD: Shape = {
     "constants": {"blocks": ({"units": (int, None), "modulus": (int, None)}, None)},
     "rows": {str: (int, None, {str: (int, None)})},
     "find_slices": {str: object},
-    "references": {str: {"run": (str, None), "passed_over": [{"run!": str, "reason!": str}]}},
+    "references": {
+        str: {"run": (str, None), "intervals": [str], "passed_over": [{"run!": str, "reason!": str}]}
+    },
+    "interval": ({"key!": str, "start!": str, "end!": str, "timezone!": str}, None),
     "suite": {
         "task": str,
         "data": {"where": (str, None)},
@@ -39,7 +42,7 @@ RECORD: Shape = {
         "metrics": [object],
         "slices": {str: object},
         "columns": {str: object},
-        "compare": ({"correction": str, "run": (str, None)}, None),
+        "compare": ({"correction": str, "run": (str, None, {str: object})}, None),
         "uncertainty": ({"level": NUMBER, "replicates": int, "seed": int, "blocks": int}, None),
     },
 }

@@ -149,6 +149,12 @@ class RunFolder:
             self._end()
         return self.path
 
+    def discard(self) -> None:
+        """Remove the hidden folder: there is nothing to write."""
+        shutil.rmtree(self._work, ignore_errors=True)
+        self.ended = True
+        self._unlock()
+
     def __enter__(self) -> Self:
         return self
 

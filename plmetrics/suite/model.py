@@ -109,6 +109,10 @@ class Suite(Strict):
         calibrated = [spec.named(name) for spec in self.calibrate for name in spec.sources(self.models)]
         return (*calibrated, BASELINE) if self.baseline else tuple(calibrated)
 
+    def with_where(self, condition: str | None) -> Suite:
+        """The suite of the rows of another condition."""
+        return self.model_copy(update={"data": self.data.model_copy(update={"where": condition})})
+
     def settled(self, facts: Facts) -> Suite:
         """The suite with metrics that know what the run knows."""
         metrics = tuple(metric.settled(facts) for metric in self.metrics)

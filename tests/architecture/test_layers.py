@@ -35,6 +35,10 @@ ANYWHERE = ("plmetrics.features.registry", "plmetrics.features.protocol")
 COMMANDS = {
     "plmetrics.cli.explain": "explain",
     "plmetrics.api.merging": "stored",
+    "plmetrics.api.nights.acceptance": "nights",
+    "plmetrics.api.nights.backfill": "nights",
+    "plmetrics.api.nights.collection": "nights",
+    "plmetrics.api.nights.night": "nights",
     "plmetrics.api.states": "stored",
     "plmetrics.cli.init": "advice",
     "plmetrics.cli.readout": "experiment",

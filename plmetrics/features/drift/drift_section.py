@@ -20,6 +20,7 @@ from plmetrics.features.drift.drift_measures import (
 from plmetrics.suite.problems import absent, frozen
 from plmetrics.suite.sections.basics import Correction, Finite  # noqa: TC001 (pydantic reads them)
 from plmetrics.suite.sections.metrics import is_torn, say_torn
+from plmetrics.suite.sections.references import ByInterval, IntervalReference
 from plmetrics.suite.sections.section import Column, OrOne, Section, Strict
 from plmetrics.suite.sections.slices import check_predicate
 
@@ -78,10 +79,13 @@ class Drift(Section):
 
     example: ClassVar[str | None] = "write drift: {reference: last_month.parquet, columns: [age]}"
 
-    reference: Column | Annotated[tuple[Column, ...], Field(min_length=1)] | None = Field(
+    reference: Annotated[
+        IntervalReference | Column | Annotated[tuple[Column, ...], Field(min_length=1)] | None, ByInterval
+    ] = Field(
         default=None,
         description="Files of the reference rows, as in data.path. ${VAR} is replaced. With run: which of a folder's "
-        "runs may be that run, accepted (the last whose gates did not fail, if not given) or any.",
+        "runs may be that run, accepted (the last whose gates did not fail, if not given) or any. In a suite with "
+        "intervals: previous, or {ago: 7d}, {window: 28d}, {same_weekday: 4}.",
     )
     where: Column | None = Field(
         default=None,
@@ -131,7 +135,8 @@ class Drift(Section):
     @property
     def is_counted(self) -> bool:
         """Whether the reference are counts of an earlier state or run, not rows."""
-        return self.state is not None or self.run is not None
+        counted = isinstance(self.reference, IntervalReference)
+        return counted or self.state is not None or self.run is not None
 
     @property
     def choice(self) -> str:

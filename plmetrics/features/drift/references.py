@@ -16,6 +16,7 @@ from plmetrics.features.stored.compatibility import check_once
 from plmetrics.features.stored.state_files import DRIFT_STATE, damage_errors, state_files
 from plmetrics.features.stored.stored_state import file_places, stored_state
 from plmetrics.states.stored import State
+from plmetrics.suite.sections.references import IntervalReference
 from plmetrics.suite.sections.section import HANDED_OVER
 from plmetrics.table.opening import open_source
 
@@ -84,6 +85,10 @@ def reference_counts(
     spec = section_of(suite)
     if not spec.is_counted:
         return None
+    if isinstance(spec.reference, IntervalReference):
+        with errors_at("drift", "reference"):
+            counted = runs.of_intervals("drift.reference", spec.reference, spec.choice, _interval_counts)
+        return ReferenceCounts(tuple(counted), ("drift", "reference"), runs.none_yet("drift.reference"))
     key = "state" if spec.state is not None else "run"
     chosen = getattr(spec, key)
     source = argument[key] if chosen == HANDED_OVER else chosen
@@ -128,8 +133,14 @@ def _counts(run: StoredRun) -> StateReference:
     return stored_state(run.folder / DRIFT_STATE)
 
 
-def _check_counts(run: StoredRun) -> None:
+def _interval_counts(run: StoredRun) -> StateReference:
+    """What drift counted in the run of an interval."""
+    _check_counts(run)
+    return _counts(run)
 
+
+def _check_counts(run: StoredRun) -> None:
+    """Check that a run keeps what drift counted of its rows."""
     if not (run.folder / DRIFT_STATE).is_file():
         raise DataError(_no_counts_problem(run))
 

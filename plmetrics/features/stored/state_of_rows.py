@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 def state_of_rows(
-    suite: Suite, source: Source, earlier: StateReference | None, stage: Stage
+    suite: Suite, source: Source, earlier: StateReference | None, stage: Stage, where: str | None = None
 ) -> tuple[Head, pl.DataFrame]:
     """The head and the table of a state.
 
@@ -49,23 +49,24 @@ def state_of_rows(
         source: the rows.
         earlier: a state whose constants are taken.
         stage: is entered with the name of each stage.
+        where: the condition on rows, if it is another than the suite's: states of other rows then add.
 
     Raises:
         ConfigError: the suite asks for what needs the rows, or is another than that of the constants.
         DataError: the data is not what the suite says.
     """
     with memory_settings(budget_of(suite)):
-        return _state(suite, source, earlier, stage)
+        return _state(suite, source, earlier, stage, where)
 
 
 def _state(
-    suite: Suite, source: Source, earlier: StateReference | None, stage: Stage
+    suite: Suite, source: Source, earlier: StateReference | None, stage: Stage, where: str | None
 ) -> tuple[Head, pl.DataFrame]:
     counted = countable(suite)
     check_units(counted, source)
     constants = None if earlier is None else _constants(counted, earlier)
     with stage("prepare"), reading(source):
-        bound = bind(counted, source)
+        bound = bind(counted if where is None else counted.with_where(where), source)
         countable(bound.suite.model_copy(update={"exact": None}))
         uneven = check_rows(counted.data.missing, source)
         prepared = prepare(bound if constants is None else pin_request(bound, constants), constants)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from plmetrics.report.summary import Summary
 
-_COMPARED = {"compare.run": "compared with", "drift.run": "drift from"}
+_COMPARED = {"compare.run": "compared with", "drift.run": "drift from", "drift.reference": "drift from"}
 HEADLINES = {
     "pass": ("PASS", "bold green"),
     "fail": ("FAIL", "bold red"),
@@ -30,10 +30,19 @@ def verdict(summary: Summary, width: int) -> list[Text]:
     for key, reference in summary.record.get("references", {}).items():
         from plmetrics.runs.history.earlier_runs import passed_over_text
 
-        words = f"{_COMPARED.get(key, key)} {reference.get('run') or 'no earlier run'}"
+        words = f"{_COMPARED.get(key, key)} {_reference_name(reference)}"
         words += passed_over_text(reference.get("passed_over", ()))
         lines += flow([Text(word, FAINT) for word in printable(words).split(" ")], width, indent=0, gap=1)
     return lines
+
+
+def _reference_name(reference: Mapping[str, Any]) -> str:
+    """The run that served as a reference, with the intervals that it is of."""
+    intervals = reference.get("intervals", ())
+    if len(intervals) > 1:
+        return f"{len(intervals)} intervals, {intervals[0]} to {intervals[-1]}"
+    name = reference.get("run") or "no earlier run"
+    return f"{intervals[0]}, run {name}" if intervals else name
 
 
 def verdict_line(summary: Summary, width: int) -> list[Text]:

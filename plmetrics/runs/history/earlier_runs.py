@@ -15,8 +15,10 @@ if TYPE_CHECKING:
     from plmetrics.core.results import RunRecord
     from plmetrics.runs.history.data import Data
     from plmetrics.runs.history.previous_runs import Reference
-    from plmetrics.runs.reading import StoredRun
+    from plmetrics.runs.outcome import Outcome
+    from plmetrics.runs.reading import StoredResult, StoredRun
     from plmetrics.suite.model import Suite
+    from plmetrics.suite.sections.references import IntervalReference
 
 T = TypeVar("T")
 
@@ -79,6 +81,37 @@ class EarlierRuns:
         if reference.run_id is None and (self.home is None or folder.resolve() != self.home.resolve()):
             raise self._none(folder, reference)
         return reference.value
+
+    def of_intervals(
+        self,
+        key: str,
+        reference: IntervalReference,
+        choice: str,
+        reader: Callable[[StoredRun], T],
+    ) -> list[T]:
+        """What is read of the intervals before this one that a reference names, the last one first.
+
+        Args:
+            key: of the suite, such as `compare.run`.
+            reference: which intervals.
+            choice: which results of them may serve: `accepted` or `any`.
+            reader: gives what is needed of a run; raises a DataError where it has no such thing.
+        """
+        raise NotImplementedError
+
+    def sum_of_intervals(self, key: str, reference: IntervalReference, choice: str) -> Outcome | None:
+        """The result of the states of the intervals before this one that a reference names; None without one."""
+        raise NotImplementedError
+
+    def results_before(self, most: int) -> list[StoredResult]:
+        """The results of the last runs over other data, the latest first, for gates that count failures in a row."""
+        from plmetrics.runs.history.previous_runs import distinct_results
+
+        if self.home is None:
+            return []
+        results, warnings = distinct_results(self.home, self.data, most)
+        self.warn(warnings)
+        return results
 
     def warn(self, words: Sequence[str]) -> None:
         """Add warnings, each once."""

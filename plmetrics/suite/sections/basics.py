@@ -11,6 +11,7 @@ from pydantic import AfterValidator, ConfigDict, Field, PlainSerializer, WithJso
 
 from plmetrics.catalogue.metric import Metric
 from plmetrics.core.text import value_text
+from plmetrics.suite.sections.references import ByInterval, IntervalReference
 from plmetrics.suite.sections.section import BySet, Column, OneOrMore, OrOne, Strict, each_once
 from plmetrics.suite.tasks import CurveName  # noqa: TC001 (pydantic reads it)
 from plmetrics.table.predicted import quantile_part
@@ -266,9 +267,10 @@ class Compare(Strict):
         description="What the slices of a set are compared with: rest (all other rows), all (all rows), pairs "
         "(each with those before it), or the text of one of them.",
     )
-    run: Column | None = Field(
+    run: Annotated[IntervalReference | Column | None, ByInterval] = Field(
         default=None,
-        description="An earlier run to compare with: its folder, or that of a suite's runs. ${VAR} is replaced.",
+        description="An earlier run to compare with: its folder, or that of a suite's runs, ${VAR} is replaced. In a "
+        "suite with intervals: previous, or {ago: 7d}, {window: 28d}, {same_weekday: 4}, {run: ID}.",
     )
     reference: Literal["accepted", "any"] = Field(
         default="accepted",

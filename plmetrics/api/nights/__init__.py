@@ -1,0 +1,1 @@
+"""Evaluations of intervals: one, those that are missing, and what is written of them."""

@@ -1,0 +1,58 @@
+"""Results that a person lets count although gates failed."""
+
+from __future__ import annotations
+
+import getpass
+from contextlib import suppress
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from plmetrics.core.errors import ConfigError, Problem
+from plmetrics.features.nights.manifests import Acceptance, Manifests
+
+if TYPE_CHECKING:
+    from plmetrics.features.nights.manifests import Manifest
+
+
+def accept(run: str | Path, because: str, by: str | None = None) -> Manifest:
+    """Let the result of an interval be a reference of later ones, whatever its gates say; this is recorded.
+
+    Args:
+        run: the folder of the run, or its run.json.
+        because: why.
+        by: who says so; the user of the process if not given.
+
+    Returns:
+        The manifest of the interval.
+
+    Raises:
+        ConfigError: no reason is given, the run has no interval, or another one has taken its place.
+        DataError: it is no run that has ended with results.
+        EnvironmentFault: the manifest cannot be written.
+    """
+    from plmetrics.runs.reading import open_run
+
+    if not because.strip():
+        raise ConfigError(Problem("an acceptance needs a reason", hint='--because "the label file was late"'))
+    stored = open_run(Path(run))
+    stored.results()
+    interval = stored.record.get("interval")
+    if interval is None:
+        msg = f"the run {stored.run_id} is of no interval: references of other runs are named, not accepted"
+        raise ConfigError(Problem(msg, hint="compare: {run: FOLDER, reference: any}"))
+    manifests = Manifests(stored.folder.resolve().parent)
+    current = manifests.current(interval["key"])
+    if current is None or current.run != stored.run_id:
+        msg = f"the run {stored.run_id} is not the result of {interval['key']} that counts"
+        hint = None if current is None else f"that is {current.run}"
+        raise ConfigError(Problem(msg, hint=hint))
+    acceptance = Acceptance(because.strip(), by or _user(), datetime.now(UTC).isoformat(timespec="seconds"))
+    return manifests.commit(replace(current, accepted=acceptance))
+
+
+def _user() -> str:
+    with suppress(OSError, KeyError, ImportError):
+        return getpass.getuser()
+    return "unknown"

@@ -1,0 +1,185 @@
+"""Many intervals of a suite, one after another or side by side, and the next one that has no accepted result."""
+
+from __future__ import annotations
+
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from multiprocessing import get_context
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from plmetrics.api.nights.night import evaluate_interval, evaluate_night, section_of
+from plmetrics.api.suite_run import open_suite
+from plmetrics.core.errors import AbsentDataError, PlmetricsError, Problem
+from plmetrics.features.nights.interval_section import references
+from plmetrics.features.nights.manifests import Manifests
+from plmetrics.runs.failure import failure_of, verdict_exit_code
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from plmetrics.api.result import Result
+    from plmetrics.api.suite_run import RunOptions
+    from plmetrics.features.nights.calendar import Interval
+    from plmetrics.suite.yaml.load import LoadedSuite
+
+_PRECEDENCE = (1, 130, 6, 2, 4, 5, 3, 0)
+"""Exit codes, the gravest first."""
+
+
+@dataclass(frozen=True, slots=True)
+class IntervalOutcome:
+    """What became of one interval: a verdict, or what was wrong, and whether its result was there already."""
+
+    interval: str
+    verdict: str
+    exit_code: int
+    run: str | None = None
+    message: str = ""
+    existing: bool = False
+
+
+def backfill(
+    path: str | Path,
+    start: str,
+    end: str,
+    *,
+    output: str | Path | None = None,
+    set: Mapping[str, object] | None = None,  # noqa: A002
+    only_missing: bool = False,
+    force: bool = False,
+    jobs: int = 1,
+    on_each: Callable[[IntervalOutcome], None] | None = None,
+) -> list[IntervalOutcome]:
+    """Evaluate the intervals from one moment to before another; an error in one leaves the others as they are.
+
+    Results that are there already, of the same files, suite and references, stay as they are.
+
+    Args:
+        path: the suite.
+        start: the start of the first interval, such as 2026-11-01.
+        end: where the last one ends, such as 2026-12-01.
+        output: folder that replaces `output.directory` and may lie anywhere.
+        set: suite keys to replace, dotted.
+        only_missing: whether intervals with any result, but for labels that were still to come, are left out.
+        force: whether intervals are evaluated again whatever is there.
+        jobs: how many processes evaluate side by side. Intervals that are compared with earlier ones go one by one.
+        on_each: called with what became of each interval.
+
+    Returns:
+        What became of each interval, in their order.
+
+    Raises:
+        ConfigError: the suite is wrong, or has no intervals.
+        EnvironmentFault: the folder cannot be written.
+    """
+    loaded, directory = open_suite(Path(path), set or {}, output)
+    calendar = section_of(loaded).calendar
+    intervals = list(calendar.between(calendar.moment(start), calendar.moment(end)))
+    if only_missing:
+        manifests = Manifests(directory / loaded.suite.name)
+        intervals = [interval for interval in intervals if _is_missing(manifests, interval)]
+    one = _Job(Path(path), None if output is None else Path(output), dict(set or {}), force)
+    outcomes: dict[str, IntervalOutcome] = {}
+    for outcome in _side_by_side(one, intervals, jobs) if _are_independent(loaded) else map(one, intervals):
+        outcomes[outcome.interval] = outcome
+        if on_each is not None:
+            on_each(outcome)
+    return [outcomes[interval.key] for interval in intervals]
+
+
+def exit_code_of(outcomes: Iterable[IntervalOutcome]) -> int:
+    """The exit code of many intervals: the gravest of theirs.
+
+    >>> exit_code_of([IntervalOutcome("2026-11-20", "fail", 3), IntervalOutcome("2026-11-21", "error", 4)])
+    4
+    """
+    codes = {outcome.exit_code for outcome in outcomes}
+    return next((code for code in _PRECEDENCE if code in codes), max(codes, default=0))
+
+
+def evaluate_next(
+    loaded: LoadedSuite, directory: Path, options: RunOptions | None = None, now: datetime | None = None
+) -> Result:
+    """Evaluate the first interval without an accepted result.
+
+    It is the one after the last of those that have one without a gap; before there is any, the first one that the
+    folders of the data name.
+
+    Args:
+        loaded: the suite.
+        directory: that of its runs.
+        options: what is said of the run beside its suite.
+        now: the moment until which an interval must have ended; the present one if not given.
+
+    Raises:
+        ConfigError: the suite has no intervals, or nothing says which is the first.
+        DataError: the interval has not ended yet, or its data is not what the suite says.
+    """
+    section = section_of(loaded)
+    manifests = Manifests(directory / loaded.suite.name)
+    interval = _first(loaded, manifests)
+    while (manifest := manifests.current(interval.key)) is not None and manifest.is_accepted:
+        interval = section.calendar.following(interval)
+    if interval.end > (now or datetime.now(UTC)):
+        msg = f"the next interval, {interval}, ends at {section.calendar.shown(interval.end)}"
+        raise AbsentDataError(Problem(msg, ("interval",), "run again then"))
+    return evaluate_interval(loaded, directory, interval.key, options)
+
+
+@dataclass(frozen=True, slots=True)
+class _Job:
+    """The evaluation of an interval in any process."""
+
+    path: Path
+    output: Path | None
+    set: dict[str, object]
+    force: bool
+
+    def __call__(self, interval: Interval) -> IntervalOutcome:
+        try:
+            loaded, directory = open_suite(self.path, self.set, self.output)
+            before = Manifests(directory / loaded.suite.name).current(interval.key)
+            result = evaluate_night(loaded, directory, interval, force=self.force)
+        except PlmetricsError as error:
+            failure = failure_of(error)
+            return IntervalOutcome(interval.key, "error", failure.exit_code, message=failure.message)
+        assert result.folder is not None
+        run, code = result.folder.name, verdict_exit_code(result.verdict)
+        existing = before is not None and before.run == run
+        return IntervalOutcome(interval.key, result.verdict, code, run, existing=existing)
+
+
+def _side_by_side(one: _Job, intervals: list[Interval], jobs: int) -> Iterator[IntervalOutcome]:
+    """Intervals that need no other: the first one by itself, since it makes the constants of all states."""
+    if jobs <= 1 or len(intervals) <= 1:
+        yield from map(one, intervals)
+        return
+    yield one(intervals[0])
+    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as processes:
+        for future in as_completed(processes.submit(one, interval) for interval in intervals[1:]):
+            yield future.result()
+
+
+def _are_independent(loaded: LoadedSuite) -> bool:
+    """Whether no interval needs the results of earlier ones."""
+    in_a_row = any(gate.consecutive > 1 for gate in loaded.suite.gates)
+    return not (references(loaded.suite) or in_a_row)
+
+
+def _is_missing(manifests: Manifests, interval: Interval) -> bool:
+    manifest = manifests.current(interval.key)
+    return manifest is None or not manifest.of(interval) or manifest.awaits_labels
+
+
+def _first(loaded: LoadedSuite, manifests: Manifests) -> Interval:
+    """The first interval of a suite: that of its first manifest, or of its first folder."""
+    section = section_of(loaded)
+    known = (section.calendar.named(key) for key in manifests.interval_keys())
+    first = next((interval for interval in known if interval is not None), None)
+    if first is None:
+        from plmetrics.features.nights.first_partition import first_partition
+
+        first = first_partition(loaded.suite, section, loaded.folder)
+    return first

@@ -1,0 +1,248 @@
+"""The evaluation of one interval of a growing table."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from plmetrics.api.context import RunContext, data_files
+from plmetrics.api.merging import merged_result
+from plmetrics.api.pipeline import evaluate_suite
+from plmetrics.api.stopwatch import Stopwatch
+from plmetrics.api.suite_files import redact_head
+from plmetrics.api.suite_run import Evaluation, RunOptions, write_run
+from plmetrics.core.errors import ConfigError, Problem
+from plmetrics.features.nights.interval_section import adds_states, interval_section
+from plmetrics.features.nights.manifests import Manifest, Manifests, digest_of_value, folder_facts
+from plmetrics.features.nights.references import EarlierIntervals
+from plmetrics.features.nights.row_condition import conjunction, partition_condition, rows_condition
+from plmetrics.runs.failure import verdict_exit_code
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from plmetrics.api.result import Result
+    from plmetrics.features.nights.calendar import Interval
+    from plmetrics.features.nights.interval_section import IntervalSection
+    from plmetrics.suite.yaml.load import LoadedSuite
+    from plmetrics.table.source import Source
+
+
+def evaluate_interval(
+    loaded: LoadedSuite,
+    directory: Path,
+    text: str | None,
+    options: RunOptions | None = None,
+    *,
+    force: bool = False,
+) -> Result:
+    """Evaluate an interval of a suite, after earlier ones whose files changed, as far as the suite looks back.
+
+    An interval whose result is there already, of the same files, suite and references, is not evaluated again.
+
+    Args:
+        loaded: the suite.
+        directory: that of its runs.
+        text: the interval.
+        options: what is said of the run beside its suite.
+        force: whether to evaluate it again all the same.
+
+    Raises:
+        ConfigError: the suite has no intervals, or the text names none.
+        DataError: the data is not what the suite says.
+        EnvironmentFault: something cannot be written.
+    """
+    section = section_of(loaded)
+    if text is None:
+        hint = "add --interval 2026-11-20, or --next for the first one without an accepted result"
+        raise loaded.locate(ConfigError(Problem("which interval is to be evaluated?", ("interval",), hint)))
+    interval = section.calendar.interval(text)
+    words = list(_look_back(loaded, directory, section, interval, options))
+    result = evaluate_night(loaded, directory, interval, options, force=force)
+    return replace(result, record={**result.record, "warnings": [*result.warnings, *words]})
+
+
+def section_of(loaded: LoadedSuite) -> IntervalSection:
+    """What a suite says of its intervals.
+
+    Raises:
+        ConfigError: it has none.
+    """
+    section = interval_section(loaded.suite)
+    if section is None:
+        msg = f"{loaded.file} has no intervals"
+        hint = "add interval: {partition: day, every: 1d}, or {column: scored_at}"
+        raise ConfigError(Problem(msg, hint=hint))
+    return section
+
+
+def evaluate_night(
+    loaded: LoadedSuite,
+    directory: Path,
+    interval: Interval,
+    options: RunOptions | None = None,
+    *,
+    force: bool = False,
+) -> Result:
+    """Evaluate one interval, or load its result where that is there already; see `evaluate_interval`."""
+    evaluation = IntervalEvaluation(loaded, directory, interval, options, force=force)
+    result = write_run(loaded, directory, evaluation)
+    return evaluation.stored_result() if result is None else result
+
+
+def _look_back(
+    loaded: LoadedSuite,
+    directory: Path,
+    section: IntervalSection,
+    interval: Interval,
+    options: RunOptions | None,
+) -> list[str]:
+    """Evaluate earlier intervals again whose files changed; in words what became of them."""
+    if section.lookback is None:
+        return []
+    from plmetrics.core.durations import Duration
+
+    words = []
+    manifests = Manifests(directory / loaded.suite.name)
+    for earlier in section.calendar.before(interval, Duration.of(section.lookback)):
+        before = manifests.current(earlier.key)
+        if before is None:
+            continue
+        result = evaluate_night(loaded, directory, earlier, options)
+        if result.folder is not None and result.folder.name != before.run:
+            rows = f"{before.rows:,} rows then, {result.record['rows']['read']:,} now"
+            words.append(
+                f"{earlier} was evaluated again ({rows}): {before.verdict} then, {result.verdict} now"
+            )
+    return words
+
+
+class IntervalEvaluation(Evaluation):
+    """The evaluation of the rows of one interval, which leaves a manifest once its run folder is in sight."""
+
+    def __init__(
+        self,
+        loaded: LoadedSuite,
+        directory: Path,
+        interval: Interval,
+        options: RunOptions | None = None,
+        *,
+        force: bool = False,
+    ) -> None:
+        super().__init__(loaded, directory / loaded.suite.name, options or RunOptions())
+        self.interval = interval
+        self.section = section_of(loaded)
+        self.manifests = Manifests(self.home)
+        self.current = self.manifests.current(interval.key)
+        self._force = force
+        self._state: bytes | None = None
+        self._stamps: dict[str, str] = {}
+
+    def result(self) -> Result | None:
+        """The result; None where the one that is there is of the same files, suite and references."""
+        suite = self.loaded.suite
+        source = self._open()
+        where = conjunction(suite.data.where, rows_condition(self.section, self.interval, source.schema))
+        runs = self._earlier(source)
+        context = RunContext.of(suite, source, base=self.loaded.folder, home=self.home, runs=runs)
+        self._stamps = {
+            "fingerprint": _fingerprint(self.loaded),
+            "data": digest_of_value(data_files(source)),
+            "references": digest_of_value([runs.record, runs.history]),
+        }
+        if not self._force and self._is_current():
+            return None
+        result = evaluate_suite(suite, source, self.options.progress, replace(context, where=where))
+        if adds_states(suite):
+            self._count(source, where)
+        record: Any = {**result.record, "interval": self._recorded()}
+        return replace(result, record=record)
+
+    def files(self, result: Result) -> dict[str, bytes]:
+        """The files beside the tables: what drift counted, and the state of the interval."""
+        from plmetrics.features.nights.states import STATE
+
+        files = super().files(result)
+        return files if self._state is None else {**files, STATE: self._state}
+
+    def commit(self, result: Result) -> None:
+        """Write the manifest of the interval: from then on the result counts."""
+        assert result.folder is not None
+        manifest = Manifest(
+            interval=self.interval.key,
+            start=self.interval.start.isoformat(),
+            end=self.interval.end.isoformat(),
+            timezone=self.section.timezone,
+            run=result.folder.name,
+            verdict=result.verdict,
+            exit_code=verdict_exit_code(result.verdict),
+            rows=int(result.record["rows"]["read"]),
+            files=folder_facts(self.home, result.folder),
+            fingerprint=self._stamps["fingerprint"],
+            data=self._stamps["data"],
+            references=self._stamps["references"],
+        )
+        self.manifests.commit(manifest)
+
+    def stored_result(self) -> Result:
+        """The result that is there."""
+        from plmetrics.api.loading import load
+        from plmetrics.runs.folder import RECORD
+
+        assert self.current is not None
+        return load(self.home / self.current.run / RECORD)
+
+    def _open(self) -> Source:
+        """The table, of whose folders only those of the interval are looked at."""
+        from plmetrics.table.opening import open_source
+
+        suite = self.loaded.suite
+        condition = partition_condition(self.section, self.interval)
+        where = suite.data.where if condition is None else conjunction(suite.data.where, condition)
+        opened = suite.with_where(where)
+        return open_source(opened.data.rows, self.loaded.folder, opened.reads_where)
+
+    def _earlier(self, source: Source) -> EarlierIntervals:
+        from plmetrics.runs.history.data import Data
+
+        suite = self.loaded.suite
+        return EarlierIntervals(
+            Data.of(data_files(source), suite.data.where),
+            self.home,
+            calendar=self.section.calendar,
+            interval=self.interval,
+            suite=suite,
+            merge=merged_result,
+        )
+
+    def _is_current(self) -> bool:
+        """Whether the result that is there is what would come out."""
+        current = self.current
+        if current is None or not current.of(self.interval):
+            return False
+        same = all(getattr(current, key) == value for key, value in self._stamps.items())
+        return same and self.manifests.missing_file(current) is None
+
+    def _count(self, source: Source, where: str) -> None:
+        """Count the state of the interval."""
+        from plmetrics.features.nights.states import state_of_interval
+
+        suite, watch = self.loaded.suite, Stopwatch(self.options.progress)
+        redact = partial(redact_head, self.loaded)
+        self._state = state_of_interval(suite, source, where, self.home, watch.stage, redact)
+
+    def _recorded(self) -> dict[str, str]:
+        """What run.json says of the interval."""
+        return {
+            "key": self.interval.key,
+            "start": self.interval.start.isoformat(),
+            "end": self.interval.end.isoformat(),
+            "timezone": self.section.timezone,
+        }
+
+
+def _fingerprint(loaded: LoadedSuite) -> str:
+    from plmetrics.runs.record import fingerprint
+
+    return fingerprint(loaded.suite)

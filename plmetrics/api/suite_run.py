@@ -1,0 +1,139 @@
+"""Runs of a suite's file: the evaluation, and the run folder that it leaves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from plmetrics.api.context import RunContext
+from plmetrics.api.pipeline import evaluate_suite
+from plmetrics.api.suite_files import error_places, without_values, without_variables
+from plmetrics.core.errors import EnvironmentFault, PlmetricsError
+from plmetrics.features.registry import features_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from plmetrics.api.result import Result
+    from plmetrics.api.stopwatch import Progress
+    from plmetrics.runs.exit_policy import ExitPolicy
+    from plmetrics.suite.yaml.load import LoadedSuite
+
+REPORT = "report.html"
+
+
+def open_suite(
+    path: Path,
+    set: Mapping[str, object],  # noqa: A002
+    output: str | Path | None,
+) -> tuple[LoadedSuite, Path]:
+    """A suite from its file, and the directory of its runs; one that is refused leaves a record of that.
+
+    Raises:
+        ConfigError: the suite is wrong.
+        EnvironmentFault: a file cannot be read.
+    """
+    from plmetrics.runs.folder import output_directory
+    from plmetrics.suite.yaml.load import load_suite
+
+    try:
+        loaded = load_suite(path, set)
+        return loaded, output_directory(loaded, output)
+    except PlmetricsError as error:
+        from plmetrics.runs.failure import attach_folder
+        from plmetrics.runs.refusal import record_refusal
+
+        refusal = record_refusal(path, error, output, set)
+        if refusal is not None:
+            attach_folder(error, refusal)
+        raise
+
+
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """What is said of a run beside its suite.
+
+    `progress` is called with the name of each stage as it begins, `exits` says which exit code is recorded where more
+    than failed gates is to fail the run.
+    """
+
+    progress: Progress | None = None
+    exits: ExitPolicy | None = None
+
+
+class Evaluation:
+    """The evaluation of a suite's file: of all rows of its table.
+
+    Args:
+        loaded: the suite.
+        home: the folder of its runs.
+        options: what is said of the run beside it.
+    """
+
+    def __init__(self, loaded: LoadedSuite, home: Path, options: RunOptions) -> None:
+        self.loaded = loaded
+        self.home = home
+        self.options = options
+
+    def result(self) -> Result | None:
+        """The result; None where there is nothing to do."""
+        from plmetrics.table.opening import open_source
+
+        suite, base = self.loaded.suite, self.loaded.folder
+        source = open_source(suite.data.rows, base, suite.reads_where)
+        context = RunContext.of(suite, source, base=base, home=self.home)
+        return evaluate_suite(suite, source, self.options.progress, context)
+
+    def files(self, result: Result) -> dict[str, bytes]:
+        """The files of the run folder beside its tables, by name."""
+        if result.drift_state is None:
+            return {}
+        mappings = (feature.files(result.drift_state) for feature in features_of(result.suite))
+        return {name: content for files in mappings for name, content in files.items()}
+
+    def commit(self, result: Result) -> None:
+        """What is done once the run folder is in sight."""
+
+
+def write_run(loaded: LoadedSuite, directory: Path, evaluation: Evaluation) -> Result | None:
+    """Evaluate a suite and write its run folder; None, and no folder, where there is nothing to do.
+
+    Raises:
+        ConfigError: the suite does not fit the table.
+        DataError: the data is not what the suite says.
+        EnvironmentFault: the folder cannot be written.
+    """
+    from plmetrics.runs.folder import RunFolder
+
+    with without_values(loaded):
+        folder = RunFolder.start(directory, loaded.suite.name, evaluation.options.exits)
+    with folder, without_values(loaded):
+        with error_places(loaded):
+            result = evaluation.result()
+        if result is None:
+            folder.discard()
+            return None
+        if loaded.defaults:
+            result = replace(result, record={**result.record, "defaults": list(loaded.defaults)})
+        result = without_variables(loaded, result)
+        record = folder.publish(result, evaluation.files(result))
+    result = replace(result, folder=folder.path, record=record)
+    evaluation.commit(result)
+    return _with_report(result) if loaded.suite.output.report else result
+
+
+def _with_report(result: Result) -> Result:
+    """Write the report beside the tables; where that fails, a warning, since the run has ended well."""
+    assert result.folder is not None
+    try:
+        result.report(result.folder / REPORT)
+    except EnvironmentFault as fault:
+        reason = fault.problems[0].message
+    except Exception as error:
+        # The tables are written and the verdict stands, whatever happens to the page.
+        reason = f"a fault of plmetrics: {error!r}"
+    else:
+        return result
+    warnings = [*result.warnings, f"{REPORT} is not written: {reason}"]
+    return replace(result, record={**result.record, "warnings": warnings})

@@ -1,0 +1,35 @@
+"""`plmetrics accept`: let a result be a reference although gates failed."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from plmetrics.cli.options import Debug, RunPath  # noqa: TC001 (typer reads the annotations)
+from plmetrics.cli.terminal.console import write_result
+from plmetrics.cli.terminal.guard import guard
+
+
+def accept(
+    run: RunPath,
+    because: Annotated[str, typer.Option("--because", metavar="TEXT", help="Why it is to count.")],
+    by: Annotated[
+        str | None, typer.Option("--by", metavar="NAME", help="Who says so; the user if not given.")
+    ] = None,
+    debug: Debug = False,
+) -> None:
+    """Let the result of an interval be a reference of later ones, whatever its gates say.
+
+    What is given here is recorded in the manifest of the interval, and shown in its history.
+    """
+    with guard(debug=debug):
+        from plmetrics.api.nights.acceptance import accept as accept_run
+        from plmetrics.report.layout import printable
+
+        manifest = accept_run(run, because, by)
+        assert manifest.accepted is not None
+        words = (
+            f"{manifest.interval}: {manifest.run} ({manifest.verdict}) is accepted by {manifest.accepted.by}"
+        )
+        write_result(f"{printable(words)}\n")

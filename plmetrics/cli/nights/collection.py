@@ -1,0 +1,34 @@
+"""`plmetrics gc`: remove what no interval needs any more."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from plmetrics.cli.options import Debug, OutputFolder, Settings, SuiteFile, overrides
+from plmetrics.cli.terminal.console import shown_path, write_result
+from plmetrics.cli.terminal.guard import guard
+
+
+def gc(
+    suite: SuiteFile,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would go, and remove nothing.")
+    ] = False,
+    output: OutputFolder = None,
+    settings: Settings = None,
+    debug: Debug = False,
+) -> None:
+    """Remove runs that others have superseded, and what is older than the suite's `keep` says.
+
+    The values and verdicts of an interval always stay. How old an interval is counts from the last one with a result.
+    """
+    with guard(debug=debug):
+        from plmetrics.api.nights.collection import collect_garbage
+
+        removals = collect_garbage(suite, output=output, set=overrides(settings), dry_run=dry_run)
+        for removal in removals:
+            write_result(f"{shown_path(removal.path)}: {len(removal.files)} files, {removal.reason}\n")
+        total = sum(removal.bytes for removal in removals)
+        write_result(f"{total / 1e6:.1f} MB {'would go' if dry_run else 'are gone'}\n")

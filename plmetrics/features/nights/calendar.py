@@ -1,0 +1,169 @@
+"""Half-open intervals of a calendar: their names, their order, and those that lie before one."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time
+from functools import cached_property
+from typing import TYPE_CHECKING
+from zoneinfo import ZoneInfo
+
+from plmetrics.core.durations import Duration, as_utc
+from plmetrics.core.errors import ConfigError, Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_WEEK = re.compile(r"(\d{4})-W(\d\d)", re.ASCII)
+_MONTH = re.compile(r"(\d{4})-(\d\d)", re.ASCII)
+_HOUR = re.compile(r"(\d{4}-\d\d-\d\d)T(\d\d)Z", re.ASCII)
+_EXAMPLES = {"h": "2026-11-20T05:00", "d": "2026-11-20", "w": "2026-W47 or its Monday", "mo": "2026-11"}
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Interval:
+    """The moments from `start` to before `end`, in UTC; `key` is its name, by which intervals of a calendar sort."""
+
+    start: datetime
+    end: datetime
+    key: str
+
+    def __str__(self) -> str:
+        return self.key
+
+
+@dataclass(frozen=True)
+class Calendar:
+    """Intervals one after another, each `every` long in a time zone.
+
+    Names are those of ISO 8601: `2026-11-20`, `2026-W47`, `2026-11`, and hours in UTC, `2026-11-20T05Z`. So names of
+    one calendar sort as their intervals do, and no two calendars share one, but for those of two zones.
+
+    >>> calendar = Calendar(Duration.of("1d"), "Europe/Paris")
+    >>> short = calendar.interval("2026-03-29")
+    >>> short.key, (short.end - short.start).total_seconds() / 3600
+    ('2026-03-29', 23.0)
+    """
+
+    every: Duration
+    timezone: str = "UTC"
+
+    @cached_property
+    def zone(self) -> ZoneInfo:
+        """The time zone."""
+        return ZoneInfo(self.timezone)
+
+    def interval(self, text: str) -> Interval:
+        """The interval that a text names: its name, its start, or its start and end with a slash.
+
+        Raises:
+            ConfigError: it is no moment, or no interval of this calendar begins or ends there.
+        """
+        first, slash, last = text.strip().partition("/")
+        interval = self.starting(self._moment(first))
+        if slash and self._moment(last) != interval.end:
+            hint = f"several are evaluated by plmetrics backfill SUITE --from {first} --to {last}"
+            msg = f"{text} is not one interval of {self.every}: {first} ends at {self.shown(interval.end)}"
+            raise ConfigError(Problem(msg, hint=hint))
+        return interval
+
+    def moment(self, text: str) -> datetime:
+        """The start that a text names.
+
+        Raises:
+            ConfigError: as `interval`.
+        """
+        return self.starting(self._moment(text.strip())).start
+
+    def starting(self, start: datetime) -> Interval:
+        """The interval that begins at a moment.
+
+        Raises:
+            ConfigError: none does.
+        """
+        interval = self.containing(start)
+        if interval.start != start:
+            msg = f"no interval of {self.every} begins at {self.shown(start)}"
+            raise ConfigError(Problem(msg, hint=f"this one begins at {self.shown(interval.start)}"))
+        return interval
+
+    def containing(self, moment: datetime) -> Interval:
+        """The interval that a moment lies in."""
+        start = self._floor(moment)
+        return Interval(start, self.every.after(start, self.zone), self._key(start))
+
+    def shifted(self, interval: Interval, by: Duration, times: int) -> Interval:
+        """The interval that is so much later, or earlier where `times` is negative."""
+        return self.containing(by.after(interval.start, self.zone, times))
+
+    def following(self, interval: Interval) -> Interval:
+        """The next interval."""
+        return self.containing(interval.end)
+
+    def between(self, start: datetime, end: datetime) -> Iterator[Interval]:
+        """The intervals that begin from one moment to before another."""
+        interval = self.containing(start)
+        while interval.start < end:
+            yield interval
+            interval = self.following(interval)
+
+    def before(self, interval: Interval, span: Duration) -> list[Interval]:
+        """The intervals that lie within a span before one, the first one first."""
+        earliest = span.before(interval.start, self.zone)
+        inside = (other for other in self.between(earliest, interval.start) if other.start >= earliest)
+        return [other for other in inside if other.end <= interval.start]
+
+    def named(self, key: str) -> Interval | None:
+        """The interval of a name; None where it is not of this calendar."""
+        try:
+            interval = self.containing(self._moment(key))
+        except (ConfigError, ValueError, OverflowError):
+            return None
+        return interval if interval.key == key else None
+
+    def shown(self, moment: datetime) -> str:
+        """A moment as people of the zone write it."""
+        local = moment.astimezone(self.zone)
+        return local.date().isoformat() if local.time() == time() else local.isoformat(timespec="minutes")
+
+    def _floor(self, moment: datetime) -> datetime:
+        if self.every.unit == "h":
+            exact = moment.astimezone(UTC)
+            return exact.replace(
+                hour=exact.hour - exact.hour % self.every.count, minute=0, second=0, microsecond=0
+            )
+        day = moment.astimezone(self.zone).date()
+        if self.every.unit == "mo":
+            day = day.replace(day=1)
+        elif self.every.unit == "w":
+            day = date.fromordinal(day.toordinal() - day.weekday())
+        return as_utc(datetime.combine(day, time()), self.zone)
+
+    def _key(self, start: datetime) -> str:
+        if self.every.unit == "h":
+            every = "" if self.every.count == 1 else f".{self.every}"
+            return f"{start:%Y-%m-%dT%HZ}{every}"
+        local = start.astimezone(self.zone)
+        if self.every.unit == "w":
+            year, week, _ = local.isocalendar()
+            return f"{year:04}-W{week:02}"
+        return f"{local:%Y-%m}" if self.every.unit == "mo" else local.date().isoformat()
+
+    def _moment(self, text: str) -> datetime:
+        try:
+            return self._parse(text.strip().partition(".")[0] if self.every.unit == "h" else text.strip())
+        except ValueError as error:
+            msg = f"'{text[:40]}' is not the start of an interval of {self.every}"
+            raise ConfigError(Problem(msg, hint=f"write it as {_EXAMPLES[self.every.unit]}")) from error
+
+    def _parse(self, text: str) -> datetime:
+        if match := _HOUR.fullmatch(text):
+            return datetime.combine(date.fromisoformat(match[1]), time(int(match[2]), tzinfo=UTC))
+        if match := _WEEK.fullmatch(text):
+            monday = date.fromisocalendar(int(match[1]), int(match[2]), 1)
+            return as_utc(datetime.combine(monday, time()), self.zone)
+        if match := _MONTH.fullmatch(text):
+            return as_utc(datetime(int(match[1]), int(match[2]), 1), self.zone)
+        moment = datetime.fromisoformat(text)
+        return moment.astimezone(UTC) if moment.tzinfo is not None else as_utc(moment, self.zone)

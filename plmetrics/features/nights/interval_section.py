@@ -1,0 +1,146 @@
+"""The sections `interval` and `keep` of a suite."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from functools import cached_property
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from zoneinfo import ZoneInfo, available_timezones
+
+from pydantic import AfterValidator, Field
+
+from plmetrics.core.durations import Duration
+from plmetrics.core.names import did_you_mean
+from plmetrics.features.nights.calendar import Calendar
+from plmetrics.suite.sections.references import DurationText, IntervalReference
+from plmetrics.suite.sections.section import Column, Section
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from plmetrics.suite.model import Suite
+    from plmetrics.suite.problems import Findings
+
+_PATH = ("interval",)
+_HOURS = 24
+
+
+def _interval_length(text: str) -> str:
+    duration = Duration.of(text)
+    if duration.unit == "h" and _HOURS % duration.count:
+        msg = f"a day does not divide into intervals of {duration}; write 1h, 2h, 3h, 4h, 6h, 8h or 12h"
+        raise ValueError(msg)
+    if duration.unit != "h" and duration.count > 1:
+        msg = f"intervals are hours, or 1d, 1w, 1mo, not {duration}"
+        raise ValueError(msg)
+    return str(duration)
+
+
+def _zone(name: str) -> str:
+    try:
+        ZoneInfo(name)
+    except (OSError, ValueError) as error:
+        hint = did_you_mean(name, sorted(available_timezones()))
+        msg = f"'{name[:60]}' is not the name of a time zone, such as UTC or Europe/Paris; {hint or ''}"
+        raise ValueError(msg.rstrip("; ")) from error
+    return name
+
+
+def _format(text: str) -> str:
+    sample = datetime(2026, 11, 20, 17)
+    if "%" not in text or sample.strftime(text) == text:
+        msg = f"'{text[:40]}' is not the form of a date, such as %Y%m%d"
+        raise ValueError(msg)
+    return text
+
+
+class IntervalSection(Section):
+    """What one run evaluates of a growing table: the rows of one interval of time."""
+
+    cosmetic: ClassVar[Any] = True
+    example: ClassVar[str | None] = "write interval: {partition: day, every: 1d}, or {column: scored_at}"
+
+    partition: Column | None = Field(
+        default=None, description="Column in folder names, as in day=2026-11-20, that says when rows are of."
+    )
+    column: Column | None = Field(
+        default=None, description="Column of dates or times that says when a row is of."
+    )
+    every: Annotated[str, AfterValidator(_interval_length)] = Field(
+        default="1d", description="How long an interval is: 1h, 6h, 1d, 1w or 1mo."
+    )
+    timezone: Annotated[str, AfterValidator(_zone)] = Field(
+        default="UTC",
+        description="Time zone whose midnight begins a day, and that times without a zone are of.",
+    )
+    format: Annotated[str, AfterValidator(_format)] | None = Field(
+        default=None, description="Form of the partition's values, as %Y%m%d; ISO dates if not given."
+    )
+    lookback: DurationText | None = Field(
+        default=None,
+        description="How far back earlier intervals are looked at again, and evaluated where files changed.",
+    )
+
+    @cached_property
+    def calendar(self) -> Calendar:
+        """The intervals."""
+        return Calendar(Duration.of(self.every), self.timezone)
+
+    def check(self, fields: Mapping[str, Any], problems: Findings) -> None:  # noqa: ARG002
+        """Note what does not fit together."""
+        if (self.partition is None) == (self.column is None):
+            msg = "interval needs one of partition and column, which say when rows are of"
+            problems.add(
+                msg, _PATH, "write {partition: day} for folders day=2026-11-20, or {column: scored_at}"
+            )
+        if self.format is not None and self.partition is None:
+            problems.add("format is that of a partition's values", (*_PATH, "format"), "leave it out")
+
+
+class Keep(Section):
+    """How long results and states of intervals are there, before `plmetrics gc` removes them."""
+
+    cosmetic: ClassVar[Any] = True
+    example: ClassVar[str | None] = "write keep: {states: 400d, runs: 90d}"
+
+    states: DurationText | None = Field(
+        default=None,
+        description="How long states are there, which windows add up; they are written if this is given.",
+    )
+    runs: DurationText | None = Field(
+        default=None,
+        description="How long run folders are whole; after that they have their values and verdicts alone.",
+    )
+
+    def check(self, fields: Mapping[str, Any], problems: Findings) -> None:
+        """Note a suite without intervals."""
+        if "interval" not in (fields.get("sections") or {}):
+            problems.add("keep is about intervals, and there are none", ("keep",), "add interval: {...}")
+
+
+def interval_section(suite: Suite) -> IntervalSection | None:
+    """The section of a suite; None where it has no intervals."""
+    section = suite.sections.get("interval")
+    assert section is None or isinstance(section, IntervalSection)
+    return section
+
+
+def keeping(suite: Suite) -> Keep:
+    """What a suite says of keeping; nothing is removed by default."""
+    section = suite.sections.get("keep")
+    assert section is None or isinstance(section, Keep)
+    return section or Keep()
+
+
+def references(suite: Suite) -> dict[tuple[str, str], IntervalReference]:
+    """What a suite compares an interval with, by the keys that say it."""
+    compared = None if suite.compare is None else suite.compare.run
+    drift = suite.sections.get("drift")
+    named = {("compare", "run"): compared, ("drift", "reference"): getattr(drift, "reference", None)}
+    return {path: value for path, value in named.items() if isinstance(value, IntervalReference)}
+
+
+def adds_states(suite: Suite) -> bool:
+    """Whether states of the intervals are written: what is compared with several of them adds them up."""
+    compared = references(suite).get(("compare", "run"))
+    return keeping(suite).states is not None or (compared is not None and compared.adds)

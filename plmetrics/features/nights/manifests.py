@@ -1,0 +1,236 @@
+"""Manifests of intervals: each lists the files of one result with their hashes, and is never written again.
+
+`<home>/intervals/<interval>/000001.json` is the first result of an interval, the file of the highest number the one
+that counts. Another run, an acceptance by a person, or files that were removed are one more manifest. A manifest is
+written in full under another name and then linked to its own, which fails where another writer was first: so readers
+see whole manifests only, and writers lose none.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import json
+import os
+import re
+import secrets
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field, replace
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Self
+
+from plmetrics.runs.files import environment_faults, json_bytes, remove_temporary, sync_directory
+from plmetrics.runs.folder import RECORD
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from plmetrics.features.nights.calendar import Interval
+
+INTERVALS = "intervals"
+STATES = "states"
+SCHEMA_VERSION = 1
+
+_NAME = re.compile(r"\d{6,}\.json", re.ASCII)
+_NO_LINKS = frozenset({errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EXDEV, errno.EMLINK})
+
+
+@dataclass(frozen=True, slots=True)
+class Acceptance:
+    """That a person lets a result count although gates failed: why, who and when."""
+
+    because: str
+    by: str
+    at: str
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """One result of one interval.
+
+    Attributes:
+        interval: its name.
+        start: its first moment in ISO 8601.
+        end: the first moment after it.
+        timezone: that of its calendar.
+        run: the id of the run, which is the name of its folder.
+        verdict: what the gates say together.
+        exit_code: the exit code of the run.
+        fingerprint: the hash of what the suite asks for.
+        data: the hash of the files that were read.
+        references: the hash of what it was compared with.
+        rows: rows that were read.
+        files: by path below the home their size and SHA-256.
+        awaits_labels: whether rows had no label that was still to come.
+        accepted: by whom it was accepted; None where nobody had to.
+        sequence: its number among the manifests of the interval; 0 where it is not written yet.
+    """
+
+    interval: str
+    start: str
+    end: str
+    timezone: str
+    run: str
+    verdict: str
+    exit_code: int
+    fingerprint: str
+    data: str
+    references: str
+    rows: int
+    files: dict[str, dict[str, Any]] = field(default_factory=dict)
+    awaits_labels: bool = False
+    accepted: Acceptance | None = None
+    sequence: int = 0
+
+    @property
+    def is_accepted(self) -> bool:
+        """Whether it may be the reference of others."""
+        return self.verdict != "fail" or self.accepted is not None
+
+    def of(self, interval: Interval) -> bool:
+        """Whether it is of that interval: one of the same name may be of another time zone."""
+        moments = datetime.fromisoformat(self.start), datetime.fromisoformat(self.end)
+        return moments == (interval.start, interval.end)
+
+    @classmethod
+    def read(cls, content: bytes, sequence: int) -> Self | None:
+        """A manifest from its file; None where it is none."""
+        with suppress(ValueError, TypeError, KeyError, AttributeError, RecursionError):
+            fields = json.loads(content)
+            fields.pop("schema_version")
+            accepted = fields.pop("accepted")
+            known = {name: fields[name] for name in cls.__slots__ if name in fields}
+            manifest = cls(**known | {"sequence": sequence})
+            datetime.fromisoformat(manifest.start), datetime.fromisoformat(manifest.end)
+            return replace(manifest, accepted=None if accepted is None else Acceptance(**accepted))
+        return None
+
+    def content(self) -> bytes:
+        """What its file holds."""
+        return json_bytes({"schema_version": SCHEMA_VERSION, **asdict(self)})
+
+
+@dataclass(frozen=True, slots=True)
+class Manifests:
+    """The manifests of a suite's intervals; `home` is the folder of its runs."""
+
+    home: Path
+
+    def interval_keys(self) -> list[str]:
+        """The names of the intervals that have manifests, in their order."""
+        with suppress(FileNotFoundError):
+            names = (path.name for path in (self.home / INTERVALS).iterdir())
+            return sorted(name for name in names if not name.startswith("."))
+        return []
+
+    def current(self, key: str) -> Manifest | None:
+        """The manifest of an interval that counts; None without one."""
+        return next(self.latest_first(key), None)
+
+    def latest_first(self, key: str) -> Iterator[Manifest]:
+        """The manifests of an interval, the last one first. What is no manifest is passed over."""
+        folder = self.home / INTERVALS / key
+        for name in reversed(_names(folder)):
+            with suppress(OSError):
+                manifest = Manifest.read((folder / name).read_bytes(), _number(name))
+                if manifest is not None:
+                    yield manifest
+
+    def commit(self, manifest: Manifest) -> Manifest:
+        """Write a manifest with the next number of its interval: from then on it counts.
+
+        Raises:
+            EnvironmentFault: the system refuses.
+        """
+        folder = self.home / INTERVALS / manifest.interval
+        with environment_faults(f"the manifest of {manifest.interval} cannot be written"):
+            folder.mkdir(parents=True, exist_ok=True)
+            sync_directory(folder.parent)
+            remove_temporary(folder)
+            while True:
+                number = max(map(_number, _names(folder)), default=0) + 1
+                numbered = replace(manifest, sequence=number)
+                if create(folder / f"{number:06}.json", numbered.content()):
+                    return numbered
+
+    def missing_file(self, manifest: Manifest) -> str | None:
+        """What is wrong with the files of a manifest, by their sizes and the hash of the record; None where nothing."""
+        for name, facts in manifest.files.items():
+            path = self.home / name
+            try:
+                size = path.stat().st_size
+            except OSError:
+                return f"{name} is absent"
+            if size != facts["bytes"]:
+                return f"{name} is not as it was written"
+            if path.name == RECORD and digest_of_file(path) != facts["sha256"]:
+                return f"{name} does not fit its hash"
+        return None
+
+
+def file_facts(home: Path, path: Path) -> dict[str, dict[str, Any]]:
+    """The entry of a file in a manifest."""
+    return {path.relative_to(home).as_posix(): {"bytes": path.stat().st_size, "sha256": digest_of_file(path)}}
+
+
+def folder_facts(home: Path, folder: Path) -> dict[str, dict[str, Any]]:
+    """The entries of the files of a folder."""
+    files = sorted(path for path in folder.iterdir() if path.is_file() and not path.name.startswith("."))
+    return {name: facts for path in files for name, facts in file_facts(home, path).items()}
+
+
+def digest_of_file(path: Path) -> str:
+    """The SHA-256 of a file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def digest_of_value(value: object) -> str:
+    """The SHA-256 of plain data."""
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
+
+
+def _names(folder: Path) -> list[str]:
+    with suppress(FileNotFoundError, NotADirectoryError):
+        names = (path.name for path in folder.iterdir())
+        return sorted(filter(_NAME.fullmatch, names), key=_number)
+    return []
+
+
+def _number(name: str) -> int:
+    return int(name.partition(".")[0])
+
+
+def create(path: Path, content: bytes) -> bool:
+    """Create a file with all of its content at once; False where it is there already."""
+    temporary = path.with_name(f".{secrets.token_hex(8)}.tmp")
+    with temporary.open("xb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    try:
+        os.link(temporary, path)
+    except FileExistsError:
+        return False
+    except OSError as error:
+        if error.errno not in _NO_LINKS:
+            raise
+        return _create_without_link(path, content)
+    finally:
+        temporary.unlink(missing_ok=True)
+    sync_directory(path.parent)
+    return True
+
+
+def _create_without_link(path: Path, content: bytes) -> bool:
+    """The same where a file system has no links: a crash meanwhile leaves what is no manifest, and is passed over."""
+    try:
+        with path.open("xb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+    except FileExistsError:
+        return False
+    sync_directory(path.parent)
+    return True

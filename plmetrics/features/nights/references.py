@@ -1,0 +1,165 @@
+"""Earlier intervals that an interval is compared with and counted after."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeVar
+
+from plmetrics.core.durations import Duration
+from plmetrics.core.errors import DataError, PlmetricsError
+from plmetrics.features.nights.manifests import Manifests
+from plmetrics.runs.history.earlier_runs import EarlierRuns
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from plmetrics.features.nights.calendar import Calendar, Interval
+    from plmetrics.features.nights.manifests import Manifest
+    from plmetrics.features.stored.alignment import StateReference
+    from plmetrics.runs.outcome import Outcome
+    from plmetrics.runs.reading import StoredResult, StoredRun
+    from plmetrics.suite.model import Suite
+    from plmetrics.suite.sections.references import IntervalReference
+
+T = TypeVar("T")
+
+_WEEK = Duration(1, "w")
+_ANY = "any"
+
+
+@dataclass(slots=True, kw_only=True)
+class EarlierIntervals(EarlierRuns):
+    """The intervals before one, which are looked up by their names: when they were evaluated has no meaning.
+
+    `suite` is what is asked of each, `merge` makes the result of states, and names it.
+    """
+
+    calendar: Calendar
+    interval: Interval
+    suite: Suite
+    merge: Callable[[Sequence[StateReference], str], Outcome]
+    manifests: Manifests = field(init=False)
+
+    def __post_init__(self) -> None:
+        assert self.home is not None
+        self.manifests = Manifests(self.home)
+
+    def of_intervals(
+        self, key: str, reference: IntervalReference, choice: str, reader: Callable[[StoredRun], T]
+    ) -> list[T]:
+        """What is read of earlier intervals; see `EarlierRuns.of_intervals`."""
+        values: list[T] = []
+        taken: list[Manifest] = []
+        rejections: list[dict[str, str]] = []
+        for candidate in self._candidates(reference, rejections):
+            reason = self._rejection(candidate, _ANY if reference.run else choice)
+            if reason is None:
+                try:
+                    values.append(reader(self._run(candidate)))
+                    taken.append(candidate)
+                except PlmetricsError as error:
+                    reason = error.problems[0].message
+            if reason is not None:
+                rejections.append({"run": candidate.run, "interval": candidate.interval, "reason": reason})
+            elif not reference.adds:
+                break
+        self._note(key, taken, rejections)
+        return values
+
+    def sum_of_intervals(self, key: str, reference: IntervalReference, choice: str) -> Outcome | None:
+        """The result of the states of earlier intervals: those of other suites or constants are passed over."""
+        from plmetrics.features.nights.states import alike_states
+
+        states = self.of_intervals(key, reference, choice, alike_states(self.suite))
+        if not states:
+            return None
+        intervals = self.record[key]["intervals"]
+        return self.merge(states, " to ".join(dict.fromkeys([intervals[0], intervals[-1]])))
+
+    def results_before(self, most: int) -> list[StoredResult]:
+        """The results of the intervals before this one, the latest first, whatever their verdicts."""
+        from plmetrics.runs.history.previous_runs import results_of
+
+        results: list[StoredResult] = []
+        for manifest in self._latest_first():
+            if len(results) == most:
+                break
+            try:
+                results.append(results_of(self._run(manifest)))
+            except DataError as error:
+                self.warn([f"the result of {manifest.interval} does not count: {error.problems[0].message}"])
+        return results
+
+    def _candidates(
+        self, reference: IntervalReference, rejections: list[dict[str, str]]
+    ) -> Iterator[Manifest]:
+        """The manifests of the intervals that a reference names, the last one first."""
+        if reference.run is not None:
+            yield from self._of_run(reference.run)
+        elif reference.previous:
+            yield from self._latest_first()
+        else:
+            current = [
+                (interval.key, self.manifests.current(interval.key))
+                for interval in self._intervals(reference)
+            ]
+            missing = sorted(key for key, manifest in current if manifest is None)
+            if missing:
+                name = " to ".join(dict.fromkeys([missing[0], missing[-1]]))
+                count = f"{len(missing)} of {len(current)} intervals have no result"
+                rejections.append({"run": name, "reason": "it has no result" if len(current) == 1 else count})
+            yield from (manifest for _, manifest in current if manifest is not None)
+
+    def _intervals(self, reference: IntervalReference) -> list[Interval]:
+        """The intervals of a reference, the last one first, none of them overlapping this one."""
+        if reference.window is not None:
+            return self.calendar.before(self.interval, Duration.of(reference.window))[::-1]
+        if reference.same_weekday is not None:
+            weeks = range(1, reference.same_weekday + 1)
+            return [self.calendar.shifted(self.interval, _WEEK, -week) for week in weeks]
+        assert reference.ago is not None
+        earlier = self.calendar.shifted(self.interval, Duration.of(reference.ago), -1)
+        return [earlier] if earlier.end <= self.interval.start else []
+
+    def _latest_first(self) -> Iterator[Manifest]:
+        """The manifests of all intervals before this one, the last one first."""
+        for key in reversed(self.manifests.interval_keys()):
+            if key < self.interval.key and self.calendar.named(key) is not None:
+                manifest = self.manifests.current(key)
+                if manifest is not None:
+                    yield manifest
+
+    def _of_run(self, run_id: str) -> Iterator[Manifest]:
+        """The manifest of a run, also of one that was superseded."""
+        for key in reversed(self.manifests.interval_keys()):
+            for manifest in self.manifests.latest_first(key):
+                if manifest.run == run_id:
+                    yield manifest
+                    return
+
+    def _rejection(self, manifest: Manifest, choice: str) -> str | None:
+        """Why a result may not serve; None where it may."""
+        interval = self.calendar.named(manifest.interval)
+        if interval is None or not manifest.of(interval):
+            return f"it is an interval of the time zone {manifest.timezone}"
+        if interval.end > self.interval.start and interval.start < self.interval.end:
+            return "it overlaps this interval"
+        if choice != _ANY and not manifest.is_accepted:
+            return "its gates failed"
+        return self.manifests.missing_file(manifest)
+
+    def _run(self, manifest: Manifest) -> StoredRun:
+        from plmetrics.runs.reading import StoredRun, read_record
+
+        assert self.home is not None
+        folder = self.home / manifest.run
+        return StoredRun(folder, read_record(folder))
+
+    def _note(self, key: str, taken: list[Manifest], rejections: list[dict[str, str]]) -> None:
+        """Say in the record what was taken, and what was passed over."""
+        self.record[key] = {
+            "run": taken[0].run if taken else None,
+            "runs": [manifest.run for manifest in taken],
+            "intervals": sorted(manifest.interval for manifest in taken),
+            "passed_over": rejections,
+        }

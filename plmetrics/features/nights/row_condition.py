@@ -1,0 +1,104 @@
+"""The condition on the rows of an interval, as SQL over the column that says when they are of."""
+
+from __future__ import annotations
+
+from datetime import UTC
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from plmetrics.core.errors import DataError, Problem
+from plmetrics.core.names import did_you_mean
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from plmetrics.features.nights.calendar import Interval
+    from plmetrics.features.nights.interval_section import IntervalSection
+
+_HOURS = "%Y-%m-%dT%H"
+
+
+def conjunction(first: str | None, second: str) -> str:
+    """The condition that two hold.
+
+    >>> conjunction("age > 3 OR vip", "day = 1")
+    '(age > 3 OR vip) AND (day = 1)'
+    """
+    return second if first is None else f"({first}) AND ({second})"
+
+
+def partition_condition(section: IntervalSection, interval: Interval) -> str | None:
+    """The condition on names of folders, which rules out files before they are opened; None for a column."""
+    return None if section.partition is None else _between(section.partition, *_texts(section, interval))
+
+
+def rows_condition(section: IntervalSection, interval: Interval, schema: pl.Schema) -> str:
+    """The condition on the rows of an interval.
+
+    Args:
+        section: which column says when a row is of.
+        interval: the interval.
+        schema: the columns of the table.
+
+    Raises:
+        DataError: there is no such column, or it holds neither dates nor times.
+    """
+    name = section.partition or section.column
+    assert name is not None
+    key = "partition" if section.partition is not None else "column"
+    path = ("interval", key)
+    if name not in schema:
+        hint = did_you_mean(name, list(schema)) or "name a column of the table, or a key of its folders"
+        raise DataError(Problem(f"there is no column '{name}'", path, hint))
+    if section.format is not None or (section.partition is not None and schema[name] == pl.String):
+        return _between(name, *_texts(section, interval))
+    return _of_type(section, interval, name, schema[name])
+
+
+def _of_type(section: IntervalSection, interval: Interval, name: str, dtype: pl.DataType) -> str:
+    """The condition on a column of dates or times, in the terms of its type."""
+    zone = section.calendar.zone
+    ends = interval.start, interval.end
+    if dtype == pl.Date:
+        if section.calendar.every.unit == "h":
+            msg = f"column '{name}' holds dates, and intervals are of {section.every}"
+            raise DataError(Problem(msg, ("interval", "every"), "write every: 1d, or name a column of times"))
+        return _between(name, *(f"DATE '{moment.astimezone(zone).date()}'" for moment in ends))
+    if isinstance(dtype, pl.Datetime) and dtype.time_zone is not None:
+        first, last = (_timestamp(moment.astimezone(UTC)) for moment in ends)
+        column = f'CAST("{_escape(name)}" AS TIMESTAMP)'
+        return f"{column} >= {first} AND {column} < {last}"
+    if isinstance(dtype, pl.Datetime):
+        return _between(name, *(_timestamp(moment.astimezone(zone)) for moment in ends))
+    path = ("interval", "partition" if section.partition is not None else "column")
+    hint = "write the table with dates or times there"
+    if section.partition is not None:
+        hint = "say what its values look like: format: '%Y%m%d'"
+    raise DataError(Problem(f"column '{name}' holds neither dates nor times, but {dtype}", path, hint))
+
+
+def _texts(section: IntervalSection, interval: Interval) -> tuple[str, str]:
+    """The values of a partition at both ends, as constants of SQL."""
+    zone, unit = section.calendar.zone, section.calendar.every.unit
+    form = section.format or (_HOURS if unit == "h" else None)
+    local = [moment.astimezone(zone) for moment in (interval.start, interval.end)]
+    if form is None:
+        first, last = (f"DATE '{moment.date()}'" for moment in local)
+        return first, last
+    texts = [moment.strftime(form) for moment in local]
+    first, last = texts if all(text.isdigit() for text in texts) else (f"'{text}'" for text in texts)
+    return first, last
+
+
+def _between(name: str, first: str, last: str) -> str:
+    column = f'"{_escape(name)}"'
+    return f"{column} >= {first} AND {column} < {last}"
+
+
+def _timestamp(moment: datetime) -> str:
+    return f"TIMESTAMP '{moment.replace(tzinfo=None).isoformat(sep=' ')}'"
+
+
+def _escape(name: str) -> str:
+    return name.replace('"', '""')

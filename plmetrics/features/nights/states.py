@@ -1,0 +1,118 @@
+"""States of intervals: what windows of several intervals add up."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from plmetrics.core.errors import DataError, Problem
+from plmetrics.features.nights.manifests import create
+from plmetrics.features.stored.compatibility import check_compatible
+from plmetrics.features.stored.state_files import state_bytes
+from plmetrics.features.stored.state_of_rows import state_of_rows
+from plmetrics.features.stored.stored_state import stored_state
+from plmetrics.features.stored.support import countable
+from plmetrics.runs.files import environment_faults
+from plmetrics.runs.record import fingerprint
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from plmetrics.features.stored.alignment import StateReference
+    from plmetrics.features.stored.state_of_rows import Stage
+    from plmetrics.runs.reading import StoredRun
+    from plmetrics.states.stored import Head
+    from plmetrics.suite.model import Suite
+    from plmetrics.table.source import Source
+
+STATE = "interval.state"
+"""The file in a run folder that holds what several intervals add up."""
+
+_ABSENT = ("interval", "keep", "drift", "leakage", "find_slices", "cross_validation")
+
+
+def state_suite(suite: Suite) -> Suite:
+    """What a suite asks of a window of intervals: its values and the comparisons of its models and slices.
+
+    Raises:
+        ConfigError: it asks for what no state carries.
+    """
+    changes: dict[str, Any] = {"gates": (), "curves": ()}
+    changes["sections"] = {key: part for key, part in suite.sections.items() if key not in _ABSENT}
+    compare = suite.compare
+    if compare is not None:
+        alone = compare.model_copy(update={"run": None, "reference": "accepted", "decompose": {}})
+        changes["compare"] = alone if compare.baseline or compare.pairs or compare.slices else None
+    return countable(suite.model_copy(update=changes))
+
+
+def constants_file(home: Path, suite: Suite) -> Path:
+    """The state whose constants all intervals of a suite share."""
+    return home / "constants" / f"{fingerprint(state_suite(suite))[:16]}.state"
+
+
+def state_of_interval(
+    suite: Suite, source: Source, where: str, home: Path, stage: Stage, redact: Callable[[Head], Head]
+) -> bytes:
+    """The state of the rows of an interval, made with the constants that all intervals of the suite share.
+
+    The first interval makes them; where two do so at once, the second one counts again with those of the first.
+
+    Args:
+        suite: what is asked.
+        source: the table.
+        where: the condition on the rows of the interval.
+        home: the folder of the suite's runs.
+        stage: is entered with the name of each stage.
+        redact: takes out of a head what is not to be written.
+
+    Raises:
+        ConfigError: the suite asks for what no state carries.
+        DataError: the data is not what the suite says.
+        EnvironmentFault: the constants cannot be written.
+    """
+    file = constants_file(home, suite)
+    if not file.is_file():
+        content = _state_bytes(suite, source, None, where, stage, redact)
+        with environment_faults("the constants of states cannot be written"):
+            file.parent.mkdir(parents=True, exist_ok=True)
+            if create(file, content):
+                return content
+    return _state_bytes(suite, source, stored_state(file), where, stage, redact)
+
+
+def _state_bytes(
+    suite: Suite,
+    source: Source,
+    constants: StateReference | None,
+    where: str,
+    stage: Stage,
+    redact: Callable[[Head], Head],
+) -> bytes:
+    head, table = state_of_rows(state_suite(suite), source, constants, stage, where)
+    return state_bytes(redact(head), table)[0]
+
+
+def alike_states(suite: Suite) -> Callable[[StoredRun], StateReference]:
+    """Reads the states of runs, as long as they add to those that were read before.
+
+    Raises:
+        DataError: a run has none that adds; so does what is returned.
+        ConfigError: likewise.
+    """
+    expected = fingerprint(state_suite(suite))
+    states: list[StateReference] = []
+
+    def read(run: StoredRun) -> StateReference:
+        path = run.folder / STATE
+        if not path.is_file():
+            raise DataError(Problem(f"the run {run.run_id} has no state", hint="add keep: {states: 400d}"))
+        state = stored_state(path)
+        if state.head.fingerprint != expected:
+            msg = f"the state of {run.run_id} is of a suite that asked for something else"
+            raise DataError(Problem(msg, hint="evaluate its interval again: plmetrics backfill --force"))
+        check_compatible([*states[:1], state])
+        states.append(state)
+        return state
+
+    return read

@@ -1,0 +1,63 @@
+"""What a suite with intervals compares an interval with: an earlier one, or several as one."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+
+from plmetrics.suite.sections.section import Column, Strict
+
+PREVIOUS = "previous"
+"""The text for the last interval before."""
+
+_FORMS = "previous, {ago: 7d}, {window: 28d}, {same_weekday: 4} or {run: ID}"
+
+
+def _duration(text: str) -> str:
+    from plmetrics.core.durations import Duration
+
+    return str(Duration.of(text))
+
+
+DurationText = Annotated[str, AfterValidator(_duration)]
+"""A length of time, such as 28d."""
+
+
+class IntervalReference(Strict):
+    """Earlier intervals of a suite, several of them added up; exactly one key."""
+
+    previous: bool = Field(default=False, description="The last interval before this one that has a result.")
+    ago: DurationText | None = Field(default=None, description="The interval that was so long before, as 7d.")
+    window: DurationText | None = Field(
+        default=None, description="All intervals of so long a time before this one, as 28d, added up."
+    )
+    same_weekday: Annotated[int, Field(ge=1, le=520)] | None = Field(
+        default=None, description="The intervals of as many weeks before, each of the same weekday, added up."
+    )
+    run: Column | None = Field(default=None, description="The id of one run, whatever its verdict.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _one_key(cls, value: Any) -> Any:
+        if isinstance(value, dict) and len(value) != 1:
+            msg = f"exactly one key says what it is: {_FORMS}"
+            raise ValueError(msg)
+        return value
+
+    @property
+    def adds(self) -> bool:
+        """Whether several intervals are added up, for which their states are needed."""
+        return self.window is not None or self.same_weekday is not None
+
+    def __str__(self) -> str:
+        ((key, value),) = self.model_dump(exclude_defaults=True).items()
+        return PREVIOUS if key == "previous" else f"{key} {value}"
+
+
+def _with_key(value: Any) -> Any:
+    return {PREVIOUS: True} if value == PREVIOUS else value
+
+
+ByInterval = BeforeValidator(_with_key)
+"""Reads the text `previous` as a reference, where paths are texts as well: a folder of that name is ./previous."""
