@@ -162,8 +162,7 @@ class Classes:
         return name
 
     def _field(self, owner: str, key: str, shape: Shape, required: bool) -> str:  # noqa: FBT001
-        text = self.type_of(shape, _title(key))
-        text = PYTHON.get((owner, key), text)
+        text = PYTHON.get((owner, key)) or self.type_of(shape, _title(key))
         return textwrap.indent(_line(f"{key}: ", f"Required[{text}]" if required else text), "    ")
 
 

@@ -134,14 +134,6 @@ class Uncertainty(TypedDict, total=False):
     blocks: int
     keep: bool | None
 
-class IntervalReference(TypedDict, total=False):
-    """Earlier intervals of a suite, several of them added up; exactly one key."""
-    previous: bool
-    ago: str | None
-    window: str | None
-    same_weekday: int | None
-    run: str | None
-
 class Mcnemar(TypedDict, total=False):
     """Parameters of mcnemar."""
     method: Literal["exact", "chi2", "mid_p"]
