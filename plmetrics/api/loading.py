@@ -67,12 +67,11 @@ def load(path: str | PathLike[str]) -> Result:
 
 def _suite(stored: StoredResult) -> Suite:
     """The suite of a run, complete; of one that this version would refuse, what reports need of it."""
-    from plmetrics.suite.reader import suite_from_mapping
-    from plmetrics.suite.yaml.dump import readable
+    from plmetrics.suite.yaml.dump import readable, suite_from_content
 
     content = stored.record.get("suite", {})
     try:
-        return suite_from_mapping(readable(content), name=stored.record.get("name"))
+        return suite_from_content(readable(content), name=stored.record.get("name"))
     except (ConfigError, LookupError, TypeError, ValueError, AttributeError):
         return stored.suite
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def without_variables(loaded: LoadedSuite, result: Result) -> Result:
     """A result whose record, and what drift keeps, hold no values of variables."""
-    if not loaded.unexpanded:
+    if not loaded.variables.names:
         return result
     from plmetrics.runs.record import suite_content
 

@@ -111,7 +111,7 @@ class Feature(ABC):
         description: what the key is for, in the schema of suites.
         stage: what its stage of a run is called; its key if not said.
         after: the stage of a run that it comes after: `aggregate`, `order` or `tests`.
-        paths: keys of the section that hold paths, whose ${VARIABLES} are replaced.
+        paths: keys of the section that hold paths.
         state_refusal: why stored states cannot hold it; None where they can.
         state_rounding: why what stored states hold of it depends on the order of the rows; None where it does not.
         merge_warning: what results from merged states lack of it; None where they lack nothing.

@@ -23,6 +23,7 @@ RECORD: Shape = {
     "schema_version": int,
     "exit_code": int,
     "fingerprint": str,
+    "where_identity": str,
     "tables": {str: TABLE, "replicates": {**TABLE, "seed!": int, "by_row!": bool}},
     "files": [{"path!": str, "bytes!": int, "rows": (int, None), "digest": (str, None)}],
     "problems": [{"message!": str, "where": (str, None), "hint": (str, None)}],

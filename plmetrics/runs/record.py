@@ -37,6 +37,7 @@ def build(suite: Suite, verdict: str, facts: Mapping[str, Any]) -> dict[str, Any
         "verdict": verdict,
         "suite": suite_content(suite),
         "fingerprint": fingerprint(suite),
+        **_where_identity(suite),
         "versions": versions(),
         "constants": {},
         "rows": {},
@@ -45,6 +46,13 @@ def build(suite: Suite, verdict: str, facts: Mapping[str, Any]) -> dict[str, Any
         "files": plain(files),
         "warnings": [mask_address(str(warning)) for warning in facts.get("warnings", ())],
     }
+
+
+def _where_identity(suite: Suite) -> dict[str, str | None]:
+    """What tells the condition on rows from one with other values, where these are not told."""
+    from plmetrics.runs.history.data import condition_identity
+
+    return {"where_identity": condition_identity(suite)} if suite.has_template("data", "where") else {}
 
 
 def versions() -> dict[str, str | int]:

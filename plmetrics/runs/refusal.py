@@ -11,6 +11,7 @@ from plmetrics.runs.folder import RunFolder, resolve_output
 from plmetrics.suite.sections.basics import Output
 from plmetrics.suite.yaml.document import parse_document
 from plmetrics.suite.yaml.load import read_layers
+from plmetrics.suite.yaml.variables import expand
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -34,7 +35,10 @@ def record_refusal(
         directory = section.get("directory") if isinstance(section, dict) else None
         directory = value.get("output.directory", Output().directory if directory is None else directory)
         name = value.get("name") or file.stem
-        if not isinstance(name, str) or not isinstance(directory, str) or "${" in directory:
+        if not isinstance(name, str) or not isinstance(directory, str):
+            return None
+        name, directory = expand(name), expand(directory)
+        if name is None or directory is None:
             return None
         failure = failure_of(error)
         run = RunFolder.start(resolve_output(file.parent, directory, name, output), name)

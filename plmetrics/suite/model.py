@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
-from pydantic import Field, SerializeAsAny, model_serializer
+from pydantic import Field, PrivateAttr, SerializeAsAny, model_serializer
 
 from plmetrics.catalogue.derived import AcrossSlices, is_across_slices
 from plmetrics.catalogue.metric import Facts, Metric, leaves
@@ -28,12 +28,13 @@ from plmetrics.suite.sections.uncertainty import Uncertainty  # noqa: TC001 (pyd
 from plmetrics.suite.tasks import FORECAST_CURVES, RANKING_CURVES, Task
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from pydantic import SerializerFunctionWrapHandler
 
     from plmetrics.catalogue.forecast.calibration_shares import CalibrationShare
     from plmetrics.suite.sections.labels import Labels
+    from plmetrics.suite.templates import TextTemplate
 
 
 class Suite(Strict):
@@ -91,12 +92,34 @@ class Suite(Strict):
     )
     output: Output = Field(default=Output(), description="Where results go.")
 
+    _templates: tuple[TextTemplate, ...] = PrivateAttr(default=())
+
     @model_serializer(mode="wrap")
     def _flat(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Sections of features stand under their own keys, as the others do."""
+        """Sections of features stand under their own keys, as the others do; texts are as they were written."""
         content: dict[str, Any] = serialise(self)
         sections: dict[str, Any] = content.pop("sections", {})
-        return content | sections
+        if not self._templates:
+            return content | sections
+        from plmetrics.suite.templates import restore_templates
+
+        written: dict[str, Any] = restore_templates(content | sections, self._templates)
+        return written
+
+    def with_templates(self, texts: Sequence[TextTemplate]) -> Suite:
+        """The suite that says texts but its name as they were written, wherever it is written down or hashed."""
+        suite = self.model_copy()
+        suite._templates = tuple(text for text in texts if text.path != ("name",))  # noqa: SLF001 (of this class)
+        return suite
+
+    @property
+    def templates(self) -> tuple[TextTemplate, ...]:
+        """The texts that are written otherwise than they are."""
+        return self._templates
+
+    def has_template(self, *path: str) -> bool:
+        """Whether a text is written otherwise than it is."""
+        return any(written.path == path for written in self._templates)
 
     @property
     def labels(self) -> Labels | None:

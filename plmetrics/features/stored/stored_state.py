@@ -11,8 +11,7 @@ from plmetrics.features.stored.state_files import read_head
 from plmetrics.runs.record import fingerprint, versions
 from plmetrics.states.stored import State
 from plmetrics.suite.model import canonical
-from plmetrics.suite.reader import suite_from_mapping
-from plmetrics.suite.yaml.dump import suite_content
+from plmetrics.suite.yaml.dump import suite_content, suite_from_content
 from plmetrics.table.faults import stamps_of
 from plmetrics.table.files import shown_path
 from plmetrics.table.stamps import digest_of, watch_stamps
@@ -70,8 +69,7 @@ def suite_of(head: Head) -> Suite:
     Raises:
         ConfigError: it names what this version does not know.
     """
-    suite: Suite = suite_from_mapping(head.suite)
-    return suite
+    return suite_from_content(head.suite)
 
 
 def differences(ours: Suite, theirs: Suite) -> list[str]:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+
+    from plmetrics.suite.model import Suite
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +60,15 @@ class Data:
         return self.digests, other.digests
 
 
+def condition_identity(suite: Suite) -> str | None:
+    """What tells the condition on rows from others: its text, or a digest where that may not be told."""
+    where = suite.data.where
+    if where is None or not suite.has_template("data", "where"):
+        return where
+    return hashlib.sha256(where.encode(errors="surrogateescape")).hexdigest()[:16]
+
+
 def data_of(record: Mapping[str, Any]) -> Data:
     """The data of a run, by its record."""
-    condition = (record.get("suite") or {}).get("data", {}).get("where")
+    condition = record.get("where_identity") or (record.get("suite") or {}).get("data", {}).get("where")
     return Data.of(record.get("files", ()), condition)

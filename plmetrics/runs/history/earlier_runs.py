@@ -41,9 +41,9 @@ class EarlierRuns:
     @classmethod
     def of(cls, suite: Suite, files: Sequence[Mapping[str, Any]], home: Path | None = None) -> EarlierRuns:
         """Those of a run over some files, as run.json lists them."""
-        from plmetrics.runs.history.data import Data
+        from plmetrics.runs.history.data import Data, condition_identity
 
-        return cls(Data.of(files, suite.data.where), home)
+        return cls(Data.of(files, condition_identity(suite)), home)
 
     def reference(
         self,

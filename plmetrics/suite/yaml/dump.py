@@ -4,10 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from plmetrics.suite.templates import TextTemplate
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from plmetrics.suite.model import Suite
+
+
+_EVERY_ROW = "TRUE"
+_BINDING = ("columns", "models", "positive", "classes")
+"""What results are made with later: a variable is there what it stood for."""
 
 
 def suite_content(suite: Suite) -> dict[str, Any]:
@@ -18,7 +25,28 @@ def suite_content(suite: Suite) -> dict[str, Any]:
     >>> suite_content(suite_from_mapping(raw, name="risk"))
     {'name': 'risk', 'columns': {'label': 'y'}, 'models': {'m': {'score': 'p'}}, 'metrics': ['roc_auc']}
     """
-    return readable(suite.model_dump(mode="json", exclude_defaults=True))
+    hidden = [template for template in suite.templates if template.path[0] not in _BINDING]
+    named = suite.with_templates(hidden)
+    return readable(named.model_dump(mode="json", exclude_defaults=True))
+
+
+def suite_from_content(content: Mapping[str, Any], name: str | None = None) -> Suite:
+    """The suite of what was kept of one; a condition whose variables are not known holds for the rows it is kept with.
+
+    Raises:
+        ConfigError: it names what this version does not know.
+    """
+    from plmetrics.suite.reader import suite_from_mapping
+
+    texts = []
+    content = dict(content)
+    for key, section in content.items():
+        where = section.get("where") if isinstance(section, dict) else None
+        if isinstance(where, str) and "${" in where:
+            content[key] = {**section, "where": _EVERY_ROW}
+            texts.append(TextTemplate((key, "where"), where, _EVERY_ROW))
+    suite: Suite = suite_from_mapping(content, name=name)
+    return suite.with_templates(texts) if texts else suite
 
 
 def readable(content: Mapping[str, Any]) -> dict[str, Any]:

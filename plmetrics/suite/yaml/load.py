@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import os
-import re
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from plmetrics.core.errors import ConfigError, Location, PlmetricsError, Problem
-from plmetrics.core.names import did_you_mean
 from plmetrics.core.redaction import Redaction
-from plmetrics.features.registry import FEATURES, feature
 from plmetrics.suite.reader import suite_from_mapping
 from plmetrics.suite.yaml.document import parse_document
 from plmetrics.suite.yaml.layers import DEFAULTS, MergedDocument, override, with_defaults
+from plmetrics.suite.yaml.variables import Expansion
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     from plmetrics.core.names import SuitePath
     from plmetrics.core.results import RunRecord
@@ -26,21 +23,12 @@ if TYPE_CHECKING:
 
 AnyError = TypeVar("AnyError", bound=PlmetricsError)
 
-_VARIABLE = re.compile(r"\$\{([^}]*)\}")
-_EXPANDED = (
-    ("data", "path"),
-    ("data", "trec"),
-    ("compare", "run"),
-    ("output", "directory"),
-)
-
 
 @dataclass(frozen=True, slots=True)
 class LoadedSuite:
     """A suite with the file it came from, the place of each of its keys and values, and what replaced some.
 
-    `defaults` are the files that it stands on, as it names them; `variables` those of the environment in its paths,
-    and `unexpanded` these paths as they are written.
+    `defaults` are the files that it stands on, as it names them; `variables` those of the environment in its texts.
     """
 
     suite: Suite
@@ -49,7 +37,6 @@ class LoadedSuite:
     overrides: Mapping[str, Any] = field(default_factory=dict)
     defaults: tuple[str, ...] = ()
     variables: Redaction = field(default_factory=Redaction)
-    unexpanded: Mapping[tuple[str, str], Any] = field(default_factory=dict)
 
     @property
     def folder(self) -> Path:
@@ -62,15 +49,8 @@ class LoadedSuite:
         return place_error(error, self.places, self.overrides)
 
     def record(self, facts: RunRecord) -> RunRecord:
-        """What is recorded of the suite, its files and warnings, without values of variables."""
-        return {**self.variables.record(facts), "suite": self._unexpanded(facts["suite"])}
-
-    def _unexpanded(self, suite: Mapping[str, Any]) -> dict[str, Any]:
-        out = dict(suite)
-        for (section, key), value in self.unexpanded.items():
-            if key in out.get(section, {}):
-                out[section] = {**out[section], key: value}
-        return out
+        """What is recorded of files and warnings, without values of variables."""
+        return self.variables.record(facts)
 
 
 def load_suite(path: str | Path, overrides: Mapping[str, Any] | None = None) -> LoadedSuite:
@@ -90,19 +70,19 @@ def load_suite(path: str | Path, overrides: Mapping[str, Any] | None = None) -> 
     variables = Redaction()
     try:
         raw = overridden(layers.value, overrides)
-        value, used_names = _expand(raw)
-        variables = Redaction.of(used_names)
-        suite = suite_from_mapping(value, name=file.stem, reads_files=True)
+        expansion = Expansion()
+        try:
+            value = expansion.of_suite(raw)
+        finally:
+            variables = Redaction.of(expansion.used)
+        suite = suite_from_mapping(value, name=file.stem, reads_files=True).with_templates(
+            expansion.templates
+        )
     except ConfigError as error:
         variables.mask(error)
         problems = place_error(error, layers.places, overrides).problems
         raise ConfigError(sorted(problems, key=partial(_order, str(file)))) from error
-    unexpanded = {
-        (section, key): raw[section][key]
-        for section, key in _paths(value)
-        if value.get(section) != raw.get(section) and value[section].get(key) != raw[section].get(key)
-    }
-    return LoadedSuite(suite, file, layers.places, overrides or {}, layers.defaults, variables, unexpanded)
+    return LoadedSuite(suite, file, layers.places, overrides or {}, layers.defaults, variables)
 
 
 def read_layers(file: Path, overrides: Mapping[str, Any] | None = None) -> MergedDocument:
@@ -165,46 +145,3 @@ def _locate(problem: Problem, places: Mapping[SuitePath, Location], replaced: Ma
     while path and path not in places:
         path = path[:-1]
     return replace(problem, where=places.get(path))
-
-
-def _paths(value: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Where a suite may hold paths: the section, and the key in it."""
-    yield from _EXPANDED
-    yield from ((key, path) for key in FEATURES if key in value for path in feature(key).paths)
-
-
-def _expand(value: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
-    """Replace ${VAR} where it is allowed; and the variables that were used, with their values."""
-    expansion = _Expansion()
-    for section, key in _paths(value):
-        inner = value.get(section)
-        if isinstance(inner, dict) and key in inner:
-            value = {**value, section: {**inner, key: expansion.all_of(inner[key], (section, key))}}
-    if expansion.problems:
-        raise ConfigError(expansion.problems)
-    return value, expansion.used
-
-
-class _Expansion:
-    """The variables of a suite's paths, and those that are not set."""
-
-    def __init__(self) -> None:
-        self.used: dict[str, str] = {}
-        self.problems: list[Problem] = []
-
-    def all_of(self, node: Any, path: SuitePath) -> Any:
-        """The same with ${VAR} replaced in a text, or in those of a list or mapping."""
-        if isinstance(node, list):
-            return [self.all_of(item, path) for item in node]
-        if isinstance(node, dict):
-            return {name: self.all_of(item, (*path, name)) for name, item in node.items()}
-        return _VARIABLE.sub(partial(self._one, path), node) if isinstance(node, str) else node
-
-    def _one(self, path: SuitePath, match: re.Match[str]) -> str:
-        name = match[1]
-        if name not in os.environ:
-            message = f"the environment variable {name} is not set"
-            self.problems.append(Problem(message, path, did_you_mean(name, os.environ)))
-            return ""
-        self.used[name] = os.environ[name]
-        return self.used[name]

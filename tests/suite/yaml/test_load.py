@@ -193,9 +193,7 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
         load_suite(tmp_path)
 
 
-def test_variables_are_replaced_in_paths_only(
-    load: Any, refuse: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_variables_are_replaced_in_texts(load: Any, refuse: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PLM_DAY", "2024-01-31")
     monkeypatch.delenv("PLM_NIGHT", raising=False)
     head = "columns: {label: y}\nmodels: p\n"
@@ -206,7 +204,7 @@ def test_variables_are_replaced_in_paths_only(
     ).suite
     assert suite.data.path == "/data/2024-01-31/*.parquet"
     assert suite.output.directory == "r/2024-01-31"
-    assert suite.data.where == "day = '${PLM_DAY}'"
+    assert suite.data.where == "day = '2024-01-31'"
     problem = only(refuse("data: {path: ['a', '${PLM_NIGHT}/b']}\n", head=head))
     assert "PLM_NIGHT is not set" in problem.message
     assert place(problem)[0] == 3

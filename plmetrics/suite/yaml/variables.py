@@ -1,0 +1,90 @@
+"""Variables of the environment in the texts of a suite, and the texts as they were written."""
+
+from __future__ import annotations
+
+import os
+import re
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from plmetrics.core.errors import ConfigError, Problem
+from plmetrics.core.names import did_you_mean
+from plmetrics.core.rowsql import RowExpressionError
+from plmetrics.suite.templates import TextTemplate
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from plmetrics.core.names import SuitePath
+
+_VARIABLE = re.compile(r"\$\{([^}]*)\}")
+_EXPRESSIONS = frozenset({"metrics", "slices", "gates", "curves", "calibrate", "find_slices"})
+"""Sections of metrics and row expressions, in which nothing is replaced."""
+_OTHER_EXPRESSIONS = frozenset({"metric", "fit_on", "select_on"})
+_CONDITION = "where"
+
+
+def expand(text: str) -> str | None:
+    """A text with ${VAR} replaced; None where one is not set."""
+    unset = any(match[1] not in os.environ for match in _VARIABLE.finditer(text))
+    return None if unset else _VARIABLE.sub(lambda match: os.environ[match[1]], text)
+
+
+class Expansion:
+    """The variables of a suite's texts: those that were used, and those that are not set."""
+
+    def __init__(self) -> None:
+        self.used: dict[str, str] = {}
+        self.templates: list[TextTemplate] = []
+        self._problems: list[Problem] = []
+
+    def of_suite(self, content: Mapping[str, Any]) -> dict[str, Any]:
+        """A suite with ${VAR} replaced in its texts.
+
+        Raises:
+            ConfigError: variables are not set, or are more than a literal in a condition.
+        """
+        value = {
+            key: item if key in _EXPRESSIONS else self._all_of(item, (key,)) for key, item in content.items()
+        }
+        if self._problems:
+            raise ConfigError(self._problems)
+        return value
+
+    def _all_of(self, node: Any, path: SuitePath) -> Any:
+        if isinstance(node, list):
+            return [self._all_of(item, (*path, place)) for place, item in enumerate(node)]
+        if isinstance(node, dict):
+            return {
+                name: item if name in _OTHER_EXPRESSIONS else self._all_of(item, (*path, name))
+                for name, item in node.items()
+            }
+        if not isinstance(node, str) or not _VARIABLE.search(node):
+            return node
+        value = self._condition(node, path) if path[-1] == _CONDITION else self._text(node, path)
+        self.templates.append(TextTemplate(path, node, value))
+        return value
+
+    def _text(self, text: str, path: SuitePath) -> str:
+        return _VARIABLE.sub(partial(self._one, path), text)
+
+    def _condition(self, text: str, path: SuitePath) -> str:
+        from plmetrics.core.rowsql.literals import with_values
+
+        unset = [match for match in _VARIABLE.finditer(text) if match[1] not in os.environ]
+        if unset:
+            return self._text(text, path)
+        try:
+            return with_values(text, _VARIABLE, partial(self._one, path))
+        except RowExpressionError as error:
+            self._problems.append(Problem(str(error), path, error.hint))
+            return text
+
+    def _one(self, path: SuitePath, match: re.Match[str]) -> str:
+        name = match[1]
+        if name not in os.environ:
+            message = f"the environment variable {name} is not set"
+            self._problems.append(Problem(message, path, did_you_mean(name, os.environ)))
+            return ""
+        self.used[name] = os.environ[name]
+        return self.used[name]
