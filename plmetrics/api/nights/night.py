@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -135,6 +136,7 @@ class IntervalEvaluation(Evaluation):
         self.section = section_of(loaded)
         self.manifests = Manifests(self.home)
         self.current = self.manifests.current(interval.key)
+        self.as_of = datetime.now(UTC)
         self._force = force
         self._state: bytes | None = None
         self._stamps: dict[str, str] = {}
@@ -153,7 +155,8 @@ class IntervalEvaluation(Evaluation):
         }
         if not self._force and self._is_current():
             return None
-        result = evaluate_suite(suite, source, self.options.progress, replace(context, where=where))
+        context = replace(context, where=where, interval_end=self.interval.end, as_of=self.as_of)
+        result = evaluate_suite(suite, source, self.options.progress, context)
         if adds_states(suite):
             self._count(source, where)
         record: Any = {**result.record, "interval": self._recorded()}
@@ -182,6 +185,7 @@ class IntervalEvaluation(Evaluation):
             fingerprint=self._stamps["fingerprint"],
             data=self._stamps["data"],
             references=self._stamps["references"],
+            awaits_labels=not self._labels_are_due() and _lacks_labels(result),
         )
         self.manifests.commit(manifest)
 
@@ -221,8 +225,19 @@ class IntervalEvaluation(Evaluation):
         current = self.current
         if current is None or not current.of(self.interval):
             return False
+        if current.awaits_labels and self._labels_are_due():
+            return False
         same = all(getattr(current, key) == value for key, value in self._stamps.items())
         return same and self.manifests.missing_file(current) is None
+
+    def _labels_are_due(self) -> bool:
+        """Whether rows without a label will not get one any more."""
+        labels = self.loaded.suite.labels
+        if labels is None:
+            return True
+        from plmetrics.suite.sections.labels import label_status
+
+        return label_status(self.interval.end, labels.mature_after, self.as_of) == "unlabelled"
 
     def _count(self, source: Source, where: str) -> None:
         """Count the state of the interval."""
@@ -240,6 +255,11 @@ class IntervalEvaluation(Evaluation):
             "end": self.interval.end.isoformat(),
             "timezone": self.section.timezone,
         }
+
+
+def _lacks_labels(result: Result) -> bool:
+    """Whether rows of a result have no label."""
+    return any(result.record["rows"].get("unlabelled", {}).values())
 
 
 def _fingerprint(loaded: LoadedSuite) -> str:

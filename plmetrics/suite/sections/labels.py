@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import re
-from datetime import timedelta
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from zoneinfo import ZoneInfo
 
 import polars as pl
-from pydantic import AfterValidator, Field
+from pydantic import Field
 
+from plmetrics.core.durations import Duration
 from plmetrics.states.sums import Total
+from plmetrics.suite.sections.references import DurationText  # noqa: TC001 (pydantic reads it)
 from plmetrics.suite.sections.section import Section
 from plmetrics.table.checks import SCORED, scored_column
 from plmetrics.table.predicted import part_column, score_column
@@ -24,31 +25,6 @@ if TYPE_CHECKING:
 LabelStatus = Literal["unlabelled", "immature"]
 """Why a slice has no labels: they are absent, or not due yet."""
 
-_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
-_SPAN = re.compile(r"([1-9][0-9]{0,5})([smhdw])")
-
-
-def span_of(text: str) -> timedelta:
-    """The length of time that a text such as `7d` stands for.
-
-    >>> span_of("7d"), span_of("36h")
-    (datetime.timedelta(days=7), datetime.timedelta(days=1, seconds=43200))
-
-    Raises:
-        ValueError: it is none of a fixed length.
-    """
-    match = _SPAN.fullmatch(text.strip())
-    if match is None:
-        msg = "a length of time such as 36h, 7d or 4w"
-        raise ValueError(msg)
-    number, unit = match.groups()
-    return timedelta(**{_UNITS[unit]: int(number)})
-
-
-def _checked_span(text: str) -> str:
-    span_of(text)
-    return text
-
 
 class Labels(Section):
     """Rows may have no label yet: a null label is no bad value."""
@@ -56,7 +32,7 @@ class Labels(Section):
     switch: ClassVar[bool] = True
     example: ClassVar[str | None] = "write labels: true, or labels: {mature_after: 7d, coverage: 0.9}"
 
-    mature_after: Annotated[str, AfterValidator(_checked_span)] | None = Field(
+    mature_after: DurationText | None = Field(
         default=None,
         description="How long after an interval its labels are due, such as 36h, 7d or 4w; until then a slice without "
         "labels is `immature`.",
@@ -122,4 +98,5 @@ def label_status(
     """
     if interval_end is None or mature_after is None or as_of is None:
         return "unlabelled"
-    return "unlabelled" if interval_end + span_of(mature_after) <= as_of else "immature"
+    due = Duration.of(mature_after).after(interval_end, ZoneInfo("UTC"))
+    return "unlabelled" if due <= as_of else "immature"

@@ -12,8 +12,9 @@ import pytest
 import plmetrics as plm
 from plmetrics.api.context import RunContext
 from plmetrics.api.pipeline import evaluate_suite
+from plmetrics.core.durations import Duration
 from plmetrics.suite.arguments import suite_from_arguments
-from plmetrics.suite.sections.labels import Labels, label_status, span_of
+from plmetrics.suite.sections.labels import Labels, label_status
 from plmetrics.table.opening import open_source
 
 ROWS = pl.DataFrame(
@@ -135,10 +136,10 @@ def test_the_run_knows_when_labels_are_due() -> None:
     assert statuses == ["immature", "unlabelled"]
 
 
-@pytest.mark.parametrize("text", ["7", "1mo", "-3d", "0d", "", "7 days", "d"])
+@pytest.mark.parametrize("text", ["7", "1y", "-3d", "0d", "", "7 days", "d"])
 def test_a_length_of_time_is_checked(text: str) -> None:
     with pytest.raises(ValueError, match="length of time"):
-        span_of(text)
+        Duration.of(text)
     with pytest.raises(plm.ConfigError, match=r"mature_after must be .*7d"):
         plm.evaluate(ROWS, label="y", models="p", labels={"mature_after": text})
 
