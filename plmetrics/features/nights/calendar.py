@@ -158,12 +158,13 @@ class Calendar:
             raise ConfigError(Problem(msg, hint=f"write it as {_EXAMPLES[self.every.unit]}")) from error
 
     def _parse(self, text: str) -> datetime:
+        unit = self.every.unit
         if match := _HOUR.fullmatch(text):
             return datetime.combine(date.fromisoformat(match[1]), time(int(match[2]), tzinfo=UTC))
-        if match := _WEEK.fullmatch(text):
+        if unit == "w" and (match := _WEEK.fullmatch(text)):
             monday = date.fromisocalendar(int(match[1]), int(match[2]), 1)
             return as_utc(datetime.combine(monday, time()), self.zone)
-        if match := _MONTH.fullmatch(text):
+        if unit == "mo" and (match := _MONTH.fullmatch(text)):
             return as_utc(datetime(int(match[1]), int(match[2]), 1), self.zone)
         moment = datetime.fromisoformat(text)
         return moment.astimezone(UTC) if moment.tzinfo is not None else as_utc(moment, self.zone)
