@@ -108,7 +108,8 @@ def _folds(key: str, places: list[float]) -> plm.Result:
         parts.append(pl.DataFrame({"y": label, "p": score, key: place, "fold": fold}))
     table = pl.concat(parts)
     keys: Any = {key: key}
-    return plm.evaluate(table, label="y", models="p", metrics=["roc_auc"], fold="fold", cross_validation=keys)
+    asked: Any = {"metrics": ["roc_auc"], "fold": "fold", "uncertainty": {"replicates": 20}}
+    return plm.evaluate(table, label="y", models="p", cross_validation=keys, **asked)
 
 
 def figures() -> dict[str, tuple[str, Figure]]:

@@ -7,7 +7,8 @@ apart. Of `cross_validation`, `kind` says what `value` is:
 * `repeats`: the mean of the repeats' means; `folds` counts repeats.
 * `nested`: the mean over outer folds of what their inner folds chose; `model` is null where models are chosen among.
 * `selection_optimism`: by how much inner folds say more of what they chose than outer folds.
-* `learning_curve`, `validation_curve`: as `folds`, for each training size or parameter `x` and split.
+* `learning_curve`, `validation_curve`: as `folds`, for each training size or parameter `x` and split, with the interval
+  of the corrected resampled t.
 * `generalisation_gap`: the metric of training rows less that of the others, all folds together, with its interval;
   `mean` and `sd` are of the gaps of folds.
 * `diagnosis`: what a rule judged, with the `verdict` in words and the rule in `note`.
@@ -26,6 +27,7 @@ import polars as pl
 from plmetrics.core.results import CROSS_VALIDATION_SCHEMA, FOLDS_SCHEMA
 from plmetrics.features.cross_validation.cross_validation_section import deciding, folds_of
 from plmetrics.features.cross_validation.diagnosis import diagnosis
+from plmetrics.features.cross_validation.fold_intervals import with_intervals
 from plmetrics.features.cross_validation.fold_slices import FOLDS, POOLED
 from plmetrics.features.cross_validation.fold_summaries import along_curve, by_fold, by_repeat
 from plmetrics.features.cross_validation.fold_values import (
@@ -174,17 +176,29 @@ class Folds:
             yield from self._nested(self.values)
         if with_x:
             values = self.pooled if self.values is None else self.values
-            yield curve, along_curve(values, self.pooled, folded=folded)
+            yield curve, self._along(along_curve(values, self.pooled, folded=folded))
         if self.spec.split is not None:
             gaps_of_sets = [pooled_gaps(self.analysis, self.ordered, each) for each in self.together]
             yield "generalisation_gap", gaps(gaps_of_sets, self._without_totals())
             yield "diagnosis", self._diagnosis()
 
+    def _along(self, means: pl.DataFrame) -> pl.DataFrame:
+        """The means along a curve, with intervals where the suite asks for some."""
+        if self.values is None or self.analysis.suite.uncertainty is None:
+            return means
+        sizes = self.spec.train_size is not None
+        return with_intervals(means, self.values, self.analysis.level, self._totals(), sizes=sizes)
+
+    def _totals(self) -> list[int]:
+        """The numbers of metrics that grow with the rows."""
+        computed = self.analysis.suite.computed
+        return [number for number, metric in enumerate(computed) if metric.additive]
+
     def _without_totals(self) -> pl.DataFrame | None:
         """The values of folds by which parts of different sizes can be compared."""
-        computed = self.analysis.suite.computed
-        totals = [number for number, metric in enumerate(computed) if metric.additive]
-        return None if self.values is None else self.values.filter(~pl.col("@metric").is_in(totals))
+        if self.values is None:
+            return None
+        return self.values.filter(~pl.col("@metric").is_in(self._totals()))
 
     def _nested(self, values: pl.DataFrame) -> Iterator[tuple[str, pl.DataFrame]]:
         metric = deciding(self.analysis.suite.metrics, self.spec)

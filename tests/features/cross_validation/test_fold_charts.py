@@ -4,6 +4,7 @@ import numpy as np
 import polars as pl
 import pytest
 from references.svg_marks import axis_scale, marks_of, texts_of
+from scipy.stats import t
 
 import plmetrics as plm
 
@@ -67,3 +68,39 @@ def test_without_sizes_there_is_no_learning_curve():
     result = plm.evaluate(frame, label="y", models="p", metrics=["recall"], fold="fold")
     with pytest.raises(plm.ConfigError, match="no learning curve"):
         result.plot.learning()
+
+
+@pytest.mark.parametrize("key", ["train_size", "parameter"])
+def test_intervals_are_those_of_the_corrected_resampled_t(key):
+    random = np.random.default_rng(6)
+    sizes = [40, 50, 70]
+    parts = [
+        pl.DataFrame(
+            {"y": random.random(n) < 0.5, "p": random.random(n), key: place, "fold": fold, "part": part}
+        )
+        for place in (100.0, 300.0)
+        for fold, n in enumerate(sizes)
+        for part in ("test", "train")
+    ]
+    asked = {"metrics": ["accuracy", "tp"], "fold": "fold", "uncertainty": {"replicates": 20, "level": 0.9}}
+    result = plm.evaluate(
+        pl.concat(parts), label="y", models="p", cross_validation={key: key, "split": "part"}, **asked
+    )
+    curve = result.cross_validation.filter(pl.col("kind").is_in(["learning_curve", "validation_curve"]))
+    without = curve.filter((pl.col("split") == "train") | (pl.col("metric") == "tp"))
+    assert set(without["interval_status"]) == {"not_requested"}
+    assert without["lower"].null_count() == without.height == 6
+    for row in curve.filter(split="test", metric="accuracy").rows(named=True):
+        values = (
+            result.folds.filter(split="test", metric="accuracy", x=row["x"]).sort("fold")["value"].to_numpy()
+        )
+        train = row["x"] if key == "train_size" else 160 - np.array(sizes)
+        ratio = np.mean(np.array(sizes) / train)
+        error = np.sqrt((1 / 3 + ratio) * values.var(ddof=1))
+        reach = t.ppf(0.95, 2) * error
+        assert (row["lower"], row["upper"]) == pytest.approx((values.mean() - reach, values.mean() + reach))
+        assert row["std_error"] == pytest.approx(error)
+        assert (row["method"], row["interval_status"]) == ("corrected_resampled_t", "ok")
+    chart = result.plot.learning if key == "train_size" else result.plot.validation
+    figure = chart(metric="accuracy")
+    assert "bars: 90% intervals" in texts_of(marks_of(figure), "title-subtitle")[0]
