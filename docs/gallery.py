@@ -105,10 +105,11 @@ def _folds(key: str, places: list[float]) -> plm.Result:
         label = draw.random(500) < 0.4
         score = label * (1 + step) / 2 + draw.normal(size=500)
         fold = np.arange(500) % 5
-        parts.append(pl.DataFrame({"y": label, "p": score, key: place, "fold": fold}))
+        row = np.arange(500) + 500 * step
+        parts.append(pl.DataFrame({"y": label, "p": score, key: place, "fold": fold, "row": row}))
     table = pl.concat(parts)
     keys: Any = {key: key}
-    asked: Any = {"metrics": ["roc_auc"], "fold": "fold", "uncertainty": {"replicates": 20}}
+    asked: Any = {"metrics": ["roc_auc"], "fold": "fold", "unit": "row", "uncertainty": {"replicates": 20}}
     return plm.evaluate(table, label="y", models="p", cross_validation=keys, **asked)
 
 

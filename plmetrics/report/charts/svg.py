@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 _TAG = re.compile(r"<[a-zA-Z][^>]*>")
 _PAINT = re.compile(r'\b(fill|stroke)="(#[0-9a-fA-F]{6})"')
+_PLACES = re.compile(r'\s(?:d|transform)="[^"]*"')
+_DECIMALS = re.compile(r"(\.\d\d)\d+")
 _SPOKEN = re.compile(r'\s(?:role|class|aria-[a-z]+)="[^"]*"')
 _NAMES = {color: name for name, color in LIGHT.items()}
 
@@ -25,13 +27,20 @@ def named(svg: str, title: str, description: str) -> str:
 
 
 def with_variables(svg: str, prefix: str = "pm") -> str:
-    """The image with colours of the theme as CSS variables, each with the light one where a page has none."""
+    """The image with colours of the theme as CSS variables, each with the light one where a page has none.
+
+    Places are cut to hundredths of a pixel, since a page holds many.
+    """
 
     def variable(match: re.Match[str]) -> str:
         name = _NAMES.get(match[2].lower())
         return match[0] if name is None else f'{match[1]}="var(--{prefix}-{name},{match[2]})"'
 
-    return _in_tags(svg, lambda tag: _PAINT.sub(variable, tag))
+    return _in_tags(svg, lambda tag: _PLACES.sub(_short, _PAINT.sub(variable, tag)))
+
+
+def _short(match: re.Match[str]) -> str:
+    return _DECIMALS.sub(r"\1", match[0])
 
 
 def variables(colors: Iterable[tuple[str, str]], prefix: str = "pm") -> str:

@@ -9,6 +9,7 @@ import pytest
 
 import plmetrics as plm
 from plmetrics.core.errors import ConfigError
+from plmetrics.report.charts.svg import with_variables
 from plmetrics.report.charts.theme import DARK, LIGHT
 
 alt = pytest.importorskip("altair", reason="charts need the extra report")
@@ -112,3 +113,12 @@ def test_a_chart_is_what_the_schema_allows(figure):
 def test_a_folder_that_is_absent_is_told(binary, tmp_path):
     with pytest.raises(plm.EnvironmentFault, match=r"chart.json cannot be written"):
         binary.plot.forest().save(tmp_path / "absent" / "chart.json")
+
+
+def test_places_of_pages_are_cut_to_hundredths_and_texts_are_not():
+    path = '<path d="M13.33333,2.5L0.12345,1.5e-7" transform="translate(1.98765,2)" fill="#0072b2"/>'
+    short = (
+        '<path d="M13.33,2.5L0.12,1.5e-7" transform="translate(1.98,2)" fill="var(--pm-series-1,#0072b2)"/>'
+    )
+    text = '<text>d="M13.33333" 0.92745928</text>'
+    assert with_variables(path + text) == short + text
