@@ -185,7 +185,7 @@ def evaluate(
     }
     with python_words():
         suite = suite_from_arguments(data, **arguments)
-        source = open_source(data, where=suite.reads_where)
+        source = open_source(data, where=suite.reads_where, optional=suite.optional_columns)
         result = evaluate_suite(suite, source, context=RunContext.of(suite, source, arguments))
     return replace(result, record={**result.record, "warnings": list(python_warnings(result.warnings))})
 

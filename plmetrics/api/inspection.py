@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from plmetrics.api.context import check_feature_counts, data_files, feature_counts, feature_tables
 from plmetrics.api.result import Result
 from plmetrics.api.stopwatch import Stopwatch
-from plmetrics.api.suite_files import error_places, without_values
+from plmetrics.api.suite_files import error_places, open_rows, without_values
 from plmetrics.api.warnings import issues_warnings
 
 if TYPE_CHECKING:
@@ -58,12 +58,11 @@ def validate(path: str | Path, set: Mapping[str, object] | None = None) -> Valid
     from plmetrics.runs.folder import output_directory
     from plmetrics.runs.history.earlier_runs import EarlierRuns
     from plmetrics.suite.yaml.load import load_suite
-    from plmetrics.table.opening import open_source
 
     loaded = load_suite(Path(path), set or {})
     directory = output_directory(loaded)
     with without_values(loaded), error_places(loaded):
-        source = open_source(loaded.suite.data.rows, loaded.folder, loaded.suite.reads_where)
+        source = open_rows(loaded)
         tables = feature_tables(loaded.suite, base=loaded.folder)
         request = bind(loaded.suite, source, tables)
         uneven = check_rows(loaded.suite.data.missing, source, *tables.values(), ends=True)
@@ -82,11 +81,10 @@ def bound_suite(
     from plmetrics.engine.binding.bind import bind
     from plmetrics.engine.faults import reading
     from plmetrics.suite.yaml.load import load_suite
-    from plmetrics.table.opening import open_source
 
     loaded = load_suite(Path(path), set or {})
     with without_values(loaded), error_places(loaded):
-        source = open_source(loaded.suite.data.rows, loaded.folder, loaded.suite.reads_where)
+        source = open_rows(loaded)
         with Stopwatch(progress).stage("prepare"), reading(source):
             yield bind(loaded.suite, source, feature_tables(loaded.suite, base=loaded.folder))
 

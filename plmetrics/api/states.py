@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from plmetrics.api.stopwatch import Stopwatch
-from plmetrics.api.suite_files import error_places, redact_head, without_values
+from plmetrics.api.suite_files import error_places, open_rows, redact_head, without_values
 from plmetrics.api.warnings import issues_warnings
 from plmetrics.core.errors import ConfigError, Problem
 from plmetrics.features.stored.state_of_rows import state_of_rows, written_state
@@ -72,7 +72,7 @@ def state(
     if arguments:
         with python_words():
             suite = suite_from_arguments(data, **arguments)
-            source = open_source(data, where=suite.reads_where)
+            source = open_source(data, where=suite.reads_where, optional=suite.optional_columns)
             head, table = state_of_rows(suite, source, pinned, watch.stage)
         head = replace(head, warnings=python_warnings(head.warnings))
         return written_state(head, table, None if output is None else Path(output))
@@ -82,7 +82,7 @@ def state(
         )
     loaded = load_suite(Path(data), set or {})
     with without_values(loaded), error_places(loaded):
-        source = open_source(loaded.suite.data.rows, loaded.folder, loaded.suite.reads_where)
+        source = open_rows(loaded)
         head, table = state_of_rows(loaded.suite, source, pinned, watch.stage)
     target = loaded.folder / "states" if output is None else Path(output)
     return written_state(redact_head(loaded, head), table, target)

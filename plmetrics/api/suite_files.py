@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from plmetrics.core.results import RecordedFile
     from plmetrics.states.stored import Head
     from plmetrics.suite.yaml.load import LoadedSuite
+    from plmetrics.table.source import Source
 
 
 def without_variables(loaded: LoadedSuite, result: Result) -> Result:
@@ -29,6 +30,18 @@ def without_variables(loaded: LoadedSuite, result: Result) -> Result:
         record=loaded.record({**result.record, "suite": suite_content(result.suite)}),
         drift_state=None if state is None else replace(state, head=redact_head(loaded, state.head)),
     )
+
+
+def open_rows(loaded: LoadedSuite) -> Source:
+    """The rows of a suite.
+
+    Raises:
+        DataError: they cannot be read, or are not what the suite says.
+    """
+    from plmetrics.table.opening import open_source
+
+    suite = loaded.suite
+    return open_source(suite.data.rows, loaded.folder, suite.reads_where, suite.optional_columns)
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from plmetrics.api.context import RunContext
 from plmetrics.api.pipeline import evaluate_suite
-from plmetrics.api.suite_files import error_places, without_values, without_variables
+from plmetrics.api.suite_files import error_places, open_rows, without_values, without_variables
 from plmetrics.core.errors import EnvironmentFault, PlmetricsError
 from plmetrics.features.registry import features_of
 
@@ -78,10 +78,8 @@ class Evaluation:
 
     def result(self) -> Result | None:
         """The result; None where there is nothing to do."""
-        from plmetrics.table.opening import open_source
-
         suite, base = self.loaded.suite, self.loaded.folder
-        source = open_source(suite.data.rows, base, suite.reads_where)
+        source = open_rows(self.loaded)
         context = RunContext.of(suite, source, base=base, home=self.home)
         return evaluate_suite(suite, source, self.options.progress, context)
 

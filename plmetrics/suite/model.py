@@ -127,6 +127,11 @@ class Suite(Strict):
         return cast("Labels | None", self.sections.get("labels"))
 
     @property
+    def optional_columns(self) -> tuple[str, ...]:
+        """The columns that files of its table may lack."""
+        return () if self.labels is None else (self.columns.label,)
+
+    @property
     def added(self) -> tuple[str, ...]:
         """The models that a run adds to those in `models`: calibrated ones, and the built-in baseline."""
         calibrated = [spec.named(name) for spec in self.calibrate for name in spec.sources(self.models)]

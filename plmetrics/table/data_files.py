@@ -29,7 +29,7 @@ from plmetrics.table.formats.lakehouse import (
 from plmetrics.table.source import Reader, Source, schema_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
     from pathlib import Path
 
     from plmetrics.table.source import Format
@@ -69,8 +69,11 @@ def open_trec(files: Mapping[str, Any], base: Path) -> Source:
     )
 
 
-def open_files(paths: Sequence[str], base: Path, where: str | None) -> Source:
-    """Files, folders or globs of one format, or a Delta or Iceberg table; `where` may leave out partitions."""
+def open_files(paths: Sequence[str], base: Path, where: str | None, optional: Collection[str] = ()) -> Source:
+    """Files, folders or globs of one format, or a Delta or Iceberg table; `where` may leave out partitions.
+
+    Files may lack the `optional` columns.
+    """
     complaints = Complaints()
     listing = _listing(paths, base, complaints)
     if listing is not None:
@@ -88,7 +91,7 @@ def open_files(paths: Sequence[str], base: Path, where: str | None) -> Source:
         raise AbsentDataError(msg)
     format_ = formats()[kind]
     partitions = partitions.read_by_scan() if format_.NATIVE_PARTITIONS else partitions
-    return _open_format(format_, files, partitions, complaints)
+    return _open_format(format_, files, partitions, complaints, optional)
 
 
 def _prune_files(
@@ -140,11 +143,15 @@ def _list_table(kind: str, place: Path, complaints: Complaints) -> Listing:
 
 
 def _open_format(
-    format_: Format, files: Sequence[SourceFile], partitions: Partitions, complaints: Complaints
+    format_: Format,
+    files: Sequence[SourceFile],
+    partitions: Partitions,
+    complaints: Complaints,
+    optional: Collection[str] = (),
 ) -> Source:
-    inspected, stored = format_.inspect(files, complaints)
+    inspected, stored = format_.inspect(files, complaints, optional)
     complaints.settle()
-    reader = Reader(format_, tuple(inspected), stored, partitions)
+    reader = Reader(format_, tuple(inspected), stored, partitions, bool(optional))
     frame = reader.rows()
     counts = [file.rows for file in inspected if file.rows is not None]
     rows = sum(counts) if len(counts) == len(inspected) else None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 import polars as pl
@@ -19,7 +19,9 @@ _ACCEPTED = (
 )
 
 
-def open_source(data: object, base: Path | None = None, where: str | None = None) -> Source:
+def open_source(
+    data: object, base: Path | None = None, where: str | None = None, optional: Collection[str] = ()
+) -> Source:
     """Find out what the data are, without reading them: files, footers, headers, schema.
 
     Args:
@@ -28,6 +30,7 @@ def open_source(data: object, base: Path | None = None, where: str | None = None
             columns, or {"trec": {"qrels": path, "run": path}}.
         base: the folder that relative paths start from; the working directory if None.
         where: a condition on all rows that will be read: files whose folders' names rule it out are not looked at.
+        optional: columns that files may lack, and which are null there.
 
     Raises:
         ConfigError: the data are something else, or a URL
@@ -44,7 +47,7 @@ def open_source(data: object, base: Path | None = None, where: str | None = None
 
     if isinstance(data, Mapping) and set(data) == {"trec"}:
         return open_trec(data["trec"], base or Path())
-    return open_files(_paths(data), base or Path(), where)
+    return open_files(_paths(data), base or Path(), where, optional)
 
 
 def _paths(data: object) -> list[str]:

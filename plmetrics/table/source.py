@@ -45,9 +45,12 @@ class Format(Protocol):
     NATIVE_PARTITIONS: bool
 
     def inspect(
-        self, files: Sequence[SourceFile], complaints: Complaints
+        self, files: Sequence[SourceFile], complaints: Complaints, optional: Collection[str] = ()
     ) -> tuple[list[SourceFile], pl.Schema]:
-        """Footers and headers: the files with what they say of themselves, and their common columns."""
+        """Footers and headers: the files with what they say of themselves, and their common columns.
+
+        Files may lack the `optional` ones; where none has a value there, nothing may be said of them.
+        """
 
     def scan(
         self,
@@ -55,8 +58,12 @@ class Format(Protocol):
         stored: pl.Schema,
         partitions: Partitions,
         row_index: str | None = None,
+        *,
+        insert: bool = False,
     ) -> pl.LazyFrame:
         """One lazy scan; with `row_index`, rows are numbered across the files.
+
+        With `insert` a column that a file lacks is null there, and others than these are ignored.
 
         Rows know their `FILE_PATH` where they are numbered or the partitions are not native.
         """
@@ -64,12 +71,16 @@ class Format(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """How the rows of files are read: format, columns in the files, columns in folder names."""
+    """How the rows of files are read: format, columns in the files, columns in folder names.
+
+    With `insert` a column that a file lacks is null there.
+    """
 
     format: Format
     files: tuple[SourceFile, ...]
     stored: pl.Schema
     partitions: Partitions
+    insert: bool = False
 
     def only(self, chosen: pl.Series) -> Reader:
         """The same for some of the files."""
@@ -79,7 +90,7 @@ class Reader:
 
     def rows(self) -> pl.LazyFrame:
         """All rows, one scan."""
-        rows = self.format.scan(self.files, self.stored, self.partitions)
+        rows = self.format.scan(self.files, self.stored, self.partitions, insert=self.insert)
         return rows if self.partitions.native else self.partitions.attach(rows).drop(FILE_PATH)
 
     def numbered_rows(self) -> pl.LazyFrame:
@@ -87,7 +98,7 @@ class Reader:
 
         One scan numbers the rows across the files: with one scan a file, Polars would open all files at once.
         """
-        rows = self.format.scan(self.files, self.stored, self.partitions, ROW_KEY)
+        rows = self.format.scan(self.files, self.stored, self.partitions, ROW_KEY, insert=self.insert)
         starts = [0] * len(self.files)
         counts = [file.rows for file in self.files if file.rows is not None]
         if len(counts) == len(self.files):

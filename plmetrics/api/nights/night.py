@@ -205,7 +205,7 @@ class IntervalEvaluation(Evaluation):
         condition = partition_condition(self.section, self.interval)
         where = suite.data.where if condition is None else conjunction(suite.data.where, condition)
         opened = suite.with_where(where)
-        return open_source(opened.data.rows, self.loaded.folder, opened.reads_where)
+        return open_source(opened.data.rows, self.loaded.folder, opened.reads_where, opened.optional_columns)
 
     def _earlier(self, source: Source) -> EarlierIntervals:
         from plmetrics.runs.history.data import Data

@@ -45,7 +45,7 @@ def with_classes(request: Request) -> Question[Request]:
         )
         raise DataError(Problem(msg, path, "name all that there can be with classes: [a, b]"))
     classes = tuple(sorted(labels, key=_natural))
-    suite = request.suite.settled(Facts(classes))
+    suite = request.suite.settled(Facts(classes, unlabelled=request.roles.unlabelled))
     return replace(request, suite=suite, roles=replace(request.roles, classes=classes))
 
 

@@ -97,7 +97,8 @@ def capture(
         queries = pl.DataFrame({BLOCKS: [query_hashes(bound)]}, schema={BLOCKS: pl.List(pl.UInt64)})
         builder.add(Part("queries"), queries)
     features = features_of(bound.suite)
-    of_features = {feature.key: feature.capture(rows_of(bound, prepared), builder) for feature in features}
+    captured = {feature.key: feature.capture(rows_of(bound, prepared), builder) for feature in features}
+    of_features = {key: content for key, content in captured.items() if content is not None}
     rows, uncertainty = prepared.rows, bound.suite.uncertainty
     schema = prepared.request.schema if prepared.request.pairs_read is not None else None
     fields = {

@@ -56,7 +56,8 @@ def merge_states(states: Sequence[StateReference], *, totals: bool, room: int) -
     of_features: dict[str, Any] = {
         feature.key: feature.merge(alike, builder) for feature in features_in(states[0].head.suite)
     }
-    head = replace(_head(states, builder, blocks), **of_features)
+    present = {key: content for key, content in of_features.items() if content is not None}
+    head = replace(_head(states, builder, blocks), **present)
     return SavedState(head, builder.table(), "the merged states")
 
 

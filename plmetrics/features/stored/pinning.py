@@ -45,7 +45,7 @@ def said_of_key(key: SliceKey) -> dict[str, Any]:
 def pin_request(request: Request, constants: Constants) -> Request:
     """The request with classes, edges of quantile bins and values of tops as another run has found them."""
     if constants.classes and not request.roles.classes:
-        suite = request.suite.settled(Facts(constants.classes))
+        suite = request.suite.settled(Facts(constants.classes, unlabelled=request.roles.unlabelled))
         request = replace(request, suite=suite, roles=replace(request.roles, classes=constants.classes))
     keys = {
         key.column: _key(key, constants.keys[key.column], request.schema)

@@ -36,7 +36,7 @@ from plmetrics.table.formats.fields import LAST, UnevenRow, uneven_rows
 from plmetrics.table.formats.hive import FILE_PATH
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from plmetrics.table.files import Complaints, SourceFile
     from plmetrics.table.formats.hive import Partitions
@@ -68,11 +68,13 @@ _WIDER: dict[frozenset[type[pl.DataType]], pl.DataType] = {
 }
 
 
-def inspect(files: Sequence[SourceFile], complaints: Complaints) -> tuple[list[SourceFile], pl.Schema]:
+def inspect(
+    files: Sequence[SourceFile], complaints: Complaints, optional: Collection[str] = ()
+) -> tuple[list[SourceFile], pl.Schema]:
     """The files, and the columns of the first one with types that fit all of them.
 
-    All files must have the same columns, in any order. Whole numbers in one file and numbers in another are
-    numbers, text and anything else is text; a column without a value says nothing of its type.
+    All files must have the same columns, in any order, but for the `optional` ones. Whole numbers in one file and
+    numbers in another are numbers, text and anything else is text; a column without a value says nothing of its type.
     """
     headers = {file: names for file in files if (names := _header(file, complaints))}
     if not headers:
@@ -80,15 +82,23 @@ def inspect(files: Sequence[SourceFile], complaints: Complaints) -> tuple[list[S
     first = next(iter(headers))
     rows = inferred_rows(files)
     schema: dict[str, pl.DataType] = dict.fromkeys(headers[first], _UNKNOWN)
+    schema |= {name: _UNKNOWN for name in optional if any(name in names for names in headers.values())}
     for file, names in headers.items():
-        if file is first or _same_columns(file, names, first, headers[first], complaints):
+        if file is first or _same_columns(file, names, first, headers[first], optional, complaints):
             _widen(schema, _types(file, names, rows, complaints), file, complaints)
+    if rows is None:  # No line of any file has a value there: nothing tells its type.
+        schema = {name: t for name, t in schema.items() if not (name in optional and t == _UNKNOWN)}
     types = {name: pl.String() if dtype == _UNKNOWN else dtype for name, dtype in schema.items()}
     return [_row_counts(file) for file in headers], pl.Schema(types)
 
 
 def scan(
-    files: Sequence[SourceFile], stored: pl.Schema, partitions: Partitions, row_index: str | None = None
+    files: Sequence[SourceFile],
+    stored: pl.Schema,
+    partitions: Partitions,
+    row_index: str | None = None,
+    *,
+    insert: bool = False,
 ) -> pl.LazyFrame:
     """One lazy scan of all files; with `row_index`, rows are numbered across the files.
 
@@ -98,6 +108,8 @@ def scan(
         [file.path for file in files],
         glob=False,
         schema={_polars_name(name): dtype for name, dtype in stored.items()},
+        missing_columns="insert" if insert else "raise",
+        extra_columns="ignore" if insert else "raise",
         row_index_name=row_index,
         include_file_paths=FILE_PATH if row_index or not partitions.native else None,
     )
@@ -259,10 +271,15 @@ def _header_fault(names: Sequence[str]) -> tuple[str, str] | None:
 
 
 def _same_columns(
-    file: SourceFile, names: list[str], first: SourceFile, expected: list[str], complaints: Complaints
+    file: SourceFile,
+    names: list[str],
+    first: SourceFile,
+    expected: list[str],
+    optional: Collection[str],
+    complaints: Complaints,
 ) -> bool:
-    missing = [name for name in expected if name not in names]
-    extra = [name for name in names if name not in expected]
+    missing = [name for name in expected if name not in names and name not in optional]
+    extra = [name for name in names if name not in expected and name not in optional]
     faults = []
     if missing:
         faults.append(f"lacks columns that {first.name} has: {name_list(missing)}")

@@ -21,7 +21,7 @@ from plmetrics.table.formats.footer import FooterError
 from plmetrics.table.formats.hive import FILE_PATH
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
     from typing import BinaryIO
 
     from plmetrics.table.files import Complaints, SourceFile
@@ -51,7 +51,11 @@ _RATIOS = {0: 1 << 8, 1: 1 << 16}
 """By codec (LZ4, Zstandard) more bytes than one compressed byte can stand for."""
 
 
-def inspect(files: Sequence[SourceFile], complaints: Complaints) -> tuple[list[SourceFile], pl.Schema]:
+def inspect(
+    files: Sequence[SourceFile],
+    complaints: Complaints,
+    optional: Collection[str] = (),  # noqa: ARG001 (one scan of Arrow files needs the same columns in all)
+) -> tuple[list[SourceFile], pl.Schema]:
     """The files with their row counts, and their common columns, which may stand in any order."""
     counted_files: list[SourceFile] = []
     schema = pl.Schema()
@@ -73,6 +77,8 @@ def scan(
     stored: pl.Schema,  # noqa: ARG001
     partitions: Partitions,
     row_index: str | None = None,
+    *,
+    insert: bool = False,  # noqa: ARG001
 ) -> pl.LazyFrame:
     """One lazy scan of all files; with `row_index`, rows are numbered across the files.
 

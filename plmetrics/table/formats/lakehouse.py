@@ -13,7 +13,7 @@ from plmetrics.table.files import SourceFile, shown_path, stamp
 from plmetrics.table.formats import parquet
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from plmetrics.table.files import Complaints
     from plmetrics.table.formats.hive import Partitions
@@ -106,7 +106,10 @@ class ListedFiles:
         self._listing = listing
 
     def inspect(
-        self, files: Sequence[SourceFile], complaints: Complaints
+        self,
+        files: Sequence[SourceFile],
+        complaints: Complaints,
+        optional: Collection[str] = (),  # noqa: ARG002 (the table's metadata say which columns there are)
     ) -> tuple[list[SourceFile], pl.Schema]:
         """The files with the row counts of their footers, and the table's columns as wide as all files need them."""
         counted_files: list[SourceFile] = []
@@ -139,9 +142,11 @@ class ListedFiles:
         stored: pl.Schema,
         partitions: Partitions,
         row_index: str | None = None,
+        *,
+        insert: bool = True,  # noqa: ARG002
     ) -> pl.LazyFrame:
         """One lazy scan of all files; a column that a file does not have is null there."""
-        return parquet.scan(files, stored, partitions, row_index, missing_columns="insert")
+        return parquet.scan(files, stored, partitions, row_index, insert=True)
 
 
 def unreadable(kind: str, root: Path, error: BaseException) -> DataError:

@@ -24,7 +24,7 @@ from plmetrics.table.formats.csv import inferred_rows
 from plmetrics.table.formats.hive import FILE_PATH
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from plmetrics.table.files import Complaints, SourceFile
     from plmetrics.table.formats.hive import Partitions
@@ -37,11 +37,13 @@ _ONE_OBJECT = "every line must hold one JSON object"
 _NUMBERS = (pl.Int64, pl.Int128, pl.Float64)
 
 
-def inspect(files: Sequence[SourceFile], complaints: Complaints) -> tuple[list[SourceFile], pl.Schema]:
+def inspect(
+    files: Sequence[SourceFile], complaints: Complaints, optional: Collection[str] = ()
+) -> tuple[list[SourceFile], pl.Schema]:
     """The files, and the columns of the first one with types that fit all of them.
 
-    Other files need these columns too; columns that the first file does not have are ignored. Whole numbers in one
-    file and numbers in another are numbers, text and anything else is text.
+    Other files need these columns too, but for the `optional` ones; columns that the first file does not have are
+    ignored. Whole numbers in one file and numbers in another are numbers, text and anything else is text.
     """
     counted_files: list[SourceFile] = []
     schema: dict[str, pl.DataType] = {}
@@ -53,15 +55,24 @@ def inspect(files: Sequence[SourceFile], complaints: Complaints) -> tuple[list[S
         if not counted_files:
             schema = dict(columns)
         else:
-            _widen(schema, columns, file, counted_files[0], complaints)
+            _widen(schema, columns, file, counted_files[0], complaints, optional)
+        schema |= {name: columns[name] for name in optional if name in columns and name not in schema}
         counted_files.append(file)
+    for name in optional:
+        if rows is None and schema.get(name) == pl.Null:
+            del schema[name]  # No line of any file has a value: nothing tells its type.
     return counted_files, pl.Schema(
         {name: pl.String() if dtype == pl.Null else dtype for name, dtype in schema.items()}
     )
 
 
 def scan(
-    files: Sequence[SourceFile], stored: pl.Schema, partitions: Partitions, row_index: str | None = None
+    files: Sequence[SourceFile],
+    stored: pl.Schema,
+    partitions: Partitions,
+    row_index: str | None = None,
+    *,
+    insert: bool = False,  # noqa: ARG001 (a key that a line lacks is null anyway)
 ) -> pl.LazyFrame:
     """One lazy scan of all files; with `row_index`, rows are numbered across the files.
 
@@ -131,9 +142,12 @@ def _widen(
     file: SourceFile,
     first: SourceFile,
     complaints: Complaints,
+    optional: Collection[str],
 ) -> None:
     """Widen the schema so that it also holds one more file, or complain."""
     for name, dtype in schema.items():
+        if name not in columns and name in optional:
+            continue
         if name not in columns:
             complaints.add(
                 file.path, f"column '{name}' is missing; {first.name} has it", "write null, not nothing"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import polars as pl
 from polars.exceptions import PanicException, PolarsError
@@ -14,7 +14,7 @@ from plmetrics.table.formats.footer import DAMAGED, MAGIC, FooterError, footer_r
 from plmetrics.table.formats.hive import FILE_PATH
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from plmetrics.table.files import Complaints, SourceFile
     from plmetrics.table.formats.hive import Partitions
@@ -45,11 +45,14 @@ _NUMBERS: dict[type[pl.DataType], tuple[int, int]] = {
 }
 
 
-def inspect(files: Sequence[SourceFile], complaints: Complaints) -> tuple[list[SourceFile], pl.Schema]:
+def inspect(
+    files: Sequence[SourceFile], complaints: Complaints, optional: Collection[str] = ()
+) -> tuple[list[SourceFile], pl.Schema]:
     """The files with their row counts, and the columns of the first one, as wide as all files need them.
 
     Columns may stand in another order, and columns that the first file does not have are ignored. Numeric
-    types that differ are read as the type that holds both; any other difference is a complaint.
+    types that differ are read as the type that holds both; any other difference is a complaint. Files may lack the
+    `optional` ones.
     """
     counted_files: list[SourceFile] = []
     schema: dict[str, pl.DataType] = {}
@@ -61,7 +64,8 @@ def inspect(files: Sequence[SourceFile], complaints: Complaints) -> tuple[list[S
         if not counted_files:
             schema = dict(columns)
         else:
-            _widen(schema, columns, file, counted_files[0], complaints)
+            _widen(schema, columns, file, counted_files[0], complaints, optional)
+        schema |= {name: columns[name] for name in optional if name in columns and name not in schema}
         counted_files.append(replace(file, rows=rows))
     return counted_files, pl.Schema(schema)
 
@@ -72,11 +76,11 @@ def scan(
     partitions: Partitions,
     row_index: str | None = None,
     *,
-    missing_columns: Literal["insert", "raise"] = "raise",
+    insert: bool = False,
 ) -> pl.LazyFrame:
     """One lazy scan of all files; with `row_index`, rows are numbered across the files.
 
-    `missing_columns` says whether a column that a file lacks is null there. Rows know their `FILE_PATH` where they
+    With `insert` a column that a file lacks is null there. Rows know their `FILE_PATH` where they
     are numbered or the partitions are not native.
     """
     native = partitions.native
@@ -88,7 +92,7 @@ def scan(
         hive_partitioning=hive_schema is not None,
         hive_schema=hive_schema,
         extra_columns="ignore",
-        missing_columns=missing_columns,
+        missing_columns="insert" if insert else "raise",
         cast_options=_CASTS,
         row_index_name=row_index,
         include_file_paths=FILE_PATH if row_index or not native else None,
@@ -146,9 +150,12 @@ def _widen(
     file: SourceFile,
     first: SourceFile,
     complaints: Complaints,
+    optional: Collection[str],
 ) -> None:
     """Widen the schema so that it also holds one more file, or complain."""
     for name, dtype in schema.items():
+        if name not in columns and name in optional:
+            continue
         if name not in columns:
             complaints.add(file.path, f"column '{name}' is missing; {first.name} has it")
             continue
