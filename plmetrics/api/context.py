@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,13 +13,12 @@ from plmetrics.features.registry import features_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from datetime import datetime
     from pathlib import Path
 
     import polars as pl
 
     from plmetrics.api.result import Result
-    from plmetrics.core.results import RecordedFile
+    from plmetrics.core.results import RecordedFile, RecordedInterval
     from plmetrics.engine.request import Request
     from plmetrics.runs.history.earlier_runs import EarlierRuns
     from plmetrics.runs.reading import StoredResult
@@ -33,8 +33,8 @@ class RunContext:
     `tables` are those that features read, by key, `counts` the counts that they read in place of tables, `earlier` the
     run that this one is compared with, and `history` the gates of earlier runs, for those that fail after some in a
     row. `files` are the data files as run.json lists them, `runs` says which runs were taken. `where` is the condition
-    on the rows where only some of those that the suite is about are evaluated. Their interval ends at `interval_end`,
-    and `as_of` is the moment at which its labels are looked at: both say whether they are due.
+    on the rows where only some of those that the suite is about are evaluated. `interval` is
+    the one that they are of, and `as_of` the moment at which its labels are looked at: both say whether they are due.
     """
 
     tables: Mapping[str, Source] = field(default_factory=dict)
@@ -44,7 +44,7 @@ class RunContext:
     files: Sequence[RecordedFile] = ()
     runs: EarlierRuns | None = None
     as_of: datetime | None = None
-    interval_end: datetime | None = None
+    interval: RecordedInterval | None = None
     where: str | None = None
 
     @classmethod
@@ -155,5 +155,6 @@ def with_label_status(bound: Request, context: RunContext) -> Request:
         return bound
     from plmetrics.suite.sections.labels import label_status
 
-    status = label_status(context.interval_end, labels.mature_after, context.as_of)
+    end = None if context.interval is None else datetime.fromisoformat(context.interval["end"])
+    status = label_status(end, labels.mature_after, context.as_of)
     return replace(bound, label_status=status)

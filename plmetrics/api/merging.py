@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from plmetrics.api.stopwatch import Progress
-    from plmetrics.core.results import RecordedRows, RunRecord
+    from plmetrics.core.results import RecordedInterval, RecordedRows, RunRecord
     from plmetrics.features.stored.alignment import StateReference
     from plmetrics.features.stored.restoration import RestoredRun
     from plmetrics.states.stored import Head, SavedState
@@ -86,12 +86,14 @@ def merge(
     return _publish(suite, total, stored, watch, None if output is None else Path(output))
 
 
-def merged_result(stored: Sequence[StateReference], name: str) -> Result:
-    """The result of states that are known to add, and to share no rows; comparisons call it by a name."""
+def merged_result(stored: Sequence[StateReference], interval: RecordedInterval) -> Result:
+    """The result of states that are known to add, and to share no rows; comparisons call it by its interval."""
     watch = Stopwatch(None)
     suite, total = _sum(stored, watch)
     result = _result(suite, total, stored, watch, RunContext())
-    return replace(result, record=cast("RunRecord", {**result.record, "run_id": name}))
+    return replace(
+        result, record=cast("RunRecord", {**result.record, "interval": interval, "run_id": interval["key"]})
+    )
 
 
 def _sum(stored: Sequence[StateReference], watch: Stopwatch) -> tuple[Suite, SavedState]:

@@ -115,6 +115,8 @@ def with_additions(record: RunRecord, outputs: Sequence[Outputs], context: RunCo
     """The record with what features and earlier runs add."""
     record["warnings"] += [warning for output in outputs for warning in output.warnings]
     record = record if context.runs is None else context.runs.added_to(record)
+    if context.interval is not None:
+        record["interval"] = context.interval
     of_features = {key: entry for output in outputs for key, entry in output.record.items()}
     return cast("RunRecord", {**record, **of_features})
 

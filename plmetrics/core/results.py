@@ -188,6 +188,15 @@ class RecordedRows(TypedDict, total=False):
     pairs_read: int
 
 
+class RecordedInterval(TypedDict):
+    """The interval that a run is of: its name, its ends in ISO 8601, and the time zone of its calendar."""
+
+    key: str
+    start: str
+    end: str
+    timezone: str
+
+
 class RunRecord(TypedDict, total=False):
     """What a run says of itself. Features add entries of their own, a run folder id, status, exit code and times."""
 
@@ -201,3 +210,4 @@ class RunRecord(TypedDict, total=False):
     defaults: Sequence[str]
     references: Mapping[str, Json]
     history: Sequence[str]
+    interval: RecordedInterval

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from plmetrics.api.context import RunContext, data_files
 from plmetrics.api.merging import merged_result
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from plmetrics.api.result import Result
+    from plmetrics.core.results import RecordedInterval
     from plmetrics.features.nights.calendar import Interval
     from plmetrics.features.nights.interval_section import IntervalSection
     from plmetrics.suite.yaml.load import LoadedSuite
@@ -155,12 +156,11 @@ class IntervalEvaluation(Evaluation):
         }
         if not self._force and self._is_current():
             return None
-        context = replace(context, where=where, interval_end=self.interval.end, as_of=self.as_of)
+        context = replace(context, where=where, interval=self._recorded(), as_of=self.as_of)
         result = evaluate_suite(suite, source, self.options.progress, context)
         if adds_states(suite):
             self._count(source, where)
-        record: Any = {**result.record, "interval": self._recorded()}
-        return replace(result, record=record)
+        return result
 
     def files(self, result: Result) -> dict[str, bytes]:
         """The files beside the tables: what drift counted, and the state of the interval."""
@@ -247,7 +247,7 @@ class IntervalEvaluation(Evaluation):
         redact = partial(redact_head, self.loaded)
         self._state = state_of_interval(suite, source, where, self.home, watch.stage, redact)
 
-    def _recorded(self) -> dict[str, str]:
+    def _recorded(self) -> RecordedInterval:
         """What run.json says of the interval."""
         return {
             "key": self.interval.key,

@@ -13,6 +13,7 @@ from plmetrics.runs.history.earlier_runs import EarlierRuns
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from plmetrics.core.results import RecordedInterval
     from plmetrics.features.nights.calendar import Calendar, Interval
     from plmetrics.features.nights.manifests import Manifest
     from plmetrics.features.stored.alignment import StateReference
@@ -31,13 +32,13 @@ _ANY = "any"
 class EarlierIntervals(EarlierRuns):
     """The intervals before one, which are looked up by their names: when they were evaluated has no meaning.
 
-    `suite` is what is asked of each, `merge` makes the result of states, and names it.
+    `suite` is what is asked of each, `merge` makes the result of states of a span of time.
     """
 
     calendar: Calendar
     interval: Interval
     suite: Suite
-    merge: Callable[[Sequence[StateReference], str], Outcome]
+    merge: Callable[[Sequence[StateReference], RecordedInterval], Outcome]
     manifests: Manifests = field(init=False)
 
     def __post_init__(self) -> None:
@@ -73,8 +74,17 @@ class EarlierIntervals(EarlierRuns):
         states = self.of_intervals(key, reference, choice, alike_states(self.suite))
         if not states:
             return None
-        intervals = self.record[key]["intervals"]
-        return self.merge(states, " to ".join(dict.fromkeys([intervals[0], intervals[-1]])))
+        names = self.record[key]["intervals"]
+        first, last = self.calendar.named(names[0]), self.calendar.named(names[-1])
+        assert first is not None
+        assert last is not None
+        span: RecordedInterval = {
+            "key": " to ".join(dict.fromkeys([first.key, last.key])),
+            "start": first.start.isoformat(),
+            "end": last.end.isoformat(),
+            "timezone": self.calendar.timezone,
+        }
+        return self.merge(states, span)
 
     def results_before(self, most: int) -> list[StoredResult]:
         """The results of the intervals before this one, the latest first, whatever their verdicts."""

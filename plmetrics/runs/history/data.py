@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -17,20 +18,28 @@ class Data:
     """The files of a run and the condition on their rows.
 
     `files` holds their paths and sizes, `digests` those of their content in order, None where a record lacks one.
+    `interval` has the ends of the interval that the rows are of, if they are of one.
     """
 
     files: frozenset[tuple[str, int]]
     digests: tuple[str, ...] | None
     where: str | None = None
+    interval: tuple[datetime, datetime] | None = None
 
     @classmethod
-    def of(cls, files: Iterable[Mapping[str, Any]], where: str | None) -> Data:
+    def of(
+        cls,
+        files: Iterable[Mapping[str, Any]],
+        where: str | None,
+        interval: Mapping[str, Any] | None = None,
+    ) -> Data:
         """The data of files as run.json lists them."""
         entries = list(files)
         digests = [file.get("digest") for file in entries]
         valid = [digest for digest in digests if isinstance(digest, str)]
         named = frozenset((str(file["path"]), int(file["bytes"])) for file in entries)
-        return cls(named, tuple(sorted(valid)) if len(valid) == len(entries) else None, where)
+        digests_of_all = tuple(sorted(valid)) if len(valid) == len(entries) else None
+        return cls(named, digests_of_all, where, None if interval is None else _ends(interval))
 
     def same_as(self, other: Data) -> bool:
         """Whether both are the same rows of files with the same content, wherever these lie.
@@ -41,13 +50,17 @@ class Data:
         >>> day.same_as(Data.of([{"path": "copy.csv", "bytes": 9, "digest": "a"}], None))
         True
         """
-        if not self.files or not other.files or self.where != other.where:
+        if not self.files or not other.files or (self.where, self.interval) != (other.where, other.interval):
             return False
         mine, its = self._alike(other)
         return mine == its
 
     def shared_files(self, other: Data) -> str | None:
-        """In words whether both read the same files, or some of them; None where they do not."""
+        """In words whether both read the same rows of files, or some of them; None where they do not."""
+        if self.interval is not None and other.interval is not None:
+            (start, end), (other_start, other_end) = self.interval, other.interval
+            if end <= other_start or other_end <= start:
+                return None
         mine, its = map(set, self._alike(other))
         if not mine & its:
             return None
@@ -71,4 +84,8 @@ def condition_identity(suite: Suite) -> str | None:
 def data_of(record: Mapping[str, Any]) -> Data:
     """The data of a run, by its record."""
     condition = record.get("where_identity") or (record.get("suite") or {}).get("data", {}).get("where")
-    return Data.of(record.get("files", ()), condition)
+    return Data.of(record.get("files", ()), condition, record.get("interval"))
+
+
+def _ends(interval: Mapping[str, Any]) -> tuple[datetime, datetime]:
+    return datetime.fromisoformat(interval["start"]), datetime.fromisoformat(interval["end"])

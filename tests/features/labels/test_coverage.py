@@ -13,6 +13,7 @@ import plmetrics as plm
 from plmetrics.api.context import RunContext
 from plmetrics.api.pipeline import evaluate_suite
 from plmetrics.core.durations import Duration
+from plmetrics.core.results import RecordedInterval
 from plmetrics.suite.arguments import suite_from_arguments
 from plmetrics.suite.sections.labels import Labels, label_status
 from plmetrics.table.opening import open_source
@@ -130,7 +131,9 @@ def test_the_run_knows_when_labels_are_due() -> None:
     statuses = []
     for age in (1, 8):
         suite = suite_from_arguments(ROWS, labels={"mature_after": "7d"}, **arguments)
-        context = replace(RunContext.of(suite, source), interval_end=END, as_of=END + timedelta(days=age))
+        context = replace(
+            RunContext.of(suite, source), interval=_interval(END), as_of=END + timedelta(days=age)
+        )
         found = evaluate_suite(suite, source, context=context).metrics
         statuses.append(found.filter(slice="g=c")["status"].item())
     assert statuses == ["immature", "unlabelled"]
@@ -153,3 +156,8 @@ def test_a_coverage_is_a_share(value: Any) -> None:
 def test_false_is_the_absence_of_the_section() -> None:
     assert suite_from_arguments(ROWS, label="y", models="p", labels=False).labels is None
     assert suite_from_arguments(ROWS, label="y", models="p", labels=True).labels == Labels()
+
+
+def _interval(end: datetime) -> RecordedInterval:
+    start = end - timedelta(days=1)
+    return {"key": "a day", "start": start.isoformat(), "end": end.isoformat(), "timezone": "UTC"}
