@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, time, timedelta
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 Unit = Literal["h", "d", "w", "mo"]
 
-_TEXT = re.compile(r"([1-9]\d{0,4})(h|d|w|mo)", re.ASCII)
+_TEXT = re.compile(r"([1-9]\d{0,3})(h|d|w|mo)", re.ASCII)
 _MONTHS = 12
 
 FORM = "a length of time such as 6h, 7d, 4w or 1mo"
@@ -53,6 +53,8 @@ class Duration:
     def after(self, moment: datetime, zone: ZoneInfo, times: int = 1) -> datetime:
         """The moment so much later, or earlier where `times` is negative, in UTC.
 
+        The first moment of a day is its midnight, also where clocks leap over that and the day begins at one o'clock.
+
         Args:
             moment: with a time zone.
             zone: whose calendar counts days, weeks and months.
@@ -61,7 +63,7 @@ class Duration:
         count = self.count * times
         if self.unit == "h":
             return moment.astimezone(UTC) + timedelta(hours=count)
-        local = moment.astimezone(zone).replace(tzinfo=None)
+        local = _time_of_clocks(moment, zone)
         if self.unit == "mo":
             return as_utc(_months_later(local, count), zone)
         return as_utc(local + timedelta(days=count * (7 if self.unit == "w" else 1)), zone)
@@ -74,6 +76,13 @@ class Duration:
 def as_utc(local: datetime, zone: ZoneInfo) -> datetime:
     """A time of the clocks of a zone in UTC: the first of two, and that after the gap where clocks leap over it."""
     return local.replace(tzinfo=zone).astimezone(UTC)
+
+
+def _time_of_clocks(moment: datetime, zone: ZoneInfo) -> datetime:
+    """What clocks of a zone show, but midnight for the first moment of a day."""
+    local = moment.astimezone(zone).replace(tzinfo=None)
+    midnight = datetime.combine(local, time())
+    return midnight if as_utc(midnight, zone) == moment else local
 
 
 def _months_later(local: datetime, months: int) -> datetime:

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 _WEEK = re.compile(r"(\d{4})-W(\d\d)", re.ASCII)
 _MONTH = re.compile(r"(\d{4})-(\d\d)", re.ASCII)
 _HOUR = re.compile(r"(\d{4}-\d\d-\d\d)T(\d\d)Z", re.ASCII)
+_YEARS = (1900, 2900)
+"""The years whose intervals are spoken of: spans may lead out of them."""
 _EXAMPLES = {"h": "2026-11-20T05:00", "d": "2026-11-20", "w": "2026-W47 or its Monday", "mo": "2026-11"}
 
 
@@ -94,8 +96,14 @@ class Calendar:
         return Interval(start, self.every.after(start, self.zone), self._key(start))
 
     def shifted(self, interval: Interval, by: Duration, times: int) -> Interval:
-        """The interval that is so much later, or earlier where `times` is negative."""
-        return self.containing(by.after(interval.start, self.zone, times))
+        """The interval that is so much later, or earlier where `times` is negative.
+
+        Intervals of hours begin at hours of UTC: of two that share hours of the clock, it is the one that shares more.
+        """
+        start = interval.start
+        if self.every.unit == "h":
+            start += (interval.end - start) / 2
+        return self.containing(by.after(start, self.zone, times))
 
     def following(self, interval: Interval) -> Interval:
         """The next interval."""
@@ -152,8 +160,11 @@ class Calendar:
 
     def _moment(self, text: str) -> datetime:
         try:
-            return self._parse(text.strip().partition(".")[0] if self.every.unit == "h" else text.strip())
-        except ValueError as error:
+            moment = self._parse(text.strip().partition(".")[0] if self.every.unit == "h" else text.strip())
+            if not _YEARS[0] <= moment.year <= _YEARS[1]:
+                raise ValueError(text)
+            return moment
+        except (ValueError, OverflowError) as error:
             msg = f"'{text[:40]}' is not the start of an interval of {self.every}"
             raise ConfigError(Problem(msg, hint=f"write it as {_EXAMPLES[self.every.unit]}")) from error
 
