@@ -216,7 +216,8 @@ def run(
         ConfigError: the suite is wrong.
         AbsentDataError: there are no data yet.
         DataError: the data is not what the suite says.
-        EnvironmentFault: the folder cannot be written.
+        EnvironmentFault: the folder cannot be written; or it is there, and results are not where else the suite asks
+            for them.
     """
     from plmetrics.api.suite_run import Evaluation, RunOptions, open_suite, write_run
 

@@ -61,6 +61,10 @@ def validate(path: str | Path, set: Mapping[str, object] | None = None) -> Valid
 
     loaded = load_suite(Path(path), set or {})
     directory = output_directory(loaded)
+    if loaded.suite.output.exports:
+        from plmetrics.exports.plan import exports_of
+
+        exports_of(loaded)
     with without_values(loaded), error_places(loaded):
         source = open_rows(loaded)
         tables = feature_tables(loaded.suite, base=loaded.folder)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
     from plmetrics.api.result import Result
     from plmetrics.api.stopwatch import Progress
+    from plmetrics.exports.plan import Exports
     from plmetrics.runs.exit_policy import ExitPolicy
     from plmetrics.suite.yaml.load import LoadedSuite
 
@@ -32,14 +34,15 @@ def open_suite(
 
     Raises:
         ConfigError: the suite is wrong.
-        EnvironmentFault: a file cannot be read.
+        EnvironmentFault: a file cannot be read, or an extra is not installed.
     """
     from plmetrics.runs.folder import output_directory
     from plmetrics.suite.yaml.load import load_suite
 
     try:
         loaded = load_suite(path, set)
-        return loaded, output_directory(loaded, output)
+        directory = output_directory(loaded, output)
+        suite_exports(loaded)
     except PlmetricsError as error:
         from plmetrics.runs.failure import attach_folder
         from plmetrics.runs.refusal import record_refusal
@@ -48,6 +51,7 @@ def open_suite(
         if refusal is not None:
             attach_folder(error, refusal)
         raise
+    return loaded, directory
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,13 +104,16 @@ def write_run(loaded: LoadedSuite, directory: Path, evaluation: Evaluation) -> R
     Raises:
         ConfigError: the suite does not fit the table.
         DataError: the data is not what the suite says.
-        EnvironmentFault: the folder cannot be written.
+        EnvironmentFault: the folder cannot be written; or it is there, and results are not where else the suite asks
+            for them.
     """
     from plmetrics.runs.folder import RunFolder
 
+    exports = suite_exports(loaded)
     with without_values(loaded):
         folder = RunFolder.start(directory, loaded.suite.name, evaluation.options.exits)
-    with folder, without_values(loaded):
+    watch = nullcontext() if exports is None else exports.watch(folder)
+    with watch, folder, without_values(loaded):
         with error_places(loaded):
             result = evaluation.result()
         if result is None:
@@ -118,7 +125,37 @@ def write_run(loaded: LoadedSuite, directory: Path, evaluation: Evaluation) -> R
         record = folder.publish(result, evaluation.files(result))
     result = replace(result, folder=folder.path, record=record)
     evaluation.commit(result)
-    return _with_report(result) if loaded.suite.output.report else result
+    result = _with_report(result) if loaded.suite.output.report else result
+    deliver(loaded, result)
+    return result
+
+
+def suite_exports(loaded: LoadedSuite) -> Exports | None:
+    """What a suite asks to be written beside its tables and elsewhere; None where it asks for nothing.
+
+    Raises:
+        ConfigError: a path or an address is wrong.
+        EnvironmentFault: an extra is not installed.
+    """
+    if not loaded.suite.output.exports:
+        return None
+    from plmetrics.exports.plan import exports_of
+
+    with without_values(loaded):
+        return exports_of(loaded)
+
+
+def deliver(loaded: LoadedSuite, result: Result) -> None:
+    """Write a result whose run folder is complete where else the suite asks for it, unless it is there.
+
+    Raises:
+        EnvironmentFault: it cannot be written.
+    """
+    exports = suite_exports(loaded)
+    if exports is not None:
+        assert result.folder is not None
+        with without_values(loaded):
+            exports.deliver(result.folder, result.record, result)
 
 
 def _with_report(result: Result) -> Result:

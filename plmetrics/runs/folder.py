@@ -43,13 +43,16 @@ from plmetrics.runs.record import SCHEMA_VERSION, build, versions
 from plmetrics.suite.problems import message_text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from types import TracebackType
 
     import polars as pl
 
     from plmetrics.core.results import RunRecord
     from plmetrics.runs.outcome import Outcome, SuiteFile
+
+    Documents = Callable[["RunFolder", Outcome | None], Mapping[str, bytes]]
+    """Further files by name, made of the final record and the result, None of a run that failed."""
 
 RECORD = "run.json"
 LATEST = "latest.json"
@@ -64,7 +67,15 @@ class RunFolder:
 
     As a context manager it ends every way out: an exception, an interrupt or a panic of the engine becomes a
     failed record, and goes on.
+
+    Attributes:
+        run_id: the run's id.
+        record: what run.json says.
+        ended: whether the folder is in sight.
+        documents: makes the files that stand in it however the run ends.
     """
+
+    documents: Documents | None = None
 
     def __init__(self, home: Path, run_id: str, exits: ExitPolicy) -> None:
         self.run_id = run_id
@@ -128,6 +139,7 @@ class RunFolder:
             exit_code = self.exits.of_result(result.verdict, result.gates)
             outcome = {"status": "complete", "exit_code": exit_code, "tables": tables}
             self._write_record(build(result.suite, result.verdict, result.record) | outcome)
+            self._write_documents(result)
             self._end()
         return cast("RunRecord", self.record)
 
@@ -146,6 +158,9 @@ class RunFolder:
             self._write_record(
                 {"name": self._home.name, **outcome, "problems": entries, "versions": versions()}
             )
+            # The error on its way out matters more than one of a document about it.
+            with suppress(Exception):
+                self._write_documents(None)
             self._end()
         return self.path
 
@@ -183,6 +198,10 @@ class RunFolder:
         write_atomic(self._work / table_file(name), content)
         digest = hashlib.sha256(content).hexdigest()
         return {"rows": frame.height, "bytes": len(content), "sha256": digest}
+
+    def _write_documents(self, result: Outcome | None) -> None:
+        for name, content in (self.documents(self, result) if self.documents else {}).items():
+            write_atomic(self._work / name, content)
 
     def _write_record(self, body: Mapping[str, Any]) -> None:
         times: dict[str, Any] = {"started": _stamp(self._started)}

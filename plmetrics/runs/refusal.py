@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from plmetrics.core.errors import PlmetricsError
 from plmetrics.runs.failure import failure_of
 from plmetrics.runs.folder import RunFolder, resolve_output
-from plmetrics.suite.sections.basics import Output
+from plmetrics.suite.sections.output import Output
 from plmetrics.suite.yaml.document import parse_document
 from plmetrics.suite.yaml.load import read_layers
 from plmetrics.suite.yaml.variables import expand

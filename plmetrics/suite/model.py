@@ -19,10 +19,10 @@ from plmetrics.suite.sections.basics import (
     Data,
     ModelColumns,
     NamedMetric,
-    Output,
     SliceSet,
 )
 from plmetrics.suite.sections.gates import Gate  # noqa: TC001 (pydantic reads it)
+from plmetrics.suite.sections.output import Output
 from plmetrics.suite.sections.section import Column, Section, Strict, each_once
 from plmetrics.suite.sections.uncertainty import Uncertainty  # noqa: TC001 (pydantic reads it)
 from plmetrics.suite.tasks import FORECAST_CURVES, RANKING_CURVES, Task

@@ -95,6 +95,7 @@ _WORDS = {
     "tuple_type": "a list",
     "too_short": "a list that is not empty",
     "dict_type": "a mapping",
+    "model_type": "a mapping",
     "date_type": "a date",
     "datetime_type": "a date",
     "is_instance_of": "a metric",

@@ -17,10 +17,11 @@ from plmetrics.suite import crosschecks
 from plmetrics.suite.mentions import SuiteMentions
 from plmetrics.suite.model import Suite
 from plmetrics.suite.problems import Findings, message_text, switch_hint
-from plmetrics.suite.sections.basics import Columns, Compare, Curve, Data, Output
+from plmetrics.suite.sections.basics import Columns, Compare, Curve, Data
 from plmetrics.suite.sections.gates import Gate, read_margins, read_opponent
 from plmetrics.suite.sections.metrics import MetricReader, is_torn, say_torn
 from plmetrics.suite.sections.models import class_name, read_models
+from plmetrics.suite.sections.output import Output
 from plmetrics.suite.sections.uncertainty import Uncertainty
 from plmetrics.suite.tasks import CURVES
 

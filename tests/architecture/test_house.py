@@ -17,7 +17,7 @@ MODULES = [path for path in PACKAGE.rglob("*.py") if path.name != "__init__.py"]
 MOST_MODULES_OF_A_FOLDER = 18
 MOST_LINES = 400
 MOST_OF_A_NAME = 3
-MOST_LOADED = {"recall": 130, "recall with intervals in slices": 170}
+MOST_LOADED = {"recall": 131, "recall with intervals in slices": 170}
 """By run how many modules of the package it may load."""
 
 TYPED = (

@@ -21,6 +21,7 @@ LAYERS = [
     "gates",
     "runs",
     "report",
+    "exports",
     "features",
     "api",
     "jobs",

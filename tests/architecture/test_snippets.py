@@ -58,6 +58,10 @@ def test_suites_run(block: Block, folder_of: Callable[[str], Path], monkeypatch:
     monkeypatch.setenv("TABLE", "days")
     monkeypatch.setenv("NIGHT", "february")
     folder = folder_of(block.page)
+    monkeypatch.setenv("TEXTFILE", str(folder / "textfile"))
+    monkeypatch.setenv("METRICS_DB", "sqlite:///results.db")
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", str(folder / "mlruns"))
+    monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
     suite = runnable(block, folder)
     asked = yaml.safe_load(block.text)
     fewer = {"uncertainty.replicates": 20} if isinstance(asked.get("uncertainty"), dict) else {}

@@ -11,8 +11,9 @@ from plmetrics.catalogue import registry
 from plmetrics.features.leakage.leakage_section import Leakage
 from plmetrics.suite.model import Suite
 from plmetrics.suite.schema import json_schema
-from plmetrics.suite.sections.basics import Columns, Compare, Curve, Data, ModelColumns, Output
+from plmetrics.suite.sections.basics import Columns, Compare, Curve, Data, ModelColumns
 from plmetrics.suite.sections.gates import Gate
+from plmetrics.suite.sections.output import MlflowOutput, Output
 from plmetrics.suite.sections.uncertainty import Uncertainty
 
 SCHEMA = json_schema()
@@ -95,7 +96,19 @@ def test_it_is_json_of_the_current_dialect() -> None:
 @pytest.mark.parametrize(
     "model",
     [
-        *(Suite, Data, Columns, ModelColumns, Uncertainty, Compare, Gate, Curve, Output, Leakage),
+        *(
+            Suite,
+            Data,
+            Columns,
+            ModelColumns,
+            Uncertainty,
+            Compare,
+            Gate,
+            Curve,
+            Output,
+            MlflowOutput,
+            Leakage,
+        ),
     ],
 )
 def test_every_key_is_described_with_its_default(model: Any) -> None:

@@ -12,7 +12,7 @@ from plmetrics.api.merging import merged_result
 from plmetrics.api.pipeline import evaluate_suite
 from plmetrics.api.stopwatch import Stopwatch
 from plmetrics.api.suite_files import redact_head
-from plmetrics.api.suite_run import Evaluation, RunOptions, write_run
+from plmetrics.api.suite_run import Evaluation, RunOptions, deliver, write_run
 from plmetrics.core.errors import ConfigError, Problem
 from plmetrics.features.nights.interval_section import adds_states, interval_section
 from plmetrics.features.nights.manifests import Manifest, Manifests, digest_of_value, folder_facts
@@ -90,7 +90,10 @@ def evaluate_night(
     """Evaluate one interval, or load its result where that is there already; see `evaluate_interval`."""
     evaluation = IntervalEvaluation(loaded, directory, interval, options, force=force)
     result = write_run(loaded, directory, evaluation)
-    return evaluation.stored_result() if result is None else result
+    if result is None:
+        result = evaluation.stored_result()
+        deliver(loaded, result)
+    return result
 
 
 def _look_back(

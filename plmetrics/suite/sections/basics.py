@@ -354,15 +354,6 @@ class Curve(Strict):
     )
 
 
-class Output(Strict):
-    """Where run folders go, relative to the suite's folder."""
-
-    directory: Column = Field(
-        default="runs", description="Folder for run folders, under this file's. ${VAR} is replaced."
-    )
-    report: bool = Field(default=False, description="Whether a run folder gets report.html, with charts.")
-
-
 RESULT = "@result"
 """What `compare.run` says where the earlier result was handed over."""
 

@@ -1,0 +1,1 @@
+"""Results for other tools: documents beside the tables, databases, Delta tables and MLflow."""

@@ -1,0 +1,1 @@
+"""The tables of results in a database."""

@@ -1,0 +1,169 @@
+"""Results in a database: the rows of an interval are replaced in one transaction."""
+
+from __future__ import annotations
+
+import random
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from plmetrics.core.errors import EnvironmentFault, Problem
+from plmetrics.exports.tidy import run_tables
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from sqlalchemy import URL, Connection, Engine, Select, Table
+    from sqlalchemy.exc import DBAPIError
+
+    from plmetrics.exports.protocol import Run
+    from plmetrics.suite.yaml.load import LoadedSuite
+
+_BATCH = 5000
+_ATTEMPTS = 8
+_PAUSE = 0.1
+_LOCK_PATIENCE = "60s"
+# Deadlocks, lost races, and tables or columns that another run has made meanwhile.
+_TRANSIENT = {"40001", "40P01", "23505", "42P07", "42701", 1213, 1020, 1050, 1060, 1062}
+_RACES = ("already exists", "duplicate column")
+
+
+@dataclass(frozen=True, slots=True)
+class DatabaseTarget:
+    """The tables `plmetrics_*` of a database."""
+
+    url: URL
+
+    @property
+    def description(self) -> str:
+        """The database, without password and options."""
+        from plmetrics.exports.database.address import shown_address
+
+        return f"the database {shown_address(self.url)}"
+
+    def write(self, run: Run) -> None:
+        """Replace the rows of a run's interval, of all tables or of none; leave them where they are of this run.
+
+        Raises:
+            EnvironmentFault: the server cannot be reached, refuses, or goes away.
+        """
+        from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+
+        from plmetrics.exports.database.address import driver_words, open_engine
+
+        assert run.result is not None
+        tables = run_tables(run, run.result)
+        engine = open_engine(self.url)
+        for attempt in range(1, _ATTEMPTS + 1):
+            try:
+                return _write(engine, run, tables)
+            except DBAPIError as error:
+                if not _is_transient(error) or attempt == _ATTEMPTS:
+                    words = driver_words(self.url, error.orig or error)
+                    raise EnvironmentFault(Problem(words)) from error
+            except SQLAlchemyError as error:
+                raise EnvironmentFault(Problem(driver_words(self.url, error))) from error
+            time.sleep(random.uniform(0, _PAUSE * 2**attempt))
+        return None
+
+
+def database_target(loaded: LoadedSuite, address: str) -> DatabaseTarget:
+    """The target of `output.database`. Nothing is connected yet.
+
+    Raises:
+        ConfigError: the address is wrong.
+        EnvironmentFault: the extra is not installed.
+    """
+    try:
+        import sqlalchemy  # noqa: F401
+    except ImportError as error:
+        raise EnvironmentFault.missing_extra(extra="database", needed_for="writing to a database") from error
+    from plmetrics.exports.database.address import open_engine, read_address
+
+    url = read_address(loaded, address)
+    open_engine(url)
+    return DatabaseTarget(url)
+
+
+def _write(engine: Engine, run: Run, frames: Mapping[str, pl.DataFrame]) -> None:
+    from plmetrics.exports.database.schema import PLACE, database_tables, prepare_tables
+
+    tables = database_tables()
+    with engine.begin() as connection:
+        prepare_tables(connection, tables)
+        # Not in the transaction that writes: what MariaDB reads before its lock, it reads again after it.
+        if connection.scalar(_stored_run(tables["runs"], run)) == run.run_id:
+            return
+    with engine.begin() as connection:
+        if connection.dialect.name == "postgresql":
+            connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{_LOCK_PATIENCE}'")
+        # The row of the run comes first: who writes the same interval waits here until the other is done.
+        _put_run(connection, tables["runs"], frames["runs"].row(0, named=True))
+        for name, frame in frames.items():
+            if name != "runs":
+                _replace(connection, tables[name], run, _plain(frame.with_row_index(PLACE)))
+
+
+def _stored_run(table: Table, run: Run) -> Select[Any]:
+    """The id of the run whose rows are there for the interval."""
+    from sqlalchemy import select
+
+    return select(table.c.run_id).where(table.c.suite == run.name, table.c.run_key == run.key)
+
+
+def _put_run(connection: Connection, table: Table, row: Mapping[str, Any]) -> None:
+    keys = [column.name for column in table.primary_key]
+    changes = {name: value for name, value in row.items() if name not in keys}
+    if connection.dialect.name in {"mysql", "mariadb"}:
+        from sqlalchemy.dialects import mysql
+
+        connection.execute(mysql.insert(table).values(row).on_duplicate_key_update(changes))
+        return
+    from sqlalchemy.dialects import postgresql, sqlite
+
+    dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
+    insert = dialect.insert(table).values(row)
+    connection.execute(insert.on_conflict_do_update(index_elements=keys, set_=changes))
+
+
+def _replace(connection: Connection, table: Table, run: Run, frame: pl.DataFrame) -> None:
+    from sqlalchemy import delete, func, insert, select
+
+    of_run = (table.c.suite == run.name) & (table.c.run_key == run.key)
+    # A deletion of nothing would lock the gap that other intervals are inserted into, in MariaDB.
+    if connection.scalar(select(func.count()).select_from(table).where(of_run)):
+        connection.execute(delete(table).where(of_run))
+    for batch in _batches(frame):
+        connection.execute(insert(table), batch)
+
+
+def _batches(frame: pl.DataFrame) -> Iterator[list[dict[str, Any]]]:
+    for part in frame.iter_slices(_BATCH):
+        yield part.to_dicts()
+
+
+def _plain(frame: pl.DataFrame) -> pl.DataFrame:
+    """Nested values as JSON; a character that PostgreSQL's texts cannot hold is replaced."""
+    nested = [name for name, dtype in frame.schema.items() if dtype.is_nested()]
+    json = [
+        pl.when(pl.col(name).is_not_null())
+        .then(pl.struct(name).struct.json_encode())
+        .str.strip_prefix(f'{{"{name}":')
+        .str.strip_suffix("}")
+        .alias(name)
+        for name in nested
+    ]
+    return frame.with_columns(json).with_columns(
+        pl.col(pl.String).str.replace_all("\0", "\ufffd", literal=True)
+    )
+
+
+def _is_transient(error: DBAPIError) -> bool:
+    """Whether it may succeed if it is tried again: a lost connection and a full disk may not."""
+    if error.connection_invalidated or error.orig is None:
+        return False
+    first = next(iter(error.orig.args), None)
+    made_meanwhile = isinstance(first, str) and any(words in first for words in _RACES)
+    return made_meanwhile or not _TRANSIENT.isdisjoint({getattr(error.orig, "sqlstate", None), first})

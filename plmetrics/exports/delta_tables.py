@@ -1,0 +1,116 @@
+"""Results in Delta tables: the rows of an interval are replaced in one commit a table."""
+
+from __future__ import annotations
+
+import random
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from plmetrics.core.errors import EnvironmentFault, Problem
+from plmetrics.exports.paths import output_path
+from plmetrics.exports.tidy import run_tables
+from plmetrics.runs.files import environment_faults
+from plmetrics.table.files import shown_path
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from plmetrics.exports.protocol import Run
+    from plmetrics.suite.yaml.load import LoadedSuite
+
+_ATTEMPTS = 6
+_PAUSE = 0.1
+_PARTITIONS = ["suite", "run_key"]
+"""Each interval has files of its own, so that writers of different intervals do not touch the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeltaTarget:
+    """The tables `metrics`, `comparisons`, `gates` and `runs` in a folder."""
+
+    folder: Path
+
+    @property
+    def description(self) -> str:
+        """The folder."""
+        return f"the Delta tables in {shown_path(self.folder)}"
+
+    def write(self, run: Run) -> None:
+        """Replace the rows of a run's interval, those of the table `runs` as the last, unless they are of this run.
+
+        Raises:
+            EnvironmentFault: a table cannot be written, or others write it all the time.
+        """
+        assert run.result is not None
+        with environment_faults("a table cannot be written"):
+            if self._is_stored(run):
+                return
+            for name, frame in run_tables(run, run.result).items():
+                table = self.folder / name
+                table.mkdir(parents=True, exist_ok=True)
+                _replace(table, frame, f"suite = {_sql(run.name)} AND run_key = {_sql(run.key)}")
+
+    def _is_stored(self, run: Run) -> bool:
+        from deltalake import DeltaTable
+        from deltalake.exceptions import DeltaError
+
+        table = self.folder / "runs"
+        if not DeltaTable.is_deltatable(str(table)):
+            return False
+        try:
+            files = pl.DataFrame(DeltaTable(str(table)).get_add_actions(flatten=True))
+        except DeltaError as error:
+            raise EnvironmentFault(Problem(f"runs: {_words(error)}")) from error
+        # A file has the rows of one interval: here, the row of one run. No file needs to be read.
+        stored = {"partition.suite": run.name, "partition.run_key": run.key, "min.run_id": run.run_id}
+        return stored.keys() <= set(files.columns) and not files.filter(**stored).is_empty()
+
+
+def delta_target(loaded: LoadedSuite, path: str) -> DeltaTarget:
+    """The target of `output.delta`.
+
+    Raises:
+        ConfigError: the path leads out of the suite's folder.
+        EnvironmentFault: the extra is not installed.
+    """
+    try:
+        import deltalake  # noqa: F401
+    except ImportError as error:
+        raise EnvironmentFault.missing_extra(extra="delta", needed_for="writing Delta tables") from error
+    return DeltaTarget(output_path(loaded, path, ("output", "delta")))
+
+
+def _replace(table: Path, frame: pl.DataFrame, predicate: str) -> None:
+    from deltalake import write_deltalake
+    from deltalake.exceptions import CommitFailedError, DeltaError
+
+    for attempt in range(1, _ATTEMPTS + 1):
+        try:
+            write_deltalake(
+                table,
+                frame,
+                mode="overwrite",
+                predicate=predicate,
+                partition_by=_PARTITIONS,
+                schema_mode="merge",
+            )
+        except CommitFailedError as error:
+            if attempt == _ATTEMPTS:
+                raise EnvironmentFault(Problem(f"{table.name}: {_words(error)}")) from error
+            time.sleep(random.uniform(0, _PAUSE * 2**attempt))
+        except DeltaError as error:
+            raise EnvironmentFault(Problem(f"{table.name}: {_words(error)}")) from error
+        else:
+            return
+
+
+def _words(error: Exception) -> str:
+    return " ".join(str(error).split())
+
+
+def _sql(text: str) -> str:
+    quoted = text.replace("'", "''")
+    return f"'{quoted}'"

@@ -1,0 +1,221 @@
+"""A run in MLflow: values as metrics, the verdict and gates as tags, the report as an artifact."""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import warnings
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from plmetrics.core.errors import EnvironmentFault, Problem
+from plmetrics.core.process import is_ours
+from plmetrics.core.redaction import mask_address
+from plmetrics.exports.paths import output_path
+from plmetrics.exports.values import OVERALL, headline_values
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from mlflow.entities import Metric
+    from mlflow.tracking import MlflowClient
+
+    from plmetrics.exports.protocol import Run
+    from plmetrics.runs.outcome import Outcome
+    from plmetrics.suite.sections.output import MlflowOutput
+    from plmetrics.suite.yaml.load import LoadedSuite
+
+_REPORT = "report.html"
+_INVALID = re.compile(r"[^\w./ -]", re.ASCII)
+_LONGEST_NAME, _LONGEST_VALUE = 240, 5000
+_MOST_METRICS, _MOST_TAGS = 1000, 100
+_TELEMETRY = "MLFLOW_DISABLE_TELEMETRY"
+_NUMBERS = {"value": "", "lower": ".lower", "upper": ".upper", "n": ".n"}
+
+
+@dataclass(frozen=True, slots=True)
+class MlflowTarget:
+    """An experiment of a tracking server or store; `uri` is None for that of MLflow's own settings."""
+
+    experiment: str
+    uri: str | None
+    run_name: str | None
+
+    @property
+    def description(self) -> str:
+        """The experiment and the server, without a password."""
+        server = "" if self.uri is None else f" at {mask_address(self.uri)}"
+        return f"the MLflow experiment '{self.experiment}'{server}"
+
+    def write(self, run: Run) -> None:
+        """Log a run unless it is logged; earlier ones of the same interval are marked as superseded.
+
+        Raises:
+            EnvironmentFault: the server or store cannot be reached, or refuses.
+        """
+        assert run.result is not None
+        with _mlflow() as client_type, _faults():
+            client = client_type(tracking_uri=self.uri)
+            experiment = _experiment(client, self.experiment)
+            if _is_logged(client, experiment, run):
+                return
+            earlier = _earlier_runs(client, experiment, run)
+            logged = client.create_run(
+                experiment,
+                start_time=_milliseconds(run.started.timestamp()),
+                run_name=self.run_name or run.run_id,
+            ).info.run_id
+            try:
+                _log(client, logged, run, run.result)
+            except BaseException:
+                client.set_terminated(logged, "FAILED")
+                raise
+            for earlier_id in earlier:
+                client.set_tag(earlier_id, "plmetrics.superseded_by", logged)
+            client.set_terminated(logged, end_time=_milliseconds(run.finished.timestamp()))
+
+
+def mlflow_target(loaded: LoadedSuite, section: MlflowOutput) -> MlflowTarget:
+    """The target of `output.mlflow`. A path in place of an address is that of a local store.
+
+    Raises:
+        ConfigError: the path leads out of the suite's folder.
+        EnvironmentFault: the extra is not installed.
+    """
+    with _mlflow():
+        uri = section.uri
+        if uri is not None and ":" not in uri and uri != "databricks":
+            uri = str(output_path(loaded, uri, ("output", "mlflow", "uri")))
+        return MlflowTarget(section.experiment, uri, section.run_name)
+
+
+def metric_names(rows: Sequence[Mapping[str, str | None]]) -> list[str]:
+    """A name for each row: model/metric, then class and slice where there are; valid, and each once with its endings.
+
+    >>> place = {"model": "a", "metric": "fbeta(beta=2)", "class": None, "slice_set": "region", "slice": "region=x|y"}
+    >>> metric_names([place, place | {"slice": "region=x&y"}])
+    ['a/fbeta_beta_2_ region_x_y', 'a/fbeta_beta_2_ region_x_y 2']
+    """
+    names: list[str] = []
+    taken: set[str] = set()
+    for row in rows:
+        place = row["slice"] if row["slice_set"] != OVERALL else None
+        last = " ".join(_valid(part) for part in (row["metric"], row["class"], place) if part)
+        first = f"{_valid(row['model'])}/" if row["model"] else ""
+        name = unique = f"{first}{last}"[:_LONGEST_NAME]
+        number = 1
+        while not taken.isdisjoint(full := {f"{unique}{ending}" for ending in _NUMBERS.values()}):
+            number += 1
+            unique = f"{name} {number}"
+        taken |= full
+        names.append(unique)
+    return names
+
+
+def _valid(text: str) -> str:
+    """A text without the characters that names of metrics and tags cannot have, or that divide them."""
+    return _INVALID.sub("_", text).replace("/", "_")
+
+
+def _log(client: MlflowClient, logged: str, run: Run, result: Outcome) -> None:
+    from mlflow.entities import Param, RunTag
+
+    facts = {"suite": run.name, "fingerprint": str(run.record.get("fingerprint"))}
+    client.log_batch(logged, params=[Param(key, value) for key, value in facts.items()])
+    metrics = _metrics(run, result)
+    for start in range(0, len(metrics), _MOST_METRICS):
+        client.log_batch(logged, metrics=metrics[start : start + _MOST_METRICS])
+    tags = [RunTag(key, value[:_LONGEST_VALUE]) for key, value in _tags(run, result).items()]
+    for start in range(0, len(tags), _MOST_TAGS):
+        client.log_batch(logged, tags=tags[start : start + _MOST_TAGS])
+    if (run.folder / _REPORT).is_file():
+        client.log_artifact(logged, str(run.folder / _REPORT))
+
+
+def _metrics(run: Run, result: Outcome) -> list[Metric]:
+    from mlflow.entities import Metric
+
+    rows = headline_values(result).rows(named=True)
+    moment = _milliseconds(run.finished.timestamp())
+    return [
+        Metric(f"{name}{ending}", float(row[column]), moment, 0)
+        for name, row in zip(metric_names(rows), rows, strict=True)
+        for column, ending in _NUMBERS.items()
+        if row[column] is not None
+    ]
+
+
+def _tags(run: Run, result: Outcome) -> dict[str, str]:
+    tags = {"plmetrics.run_id": run.run_id, "plmetrics.key": run.key, "plmetrics.verdict": run.verdict}
+    for row in result.gates.rows(named=True):
+        place = (row["model"], row["slice"] if row["slice_set"] != OVERALL else None)
+        text = " ".join(filter(None, (row["gate"], *place)))
+        name = f"plmetrics.gate/{_valid(text)}"[:_LONGEST_NAME]
+        tags[name] = row["verdict"] if tags.get(name, "pass") == "pass" else tags[name]
+    return tags
+
+
+def _experiment(client: MlflowClient, name: str) -> str:
+    from mlflow.exceptions import MlflowException
+
+    present = client.get_experiment_by_name(name)
+    if present is not None:
+        return str(present.experiment_id)
+    try:
+        return str(client.create_experiment(name))
+    except MlflowException:
+        present = client.get_experiment_by_name(name)  # Another run may have made it meanwhile.
+        if present is None:
+            raise
+        return str(present.experiment_id)
+
+
+def _is_logged(client: MlflowClient, experiment: str, run: Run) -> bool:
+    """Whether the run is there, complete."""
+    condition = f"tags.`plmetrics.run_id` = '{run.run_id}' and params.suite = '{run.name}'"
+    return bool(client.search_runs([experiment], f"{condition} and attributes.status = 'FINISHED'"))
+
+
+def _earlier_runs(client: MlflowClient, experiment: str, run: Run) -> list[str]:
+    """The runs of the same interval; those without an interval are never of the same."""
+    if run.interval is None:
+        return []
+    condition = f"tags.`plmetrics.key` = '{run.key}' and params.suite = '{run.name}'"
+    return [earlier.info.run_id for earlier in client.search_runs([experiment], condition)]
+
+
+@contextmanager
+def _mlflow() -> Iterator[type[MlflowClient]]:
+    """MLflow's client, without its warnings and notes; in our own process it reports nothing to its makers."""
+    if is_ours():
+        os.environ.setdefault(_TELEMETRY, "true")
+    logger = logging.getLogger("mlflow")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            from mlflow.tracking import MlflowClient
+        except ImportError as error:
+            raise EnvironmentFault.missing_extra(extra="mlflow", needed_for="logging to MLflow") from error
+        level = logger.level
+        logger.setLevel(logging.ERROR)
+        try:
+            yield MlflowClient
+        finally:
+            logger.setLevel(level)
+
+
+@contextmanager
+def _faults() -> Iterator[None]:
+    from mlflow.exceptions import MlflowException
+
+    try:
+        yield
+    except (MlflowException, OSError, ImportError) as error:
+        words = mask_address(" ".join(str(error).split()))
+        raise EnvironmentFault(Problem(words)) from error
+
+
+def _milliseconds(seconds: float) -> int:
+    return int(seconds * 1000)

@@ -1,0 +1,117 @@
+"""OpenLineage events of a run, as lines of JSON: START, and COMPLETE or FAIL."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from plmetrics.core.redaction import mask_address
+from plmetrics.core.version import VERSION
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from datetime import datetime
+
+    from plmetrics.exports.protocol import Run
+
+NAMESPACE = "plmetrics"
+_PRODUCER = f"urn:plmetrics:{VERSION}"
+_SPEC = "https://openlineage.io/spec"
+_EVENT = f"{_SPEC}/2-0-2/OpenLineage.json#/$defs/RunEvent"
+
+
+def openlineage_text(run: Run) -> str:
+    """Two events. A gate that fails is a failed assertion of a run that is complete; FAIL is a run without results."""
+    end = "FAIL" if run.result is None else "COMPLETE"
+    events = [_event(run, "START", run.started, gates=()), _event(run, end, run.finished, gates=_gates(run))]
+    return "".join(f"{json.dumps(event, ensure_ascii=False, allow_nan=False)}\n" for event in events)
+
+
+def lineage_id(run: Run) -> str:
+    """The UUID of a run, always the same for the same run."""
+    return str(uuid.uuid5(uuid.NAMESPACE_URL, f"plmetrics:{run.name}:{run.run_id}"))
+
+
+def _event(run: Run, kind: str, moment: datetime, gates: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    return {
+        "eventType": kind,
+        "eventTime": _time(moment),
+        "producer": _PRODUCER,
+        "schemaURL": _EVENT,
+        "run": {"runId": lineage_id(run), "facets": _run_facets(run, failed=kind == "FAIL")},
+        "job": {"namespace": NAMESPACE, "name": run.name, "facets": {"jobType": _job_type()}},
+        "inputs": _inputs(run, list(gates)),
+        "outputs": [{"namespace": "file", "name": str(run.folder.parent.absolute())}],
+    }
+
+
+def _run_facets(run: Run, *, failed: bool) -> dict[str, Any]:
+    facets: dict[str, Any] = {}
+    if run.interval is not None:
+        start, end = map(_time, run.interval)
+        facets["nominalTime"] = _facet(
+            "1-0-1", "NominalTimeRunFacet", {"nominalStartTime": start, "nominalEndTime": end}
+        )
+    if failed:
+        facets["errorMessage"] = _facet(
+            "1-0-1",
+            "ErrorMessageRunFacet",
+            {"message": str(run.record.get("message", "")), "programmingLanguage": "Python"},
+        )
+    return facets
+
+
+def _job_type() -> dict[str, Any]:
+    content = {"processingType": "BATCH", "integration": "PLMETRICS", "jobType": "EVALUATION"}
+    return _facet("2-0-4", "JobTypeJobFacet", content)
+
+
+def _inputs(run: Run, gates: list[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The tables that the suite reads, as it names them; the assertions are about the first."""
+    inputs: list[dict[str, Any]] = [
+        {"namespace": "file", "name": path if "://" in path else str(run.base.absolute() / Path(path))}
+        for path in map(mask_address, _paths(run.suite.get("data", {})))
+    ]
+    if inputs and gates:
+        assertions = _facet("1-1-0", "DataQualityAssertionsDatasetFacet", {"assertions": gates})
+        inputs[0]["inputFacets"] = {"dataQualityAssertions": assertions}
+    return inputs
+
+
+def _paths(data: Mapping[str, Any]) -> list[str]:
+    named = [data.get("path"), *(data.get("trec") or {}).values()]
+    paths: list[str] = []
+    for value in named:
+        values = list(value.values()) if isinstance(value, dict) else value
+        paths += [values] if isinstance(values, str) else [*(values or ())]
+    return [path for path in paths if isinstance(path, str)]
+
+
+def _gates(run: Run) -> list[dict[str, Any]]:
+    """The gates that were judged, as assertions; one that could not be decided has not succeeded."""
+    if run.result is None:
+        return []
+    return [
+        {
+            "assertion": f"{row['metric']} {row['rule']}",
+            "success": row["verdict"] == "pass",
+            "severity": "error" if row["level"] == "fail" else "warn",
+            "name": row["gate"],
+            "description": ", ".join(filter(None, (row["model"], row["slice"], row["verdict"]))),
+            "expected": row["rule"],
+            "actual": "undefined" if row["observed"] is None else repr(row["observed"]),
+        }
+        for row in run.result.gates.rows(named=True)
+        if row["verdict"] != "skipped"
+    ]
+
+
+def _facet(version: str, name: str, content: Mapping[str, Any]) -> dict[str, Any]:
+    address = f"{_SPEC}/facets/{version}/{name}.json#/$defs/{name}"
+    return {"_producer": _PRODUCER, "_schemaURL": address, **content}
+
+
+def _time(moment: datetime) -> str:
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")

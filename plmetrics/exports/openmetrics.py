@@ -1,0 +1,82 @@
+"""OpenMetrics text, in the subset that is the text format of Prometheus as well: gauges without times."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from plmetrics.exports.values import headline_values
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from plmetrics.exports.protocol import Run
+
+    Sample = tuple[Mapping[str, str | None], float | int | None]
+
+_ESCAPES = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n"})
+_NUMBERS = {
+    "value": "Value of a metric.",
+    "lower": "Lower end of the interval of a metric.",
+    "upper": "Upper end of the interval of a metric.",
+    "n": "Rows that a metric is made of.",
+}
+_GATE_VERDICTS = ("pass", "fail", "inconclusive", "skipped")
+_RUN_VERDICTS = ("pass", "fail", "inconclusive", "none", "error")
+
+
+def openmetrics_text(run: Run) -> str:
+    """The values, gates and verdict of a run. What is undefined is left out."""
+    lines = [
+        line for name, text, samples in _families(run) for line in _family(run.name, name, text, samples)
+    ]
+    return "\n".join([*lines, "# EOF"]) + "\n"
+
+
+def _families(run: Run) -> Iterator[tuple[str, str, Iterable[Sample]]]:
+    yield "run_timestamp_seconds", "When the run ended, in Unix time.", [({}, run.finished.timestamp())]
+    yield "run_duration_seconds", "How long the run took.", [({}, run.record["seconds"])]
+    yield "run_exit_code", "Exit code of the run.", [({}, run.record.get("exit_code"))]
+    yield "run_verdict", "Whether this is the verdict of the run.", _one_of(_RUN_VERDICTS, run.verdict, {})
+    if run.interval is not None:
+        start, end = run.interval
+        yield "interval_start_seconds", "Start of the interval, in Unix time.", [({}, start.timestamp())]
+        yield "interval_end_seconds", "End of the interval, in Unix time.", [({}, end.timestamp())]
+    if run.result is None:
+        return
+    rows = headline_values(run.result).rows(named=True)
+    for column, text in _NUMBERS.items():
+        yield f"metric_{column}", text, [(_place(row, row["class"]), row[column]) for row in rows]
+    gates = [
+        sample
+        for row in run.result.gates.rows(named=True)
+        for sample in _one_of(_GATE_VERDICTS, row["verdict"], {"gate": row["gate"]} | _place(row, None))
+    ]
+    yield "gate_status", "Whether this is the verdict of a gate.", gates
+
+
+def _place(row: Mapping[str, Any], class_name: str | None) -> dict[str, str | None]:
+    place = {name: row[name] for name in ("model", "metric", "slice_set", "slice")}
+    return place | {"class": class_name}
+
+
+def _one_of(words: Iterable[str], chosen: str, labels: Mapping[str, str | None]) -> list[Sample]:
+    """A sample for each word, 1 for the one that holds: a new verdict is no new series."""
+    return [({**labels, "verdict": word}, int(word == chosen)) for word in words]
+
+
+def _family(suite: str, name: str, text: str, samples: Iterable[Sample]) -> list[str]:
+    """The lines of a family; of samples with the same labels, which no reader accepts, the first."""
+    lines: dict[str, str] = {}
+    for labels, value in samples:
+        if value is not None and math.isfinite(value):
+            series = f"plmetrics_{name}{{{_labels({'suite': suite} | dict(labels))}}}"
+            lines.setdefault(series, f"{series} {value!r}")
+    head = [f"# HELP plmetrics_{name} {text}", f"# TYPE plmetrics_{name} gauge"]
+    return [*head, *lines.values()] if lines else []
+
+
+def _labels(labels: Mapping[str, str | None]) -> str:
+    return ",".join(
+        f'{name}="{value.translate(_ESCAPES)}"' for name, value in labels.items() if value is not None
+    )

@@ -1,0 +1,150 @@
+"""What a suite asks to be written beside its tables and elsewhere, checked before the run begins."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from plmetrics.core.errors import EnvironmentFault, PlmetricsError, Problem, errors_at
+from plmetrics.exports.paths import output_path
+from plmetrics.exports.protocol import Run
+from plmetrics.exports.registry import DOCUMENTS, TARGETS, load
+from plmetrics.runs.failure import attach_folder
+from plmetrics.runs.files import environment_faults, write_atomic
+from plmetrics.runs.record import suite_content
+from plmetrics.table.files import shown_path
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    from plmetrics.core.names import SuitePath
+    from plmetrics.exports.protocol import Target
+    from plmetrics.runs.folder import RunFolder
+    from plmetrics.runs.outcome import Outcome
+    from plmetrics.suite.yaml.load import LoadedSuite
+
+_AGAIN = "once it can be written, run the suite again: results of the same interval are replaced"
+
+
+@dataclass(frozen=True, slots=True)
+class Exports:
+    """The exports of a suite.
+
+    Attributes:
+        loaded: the suite.
+        names: the documents in its run folders.
+        copies: documents that are written to fixed paths as well, with their places in the suite.
+        targets: by key where else results are written.
+    """
+
+    loaded: LoadedSuite
+    names: tuple[str, ...]
+    copies: tuple[tuple[str, Path, SuitePath], ...]
+    targets: Mapping[str, Target]
+
+    def documents(self, folder: RunFolder, result: Outcome | None) -> dict[str, bytes]:
+        """The files in a run folder, by name, from its final record."""
+        run = self._run(folder.path, folder.record, result)
+        return {DOCUMENTS[name].file: DOCUMENTS[name].content(run) for name in self.names}
+
+    def deliver(self, folder: Path, record: Mapping[str, Any], result: Outcome) -> None:
+        """Write what goes elsewhere: each of it, also where another cannot be written. What is there already stays.
+
+        Args:
+            folder: the run folder.
+            record: what its run.json says.
+            result: its tables and verdict.
+
+        Raises:
+            EnvironmentFault: what is not written, and why. The run folder is there.
+        """
+        run = self._run(folder, record, result)
+        problems = list(self._copy(run))
+        for key, target in self.targets.items():
+            try:
+                target.write(run)
+            except EnvironmentFault as fault:
+                problems += [
+                    _delivery_problem(run, target.description, ("output", key), problem)
+                    for problem in fault.problems
+                ]
+        if problems:
+            error = self.loaded.locate(EnvironmentFault(problems))
+            attach_folder(error, run.folder)
+            raise error
+
+    @contextmanager
+    def watch(self, folder: RunFolder) -> Iterator[None]:
+        """Let a run folder hold the documents however the run ends; those of a failure go to their fixed paths, too."""
+        folder.documents = self.documents
+        try:
+            yield
+        except BaseException:
+            # The error on its way out matters more than one of a document about it.
+            with suppress(Exception):
+                if folder.record.get("status") == "failed":
+                    list(self._copy(self._run(folder.path, folder.record, None)))
+            raise
+
+    def _copy(self, run: Run) -> Iterator[Problem]:
+        for name, path, place in self.copies:
+            try:
+                with environment_faults("it cannot be written"):
+                    path.parent.mkdir(parents=True, exist_ok=True)
+                    write_atomic(path, DOCUMENTS[name].content(run))
+            except EnvironmentFault as fault:
+                yield from (
+                    _delivery_problem(run, shown_path(path), place, problem) for problem in fault.problems
+                )
+
+    def _run(self, folder: Path, record: Mapping[str, Any], result: Outcome | None) -> Run:
+        suite = self.loaded.suite
+        return Run(
+            name=suite.name,
+            base=self.loaded.folder,
+            folder=folder,
+            record=record,
+            suite=suite_content(suite),
+            result=result,
+        )
+
+
+def exports_of(loaded: LoadedSuite) -> Exports:
+    """The exports that a suite asks for.
+
+    Raises:
+        ConfigError: a path or an address is wrong, with its place in the suite's file.
+        EnvironmentFault: an extra is not installed.
+    """
+    try:
+        return _exports_of(loaded)
+    except PlmetricsError as error:
+        raise loaded.locate(error) from error
+
+
+def _exports_of(loaded: LoadedSuite) -> Exports:
+    output = loaded.suite.output
+    names, copies = [], []
+    for index, entry in enumerate(output.also):
+        for name, path in ({entry: None} if isinstance(entry, str) else entry).items():
+            names.append(name)
+            if path is not None:
+                place = ("output", "also", index, name)
+                copies.append((name, output_path(loaded, path, place), place))
+    targets = {}
+    for key, function in TARGETS.items():
+        value: Any = getattr(output, key)
+        if value is not None:
+            with errors_at("output", key):
+                targets[key] = load(function)(loaded, value)
+    return Exports(loaded, tuple(dict.fromkeys(names)), tuple(copies), targets)
+
+
+def _delivery_problem(run: Run, target: str, path: SuitePath, problem: Problem) -> Problem:
+    message = (
+        f"the results are in {shown_path(run.folder)} (verdict {run.verdict}), but not in {target}: "
+        f"{problem.message}"
+    )
+    return replace(problem, message=message, path=path, hint=problem.hint or _AGAIN)

@@ -1,0 +1,88 @@
+"""What an export gets, and what it does with it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from plmetrics.runs.outcome import Outcome
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    """A run that has ended.
+
+    Attributes:
+        name: name of the suite.
+        base: the folder that its paths are relative to.
+        folder: the run folder.
+        record: what run.json says.
+        suite: the suite as it was written, variables by their names.
+        result: tables and verdict; None where the run failed.
+    """
+
+    name: str
+    base: Path
+    folder: Path
+    record: Mapping[str, Any]
+    suite: Mapping[str, Any] = field(default_factory=dict)
+    result: Outcome | None = None
+
+    @property
+    def run_id(self) -> str:
+        """The run's id."""
+        return str(self.record["run_id"])
+
+    @property
+    def verdict(self) -> str:
+        """What the gates say together, or `error` where the run failed."""
+        return "error" if self.result is None else self.result.verdict
+
+    @cached_property
+    def interval(self) -> tuple[datetime, datetime] | None:
+        """Start and end of the interval that the run is about, in UTC; None for a run without one."""
+        stated = self.record.get("interval")
+        return None if stated is None else (_moment(stated["start"]), _moment(stated["end"]))
+
+    @property
+    def key(self) -> str:
+        """What tells its results from others of the suite: the interval, or else the run's id."""
+        if self.interval is None:
+            return self.run_id
+        return "/".join(f"{moment:%Y-%m-%dT%H:%M:%SZ}" for moment in self.interval)
+
+    @property
+    def started(self) -> datetime:
+        """When the run began."""
+        return _moment(self.record["started"])
+
+    @property
+    def finished(self) -> datetime:
+        """When the run ended."""
+        return _moment(self.record["finished"])
+
+
+def _moment(text: str) -> datetime:
+    moment = datetime.fromisoformat(text)
+    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+
+
+class Target(Protocol):
+    """A place that results are written to once their run folder is complete."""
+
+    @property
+    def description(self) -> str:
+        """What messages call it, without a password."""
+
+    def write(self, run: Run) -> None:
+        """Write the results of a run that did not fail.
+
+        Raises:
+            EnvironmentFault: they are not there, or not all of them.
+        """

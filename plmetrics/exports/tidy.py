@@ -1,0 +1,89 @@
+"""The tables of a run as databases hold them: those of the run folder, each row with what it belongs to."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from plmetrics.core.results import COMPARISONS_SCHEMA, GATES_SCHEMA, METRICS_SCHEMA
+from plmetrics.core.version import VERSION
+
+if TYPE_CHECKING:
+    from plmetrics.exports.protocol import Run
+    from plmetrics.runs.outcome import Outcome
+
+MOMENT = pl.Datetime("us", "UTC")
+RUN_KEYS = pl.Schema(
+    {
+        "suite": pl.String(),
+        "run_key": pl.String(),
+        "interval_start": MOMENT,
+        "interval_end": MOMENT,
+        "run_id": pl.String(),
+    }
+)
+"""What every row begins with. The rows of one suite and `run_key` are replaced together."""
+
+RUNS_SCHEMA = pl.Schema(
+    {
+        **RUN_KEYS,
+        "verdict": pl.String(),
+        "exit_code": pl.Int64(),
+        "started": MOMENT,
+        "finished": MOMENT,
+        "seconds": pl.Float64(),
+        "rows_read": pl.Int64(),
+        "fingerprint": pl.String(),
+        "version": pl.String(),
+        "labels": pl.String(),
+    }
+)
+
+RESULTS = {"metrics": METRICS_SCHEMA, "comparisons": COMPARISONS_SCHEMA, "gates": GATES_SCHEMA}
+"""The result tables that are exported."""
+
+TABLES = {name: pl.Schema({**RUN_KEYS, **schema}) for name, schema in RESULTS.items()} | {"runs": RUNS_SCHEMA}
+"""All tables. That of runs is the last: where its row is, the others are."""
+
+
+def run_tables(run: Run, result: Outcome) -> dict[str, pl.DataFrame]:
+    """The tables of a run, by name, without NaN and infinities."""
+    keys = _keys(run)
+    floats = pl.col(pl.Float64)
+    finite = pl.when(floats.is_finite()).then(floats)
+    tables = {
+        name: result.tables[name].with_columns(finite).select(*keys, *schema)
+        for name, schema in RESULTS.items()
+    }
+    return tables | {"runs": _run_row(run)}
+
+
+def _keys(run: Run) -> list[pl.Expr]:
+    start, end = run.interval or (None, None)
+    values = {
+        "suite": run.name,
+        "run_key": run.key,
+        "interval_start": start,
+        "interval_end": end,
+        "run_id": run.run_id,
+    }
+    return [pl.lit(values[name], dtype).alias(name) for name, dtype in RUN_KEYS.items()]
+
+
+def _run_row(run: Run) -> pl.DataFrame:
+    labels = run.record.get("labels")
+    facts = {
+        "verdict": run.verdict,
+        "exit_code": run.record.get("exit_code"),
+        "started": run.started,
+        "finished": run.finished,
+        "seconds": run.record.get("seconds"),
+        "rows_read": run.record.get("rows", {}).get("read"),
+        "fingerprint": run.record.get("fingerprint"),
+        "version": VERSION,
+        "labels": json.dumps(labels, ensure_ascii=False, sort_keys=True) if labels else None,
+    }
+    schema = {name: RUNS_SCHEMA[name] for name in facts}
+    return pl.DataFrame([facts], schema=schema).select(*_keys(run), *facts)

@@ -1,0 +1,67 @@
+"""The section `output`: where run folders go, and where else their results are written."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field
+from pydantic_core import PydanticCustomError
+
+from plmetrics.suite.sections.section import Column, OrOne, Strict
+
+DocumentName = Literal["junit", "openmetrics", "markdown", "openlineage"]
+"""The documents that a run can write beside its tables."""
+
+
+def _entry(value: Any) -> Any:
+    """A name, or one name with its path."""
+    is_path = isinstance(value, Mapping) and [*map(type, value.values())] == [str] and all(value.values())
+    if isinstance(value, str) or is_path:
+        return value
+    kind, expected = "document", "the name of a document, or a mapping of one name to its path"
+    raise PydanticCustomError(kind, expected, {"hint": "write {openmetrics: PATH}"})
+
+
+_Path = Annotated[dict[DocumentName, Column], Field(min_length=1, max_length=1)]
+
+
+class MlflowOutput(Strict):
+    """Where a run is logged in MLflow."""
+
+    experiment: Column = Field(description="Name of the experiment; it is made if there is none.")
+    uri: Column | None = Field(
+        default=None,
+        description="Address of the tracking server or store; MLflow's own setting if not given.",
+    )
+    run_name: Column | None = Field(
+        default=None, description="Name of the MLflow run; the run's id if not given."
+    )
+
+
+class Output(Strict):
+    """Where results go, paths relative to the suite's folder. ${VAR} is replaced in all of it."""
+
+    directory: Column = Field(
+        default="runs", description="Folder for run folders, under this file's. ${VAR} is replaced."
+    )
+    report: bool = Field(default=False, description="Whether a run folder gets report.html, with charts.")
+    also: Annotated[
+        tuple[Annotated[DocumentName | _Path, BeforeValidator(_entry)], ...],
+        OrOne(),
+    ] = Field(
+        default=(),
+        description="Documents that stand in the run folder beside the tables: junit, openmetrics, markdown, "
+        "openlineage. {name: path} writes one to a fixed path as well.",
+    )
+    database: Column | None = Field(
+        default=None,
+        description="Address of a database whose tables get the results: PostgreSQL, MariaDB, MySQL or SQLite.",
+    )
+    delta: Column | None = Field(default=None, description="Folder whose Delta tables get the results.")
+    mlflow: MlflowOutput | None = Field(default=None, description="Where the run is logged in MLflow.")
+
+    @property
+    def exports(self) -> bool:
+        """Whether results go anywhere but into a run folder's tables and report."""
+        return bool(self.also) or any(part is not None for part in (self.database, self.delta, self.mlflow))

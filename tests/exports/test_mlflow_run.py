@@ -1,0 +1,113 @@
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from exports.examples import of_interval
+
+import plmetrics as plm
+from plmetrics.core.errors import EnvironmentFault
+from plmetrics.core.results import first_rows
+from plmetrics.exports.mlflow_run import MlflowTarget, metric_names
+from plmetrics.exports.protocol import Run
+
+# MLflow and alembic warn of their own plans.
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+
+@pytest.fixture(autouse=True)
+def _in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Artifacts of a local store lie below the working directory."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MLFLOW_DISABLE_TELEMETRY", "true")
+
+
+def logged(uri: str, experiment: str) -> list[Any]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        from mlflow.tracking import MlflowClient
+
+        client = MlflowClient(tracking_uri=uri)
+        found = client.get_experiment_by_name(experiment)
+        assert found is not None
+        return list(client.search_runs([found.experiment_id], order_by=["attributes.start_time ASC"]))
+
+
+def test_a_run_is_logged_with_its_report(suite_file: Callable[..., Path], tmp_path: Path) -> None:
+    uri = f"sqlite:///{tmp_path / 'ml.db'}"
+    section = {"experiment": "nightly", "uri": uri, "run_name": "tonight"}
+    result = plm.run(suite_file({"mlflow": section, "report": True}))
+    assert result.folder is not None
+    (run,) = logged(uri, "nightly")
+    assert run.info.run_name == "tonight"
+    assert run.info.status == "FINISHED"
+    assert run.data.params == {"suite": "credit", "fingerprint": result.record["fingerprint"]}  # type: ignore[typeddict-item]
+    assert run.data.tags["plmetrics.verdict"] == "fail"
+    assert run.data.tags["plmetrics.run_id"] == result.folder.name
+    assert run.data.tags["plmetrics.gate/roc_auc __ 0.8 B"] == "fail"
+    assert run.data.tags["plmetrics.gate/roc_auc __ 0.8 A"] == "pass"
+    overall = first_rows(result.metrics).filter(slice_set="overall")
+    expected = {
+        f"{row['model']}/{row['metric']}{ending}": row[name]
+        for row in overall.rows(named=True)
+        for name, ending in {"value": "", "lower": ".lower", "upper": ".upper", "n": ".n"}.items()
+        if row[name] is not None
+    }
+    assert {name: value for name, value in run.data.metrics.items() if " " not in name} == expected
+    north = result.metrics.filter(model="A", metric="roc_auc", slice="region=north")["value"].item()
+    assert run.data.metrics["A/roc_auc region_north"] == north
+    page = Path(run.info.artifact_uri) / "report.html"
+    assert page.read_bytes() == (result.folder / "report.html").read_bytes()
+
+
+def test_an_interval_that_is_run_again_supersedes(ended: Run, tmp_path: Path) -> None:
+    uri = f"sqlite:///{tmp_path / 'ml.db'}"
+    target = MlflowTarget("e", uri, None)
+    first = of_interval(ended, 20)
+    for run in (first, first, of_interval(ended, 21), of_interval(ended, 20)):
+        target.write(run)
+    superseded = {
+        each.info.run_id: each.data.tags.get("plmetrics.superseded_by") for each in logged(uri, "e")
+    }
+    assert len(superseded) == 3
+    assert [by for by in superseded.values() if by] == [by for by in superseded if by in superseded.values()]
+    assert sum(by is not None for by in superseded.values()) == 1
+
+
+def test_a_store_of_files(ended: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
+    MlflowTarget("e", str(tmp_path / "mlruns"), None).write(ended)
+    (run,) = logged(str(tmp_path / "mlruns"), "e")
+    assert run.data.metrics["A/roc_auc"] > run.data.metrics["B/roc_auc"]
+
+
+def test_a_server_that_is_not_there_is_a_fault(ended: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")
+    target = MlflowTarget("e", "http://me:hidden@127.0.0.1:9", None)
+    with pytest.raises(EnvironmentFault, match="refused") as raised:
+        target.write(ended)
+    assert "hidden" not in f"{raised.value}{target.description}"
+
+
+def test_the_extra_is_named(suite_file: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "mlflow.tracking", None)
+    file = suite_file({"mlflow": {"experiment": "e"}})
+    with pytest.raises(EnvironmentFault, match=r"logging to MLflow needs the extra 'mlflow'"):
+        plm.run(file)
+
+
+def test_names_are_valid_and_each_once() -> None:
+    from mlflow.utils.validation import _validate_metric_name
+
+    place = {"model": "m", "metric": "recall", "class": "x", "slice_set": "s", "slice": 's="a/b.n"'}
+    rows = [place, place | {"slice": "s='a/b.n'"}, place | {"slice": 's="a/b'}, place | {"slice": "é" * 999}]
+    names = metric_names(rows)
+    full = [f"{name}{ending}" for name in names for ending in ("", ".lower", ".upper", ".n")]
+    assert len(set(full)) == len(full)
+    for name in full:
+        _validate_metric_name(name)
+        assert len(name) <= 250

@@ -1,0 +1,95 @@
+from collections.abc import Mapping
+from types import ModuleType
+
+import polars as pl
+import pytest
+from exports.examples import of_interval
+from prometheus_client import parser as prometheus
+from prometheus_client.openmetrics import parser as openmetrics
+
+from plmetrics.core.results import first_rows
+from plmetrics.exports.openmetrics import openmetrics_text
+from plmetrics.exports.protocol import Run
+
+Samples = dict[tuple[str, frozenset[tuple[str, str]]], float]
+
+
+def read(text: str, parser: ModuleType) -> Samples:
+    families = list(parser.text_string_to_metric_families(text))
+    assert {family.type for family in families} == {"gauge"}
+    samples = [sample for family in families for sample in family.samples]
+    by_labels = {(sample.name, frozenset(sample.labels.items())): sample.value for sample in samples}
+    assert len(by_labels) == len(samples)
+    assert all(sample.timestamp is None for sample in samples)
+    return by_labels
+
+
+def at(samples: Samples, name: str, labels: Mapping[str, str]) -> float:
+    return samples[f"plmetrics_{name}", frozenset({"suite": "credit", **labels}.items())]
+
+
+@pytest.mark.parametrize("parser", [openmetrics, prometheus])
+def test_both_formats_read_the_values_of_the_tables(ended: Run, parser: ModuleType) -> None:
+    assert ended.result is not None
+    samples = read(openmetrics_text(ended), parser)
+    gated = {(row["model"], row["slice"], row["metric"]) for row in ended.result.gates.rows(named=True)}
+    expected = {
+        (row["model"], row["slice"], row["metric"], name): row[name]
+        for row in first_rows(ended.result.metrics).rows(named=True)
+        if row["slice_set"] == "overall" or (row["model"], row["slice"], row["metric"]) in gated
+        for name in ("value", "lower", "upper", "n")
+        if row[name] is not None
+    }
+    given = {
+        (labels["model"], labels["slice"], labels["metric"], name.removeprefix("plmetrics_metric_")): value
+        for (name, pairs), value in samples.items()
+        if name.startswith("plmetrics_metric_")
+        for labels in [dict(pairs)]
+    }
+    assert given == expected
+    assert len({key[1] for key in given}) == 6
+
+
+def test_gates_and_verdicts_are_one_of_their_words(ended: Run) -> None:
+    assert ended.result is not None
+    samples = read(openmetrics_text(ended), openmetrics)
+    for row in ended.result.gates.rows(named=True):
+        place = {name: row[name] for name in ("gate", "model", "metric", "slice_set", "slice")}
+        words = {
+            word: at(samples, "gate_status", place | {"verdict": word})
+            for word in ("pass", "fail", "inconclusive", "skipped")
+        }
+        assert [word for word, value in words.items() if value] == [row["verdict"]]
+    assert at(samples, "run_verdict", {"verdict": "fail"}) == 1
+    assert at(samples, "run_verdict", {"verdict": "pass"}) == 0
+    assert at(samples, "run_exit_code", {}) == 3
+    assert at(samples, "run_duration_seconds", {}) == ended.record["seconds"]
+    assert at(samples, "run_timestamp_seconds", {}) == ended.finished.timestamp()
+
+
+def test_an_interval_has_its_ends(ended: Run) -> None:
+    samples = read(openmetrics_text(of_interval(ended, 20)), openmetrics)
+    assert at(samples, "interval_start_seconds", {}) == 1795129200  # 2026-11-19T23:00Z
+    assert at(samples, "interval_end_seconds", {}) == 1795129200 + 86400
+
+
+def test_a_run_that_failed_says_so_and_no_more(failed: Run) -> None:
+    samples = read(openmetrics_text(failed), openmetrics)
+    assert at(samples, "run_verdict", {"verdict": "error"}) == 1
+    assert at(samples, "run_exit_code", {}) == 4
+    assert not [name for name, _ in samples if "metric" in name.removeprefix("plmetrics_")]
+
+
+def test_what_is_not_finite_is_left_out(ended: Run) -> None:
+    import dataclasses
+
+    assert ended.result is not None
+    metrics = ended.result.metrics.with_columns(
+        value=pl.lit(float("nan")), lower=pl.lit(float("-inf")), upper=pl.lit(None, pl.Float64)
+    )
+    result = dataclasses.replace(ended.result, metrics=metrics)  # type: ignore[type-var]
+    names = {
+        name for name, _ in read(openmetrics_text(dataclasses.replace(ended, result=result)), openmetrics)
+    }
+    assert "plmetrics_metric_n" in names
+    assert not names & {"plmetrics_metric_value", "plmetrics_metric_lower", "plmetrics_metric_upper"}
