@@ -175,6 +175,14 @@ class Request:
         return tuple(by_key.values())
 
     @property
+    def label_free_values(self) -> frozenset[str]:
+        """The keys of the numbers that rows without a label are ordered by as well."""
+        needs = (metric.needs for metric in self.scores if metric.text in self.label_free)
+        return frozenset(
+            need.by.key for need in needs if isinstance(need, OrderedRows) and need.by is not None
+        )
+
+    @property
     def pairs(self) -> tuple[tuple[str, str], ...]:
         """The models that are compared, each as (model, baseline): by `compare`, and by gates."""
         suite = self.suite

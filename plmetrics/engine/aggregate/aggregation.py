@@ -134,7 +134,7 @@ def sums_scan(prepared: Prepared, *, digested: bool = False) -> tuple[list[list[
         if tells_counts(prepared):
             plan = rows_plan(prepared, further=counted_columns(prepared))
             return [], Step("aggregate", (plan,), does, at_least=recentres)
-        rows.append(rows_plan(prepared))
+        rows.append(rows_plan(prepared, unlabelled=bool(prepared.request.label_free_values)))
     groups = sum_plans(prepared, digested=digested)
     sums = [plan for group in groups for plan in group]
     return groups, Step("aggregate", (*sums, *rows), does, at_least=recentres, sums=len(sums))

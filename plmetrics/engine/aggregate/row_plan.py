@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from plmetrics.table.checks import valid_column
+from plmetrics.table.checks import scored_column, valid_column
 from plmetrics.table.predicted import score_column
 from plmetrics.table.roles import (
     LABEL,
@@ -22,20 +22,27 @@ if TYPE_CHECKING:
     from plmetrics.engine.prepared import Prepared
     from plmetrics.states.sums import RowValue
 
-_OF_MODELS = ("@score|", "@valid|", "@value|", "@class|")
+_OF_MODELS = ("@score|", "@valid|", "@scored|", "@value|", "@class|", "@labelled")
+HAS_LABEL = "@labelled"
 BLOCK = "@block"
 POSITIVE = "@positive"
 TREATED = "@treated"
 
 
 def rows_plan(
-    prepared: Prepared, models: Sequence[str] | None = None, further: Sequence[str] = ()
+    prepared: Prepared,
+    models: Sequence[str] | None = None,
+    further: Sequence[str] = (),
+    *,
+    unlabelled: bool = False,
 ) -> pl.LazyFrame:
     """Scores, class, values, weight, cell and block of every row: what one sort per model works on.
 
-    Columns of the prediction table may be brought `beside` them.
+    Columns of the prediction table may be brought `further`; with `unlabelled` there are rows without a label, too, and
+    a column that tells them apart.
     """
     request = prepared.request
+    frame = prepared.table.scored if unlabelled else prepared.table.frame
     models = request.models if models is None else models
     columns: list[pl.Expr] = []
     if request.orders_scores:
@@ -54,13 +61,16 @@ def rows_plan(
         columns.append(pl.col(WEIGHT))
     if request.suite.data.missing == "drop_per_model":
         columns += [pl.col(valid_column(model)) for model in models]
+        columns += [pl.col(scored_column(model)) for model in models if unlabelled]
+    if unlabelled:
+        columns.append(pl.col(LABEL).is_not_null().alias(HAS_LABEL))
     for index, cube in enumerate(prepared.cubes):
         if cube.codes:
             dtype = pl.UInt32 if cube.cells < 1 << 32 else pl.Int64
             columns.append(cube.cell().cast(dtype).alias(cell_column(index)))
     if prepared.blocks is not None:
         columns.append(block_key(pl.col(UNIT), prepared.blocks.modulus).alias(BLOCK))
-    return prepared.table.frame.select(*columns, *further)
+    return frame.select(*columns, *further)
 
 
 def _unsigned_zero(name: str) -> pl.Expr:
@@ -83,8 +93,15 @@ def cell_column(index: int) -> str:
     return f"@cell|{index}"
 
 
-def model_rows(prepared: Prepared, rows: pl.DataFrame, model: str, *names: str) -> pl.DataFrame:
-    """The rows of one model, in any order, with columns of its own, such as the one they are to be ordered by."""
+def model_rows(
+    prepared: Prepared, rows: pl.DataFrame, model: str, *names: str, unlabelled: bool = False
+) -> pl.DataFrame:
+    """The rows of one model, in any order, with columns of its own, such as the one they are to be ordered by.
+
+    With `unlabelled` rows without a label are among them, where they were brought.
+    """
     if prepared.request.suite.data.missing == "drop_per_model":
-        rows = rows.filter(pl.col(valid_column(model)))
+        rows = rows.filter(pl.col(scored_column(model) if unlabelled else valid_column(model)))
+    elif HAS_LABEL in rows.columns and not unlabelled:
+        rows = rows.filter(pl.col(HAS_LABEL))
     return rows.select(*names, *(name for name in rows.columns if not name.startswith(_OF_MODELS)))

@@ -105,7 +105,9 @@ def _by_value(
         frame = model_rows(prepared, aggregated.rows, model, column, member)
         frame = frame.filter(pl.col(column).is_not_null())
         return _in_order(prepared, aggregated, frame, column, member)
-    frame = model_rows(prepared, aggregated.rows, model, column).filter(pl.col(column).is_not_null())
+    label_free = value.key in prepared.request.label_free_values
+    frame = model_rows(prepared, aggregated.rows, model, column, unlabelled=label_free)
+    frame = frame.filter(pl.col(column).is_not_null())
     ordered = frame.lazy().sort(column).collect()
     everywhere = np.ones(ordered.height, dtype=np.bool_)
     return _cutter(prepared, ordered, _order_rows(ordered, column, everywhere, aggregated))

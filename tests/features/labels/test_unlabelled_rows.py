@@ -111,6 +111,26 @@ def test_metrics_that_need_no_label_count_all_rows(task: str, missing: str) -> N
     assert_frame_equal(late.drop("labelled", strict=False), filled)
 
 
+@pytest.mark.parametrize("weight", [None, "w"])
+@pytest.mark.parametrize("missing", MISSING)
+def test_numbers_that_need_no_label_are_ordered_beside_those_that_do(
+    missing: str, weight: str | None
+) -> None:
+    median = {"name": "median_score", "quantile": "score", "q": 0.5}
+    of_label = {"name": "median_of_label", "quantile": "score - label", "q": 0.5}
+    asked = arguments("binary", metrics=[median, of_label, "roc_auc"], missing=missing, weight=weight)
+    asked |= {"uncertainty": {"replicates": 50, "seed": 3}, "unit": "k"}
+    frame = table().with_columns(pl.col("k") % 60)
+    late = plm.evaluate(frame, **asked, labels=True).metrics.drop("labelled")
+    filled = plm.evaluate(frame.with_columns(pl.col("y").fill_null(0)), **asked).metrics
+    complete = plm.evaluate(frame.filter(pl.col("y").is_not_null()), **asked).metrics
+    free = pl.col("metric") == "median_score"
+    assert_frame_equal(late.filter(free), filled.filter(free), abs_tol=1e-12)
+    there = late.filter(~free, pl.col("slice") != "g=c")
+    assert_frame_equal(there, complete.filter(~free), abs_tol=1e-12)
+    assert late.filter(~free, pl.col("slice") == "g=c")["status"].unique().to_list() == ["unlabelled"]
+
+
 def test_values_are_those_of_scikit_learn() -> None:
     frame = table()
     rows = frame.filter(pl.col("y").is_not_null())
