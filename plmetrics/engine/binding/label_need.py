@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from plmetrics.catalogue.labels import needs_label
@@ -15,7 +16,9 @@ if TYPE_CHECKING:
 def label_free(request: Request) -> frozenset[str]:
     """The texts of the metrics of state families that need no labels; those that read rows without one say so."""
     table = prediction_table(request.raw, request.schema, request.roles)
-    rows = [rows_of(model, table) for model in table.models]
+    rules = (metric.chosen_threshold for metric in request.leaves)
+    known = {rule.text: 0.0 for rule in rules if rule is not None}
+    rows = [replace(rows_of(model, table), thresholds=known) for model in table.models]
     label = request.roles.label
     return frozenset(
         metric.text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import nan
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -56,7 +57,7 @@ def choose_thresholds(request: Request) -> Question[ThresholdChoice]:
         for model in request.models:
             points = yield from _candidates(table, request, model)
             for rule in rules_of_condition:
-                values[model][rule.text] = rule.choose(points)
+                values[model][rule.text] = nan if points is None else rule.choose(points)
     return ThresholdChoice(values, tuple(warnings))
 
 
@@ -78,13 +79,15 @@ def _rows_to_choose_on(table: PredictionTable, request: Request, model: str) -> 
     return frame.select(score.alias("score"), (pl.col(LABEL) == 1).alias(_POSITIVE), *weight, *sound)
 
 
-def _candidates(table: PredictionTable, request: Request, model: str) -> Question[View]:
-    """The confusion table at each distinct score of a model, and at one above them all."""
+def _candidates(table: PredictionTable, request: Request, model: str) -> Question[View | None]:
+    """The confusion table at each distinct score of a model, and one above them all; None while there are no labels."""
     plan = _rows_to_choose_on(table, request, model)
     yield from refuse_to_hold(request, plan, NUMBERS_IN_HAND, "choosing a threshold", "metrics")
     (rows,) = yield [request.arithmetic.sorted(plan, "score")]
     if VALID in rows.columns:
         _refuse_bad(rows, request)
+    if rows.height == 0 and request.roles.unlabelled:
+        return None
     if rows.height == 0:
         msg = "there are no rows to choose a threshold on"
         raise DataError(Problem(msg, ("metrics",), "does select_on hold for any row?"))

@@ -34,6 +34,7 @@ from plmetrics.features.slice_search.search_plan import (
 from plmetrics.features.slice_search.search_section import section_of
 from plmetrics.states.sums import SumsState
 from plmetrics.suite.sections.uncertainty import Uncertainty
+from plmetrics.table.checks import SCORED, VALID, scored_column, valid_column
 from plmetrics.table.roles import prediction_table
 
 if TYPE_CHECKING:
@@ -64,7 +65,23 @@ def search_plan(suite: Suite, source: Source) -> SearchPlan:
         raise _size_error(suite, columns, number)
     groups = min(GROUPS, max(LEAST_GROUPS, prepared.rows.read))
     together = column_groups(sizes, spec.depth, groups // (2 * spec.blocks))
-    return SearchPlan(_searching(prepared, columns, spec), spec, columns, together)
+    return SearchPlan(_rows_of(_searching(prepared, columns, spec), spec), spec, columns, together)
+
+
+def _rows_of(prepared: Prepared, spec: FindSlices) -> Prepared:
+    """The constants on the rows that count for the metric: the labelled ones, or all if it needs no label."""
+    request, table = prepared.request, prepared.table
+    if not request.roles.unlabelled:
+        return prepared
+    frame = table.frame
+    if spec.metric.text in request.label_free:
+        names = {valid_column(model): scored_column(model) for model in table.models} | {VALID: SCORED}
+        present = table.scored.collect_schema()
+        frame = table.scored.with_columns(
+            pl.col(counted).alias(name) for name, counted in names.items() if counted in present
+        )
+    request = replace(request, label_free=frozenset(), roles=replace(request.roles, unlabelled=False))
+    return replace(prepared, request=request, table=replace(table, frame=frame))
 
 
 def search_steps(request: Request) -> Iterator[Step]:
@@ -115,7 +132,7 @@ def _inner(suite: Suite, spec: FindSlices) -> Suite:
             "compare": None,
             "metrics": (spec.metric,),
             "metric_slices": {},
-            "sections": {},
+            "sections": {} if suite.labels is None else {"labels": suite.labels},
             "slices": {},
             "gates": (),
             "curves": (),
