@@ -78,6 +78,21 @@ def lock_folder(folder: Path) -> int | None:
     return descriptor
 
 
+def make_directory(directory: Path) -> None:
+    """Create a directory and those above it that are absent, each of them durable in the one above."""
+    absent = [directory]
+    while not absent[-1].parent.exists():
+        absent.append(absent[-1].parent)
+    for path in reversed(absent):
+        try:
+            path.mkdir()
+        except FileExistsError:
+            if not path.is_dir():
+                raise
+            continue
+        sync_directory(path.parent)
+
+
 def sync_directory(directory: Path) -> None:
     """Make the names in a folder durable, where the system can."""
     if os.name == "nt":

@@ -35,6 +35,7 @@ from plmetrics.runs.files import (
     is_old,
     json_bytes,
     lock_folder,
+    make_directory,
     remove_temporary,
     sync_directory,
     write_atomic,
@@ -99,7 +100,7 @@ class RunFolder:
         check_name(name)
         home = directory / name
         with environment_faults("the run folder cannot be created"):
-            home.mkdir(parents=True, exist_ok=True)
+            make_directory(home)
             _clean(home)
             run = cls(home, _claim(home), exits or ExitPolicy())
             try:

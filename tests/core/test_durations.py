@@ -23,7 +23,9 @@ def test_texts_come_back(text: str) -> None:
     assert str(Duration.of(text)) == text
 
 
-@pytest.mark.parametrize("text", ["", "d", "0d", "07d", "-1d", "1.5d", "7", "7 d", "7D", "1m", "1y", "10000d", "٧d"])
+@pytest.mark.parametrize(
+    "text", ["", "d", "0d", "07d", "-1d", "1.5d", "7", "7 d", "7D", "1m", "1y", "10000d", "٧d"]
+)
 def test_what_is_no_duration_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="is not a length of time such as 6h"):
         Duration.of(text)
@@ -41,7 +43,9 @@ def test_what_is_no_duration_is_refused(text: str) -> None:
         ("2026-03-22T02:30+01:00", "1w", "2026-03-29T03:30+02:00"),
     ],
 )
-def test_days_are_those_of_the_calendar_and_hours_have_60_minutes(moment: str, text: str, expected: str) -> None:
+def test_days_are_those_of_the_calendar_and_hours_have_60_minutes(
+    moment: str, text: str, expected: str
+) -> None:
     zone = ZoneInfo("Africa/Cairo") if "+03:00" in moment else PARIS
     later = Duration.of(text).after(datetime.fromisoformat(moment), zone)
     assert later == datetime.fromisoformat(expected)

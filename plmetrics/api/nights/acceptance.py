@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import getpass
 from contextlib import suppress
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -49,7 +48,11 @@ def accept(run: str | Path, because: str, by: str | None = None) -> Manifest:
         hint = None if current is None else f"that is {current.run}"
         raise ConfigError(Problem(msg, hint=hint))
     acceptance = Acceptance(because.strip(), by or _user(), datetime.now(UTC).isoformat(timespec="seconds"))
-    return manifests.commit(replace(current, accepted=acceptance))
+    changed = manifests.change(current, accepted=acceptance)
+    if changed is None:
+        msg = f"another result of {interval['key']} was written meanwhile"
+        raise ConfigError(Problem(msg, hint="look at that, and accept it if it is to count"))
+    return changed
 
 
 def _user() -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from plmetrics.api.nights.night import evaluate_interval, evaluate_night, section_of
 from plmetrics.api.suite_run import open_suite
-from plmetrics.core.errors import AbsentDataError, PlmetricsError, Problem
+from plmetrics.core.errors import AbsentDataError, Problem
 from plmetrics.features.nights.interval_section import references
 from plmetrics.features.nights.manifests import Manifests
 from plmetrics.runs.failure import failure_of, verdict_exit_code
@@ -142,7 +142,7 @@ class _Job:
             loaded, directory = open_suite(self.path, self.set, self.output)
             before = Manifests(directory / loaded.suite.name).current(interval.key)
             result = evaluate_night(loaded, directory, interval, force=self.force)
-        except PlmetricsError as error:
+        except Exception as error:  # also a fault of ours leaves other intervals as they are
             failure = failure_of(error)
             return IntervalOutcome(interval.key, "error", failure.exit_code, message=failure.message)
         assert result.folder is not None

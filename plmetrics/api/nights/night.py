@@ -13,7 +13,7 @@ from plmetrics.api.pipeline import evaluate_suite
 from plmetrics.api.stopwatch import Stopwatch
 from plmetrics.api.suite_files import redact_head
 from plmetrics.api.suite_run import Evaluation, RunOptions, deliver, write_run
-from plmetrics.core.errors import ConfigError, Problem
+from plmetrics.core.errors import ConfigError, PlmetricsError, Problem
 from plmetrics.features.nights.interval_section import adds_states, interval_section
 from plmetrics.features.nights.manifests import Manifest, Manifests, digest_of_value, folder_facts
 from plmetrics.features.nights.references import EarlierIntervals
@@ -114,7 +114,13 @@ def _look_back(
         before = manifests.current(earlier.key)
         if before is None:
             continue
-        result = evaluate_night(loaded, directory, earlier, options)
+        try:
+            result = evaluate_night(loaded, directory, earlier, options)
+        except PlmetricsError as error:
+            words.append(
+                f"{earlier} could not be evaluated again, its result stays: {error.problems[0].message}"
+            )
+            continue
         if result.folder is not None and result.folder.name != before.run:
             rows = f"{before.rows:,} rows then, {result.record['rows']['read']:,} now"
             words.append(
@@ -231,7 +237,7 @@ class IntervalEvaluation(Evaluation):
         if current.awaits_labels and self._labels_are_due():
             return False
         same = all(getattr(current, key) == value for key, value in self._stamps.items())
-        return same and self.manifests.missing_file(current) is None
+        return same and self.manifests.damage(current, thorough=True) is None
 
     def _labels_are_due(self) -> bool:
         """Whether rows without a label will not get one any more."""

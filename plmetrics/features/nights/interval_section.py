@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 from zoneinfo import ZoneInfo, available_timezones
@@ -23,6 +23,14 @@ if TYPE_CHECKING:
 
 _PATH = ("interval",)
 _HOURS = 24
+_SAMPLE = [
+    datetime(year, month, day, hour)
+    for year in (2001, 2009, 2010, 2026)
+    for month in (1, 2, 9, 10, 12)
+    for day in (1, 2, 9, 10, 28)
+    for hour in (0, 9, 10, 23)
+]
+"""Moments in their order, by which it is seen whether what is written of them sorts."""
 
 
 def _interval_length(text: str) -> str:
@@ -50,6 +58,11 @@ def _format(text: str) -> str:
     sample = datetime(2026, 11, 20, 17)
     if "%" not in text or sample.strftime(text) == text:
         msg = f"'{text[:40]}' is not the form of a date, such as %Y%m%d"
+        raise ValueError(msg)
+    texts = [moment.strftime(text) for moment in _SAMPLE]
+    values = list(map(int, texts)) if all(value.isdigit() for value in texts) else texts
+    if values != sorted(values):
+        msg = f"'{text[:40]}' does not sort as time does: write years before months and months before days"
         raise ValueError(msg)
     return text
 
@@ -95,6 +108,16 @@ class IntervalSection(Section):
             )
         if self.format is not None and self.partition is None:
             problems.add("format is that of a partition's values", (*_PATH, "format"), "leave it out")
+        elif self.format is not None and self._same_texts():
+            msg = f"values of the form {self.format} do not tell intervals of {self.every} apart"
+            problems.add(msg, (*_PATH, "format"), "name longer intervals: every: 1mo for the form %Y%m")
+
+    def _same_texts(self) -> bool:
+        """Whether two intervals have one value of the partition."""
+        first, last = _SAMPLE[0].replace(tzinfo=UTC), _SAMPLE[-1].replace(year=2002, tzinfo=UTC)
+        days = Calendar(Duration.of(self.every)).between(first, last)
+        texts = [interval.start.strftime(self.format or "") for interval in days]
+        return len(set(texts)) < len(texts)
 
 
 class Keep(Section):

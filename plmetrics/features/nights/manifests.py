@@ -19,20 +19,38 @@ from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Self
 
-from plmetrics.runs.files import environment_faults, json_bytes, remove_temporary, sync_directory
+from plmetrics.runs.documents import misfit
+from plmetrics.runs.files import (
+    environment_faults,
+    json_bytes,
+    make_directory,
+    remove_temporary,
+    sync_directory,
+)
 from plmetrics.runs.folder import RECORD
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from plmetrics.features.nights.calendar import Interval
+    from plmetrics.runs.documents import Shape
 
 INTERVALS = "intervals"
 STATES = "states"
 SCHEMA_VERSION = 1
 
 _NAME = re.compile(r"\d{6,}\.json", re.ASCII)
+_HASHED_BY_RECORD = ".parquet"
+_SHAPE: Shape = {
+    "schema_version!": int,
+    **dict.fromkeys(("interval!", "start!", "end!", "timezone!", "run!", "verdict!"), str),
+    **dict.fromkeys(("fingerprint!", "data!", "references!"), str),
+    **dict.fromkeys(("exit_code!", "rows!"), int),
+    "files!": {str: {"bytes!": int, "sha256!": str}},
+    "awaits_labels": bool,
+    "accepted!": ({"because!": str, "by!": str, "at!": str}, None),
+}
 _NO_LINKS = frozenset({errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EXDEV, errno.EMLINK})
 
 
@@ -98,11 +116,13 @@ class Manifest:
         """A manifest from its file; None where it is none."""
         with suppress(ValueError, TypeError, KeyError, AttributeError, RecursionError):
             fields = json.loads(content)
-            fields.pop("schema_version")
+            if misfit(fields, _SHAPE) is not None or not _names_one_folder(fields["run"], fields["files"]):
+                return None
             accepted = fields.pop("accepted")
             known = {name: fields[name] for name in cls.__slots__ if name in fields}
             manifest = cls(**known | {"sequence": sequence})
-            datetime.fromisoformat(manifest.start), datetime.fromisoformat(manifest.end)
+            if datetime.fromisoformat(manifest.start) >= datetime.fromisoformat(manifest.end):
+                return None
             return replace(manifest, accepted=None if accepted is None else Acceptance(**accepted))
         return None
 
@@ -134,7 +154,7 @@ class Manifests:
         for name in reversed(_names(folder)):
             with suppress(OSError):
                 manifest = Manifest.read((folder / name).read_bytes(), _number(name))
-                if manifest is not None:
+                if manifest is not None and manifest.interval == key:
                     yield manifest
 
     def commit(self, manifest: Manifest) -> Manifest:
@@ -143,29 +163,50 @@ class Manifests:
         Raises:
             EnvironmentFault: the system refuses.
         """
+        committed = self._commit(manifest, None)
+        assert committed is not None
+        return committed
+
+    def change(self, manifest: Manifest, **changes: Any) -> Manifest | None:
+        """Write a manifest anew with some fields changed; None where it does not count any more.
+
+        Raises:
+            EnvironmentFault: the system refuses.
+        """
+        return self._commit(replace(manifest, **changes), manifest.sequence)
+
+    def _commit(self, manifest: Manifest, after: int | None) -> Manifest | None:
+        """Write a manifest with the next number, as long as that of number `after` counts."""
         folder = self.home / INTERVALS / manifest.interval
         with environment_faults(f"the manifest of {manifest.interval} cannot be written"):
-            folder.mkdir(parents=True, exist_ok=True)
-            sync_directory(folder.parent)
+            make_directory(folder)
             remove_temporary(folder)
             while True:
+                current = None if after is None else self.current(manifest.interval)
+                if after is not None and (current is None or current.sequence != after):
+                    return None
                 number = max(map(_number, _names(folder)), default=0) + 1
                 numbered = replace(manifest, sequence=number)
                 if create(folder / f"{number:06}.json", numbered.content()):
                     return numbered
 
-    def missing_file(self, manifest: Manifest) -> str | None:
-        """What is wrong with the files of a manifest, by their sizes and the hash of the record; None where nothing."""
+    def damage(self, manifest: Manifest, *, thorough: bool = False) -> str | None:
+        """What is wrong with the files of a manifest; None where nothing.
+
+        Args:
+            manifest: lists them.
+            thorough: whether all are compared with their hashes, and not only those without one in the run's record.
+        """
         for name, facts in manifest.files.items():
             path = self.home / name
             try:
-                size = path.stat().st_size
+                if path.stat().st_size != facts["bytes"]:
+                    return f"{name} is not as it was written"
+                hashed = thorough or not name.endswith(_HASHED_BY_RECORD)
+                if hashed and digest_of_file(path) != facts["sha256"]:
+                    return f"{name} does not fit its hash"
             except OSError:
                 return f"{name} is absent"
-            if size != facts["bytes"]:
-                return f"{name} is not as it was written"
-            if path.name == RECORD and digest_of_file(path) != facts["sha256"]:
-                return f"{name} does not fit its hash"
         return None
 
 
@@ -189,6 +230,12 @@ def digest_of_file(path: Path) -> str:
 def digest_of_value(value: object) -> str:
     """The SHA-256 of plain data."""
     return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
+
+
+def _names_one_folder(run: str, files: Mapping[str, Any]) -> bool:
+    """Whether a run and its files are names in the folder of runs, and lead nowhere else."""
+    parts = [run, *(name.removeprefix(f"{run}/") for name in files)]
+    return all(part not in ("", ".", "..") and not set("/\\\0") & set(part) for part in parts)
 
 
 def _names(folder: Path) -> list[str]:

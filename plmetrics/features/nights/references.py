@@ -54,12 +54,13 @@ class EarlierIntervals(EarlierRuns):
         rejections: list[dict[str, str]] = []
         for candidate in self._candidates(reference, rejections):
             reason = self._rejection(candidate, _ANY if reference.run else choice)
-            if reason is None:
+            if reason is None and (reason := self._damage(candidate)) is None:
                 try:
                     values.append(reader(self._run(candidate)))
                     taken.append(candidate)
                 except PlmetricsError as error:
                     reason = error.problems[0].message
+                    self.warn([_words(candidate, reason)])
             if reason is not None:
                 rejections.append({"run": candidate.run, "interval": candidate.interval, "reason": reason})
             elif not reference.adds:
@@ -94,10 +95,12 @@ class EarlierIntervals(EarlierRuns):
         for manifest in self._latest_first():
             if len(results) == most:
                 break
+            if self._rejection(manifest, _ANY) is not None or self._damage(manifest) is not None:
+                continue
             try:
                 results.append(results_of(self._run(manifest)))
             except DataError as error:
-                self.warn([f"the result of {manifest.interval} does not count: {error.problems[0].message}"])
+                self.warn([_words(manifest, error.problems[0].message)])
         return results
 
     def _candidates(
@@ -156,7 +159,14 @@ class EarlierIntervals(EarlierRuns):
             return "it overlaps this interval"
         if choice != _ANY and not manifest.is_accepted:
             return "its gates failed"
-        return self.manifests.missing_file(manifest)
+        return None
+
+    def _damage(self, manifest: Manifest) -> str | None:
+        """What is wrong with the files of a result, which is a warning as well; None where nothing."""
+        reason = self.manifests.damage(manifest)
+        if reason is not None:
+            self.warn([_words(manifest, reason)])
+        return reason
 
     def _run(self, manifest: Manifest) -> StoredRun:
         from plmetrics.runs.reading import StoredRun, read_record
@@ -173,3 +183,7 @@ class EarlierIntervals(EarlierRuns):
             "intervals": sorted(manifest.interval for manifest in taken),
             "passed_over": rejections,
         }
+
+
+def _words(manifest: Manifest, reason: str) -> str:
+    return f"the result of {manifest.interval} is passed over: {reason}"

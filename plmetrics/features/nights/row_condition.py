@@ -29,8 +29,22 @@ def conjunction(first: str | None, second: str) -> str:
 
 
 def partition_condition(section: IntervalSection, interval: Interval) -> str | None:
-    """The condition on names of folders, which rules out files before they are opened; None for a column."""
-    return None if section.partition is None else _between(section.partition, *_texts(section, interval))
+    """The condition on names of folders, which rules out files before they are opened; None for a column.
+
+    What is no date among the names is of no interval; it makes the column one of texts, also where others are dates.
+    """
+    if section.partition is None:
+        return None
+    zone, unit = section.calendar.zone, section.calendar.every.unit
+    form = section.format or (_HOURS if unit == "h" else None)
+    local = [moment.astimezone(zone) for moment in (interval.start, interval.end)]
+    column = f'"{_escape(section.partition)}"'
+    if form is None:
+        return _between(f"TRY_CAST({column} AS DATE)", *(f"DATE '{moment.date()}'" for moment in local))
+    texts = [moment.strftime(form) for moment in local]
+    if all(text.isdigit() for text in texts):
+        return _between(f"TRY_CAST({column} AS BIGINT)", *(str(int(text)) for text in texts))
+    return _between(column, *(_constant(text) for text in texts))
 
 
 def rows_condition(section: IntervalSection, interval: Interval, schema: pl.Schema) -> str:
@@ -51,8 +65,9 @@ def rows_condition(section: IntervalSection, interval: Interval, schema: pl.Sche
     if name not in schema:
         hint = did_you_mean(name, list(schema)) or "name a column of the table, or a key of its folders"
         raise DataError(Problem(f"there is no column '{name}'", path, hint))
-    if section.format is not None or (section.partition is not None and schema[name] == pl.String):
-        return _between(name, *_texts(section, interval))
+    names = partition_condition(section, interval)
+    if names is not None and (section.format is not None or schema[name] == pl.String):
+        return names
     return _of_type(section, interval, name, schema[name])
 
 
@@ -60,17 +75,17 @@ def _of_type(section: IntervalSection, interval: Interval, name: str, dtype: pl.
     """The condition on a column of dates or times, in the terms of its type."""
     zone = section.calendar.zone
     ends = interval.start, interval.end
+    column = f'"{_escape(name)}"'
     if dtype == pl.Date:
         if section.calendar.every.unit == "h":
             msg = f"column '{name}' holds dates, and intervals are of {section.every}"
             raise DataError(Problem(msg, ("interval", "every"), "write every: 1d, or name a column of times"))
-        return _between(name, *(f"DATE '{moment.astimezone(zone).date()}'" for moment in ends))
+        return _between(column, *(f"DATE '{moment.astimezone(zone).date()}'" for moment in ends))
     if isinstance(dtype, pl.Datetime) and dtype.time_zone is not None:
         first, last = (_timestamp(moment.astimezone(UTC)) for moment in ends)
-        column = f'CAST("{_escape(name)}" AS TIMESTAMP)'
-        return f"{column} >= {first} AND {column} < {last}"
+        return _between(f"CAST({column} AS TIMESTAMP)", first, last)
     if isinstance(dtype, pl.Datetime):
-        return _between(name, *(_timestamp(moment.astimezone(zone)) for moment in ends))
+        return _between(column, *(_timestamp(moment.astimezone(zone)) for moment in ends))
     path = ("interval", "partition" if section.partition is not None else "column")
     hint = "write the table with dates or times there"
     if section.partition is not None:
@@ -78,21 +93,11 @@ def _of_type(section: IntervalSection, interval: Interval, name: str, dtype: pl.
     raise DataError(Problem(f"column '{name}' holds neither dates nor times, but {dtype}", path, hint))
 
 
-def _texts(section: IntervalSection, interval: Interval) -> tuple[str, str]:
-    """The values of a partition at both ends, as constants of SQL."""
-    zone, unit = section.calendar.zone, section.calendar.every.unit
-    form = section.format or (_HOURS if unit == "h" else None)
-    local = [moment.astimezone(zone) for moment in (interval.start, interval.end)]
-    if form is None:
-        first, last = (f"DATE '{moment.date()}'" for moment in local)
-        return first, last
-    texts = [moment.strftime(form) for moment in local]
-    first, last = texts if all(text.isdigit() for text in texts) else (f"'{text}'" for text in texts)
-    return first, last
+def _constant(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
 
 
-def _between(name: str, first: str, last: str) -> str:
-    column = f'"{_escape(name)}"'
+def _between(column: str, first: str, last: str) -> str:
     return f"{column} >= {first} AND {column} < {last}"
 
 

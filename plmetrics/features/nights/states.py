@@ -11,7 +11,7 @@ from plmetrics.features.stored.state_files import state_bytes
 from plmetrics.features.stored.state_of_rows import state_of_rows
 from plmetrics.features.stored.stored_state import stored_state
 from plmetrics.features.stored.support import countable
-from plmetrics.runs.files import environment_faults
+from plmetrics.runs.files import environment_faults, make_directory
 from plmetrics.runs.record import fingerprint
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def state_of_interval(
     if not file.is_file():
         content = _state_bytes(suite, source, None, where, stage, redact)
         with environment_faults("the constants of states cannot be written"):
-            file.parent.mkdir(parents=True, exist_ok=True)
+            make_directory(file.parent)
             if create(file, content):
                 return content
     return _state_bytes(suite, source, stored_state(file), where, stage, redact)

@@ -1,0 +1,287 @@
+"""Nights that are run again, that failed, and whose earlier results are damaged."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+from suites.nights import day, nights, rows
+
+import plmetrics as plm
+from plmetrics.api.nights.acceptance import accept
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from suites.nights import Nights
+
+    from plmetrics.api.result import Result
+
+__all__ = ["nights"]
+
+REFERENCES: list[dict[str, Any]] = [
+    {"compare": {"baseline": "old", "run": "previous"}},
+    {"compare": {"baseline": "old", "run": {"window": "7d"}}},
+    {"compare": {"baseline": "old", "run": "previous"}, "drift": {"reference": {"window": "3d"}}},
+]
+SAME = {"metric": "roc_auc", "compare": "run", "difference": {"at_least": -0.1}}
+
+
+def references(result: Result, key: str = "compare.run") -> list[str]:
+    return result.record["references"][key]["intervals"]
+
+
+def passed_over(result: Result, key: str = "compare.run") -> dict[str, str]:
+    entries = result.record["references"][key]["passed_over"]
+    return {entry.get("interval", entry["run"]): entry["reason"] for entry in entries}
+
+
+@pytest.mark.parametrize("sections", REFERENCES)
+@pytest.mark.parametrize("bad", [False, True])
+def test_a_retry_has_the_same_verdict_and_counts_nothing_again(
+    nights: Nights, sections: dict[str, Any], bad: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nights.write_suite(**sections)
+    nights.write(2, bad=bad)
+    for number in range(2):
+        nights.run(number)
+    first = nights.run(2)
+    assert first.verdict == ("fail" if bad else "pass")
+    before = nights.runs()
+
+    def refuse(*_: object, **__: object) -> None:
+        raise AssertionError("rows are counted again")
+
+    monkeypatch.setattr("plmetrics.api.nights.night.evaluate_suite", refuse)
+    for _ in range(3):
+        again = nights.run(2)
+        assert (again.verdict, again.folder) == (first.verdict, first.folder)
+        for name, table in first.tables.items():
+            assert_frame_equal(getattr(again, name, table), table)
+    assert nights.runs() == before
+    assert not [path for path in nights.home.iterdir() if path.name.endswith(".partial")]
+
+
+def test_force_evaluates_again_and_comes_to_the_same(nights: Nights) -> None:
+    from plmetrics.api.nights.backfill import backfill
+
+    nights.write_suite(compare={"run": "previous"})
+    outcomes = [backfill(nights.suite, day(0), day(3), force=True) for _ in range(2)]
+    assert [outcome.existing for outcome in outcomes[1]] == [False] * 3
+    assert [outcome.verdict for outcome in outcomes[0]] == [outcome.verdict for outcome in outcomes[1]]
+    assert references(nights.run(2)) == [day(1)]
+
+
+@pytest.mark.parametrize("run", ["previous", {"window": "7d"}])
+def test_a_failed_night_is_no_reference_until_it_is_accepted(nights: Nights, run: object) -> None:
+    nights.write_suite(compare={"baseline": "old", "run": run}, drift={"reference": run})
+    nights.write(1, bad=True)
+    assert [nights.exit_code(number) for number in range(3)] == [0, 3, 0]
+    third = nights.run(2)
+    for key in ("compare.run", "drift.reference"):
+        assert references(third, key) == [day(0)]
+        assert passed_over(third, key)[day(1)] == "its gates failed"
+    failed = nights.run(1)
+    accept(failed.folder, because="labels of that day were late", by="ann")
+    assert nights.exit_code(1) == 3  # accepted, and not other than it was
+    again = nights.run(2)
+    for key in ("compare.run", "drift.reference"):
+        assert references(again, key)[-1] == day(1)
+    assert again.folder != third.folder
+
+
+def test_any_takes_failed_nights_as_well(nights: Nights) -> None:
+    nights.write_suite(compare={"run": "previous", "reference": "any"})
+    nights.write(1, bad=True)
+    for number in range(2):
+        nights.run(number)
+    assert references(nights.run(2)) == [day(1)]
+
+
+def test_references_are_looked_up_by_interval_whenever_they_were_evaluated(nights: Nights) -> None:
+    nights.write_suite(compare={"run": "previous"})
+    for number in (3, 0, 2):
+        nights.run(number)
+    assert references(nights.run(3)) == [day(2)]  # written since: it is compared anew
+    assert references(nights.run(1)) == [day(0)]
+    assert references(nights.run(4)) == [day(3)]
+
+
+@pytest.mark.parametrize(
+    ("run", "expected"),
+    [
+        ("previous", [6]),
+        ({"ago": "7d"}, [0]),
+        ({"ago": "2d"}, [5]),
+        ({"window": "3d"}, [4, 5, 6]),
+        ({"window": "28d"}, list(range(7))),
+        ({"same_weekday": 4}, [0]),
+    ],
+)
+def test_references_never_overlap_the_interval_and_name_theirs(
+    nights: Nights, run: object, expected: list[int]
+) -> None:
+    nights.write_suite(keep={"states": "400d"})
+    for number in (*range(7), 8, 9):
+        nights.run(number)
+    nights.write_suite(keep={"states": "400d"}, compare={"run": run})
+    assert references(nights.run(7)) == [day(number) for number in expected]
+
+
+def test_a_copied_or_renamed_folder_is_no_reference(nights: Nights) -> None:
+    nights.write_suite(compare={"run": "previous"})
+    first, second = nights.run(0).folder, nights.run(1).folder
+    assert first is not None
+    assert second is not None
+    shutil.copytree(first, first.with_name("20990101T000000Z-ffffff"))
+    shutil.copytree(second, second.with_name("backup"))
+    assert references(nights.run(2)) == [day(1)]
+    second.rename(second.with_name("renamed"))
+    third = nights.run(2)
+    assert references(third) == [day(0)]
+    assert passed_over(third) == {day(1): f"{second.name}/comparisons.parquet is absent"}
+    # Another run's folder under its name is not that run either.
+    shutil.copytree(first, second)
+    assert references(nights.run(3)) == [day(2)]
+    nights.write(2, bad=True)
+    nights.run(2)
+    assert references(nights.run(3)) == [day(0)]
+
+
+def damage(path: Path, way: str) -> None:
+    content = path.read_bytes()
+    if way == "absent":
+        path.unlink()
+    elif way == "cut":
+        path.write_bytes(content[: len(content) // 2])
+    else:
+        middle = len(content) // 2
+        path.write_bytes(content[:middle] + bytes([content[middle] ^ 8]) + content[middle + 1 :])
+
+
+@pytest.mark.parametrize("reference", ["previous", {"window": "7d"}])
+@pytest.mark.parametrize(
+    ("name", "way"),
+    [("run.json", "absent"), ("run.json", "a bit"), ("metrics.parquet", "a bit"), ("gates.parquet", "cut"),
+     ("interval.state", "absent"), ("interval.state", "a bit"), ("drift.state", "a bit")],
+)  # fmt: skip
+def test_a_damaged_result_is_passed_over_with_a_word(
+    nights: Nights, name: str, way: str, reference: object
+) -> None:
+    sections = {"compare": {"run": reference}, "drift": {"reference": reference}, "keep": {"states": "9d"}}
+    nights.write_suite(**sections, uncertainty={"replicates": 10})
+    for number in range(2):
+        nights.run(number)
+    folder = nights.run(1).folder
+    assert folder is not None
+    damage(folder / name, way)
+    result = nights.run(2)
+    assert result.verdict == "pass"
+    if name == "metrics.parquet" and reference != "previous":
+        assert references(result) == [day(0), day(1)]  # no table is read
+    else:
+        assert references(result) == [day(0)]
+        assert any(day(1) in warning and name in warning for warning in result.warnings), result.warnings
+    assert nights.run(1).folder != folder
+    assert references(nights.run(2)) == ([day(1)] if reference == "previous" else [day(0), day(1)])
+
+
+def test_a_corrupt_old_file_does_not_block_other_nights(nights: Nights) -> None:
+    nights.write_suite(
+        compare={"run": {"window": "7d"}},
+        interval={"partition": "day", "lookback": "3d"},
+        keep={"states": "9d"},
+    )
+    for number in range(3):
+        nights.run(number)
+    nights.partition(1).write_bytes(nights.partition(1).read_bytes()[:100])
+    assert nights.exit_code(1) == 4
+    result = nights.run(3)
+    assert result.verdict == "pass"
+    assert references(result) == [day(0), day(1), day(2)]
+    assert any(day(1) in warning and "truncated" in warning for warning in result.warnings), result.warnings
+
+
+def test_consecutive_counts_intervals_and_not_runs(nights: Nights) -> None:
+    gate = {"metric": "roc_auc", "model": "new", "at_least": 0.75, "consecutive": 3}
+    nights.write_suite(gates=[gate])
+    for number in (1, 2, 3):
+        nights.write(number, bad=True)
+    from plmetrics.api.nights.backfill import backfill
+
+    verdicts = []
+    for number in range(4):
+        outcomes = [backfill(nights.suite, day(number), day(number + 1), force=True)[0] for _ in range(3)]
+        assert len({outcome.verdict for outcome in outcomes}) == 1
+        verdicts.append(outcomes[0].verdict)
+    assert verdicts[0] == "pass"
+    assert verdicts[3] == "fail"
+    assert "fail" not in verdicts[1:3]
+    nights.write(2)  # mended: then there are no three in a row
+    nights.run(2)
+    assert nights.run(3).verdict != "fail"
+
+
+def test_changed_rows_are_evaluated_again_and_the_old_run_is_superseded(nights: Nights) -> None:
+    first = nights.run(0)
+    nights.write(0, pl.concat([rows(0), rows(50)]))
+    second = nights.run(0)
+    assert second.record["rows"]["read"] == 2 * first.record["rows"]["read"]
+    runs = [manifest.run for manifest in nights.manifests.latest_first(day(0))]
+    assert runs == [second.folder.name, first.folder.name]
+
+
+def test_late_rows_are_evaluated_as_far_as_the_suite_looks_back(nights: Nights) -> None:
+    nights.write_suite(interval={"partition": "day", "lookback": "2d"}, compare={"run": "previous"})
+    for number in range(4):
+        nights.run(number)
+    old = [nights.current(number) for number in range(4)]
+    for number in (0, 2):
+        nights.write(number, pl.concat([rows(number), rows(50 + number)]))
+    result = nights.run(4)
+    assert any(f"{day(2)} was evaluated again (60 rows then, 120 now)" in word for word in result.warnings)
+    new = [nights.current(number) for number in range(4)]
+    assert new[:2] == old[:2]  # day 0 is out of reach, day 1 as it was
+    assert new[2] != old[2]
+    assert new[3] != old[3]  # compared with day 2
+
+
+def test_a_change_of_words_evaluates_nothing_again_and_one_of_sense_does(nights: Nights) -> None:
+    first = nights.run(0)
+    nights.suite.write_text("# as ever\n" + nights.suite.read_text())
+    assert nights.run(0).folder == first.folder
+    nights.write_suite(metrics=["roc_auc", "brier", "log_loss"])
+    assert nights.run(0).folder != first.folder
+
+
+def test_an_interval_of_another_time_zone_is_another_one(nights: Nights) -> None:
+    nights.write_suite(compare={"run": "previous"})
+    first = nights.run(0)
+    nights.write_suite(compare={"run": "previous"}, interval={"partition": "day", "timezone": "Europe/Paris"})
+    assert nights.run(1).record["references"]["compare.run"]["run"] is None
+    assert nights.run(0).folder != first.folder
+
+
+def test_an_interval_without_rows_is_absent_and_not_wrong(nights: Nights) -> None:
+    assert nights.exit_code(20) == 5
+    with pytest.raises(plm.DataError):
+        nights.run(20)
+    assert nights.current(20) is None
+
+
+def test_a_column_of_one_growing_file(nights: Nights) -> None:
+    nights.write_suite(data={"path": "log.parquet"}, interval={"column": "at"}, compare={"run": "previous"})
+    days = [rows(number).with_columns(at=pl.lit(day(number)).str.to_datetime()) for number in range(3)]
+    for number in range(3):
+        pl.concat(days[: number + 1]).write_parquet(nights.folder / "log.parquet")
+        result = nights.run(number)
+        assert result.record["rows"]["read"] == 60
+        alone = plm.evaluate(days[number], label="y", models=["old", "new"], metrics=["roc_auc", "brier", "accuracy"],
+                             slices={"region": "region"}, uncertainty=False)  # fmt: skip
+        assert_frame_equal(result.metrics.select(alone.metrics.columns), alone.metrics)
+    assert references(nights.run(2)) == [day(1)]
+    assert json.loads((nights.home / "latest.json").read_bytes())["status"] == "complete"
