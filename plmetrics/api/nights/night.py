@@ -13,7 +13,7 @@ from plmetrics.api.pipeline import evaluate_suite
 from plmetrics.api.stopwatch import Stopwatch
 from plmetrics.api.suite_files import redact_head
 from plmetrics.api.suite_run import Evaluation, RunOptions, deliver, write_run
-from plmetrics.core.errors import ConfigError, PlmetricsError, Problem
+from plmetrics.core.errors import ConfigError, DataError, Problem
 from plmetrics.features.nights.interval_section import adds_states, interval_section
 from plmetrics.features.nights.manifests import Manifest, Manifests, digest_of_value, folder_facts
 from plmetrics.features.nights.references import EarlierIntervals
@@ -116,7 +116,7 @@ def _look_back(
             continue
         try:
             result = evaluate_night(loaded, directory, earlier, options)
-        except PlmetricsError as error:
+        except DataError as error:
             words.append(
                 f"{earlier} could not be evaluated again, its result stays: {error.problems[0].message}"
             )

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _WEEK = re.compile(r"(\d{4})-W(\d\d)", re.ASCII)
 _MONTH = re.compile(r"(\d{4})-(\d\d)", re.ASCII)
 _HOUR = re.compile(r"(\d{4}-\d\d-\d\d)T(\d\d)Z", re.ASCII)
-_YEARS = (1900, 2900)
+_YEARS = range(1900, 2900)
 """The years whose intervals are spoken of: spans may lead out of them."""
 _EXAMPLES = {"h": "2026-11-20T05:00", "d": "2026-11-20", "w": "2026-W47 or its Monday", "mo": "2026-11"}
 
@@ -161,12 +161,15 @@ class Calendar:
     def _moment(self, text: str) -> datetime:
         try:
             moment = self._parse(text.strip().partition(".")[0] if self.every.unit == "h" else text.strip())
-            if not _YEARS[0] <= moment.year <= _YEARS[1]:
-                raise ValueError(text)
-            return moment
         except (ValueError, OverflowError) as error:
-            msg = f"'{text[:40]}' is not the start of an interval of {self.every}"
-            raise ConfigError(Problem(msg, hint=f"write it as {_EXAMPLES[self.every.unit]}")) from error
+            raise self._no_start(text) from error
+        if moment.year not in _YEARS:
+            raise self._no_start(text)
+        return moment
+
+    def _no_start(self, text: str) -> ConfigError:
+        msg = f"'{text[:40]}' is not the start of an interval of {self.every}"
+        return ConfigError(Problem(msg, hint=f"write it as {_EXAMPLES[self.every.unit]}"))
 
     def _parse(self, text: str) -> datetime:
         unit = self.every.unit

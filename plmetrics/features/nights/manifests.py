@@ -27,7 +27,6 @@ from plmetrics.runs.files import (
     remove_temporary,
     sync_directory,
 )
-from plmetrics.runs.folder import RECORD
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -41,7 +41,7 @@ def manifests(tmp_path: Path) -> Manifests:
 
 
 def names(manifests: Manifests) -> list[str]:
-    return sorted(os.listdir(manifests.home / "intervals" / FIRST.interval))
+    return sorted(path.name for path in (manifests.home / "intervals" / FIRST.interval).iterdir())
 
 
 def test_what_is_written_comes_back(manifests: Manifests) -> None:
@@ -67,7 +67,7 @@ def test_the_highest_number_counts_also_beyond_six_digits(manifests: Manifests) 
     for run in "ab":
         manifests.commit(replace(FIRST, run=run))
     folder = manifests.home / "intervals" / FIRST.interval
-    os.rename(folder / "000002.json", folder / "999999.json")
+    (folder / "000002.json").rename(folder / "999999.json")
     last = manifests.commit(replace(FIRST, run="c"))
     assert last.sequence == 1_000_000
     assert [manifest.run for manifest in manifests.latest_first(FIRST.interval)] == ["c", "b", "a"]
@@ -132,7 +132,7 @@ def test_creation_is_exclusive(tmp_path: Path) -> None:
     assert create(tmp_path / "a", b"one")
     assert not create(tmp_path / "a", b"two")
     assert (tmp_path / "a").read_bytes() == b"one"
-    assert os.listdir(tmp_path) == ["a"]
+    assert [path.name for path in tmp_path.iterdir()] == ["a"]
 
 
 def test_creation_without_links_is_exclusive_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -143,7 +143,7 @@ def test_creation_without_links_is_exclusive_too(tmp_path: Path, monkeypatch: py
     assert create(tmp_path / "a", b"one")
     assert not create(tmp_path / "a", b"two")
     assert (tmp_path / "a").read_bytes() == b"one"
-    assert os.listdir(tmp_path) == ["a"]
+    assert [path.name for path in tmp_path.iterdir()] == ["a"]
 
 
 def test_a_full_disk_is_a_fault_of_the_environment(
