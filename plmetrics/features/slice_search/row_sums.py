@@ -80,7 +80,7 @@ def _counts(prefix: str, valid: pl.Expr, weight: pl.Expr | None, *, binary: bool
         if weight is not None:
             yield pl.when(member & valid).then(weight).otherwise(0.0).alias(f"{prefix}{name}")
         elif label:
-            yield (member & valid).alias(f"{prefix}{name}")
+            yield (member & valid).fill_null(value=False).alias(f"{prefix}{name}")
 
 
 def by_block(rows: pl.DataFrame) -> Batch:

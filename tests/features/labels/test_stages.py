@@ -10,6 +10,10 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import plmetrics as plm
+from plmetrics.catalogue.metric import leaves
+from plmetrics.engine.binding.bind import bind
+from plmetrics.suite.arguments import suite_from_arguments
+from plmetrics.table.opening import open_source
 
 ROWS = 2400
 
@@ -142,18 +146,11 @@ def test_a_search_for_slices_and_leakage_look_at_labelled_rows() -> None:
     complete = plm.evaluate(frame.filter(pl.col("y").is_not_null()), **asked)
     assert late.record["find_slices"]["tested"] == complete.record["find_slices"]["tested"]
     assert_frame_equal(late.leakage, complete.leakage)
-    share = {
-        "find_slices": {
-            "columns": ["g", "split"],
-            "metric": {"name": "mean", "mean": "z", "direction": "lower"},
-            "min_rows": 10,
-        }
-    }
-    late = plm.evaluate(frame, **(asked | share | {"metrics": ["n"]}), labels=True)
-    filled = plm.evaluate(
-        frame.with_columns(pl.col("y").fill_null(1)), **(asked | share | {"metrics": ["n"]})
-    )
-    assert late.record.get("find_slices") == filled.record.get("find_slices")
+    mean = {"name": "low", "mean": "z - 1000000", "direction": "higher"}
+    free = {**asked, "metrics": [mean], "find_slices": {**asked["find_slices"], "metric": "low"}}
+    late = plm.evaluate(frame, **free, labels=True)
+    filled = plm.evaluate(frame.with_columns(pl.col("y").fill_null(1)), **free)
+    assert late.record["find_slices"] == filled.record["find_slices"]
     assert_frame_equal(late.found_slices, filled.found_slices)
 
 
@@ -194,3 +191,30 @@ def test_no_more_scans_are_made() -> None:
             )
         scans.append(sum(each.scans for each in made))
     assert scans[0] == scans[1]
+
+
+def test_what_needs_labels_is_what_moves_with_them() -> None:
+    frame = table().with_columns(pl.col("y").fill_null(0))
+    moved = frame.with_columns(y=(pl.col("q") > 0.8).cast(pl.Int64))
+    metrics = [
+        "n", "prevalence", "selection_rate", "accuracy", "precision", "tp", "f1", "mcc", "roc_auc",
+        "ks", "brier", "log_loss", "ece", "calibration_ratio", "max_accuracy", "default_accuracy",
+        "demographic_parity_difference(by=g)", "calibration_gap(by=g)", "disparate_impact(by=g, reference=a)",
+    ]  # fmt: skip
+    values = [
+        dict(
+            plm.evaluate(rows, label="y", models="p", metrics=metrics, slices=["g"])
+            .metrics.filter(pl.col("slice") == "all")
+            .select("metric", "value")
+            .iter_rows()
+        )
+        for rows in (frame, moved)
+    ]
+    suite = suite_from_arguments(frame, label="y", models="p", metrics=metrics, slices=["g"], labels=True)
+    free = bind(suite, open_source(frame)).label_free
+    unmoved = {name for name in values[0] if values[0][name] == values[1][name]} - {
+        "prevalence",
+        "default_accuracy",
+    }
+    found = {metric.text for metric in suite.metrics if {leaf.text for leaf in leaves(metric)} <= free}
+    assert found == unmoved
