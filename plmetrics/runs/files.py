@@ -53,9 +53,16 @@ def replacement(path: Path) -> Iterator[Path]:
 def remove_temporary(folder: Path) -> None:
     """Remove the temporary files that killed processes left in a folder, once they are a day old."""
     with suppress(OSError):
-        for path in folder.glob(".*.tmp"):
-            if _TEMPORARY.fullmatch(path.name) and is_old(path):
-                path.unlink()
+        for path in old_temporary_files(folder):
+            path.unlink()
+
+
+def old_temporary_files(folder: Path) -> list[Path]:
+    """The temporary files that killed processes left in a folder a day ago or earlier."""
+    with suppress(OSError):
+        paths = [path for path in folder.iterdir() if _TEMPORARY.fullmatch(path.name)]
+        return [path for path in paths if is_old(path)]
+    return []
 
 
 def is_old(path: Path) -> bool:

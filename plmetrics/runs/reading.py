@@ -15,12 +15,13 @@ from plmetrics.core.errors import AbsentDataError, ConfigError, DataError, Probl
 from plmetrics.core.results import ALWAYS, FURTHER_COLUMNS, TABLES, ResultTables, table_schema
 from plmetrics.runs.documents import POINTER, Shape, misfit
 from plmetrics.runs.documents import RECORD as RECORD_SHAPE
+from plmetrics.runs.files import json_bytes, write_atomic
 from plmetrics.runs.folder import LATEST, RECORD, check_name, table_file
 from plmetrics.runs.record import SCHEMA_VERSION
 from plmetrics.table.files import shown_path
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
     from plmetrics.catalogue.metric import Metric
@@ -29,6 +30,9 @@ if TYPE_CHECKING:
 
 _KEYS = frozenset({"model", "slice_set", "slice", "metric", "gate", "verdict", "value", "status"})
 _WHERE = "name a run folder, its run.json, or the folder of a suite's runs (the one with latest.json)"
+
+REMOVED = "removed.json"
+"""The file in a run folder that says which of its files were removed."""
 
 _SHOWN = 200
 _UNFINISHED = "it is still running, or was killed"
@@ -90,10 +94,13 @@ class StoredRun:
             notes.append(
                 f"{self.run_id} was written by a newer plmetrics ({version}): what is new is not shown"
             )
+        if self.record.get("removed"):
+            notes.append(f"{self.run_id} is old: tables of it were removed, as its suite says")
         tables = {}
         for name, schema in TABLES.items():
-            if name not in ALWAYS and name not in self.record.get("tables", {}):
-                tables[name] = schema.to_frame()  # Written by a version without this table.
+            absent = name not in self.record.get("tables", {})
+            if absent and (name not in ALWAYS or table_file(name) in self.record.get("removed", ())):
+                tables[name] = schema.to_frame()  # Written by a version without this table, or removed.
                 continue
             stored = self.table(name)
             missing = [
@@ -203,6 +210,11 @@ def read_record(folder: Path) -> dict[str, Any]:
         RunFault: it cannot be read, is none, or the run has not ended.
     """
     record = _json(folder / RECORD)
+    removed = removed_files(folder)
+    if removed and isinstance(record.get("tables"), dict):
+        tables = record["tables"].items()
+        record["tables"] = {name: facts for name, facts in tables if table_file(name) not in removed}
+        record["removed"] = sorted(removed)
     if record.get("status") not in ("complete", "failed") or folder.name.endswith(".partial"):
         raise RunFault(Problem(f"{shown_path(folder)} is not a run that has ended", hint=_UNFINISHED))
     _check(folder / RECORD, record, RECORD_SHAPE)
@@ -212,6 +224,24 @@ def read_record(folder: Path) -> dict[str, Any]:
         msg = f"{shown_path(folder / RECORD)} is not as plmetrics writes it: finished is no time"
         raise RunFault(Problem(msg)) from error
     return record
+
+
+def removed_files(folder: Path) -> frozenset[str]:
+    """The files of a run folder that were removed since it was written, or are about to be."""
+    try:
+        names = json.loads((folder / REMOVED).read_bytes())["files"]
+        return frozenset(name for name in names if isinstance(name, str) and "/" not in name)
+    except (OSError, ValueError, LookupError, TypeError, RecursionError):
+        return frozenset()
+
+
+def write_removed_files(folder: Path, names: Iterable[str]) -> None:
+    """Say in a run folder that files of it are about to be removed: from then on it is read without them.
+
+    Raises:
+        OSError: the system refuses.
+    """
+    write_atomic(folder / REMOVED, json_bytes({"files": sorted({*names, *removed_files(folder)})}))
 
 
 def ended_at(record: Mapping[str, Any]) -> datetime:

@@ -4,23 +4,31 @@ from __future__ import annotations
 
 import shutil
 from contextlib import suppress
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from plmetrics.api.nights.night import section_of
 from plmetrics.api.suite_run import open_suite
 from plmetrics.core.durations import Duration
+from plmetrics.core.errors import PlmetricsError
 from plmetrics.features.nights.interval_section import keeping
-from plmetrics.features.nights.manifests import Manifests
-from plmetrics.runs.files import environment_faults, is_old
+from plmetrics.features.nights.manifests import INTERVALS, Manifests
+from plmetrics.features.nights.reach import reach_of
+from plmetrics.features.nights.states import CONSTANTS, STATE, constants_file, constants_path
+from plmetrics.runs.files import environment_faults, is_old, old_temporary_files
 from plmetrics.runs.folder import RECORD, RUN_ID, table_file
+from plmetrics.runs.reading import removed_files, write_removed_files
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
+    from plmetrics.features.nights.calendar import Calendar
+    from plmetrics.features.nights.interval_section import Keep
     from plmetrics.features.nights.manifests import Manifest
+    from plmetrics.features.nights.reach import Reach
+    from plmetrics.suite.model import Suite
 
 _HISTORY = frozenset({RECORD, table_file("metrics"), table_file("gates")})
 """What there always is of a run that counts: its values and verdicts."""
@@ -46,8 +54,9 @@ def collect_garbage(
     """Remove what later intervals of a suite do not need.
 
     These are runs of an interval that another run has superseded, failed runs that are a day old, files of runs older
-    than `keep.runs`, and states older than `keep.states`. The values and verdicts of an interval stay. How old an
-    interval is counts from the last one that has a result, not from the present.
+    than `keep.runs`, states older than `keep.states`, and what killed processes left. The values and verdicts of an
+    interval stay, and so does what references of the last interval, and of those that it looks back to, are read from.
+    How old an interval is counts from the last one that has a result, not from the present.
 
     Args:
         path: the suite.
@@ -63,38 +72,44 @@ def collect_garbage(
         EnvironmentFault: something cannot be removed.
     """
     loaded, directory = open_suite(Path(path), set or {}, output)
-    section, keep = section_of(loaded), keeping(loaded.suite)
+    calendar = section_of(loaded).calendar
     manifests = Manifests(directory / loaded.suite.name)
     current = [
         manifest for key in manifests.interval_keys() if (manifest := manifests.current(key)) is not None
     ]
-    zone = section.calendar.zone
-    newest = max((datetime.fromisoformat(manifest.end) for manifest in current), default=datetime.now(UTC))
-    ages = {
-        name: newest if text is None else Duration.of(text).before(newest, zone)
-        for name, text in (("runs", keep.runs), ("states", keep.states))
-    }
-    removals = [*_idle_runs(manifests.home, current)]
+    reach = reach_of(loaded.suite, calendar, current)
+    if reach is None:
+        return []
+    ages = _ages(keeping(loaded.suite), calendar, current, reach)
+    removals = [*_idle_runs(manifests.home, {*reach.runs, *(manifest.run for manifest in current)})]
     for manifest in current:
-        end = datetime.fromisoformat(manifest.end)
-        removal = _old_files(
-            manifests.home,
-            manifest,
-            runs=keep.runs is not None and end <= ages["runs"],
-            states=keep.states is not None and end <= ages["states"],
-        )
+        if manifest.run in reach.runs:
+            continue
+        removal = _old_files(manifests.home, manifest, ages)
         if removal is not None:
             removals.append(removal)
-            if not dry_run:
-                _thin(manifests, manifest, removal)
+            if not dry_run and not _thin(manifests, manifest, removal):
+                removals.pop()  # another run took its place meanwhile
+    gone = {f"{removal.path.name}/{name}" for removal in removals for name in removal.files}
+    removals += _idle_files(manifests, loaded.suite, current, gone)
     if not dry_run:
         _remove(removals)
     return removals
 
 
-def _idle_runs(home: Path, current: list[Manifest]) -> Iterator[Removal]:
+def _ages(
+    keep: Keep, calendar: Calendar, current: Sequence[Manifest], reach: Reach
+) -> dict[str, datetime | None]:
+    """The moments before which states and whole runs are not needed; None where they stay for ever."""
+    newest = max(datetime.fromisoformat(manifest.end) for manifest in current)
+    return {
+        name: None if text is None else min(Duration.of(text).before(newest, calendar.zone), least)
+        for name, text, least in (("runs", keep.runs, reach.folders), ("states", keep.states, reach.states))
+    }
+
+
+def _idle_runs(home: Path, used: set[str]) -> Iterator[Removal]:
     """The run folders that no manifest in force lists: of intervals when another run is there, failed ones when old."""
-    used = {manifest.run for manifest in current}
     names = sorted(path.name for path in home.iterdir()) if home.is_dir() else []
     for name in names:
         if not RUN_ID.fullmatch(name) or name in used or not is_old(home / name):
@@ -103,27 +118,58 @@ def _idle_runs(home: Path, current: list[Manifest]) -> Iterator[Removal]:
         yield Removal(home / name, files, "superseded or failed", _size(home / name, files))
 
 
-def _old_files(home: Path, manifest: Manifest, *, runs: bool, states: bool) -> Removal | None:
-    """The files of a run that are older than they are needed."""
+def _old_files(home: Path, manifest: Manifest, ages: Mapping[str, datetime | None]) -> Removal | None:
+    """The files of a run that are older than they are needed, and those that a removal before left."""
+    end = datetime.fromisoformat(manifest.end)
+    old = {name: age is not None and end <= age for name, age in ages.items()}
+    folder = home / manifest.run
     listed = [name.rpartition("/")[2] for name in manifest.files]
-    is_state = {name: name.endswith(".state") for name in listed}
-    files = tuple(
-        name
-        for name in listed
-        if (states if is_state[name] else runs and name not in _HISTORY)
-        and (home / manifest.run / name).exists()
-    )
+    names = {name for name in listed if old["states" if name.endswith(".state") else "runs"]} - _HISTORY
+    names |= removed_files(folder) - _HISTORY
+    files = tuple(sorted(name for name in names if (folder / name).exists()))
     if not files:
         return None
-    folder = home / manifest.run
     return Removal(folder, files, f"{manifest.interval} is older than keep says", _size(folder, files))
 
 
-def _thin(manifests: Manifests, manifest: Manifest, removal: Removal) -> None:
-    """Write the manifest of an interval without the files that go; they go after that."""
+def _thin(manifests: Manifests, manifest: Manifest, removal: Removal) -> bool:
+    """Say in the folder and in a manifest which files go, before they go; False where the run does not count any more.
+
+    Whenever a crash comes between, the folder can be read without them, and the next removal ends this one.
+    """
+    with environment_faults(f"{removal.path} cannot be written"):
+        write_removed_files(removal.path, removal.files)
     gone = {f"{manifest.run}/{name}" for name in removal.files}
     files = {name: facts for name, facts in manifest.files.items() if name not in gone}
-    manifests.commit(replace(manifest, files=files))
+    return files == manifest.files or manifests.change(manifest, files=files) is not None
+
+
+def _idle_files(
+    manifests: Manifests, suite: Suite, current: Sequence[Manifest], gone: set[str]
+) -> Iterator[Removal]:
+    """Temporary files of processes that were killed, and constants that no state was made with."""
+    places = [manifests.home / INTERVALS / manifest.interval for manifest in current]
+    for folder in (manifests.home, manifests.home / CONSTANTS, *places):
+        names = tuple(path.name for path in old_temporary_files(folder))
+        if names:
+            yield Removal(folder, names, "left by a process that was killed", _size(folder, names))
+    needed = {constants_file(manifests.home, suite), *_constants_of_states(manifests.home, current, gone)}
+    folder = manifests.home / CONSTANTS
+    files = sorted(folder.glob("*.state")) if folder.is_dir() else []
+    idle = tuple(path.name for path in files if path not in needed and is_old(path))
+    if idle:
+        yield Removal(folder, idle, "constants of no state", _size(folder, idle))
+
+
+def _constants_of_states(home: Path, current: Sequence[Manifest], gone: set[str]) -> Iterator[Path]:
+    """The constants that the states of intervals were made with."""
+    from plmetrics.features.stored.stored_state import stored_state
+
+    for manifest in current:
+        name = f"{manifest.run}/{STATE}"
+        if name in manifest.files and name not in gone:
+            with suppress(PlmetricsError):
+                yield constants_path(home, stored_state(home / name).head.fingerprint)
 
 
 def _remove(removals: list[Removal]) -> None:

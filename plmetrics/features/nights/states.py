@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 STATE = "interval.state"
 """The file in a run folder that holds what several intervals add up."""
 
+CONSTANTS = "constants"
+"""The folder of the states whose constants others share."""
+
 _ABSENT = ("interval", "keep", "drift", "leakage", "find_slices", "cross_validation")
 
 
@@ -48,7 +51,12 @@ def state_suite(suite: Suite) -> Suite:
 
 def constants_file(home: Path, suite: Suite) -> Path:
     """The state whose constants all intervals of a suite share."""
-    return home / "constants" / f"{fingerprint(state_suite(suite))[:16]}.state"
+    return constants_path(home, fingerprint(state_suite(suite)))
+
+
+def constants_path(home: Path, identity: str) -> Path:
+    """The state whose constants all states of a fingerprint share."""
+    return home / CONSTANTS / f"{identity[:16]}.state"
 
 
 def state_of_interval(

@@ -89,9 +89,11 @@ def test_a_torn_manifest_is_passed_over_and_its_number_is_not_taken_again(
 @pytest.mark.parametrize(
     "change",
     [
-        {"run": None}, {"run": "../../elsewhere"}, {"run": ""}, {"files": []}, {"files": {"a": 3}}, {"files": {"a": {}}},
+        {"run": None}, {"run": "../../elsewhere"}, {"run": ""}, {"files": []}, {"files": {"a": 3}},
+        {"files": {"a": {}}},
         {"files": {"../x": {"bytes": 1, "sha256": ""}}}, {"verdict": 3}, {"start": "2026-11-20"}, {"end": "soon"},
-        {"rows": "many"}, {"accepted": {"because": 3, "by": "a", "at": "b"}}, {"accepted": []}, {"interval": "2026-11-19"},
+        {"rows": "many"}, {"accepted": {"because": 3, "by": "a", "at": "b"}}, {"accepted": []},
+        {"interval": "2026-11-19"},
         {"exit_code": "0"}, {"data": None},
     ],
 )  # fmt: skip

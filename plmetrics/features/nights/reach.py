@@ -1,0 +1,78 @@
+"""How far back later intervals of a suite look: what lies there stays, however short `keep` is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from plmetrics.core.durations import Duration
+from plmetrics.features.nights.interval_section import interval_section, references
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from plmetrics.features.nights.calendar import Calendar, Interval
+    from plmetrics.features.nights.manifests import Manifest
+    from plmetrics.suite.model import Suite
+    from plmetrics.suite.sections.references import IntervalReference
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """From which moment on states and whole run folders are read, and the runs that are named themselves."""
+
+    states: datetime
+    folders: datetime
+    runs: frozenset[str]
+
+
+def reach_of(suite: Suite, calendar: Calendar, manifests: Sequence[Manifest]) -> Reach | None:
+    """What the last interval with a result, and those that it looks back to, are compared with.
+
+    Args:
+        suite: names its references.
+        calendar: its intervals.
+        manifests: those in force, of any order.
+    """
+    named = [(calendar.named(manifest.interval), manifest) for manifest in manifests]
+    intervals = [interval for interval, manifest in named if interval is not None and manifest.of(interval)]
+    if not intervals:
+        return None
+    first = _first_again(suite, calendar, max(intervals))
+    accepted = [
+        interval
+        for interval, manifest in named
+        if interval is not None and interval.end <= first.start and manifest.is_accepted
+    ]
+    previous = max(accepted, default=first).start
+    states = folders = first.start
+    named_runs = set()
+    for (section, _), reference in references(suite).items():
+        if reference.run is not None:
+            named_runs.add(reference.run)
+            continue
+        start = min(first.start, previous if reference.previous else _start(reference, calendar, first))
+        if reference.adds or section == "drift":
+            states = min(states, start)
+        else:
+            folders = min(folders, start)
+    return Reach(states, folders, frozenset(named_runs))
+
+
+def _first_again(suite: Suite, calendar: Calendar, newest: Interval) -> Interval:
+    """The first interval that is looked at again together with the last one."""
+    section = interval_section(suite)
+    if section is None or section.lookback is None:
+        return newest
+    return next(iter(calendar.before(newest, Duration.of(section.lookback))), newest)
+
+
+def _start(reference: IntervalReference, calendar: Calendar, interval: Interval) -> datetime:
+    if reference.same_weekday is not None:
+        return calendar.shifted(interval, Duration(1, "w"), -reference.same_weekday).start
+    text = reference.window or reference.ago
+    assert text is not None
+    if reference.ago is not None:
+        return calendar.shifted(interval, Duration.of(text), -1).start
+    return Duration.of(text).before(interval.start, calendar.zone)

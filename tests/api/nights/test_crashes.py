@@ -1,0 +1,218 @@
+"""Nights that end at any write, and processes side by side: the old result or the new one, and nothing lost."""
+
+from __future__ import annotations
+
+import errno
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+import pytest
+from suites.nights import Nights, day, nights, rows
+
+import plmetrics as plm
+from plmetrics.core.errors import EnvironmentFault
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+__all__ = ["nights"]
+
+CALLS = ("fsync", "link", "replace", "mkdir")
+"""What a night changes the disk with: every write is synced before it is renamed or linked."""
+
+
+class Crash(BaseException):
+    """The end of a process, as far as this one can play it."""
+
+
+class Faults:
+    """The calls of a night that change the disk: one of them fails, or ends the process."""
+
+    def __init__(self, patch: pytest.MonkeyPatch, at: int, error: Callable[[], BaseException], *, last: bool) -> None:
+        self.calls: list[str] = []
+        for name in CALLS:
+            patch.setattr(os, name, self._watch(name, getattr(os, name), at, error, last=last))
+
+    def _watch(
+        self, name: str, call: Callable[..., Any], at: int, error: Callable[[], BaseException], *, last: bool
+    ) -> Callable[..., Any]:
+        def watched(*arguments: Any, **options: Any) -> Any:
+            self.calls.append(name)
+            # After the end of a process it does nothing more, not even tidy up.
+            if len(self.calls) == at or (last and len(self.calls) > at > 0):
+                raise error()
+            return call(*arguments, **options)
+
+        return watched
+
+
+def check_whole(growing: Nights, number: int, expected: tuple[int, ...]) -> None:
+    """What is read is one result of the old rows or of the new ones."""
+    manifest = growing.current(number)
+    if manifest is None:
+        assert 0 in expected
+        return
+    assert growing.manifests.damage(manifest, thorough=True) is None
+    result = plm.load(growing.home / manifest.run / "run.json")
+    assert result.record["rows"]["read"] == manifest.rows
+    assert manifest.rows in expected
+    assert result.verdict == manifest.verdict
+
+
+@pytest.mark.parametrize("kind", ["crash", "full disk"])
+def test_every_write_may_be_the_last(nights: Nights, kind: str) -> None:
+    sections = {"compare": {"run": {"window": "3d"}}, "keep": {"states": "9d"}}
+    nights.write_suite(**sections)
+    nights.run(0)
+    nights.run(1)
+    error: Callable[[], BaseException] = (
+        Crash if kind == "crash" else lambda: OSError(errno.ENOSPC, "no space left on device")
+    )
+    step = 1 if os.environ.get("PLMETRICS_SLOW") else 7
+    height, at, ended = 60, -len(kind) % step, False
+    while not ended:
+        at += step
+        nights.write(1, pl.concat([rows(1), rows(2, height=at)]))
+        new = 60 + at
+        with pytest.MonkeyPatch.context() as patch:
+            faults = Faults(patch, at, error, last=kind == "crash")
+            try:
+                nights.run(1)
+            except (Crash, EnvironmentFault):
+                pass
+        ended = len(faults.calls) < at
+        check_whole(nights, 1, (height, new))
+        later = nights.run(2).record["references"]["compare.run"]
+        assert later["intervals"] == [day(0), day(1)]
+        assert later["run"] == nights.current(1).run
+        result = nights.run(1)
+        assert result.record["rows"]["read"] == new
+        check_whole(nights, 1, (new,))
+        height = new
+    assert at > 20
+
+
+def test_the_first_night_may_end_at_every_write(tmp_path: Path) -> None:
+    at, ended = 0, False
+    while not ended:
+        at += 1 if os.environ.get("PLMETRICS_SLOW") else 9
+        growing = Nights(tmp_path / str(at))
+        growing.folder.mkdir()
+        growing.write_suite(keep={"states": "9d"})
+        growing.write(0)
+        with pytest.MonkeyPatch.context() as patch:
+            faults = Faults(patch, at, Crash, last=True)
+            try:
+                growing.run(0)
+            except Crash:
+                pass
+        ended = len(faults.calls) < at
+        check_whole(growing, 0, (0, 60))
+        growing.run(0)
+        check_whole(growing, 0, (60,))
+
+
+def test_new_folders_are_durable_in_those_above(nights: Nights, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each folder that is made is followed by a sync of the one above it, before the manifest is linked."""
+    import plmetrics.runs.files as files
+
+    made: set[Path] = set()
+    mkdir, sync, link = os.mkdir, files.sync_directory, os.link
+
+    def watched_mkdir(path: Any, *arguments: Any, **options: Any) -> None:
+        mkdir(path, *arguments, **options)
+        made.add(type(nights.home)(path).parent)
+
+    def watched_sync(directory: Path) -> None:
+        made.discard(directory)
+        sync(directory)
+
+    def watched_link(source: Any, target: Any, **options: Any) -> None:
+        if "intervals" in str(target):
+            assert not made
+            linked.append(str(target))
+        link(source, target, **options)
+
+    linked: list[str] = []
+    nights.write_suite(keep={"states": "9d"})
+    monkeypatch.setattr(os, "mkdir", watched_mkdir)
+    monkeypatch.setattr(os, "link", watched_link)
+    for module in ("runs.files", "runs.folder", "features.nights.manifests"):
+        monkeypatch.setattr(f"plmetrics.{module}.sync_directory", watched_sync)
+    nights.run(0)
+    assert len(linked) == 1
+
+
+SCRIPT = """
+import sys
+import plmetrics as plm
+suite, *days = sys.argv[1:]
+print("ready", flush=True)
+sys.stdin.readline()
+for day in days:
+    plm.run(suite, interval=day)
+"""
+
+
+def start(growing: Nights, *numbers: int) -> subprocess.Popen[str]:
+    arguments = [sys.executable, "-W", "ignore", "-c", SCRIPT, str(growing.suite), *map(day, numbers)]
+    pipe = subprocess.PIPE
+    return subprocess.Popen(arguments, stdin=pipe, stdout=pipe, stderr=pipe, text=True)
+
+
+def go(processes: list[subprocess.Popen[str]]) -> None:
+    """Let all begin at once."""
+    for process in processes:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+    for process in processes:
+        assert process.stdin is not None
+        process.stdin.write("go\n")
+        process.stdin.flush()
+
+
+@pytest.mark.parametrize("numbers", [list(range(8)), [0] * 8], ids=["of different intervals", "of one interval"])
+def test_eight_writers_lose_nothing(nights: Nights, numbers: list[int]) -> None:
+    nights.write_suite(keep={"states": "9d"})
+    processes = [start(nights, number) for number in numbers]
+    go(processes)
+    for process in processes:
+        _, errors = process.communicate(timeout=120)
+        assert process.returncode == 0, errors
+    for number in set(numbers):
+        check_whole(nights, number, (60,))
+        manifests = list(nights.manifests.latest_first(day(number)))
+        assert [manifest.sequence for manifest in manifests] == list(range(len(manifests), 0, -1))
+        assert {manifest.run for manifest in manifests} <= nights.runs()
+    assert nights.manifests.interval_keys() == sorted({day(number) for number in numbers})
+    assert len(list((nights.home / "constants").iterdir())) == 1
+    nights.write_suite(keep={"states": "9d"}, compare={"run": {"window": "9d"}})
+    result = nights.run(8)
+    assert result.record["references"]["compare.run"]["intervals"] == sorted({day(number) for number in numbers})
+    assert not [warning for warning in result.warnings if "passed over" in warning]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no SIGKILL there")
+def test_a_killed_night_leaves_the_old_result_or_the_new_one(nights: Nights) -> None:
+    nights.write_suite(keep={"states": "9d"})
+    nights.run(0)
+    draw = random.Random(0)
+    height = 60
+    for attempt in range(1, 5 if os.environ.get("PLMETRICS_SLOW") is None else 50):
+        nights.write(0, pl.concat([rows(0), rows(1, height=attempt)]))
+        process = start(nights, 0)
+        go([process])
+        time.sleep(draw.random() * 0.6)
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+        check_whole(nights, 0, (height, 60 + attempt))
+        nights.run(0)
+        check_whole(nights, 0, (60 + attempt,))
+        height = 60 + attempt
