@@ -134,6 +134,35 @@ def test_a_database_that_is_not_there_costs_no_result(
     assert "s3cr3t-word" not in debug.stdout + debug.stderr
 
 
+def test_programs_are_told_where_the_results_are(suite_file: Callable[..., Path], tmp_path: Path) -> None:
+    file = suite_file({"database": "postgresql://me:hidden-word@127.0.0.1:1/metrics"})
+    done = command("run", file, "--format", "json", folder=tmp_path)
+    outcome = json.loads(done.stdout)
+    assert outcome["exit_code"] == done.returncode == 6
+    assert outcome["problems"][0]["path"] == ["output", "database"]
+    assert (Path(outcome["folder"]) / "metrics.parquet").is_file()
+    assert "hidden-word" not in done.stdout + done.stderr
+    assert "hidden-word" not in (Path(outcome["folder"]) / "run.json").read_text()
+
+
+@pytest.mark.parametrize(
+    ("output", "package"), [({"database": "sqlite:///a.db"}, "sqlalchemy"), ({"delta": "lake"}, "deltalake")]
+)
+def test_a_missing_extra_is_named_before_the_run(
+    suite_file: Callable[..., Path],
+    tmp_path: Path,
+    output: dict[str, str],
+    package: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    file = suite_file(output)
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(plm.EnvironmentFault, match=f"needs the extra '{next(iter(output))}'"):
+        plm.run(file)
+    (folder,) = [path for path in (tmp_path / "runs" / "credit").iterdir() if path.is_dir()]
+    assert json.loads((folder / "run.json").read_text())["status"] == "failed"
+
+
 def test_each_export_is_tried_and_all_faults_are_told(
     suite_file: Callable[..., Path], tmp_path: Path
 ) -> None:
