@@ -74,7 +74,9 @@ def run(
             if following or force:
                 result = _interval(suite, output, changes, options, None if following else interval)
             else:
-                result = evaluation.run(suite, output, changes, progress, exits, interval)
+                result = evaluation.run(
+                    suite, output=output, set=changes, progress=progress, exits=exits, interval=interval
+                )
         show_and_exit(result, form, quiet=quiet, slices=sets, exits=exits)
 
 

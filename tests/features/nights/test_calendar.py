@@ -129,8 +129,15 @@ def test_what_names_no_interval_is_a_mistake_in_words(every: str, text: str, wor
     assert caught.value.problems[0].hint
 
 
-@given(MOMENTS, st.sampled_from(LENGTHS), st.sampled_from(ZONES), st.sampled_from(["7d", "28d", "2w", "1mo", "48h"]))
-def test_a_window_is_all_intervals_that_lie_within_it(moment: datetime, every: str, zone: str, span: str) -> None:
+@given(
+    MOMENTS,
+    st.sampled_from(LENGTHS),
+    st.sampled_from(ZONES),
+    st.sampled_from(["7d", "28d", "2w", "1mo", "48h"]),
+)
+def test_a_window_is_all_intervals_that_lie_within_it(
+    moment: datetime, every: str, zone: str, span: str
+) -> None:
     days = calendar(every, zone)
     interval = days.containing(moment)
     window = days.before(interval, Duration.of(span))
