@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from plmetrics.api.inspection import diff, validate
     from plmetrics.api.loading import load
     from plmetrics.api.merging import merge
+    from plmetrics.api.nights.history import history, history_chart
     from plmetrics.api.result import Result
     from plmetrics.api.states import state
     from plmetrics.catalogue.metric import Metric
@@ -54,6 +55,8 @@ __all__ = [
     "State",
     "diff",
     "evaluate",
+    "history",
+    "history_chart",
     "load",
     "merge",
     "metric",
@@ -82,6 +85,10 @@ _HOMES = {
     ),
     "plmetrics.api.loading": ("load",),
     "plmetrics.api.merging": ("merge",),
+    "plmetrics.api.nights.history": (
+        "history",
+        "history_chart",
+    ),
     "plmetrics.api.catalogue": (
         "metric",
         "metrics",

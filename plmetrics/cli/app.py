@@ -18,6 +18,7 @@ from plmetrics.cli.metrics import metrics
 from plmetrics.cli.nights.accept import accept
 from plmetrics.cli.nights.backfill import backfill
 from plmetrics.cli.nights.collection import gc
+from plmetrics.cli.nights.history import history
 from plmetrics.cli.readout import readout
 from plmetrics.cli.report import report
 from plmetrics.cli.run import run
@@ -103,6 +104,7 @@ for command in (
     state,
     merge,
     backfill,
+    history,
     accept,
     gc,
 ):

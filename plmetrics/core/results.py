@@ -121,13 +121,15 @@ FURTHER_TABLES = {"drift_histograms": DRIFT_HISTOGRAMS_SCHEMA, "labelling": LABE
 """The tables of features that are there only where a suite asks for these: among the `others` of a result."""
 
 
-def first_rows(metrics: pl.DataFrame) -> pl.DataFrame:
+def first_rows(metrics: pl.DataFrame, *further: str) -> pl.DataFrame:
     """The table `metrics` with a row an estimate: where several methods made its interval, that of the first.
 
     Gates, comparisons and reports judge by it. Rows are in result order, so that those of an estimate lie together.
-    Neighbours whose slices have the same text differ in their values.
+    Neighbours whose slices have the same text differ in their values. `further` are columns that tell runs apart.
     """
-    identity = pl.struct("model", "slice_set", "slice", "slice_values", "metric", "class", "value", "n")
+    identity = pl.struct(
+        *further, "model", "slice_set", "slice", "slice_values", "metric", "class", "value", "n"
+    )
     return metrics.filter(identity.rle_id().is_first_distinct())
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from typing import TextIO
 
-_PLAIN = str.maketrans({"▲": "^", "▼": "v"})
+_PLAIN = str.maketrans("▲▼▁▂▃▄▅▆▇█·", "^v_.,-~=*# ")
 
 
 def open_streams() -> None:

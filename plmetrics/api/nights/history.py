@@ -1,0 +1,137 @@
+"""The history of a suite: values of its intervals as a frame, and as a chart."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from plmetrics.core.errors import ConfigError, PlmetricsWarning, Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from os import PathLike
+
+    import polars as pl
+
+    from plmetrics.report.charts.figure import Figure
+
+
+def history(
+    folder: str | PathLike[str],
+    *,
+    metrics: str | Sequence[str] | None = None,
+    models: str | Sequence[str] | None = None,
+    slices: str | Sequence[str] | None = None,
+    last: int | None = None,
+    superseded: bool = False,
+) -> pl.DataFrame:
+    """Read the values of a suite's intervals, one after another.
+
+    Intervals without a result between the first and the last one have a row without values, of status `missing`; so has
+    a result that is not as it was written, of status `damaged`, and a `PlmetricsWarning` says what is wrong. A suite
+    without intervals has its complete runs by time, whose `interval` is null.
+
+    Args:
+        folder: the folder of a suite's runs, its latest.json, or its parent where that has one suite.
+        metrics: metrics by their text, or their name without parameters; all if not given.
+        models: names of models; all if not given.
+        slices: slices as `region=north`, or slice sets; `overall` is all rows. All slices if not given.
+        last: how many intervals to read, up to the last one that has a result; all if not given.
+        superseded: whether results that others have replaced are read as well.
+
+    Returns:
+        A row per interval, model, slice and metric: `interval, start, end, model, slice, metric, value, lower, upper,
+        n, verdict, gate_verdict, status, value_status, slice_set, class, accepted, run_id`.
+
+    Raises:
+        ConfigError: there is no such metric, model or slice, or several suites have runs in the folder.
+        DataError: there are no results.
+
+    >>> import plmetrics as plm
+    >>> try:
+    ...     plm.history("nowhere")
+    ... except plm.DataError as error:
+    ...     print(error.problems[0].message)
+    nowhere: no such folder
+    """
+    from plmetrics.features.nights.history import read_history
+    from plmetrics.features.nights.history_folders import home_of
+    from plmetrics.features.nights.history_selection import select
+
+    check_last(last)
+    found = read_history(home_of(_path(folder)), last=last, superseded=superseded)
+    for words in found.warnings:
+        warnings.warn(words, PlmetricsWarning, stacklevel=2)
+    return select(found.frame, names(metrics), names(models), names(slices))
+
+
+def history_chart(
+    folder: str | PathLike[str],
+    *,
+    metric: str | None = None,
+    models: str | Sequence[str] | None = None,
+    slices: str | Sequence[str] | None = None,
+    last: int | None = 60,
+) -> Figure:
+    """Draw a metric over the intervals of a suite, with intervals, gates, and control bands where a gate has one.
+
+    Args:
+        folder: the folder of a suite's runs, its latest.json, or its parent where that has one suite.
+        metric: the metric; those with gates if not given, or else the first one.
+        models: names of models; all if not given.
+        slices: slices as `region=north`, or slice sets, a panel a slice; all rows if not given.
+        last: how many intervals to draw; all if None.
+
+    Returns:
+        A figure: to look at, to save, or to go on with as an Altair chart.
+
+    Raises:
+        ConfigError: there is no such metric, model or slice, or nothing to draw.
+        DataError: there are no results.
+        EnvironmentFault: the extra `report` is not installed.
+
+    >>> import plmetrics as plm
+    >>> try:
+    ...     plm.history_chart("nowhere")
+    ... except plm.DataError as error:
+    ...     print(error.problems[0].message)
+    nowhere: no such folder
+    """
+    from plmetrics.features.nights.history import read_history
+    from plmetrics.features.nights.history_folders import home_of
+    from plmetrics.report.charts.rendering import require
+
+    require("altair", needed_for="a chart")
+    check_last(last)
+    found = read_history(home_of(_path(folder)), last=last)
+    for words in found.warnings:
+        warnings.warn(words, PlmetricsWarning, stacklevel=2)
+    from plmetrics.features.nights.charts.history_chart import figure_of
+
+    return figure_of(found, metric, names(models), names(slices))
+
+
+def check_last(last: int | None) -> None:
+    """Check how many intervals are asked for.
+
+    Raises:
+        ConfigError: it is less than one.
+    """
+    if last is not None and last < 1:
+        raise ConfigError(Problem(f"last is {last}: ask for one interval or more", ("last",)))
+
+
+def names(asked: str | Sequence[str] | None) -> list[str] | None:
+    """Names as a list; None for all."""
+    if asked is None:
+        return None
+    return [asked] if isinstance(asked, str) else list(asked)
+
+
+def _path(folder: str | PathLike[str]) -> Path:
+    try:
+        return Path(folder)
+    except TypeError as error:
+        msg = f"a history is read from a folder, not from a {type(folder).__name__}"
+        raise ConfigError(Problem(msg, ("folder",))) from error

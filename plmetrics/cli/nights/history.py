@@ -1,0 +1,116 @@
+"""`plmetrics history`: the values of a suite's intervals, one after another."""
+
+from __future__ import annotations
+
+import io
+import sys
+from enum import StrEnum
+from pathlib import Path  # noqa: TC003 (typer reads the annotations)
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from plmetrics.cli.options import Debug  # noqa: TC001 (typer reads the annotations)
+from plmetrics.cli.terminal.completion import run_folders
+from plmetrics.cli.terminal.console import say, shown_path, wants_color, width, write_result
+from plmetrics.cli.terminal.guard import UsageError, guard, usage
+from plmetrics.core.errors import Problem
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from plmetrics.features.nights.history import History
+
+
+class HistoryFormat(StrEnum):
+    """How a history is printed."""
+
+    text = "text"
+    json = "json"
+    csv = "csv"
+    parquet = "parquet"
+
+
+def history(
+    runs: Annotated[
+        Path,
+        typer.Argument(
+            metavar="RUNS",
+            help="The folder of a suite's runs, its latest.json, or its parent.",
+            readable=False,
+            autocompletion=run_folders,
+        ),
+    ],
+    metrics: Annotated[
+        list[str] | None, typer.Argument(metavar="[METRIC]...", help="The metrics; all if not given.")
+    ] = None,
+    model: Annotated[
+        list[str] | None,
+        typer.Option("--model", metavar="MODEL", help="Only this model. May be given several times."),
+    ] = None,
+    slices: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--slice",
+            metavar="SET[=VALUE]",
+            help="A slice, or all slices of a set, in place of all rows. May be given several times.",
+        ),
+    ] = None,
+    last: Annotated[int, typer.Option("--last", metavar="N", min=1, help="How many intervals.")] = 30,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Also results that others have superseded.")
+    ] = False,
+    form: Annotated[
+        HistoryFormat,
+        typer.Option("--format", help="text for people; json, csv, and parquet in a file for programs."),
+    ] = HistoryFormat.text,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", metavar="FILE", readable=False, help="Write a file and print nothing."),
+    ] = None,
+    debug: Debug = False,
+) -> None:
+    """Show the values of the last intervals with their verdicts, and a sparkline of each.
+
+    Intervals without a result, damaged and accepted ones are marked. A suite without intervals has its runs by time.
+    """
+    with guard(debug=debug, json=form == "json"):
+        if form is HistoryFormat.parquet and output is None:
+            raise UsageError(Problem("--format parquet needs a file", hint="--output history.parquet"))
+        from plmetrics.features.nights.history import read_history
+        from plmetrics.features.nights.history_folders import home_of
+        from plmetrics.features.nights.history_selection import OVERALL, select
+        from plmetrics.report.layout import printable
+
+        with usage():
+            found = read_history(home_of(runs), last=last, superseded=everything)
+            rows = select(found.frame, metrics or None, model, slices or [OVERALL])
+        if output is not None:
+            _write(output, _content(found, rows, form))
+        else:
+            write_result(_content(found, rows, form).decode())
+        for words in found.warnings:
+            say(printable(f"warning: {words}"))
+
+
+def _content(found: History, rows: pl.DataFrame, form: HistoryFormat) -> bytes:
+    from plmetrics.features.nights.history_report import history_csv, history_json, history_text
+
+    match form:
+        case HistoryFormat.parquet:
+            buffer = io.BytesIO()
+            rows.write_parquet(buffer)
+            return buffer.getvalue()
+        case HistoryFormat.csv:
+            return history_csv(rows).encode()
+        case HistoryFormat.json:
+            return history_json(found, rows).encode()
+    return history_text(found, rows, width(), color=wants_color(sys.stdout)).encode()
+
+
+def _write(path: Path, content: bytes) -> None:
+    from plmetrics.runs.files import environment_faults, write_atomic
+
+    with environment_faults(f"{shown_path(path)} cannot be written"):
+        write_atomic(path, content)
+    say(f"written: {shown_path(path)}")

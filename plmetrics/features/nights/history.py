@@ -1,0 +1,341 @@
+"""The history of a suite: the values of its intervals, or of its runs where it has no intervals, as one frame."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+from collections import Counter
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import islice
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+import polars as pl
+
+from plmetrics.core.durations import Duration
+from plmetrics.core.errors import Problem
+from plmetrics.core.results import GATES_SCHEMA, METRICS_SCHEMA, first_rows
+from plmetrics.core.threads import parallel_map
+from plmetrics.features.nights.calendar import Calendar
+from plmetrics.features.nights.history_folders import FOLDERS, every_of
+from plmetrics.features.nights.manifests import Manifests
+from plmetrics.runs.folder import table_file
+from plmetrics.runs.history.previous_runs import complete_runs
+from plmetrics.runs.reading import AbsentRun, RunFault
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from plmetrics.features.nights.calendar import Interval
+    from plmetrics.features.nights.manifests import Manifest
+    from plmetrics.runs.reading import StoredRun
+
+CURRENT, SUPERSEDED, MISSING, DAMAGED = "current", "superseded", "missing", "damaged"
+
+MOMENT = pl.Datetime("us", "UTC")
+HISTORY_SCHEMA = pl.Schema(
+    {
+        "interval": pl.String(),
+        "start": MOMENT,
+        "end": MOMENT,
+        "model": pl.String(),
+        "slice": pl.String(),
+        "metric": pl.String(),
+        "value": pl.Float64(),
+        "lower": pl.Float64(),
+        "upper": pl.Float64(),
+        "n": pl.Int64(),
+        "verdict": pl.String(),
+        "gate_verdict": pl.String(),
+        "status": pl.String(),
+        "value_status": pl.String(),
+        "slice_set": pl.String(),
+        "class": pl.String(),
+        "accepted": pl.Boolean(),
+        "run_id": pl.String(),
+    }
+)
+"""The columns of a history."""
+
+_VALUES = ("model", "slice", "metric", "value", "lower", "upper", "n", "slice_set", "class")
+_FACTS = ("interval", "start", "end", "verdict", "accepted", "run_id")
+_NEEDED = frozenset({"model", "slice_set", "slice", "metric", "value", "n", "status", "verdict", "level"})
+_PART = "part"
+_OUTCOMES = ("fail", "inconclusive", "warn", "skipped", "pass")
+"""Outcomes of gates, the worst first; a gate of level warn that fails warns."""
+
+_Tables: TypeAlias = tuple[pl.DataFrame, pl.DataFrame]
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """The values of a suite's intervals, in words what could not be read, and the time zone of the calendar."""
+
+    home: Path
+    frame: pl.DataFrame
+    warnings: tuple[str, ...] = ()
+    timezone: str = "UTC"
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """One run to be read: where it comes from, its name in messages, its folder, and the facts of its rows."""
+
+    origin: Any
+    name: str
+    folder: Path
+    status: str
+    facts: dict[str, Any]
+
+    @property
+    def is_removed(self) -> bool:
+        """Whether its folder is gone, as those of superseded runs may be."""
+        return not self.folder.exists()
+
+
+def read_history(
+    home: Path, *, last: int | None = None, superseded: bool = False, until: str | None = None
+) -> History:
+    """The values of a suite's intervals in their order; without intervals those of its complete runs, by time.
+
+    Args:
+        home: the folder of the suite's runs.
+        last: how many intervals to read, those without a result counted in; all if not given.
+        superseded: whether results that others have replaced are read as well.
+        until: the name of the last interval to read.
+
+    Raises:
+        AbsentRun: there is no result.
+    """
+    manifests = Manifests(home)
+    keys = [key for key in manifests.interval_keys() if every_of(key) is not None]
+    if not keys:
+        return _of_runs(home, last)
+    words: list[str] = []
+    calendar, keys = _one_calendar(manifests, keys, words)
+    keys = [key for key in keys if until is None or key <= until]
+    if not keys:
+        raise AbsentRun(Problem(f"{home}: no interval up to {until} has a result"))
+    intervals = _intervals(calendar, keys, last)
+    there = set(keys)
+    parts = [
+        part for each in intervals if each.key in there for part in _parts(manifests, each.key, superseded)
+    ]
+    frame = _frame_of(parts, lambda part: _listed_tables(manifests, part.origin), words)
+    listed = {part.facts["interval"] for part in parts}
+    gaps = [each for each in intervals if each.key not in listed]
+    lost = {gap.key for gap in gaps if gap.key in there}
+    words += [f"{key} has no manifest that can be read" for key in sorted(lost)]
+    together = pl.concat([_gap_rows(gaps, lost), frame])
+    return History(home, together.sort("start", maintain_order=True), tuple(words), calendar.timezone)
+
+
+def _one_calendar(manifests: Manifests, keys: list[str], words: list[str]) -> tuple[Calendar, list[str]]:
+    """The calendar of the last interval, and the names that are of it: a suite may have changed its intervals."""
+    groups: dict[str, list[str]] = {}
+    for key in keys:
+        groups.setdefault(every_of(key) or "", []).append(key)
+    lasts = {every: _last_manifest(manifests, names) for every, names in groups.items()}
+    readable = {every: manifest for every, manifest in lasts.items() if manifest is not None}
+    if not readable:
+        raise RunFault(Problem(f"{manifests.home}: no manifest of its {len(keys)} intervals can be read"))
+    every = max(readable, key=lambda name: datetime.fromisoformat(readable[name].end))
+    others = Counter({name: len(names) for name, names in groups.items() if name != every})
+    words += [
+        f"{count} intervals of {name} are not shown: the last ones are of {every}"
+        for name, count in others.items()
+    ]
+    return Calendar(Duration.of(every), readable[every].timezone), groups[every]
+
+
+def _last_manifest(manifests: Manifests, keys: Sequence[str]) -> Manifest | None:
+    read = (manifests.current(key) for key in reversed(keys))
+    return next((manifest for manifest in read if manifest is not None), None)
+
+
+def _intervals(calendar: Calendar, keys: Sequence[str], last: int | None) -> list[Interval]:
+    """The intervals from the first to the last of these names, or the last ones."""
+    there = keys if last is None else keys[-last:]
+    known = [interval for key in there if (interval := calendar.named(key)) is not None]
+    if not known:
+        return []
+    every = list(calendar.between(known[0].start, known[-1].end))
+    return every if last is None else every[-last:]
+
+
+def _parts(manifests: Manifests, key: str, superseded: bool) -> list[_Part]:  # noqa: FBT001
+    """The runs of an interval that are read, the current one first."""
+    if not superseded:
+        current = manifests.current(key)
+        return [] if current is None else [_part_of_interval(manifests.home, current, CURRENT)]
+    runs: dict[str, Manifest] = {}
+    for manifest in manifests.latest_first(key):
+        runs.setdefault(manifest.run, manifest)
+    statuses = [CURRENT, *[SUPERSEDED] * len(runs)]
+    return [
+        _part_of_interval(manifests.home, manifest, status)
+        for manifest, status in zip(runs.values(), statuses, strict=False)
+    ]
+
+
+def _frame_of(parts: Sequence[_Part], read: Callable[[_Part], _Tables], words: list[str]) -> pl.DataFrame:
+    """The rows of runs, in the columns of a history; a run that cannot be read has a row without values."""
+
+    def attempt(part: _Part) -> _Tables | str:
+        try:
+            return read(part)
+        except RunFault as fault:
+            return fault.problems[0].message
+
+    results = parallel_map(attempt, parts)
+    tables = [(number, result) for number, result in enumerate(results) if not isinstance(result, str)]
+    faults = {number: result for number, result in enumerate(results) if isinstance(result, str)}
+    removed = {number for number in faults if parts[number].status == SUPERSEDED and parts[number].is_removed}
+    words += [f"{parts[number].name}: {fault}" for number, fault in faults.items() if number not in removed]
+    statuses = [
+        DAMAGED if number in faults and number not in removed else part.status
+        for number, part in enumerate(parts)
+    ]
+    numbers = pl.Series(_PART, range(len(parts)), dtype=pl.Int64)
+    facts = pl.DataFrame(
+        [part.facts for part in parts], schema={name: HISTORY_SCHEMA[name] for name in _FACTS}
+    )
+    facts = facts.with_columns(numbers, pl.Series("status", statuses, dtype=pl.String))
+    return _conform(facts.join(_estimates(tables), on=_PART, how="left", maintain_order="left_right"))
+
+
+def _estimates(tables: Sequence[tuple[int, _Tables]]) -> pl.DataFrame:
+    """An estimate a row, with the worst outcome of the gates on it, by the number of its part."""
+    metrics = _together([(number, metrics) for number, (metrics, _) in tables], METRICS_SCHEMA)
+    gates = _together([(number, gates) for number, (_, gates) in tables], GATES_SCHEMA)
+    rank = pl.col("verdict").replace_strict(_OUTCOMES, range(len(_OUTCOMES)), default=len(_OUTCOMES))
+    warns = (pl.col("verdict") == "fail") & (pl.col("level") == "warn")
+    outcomes = gates.with_columns(verdict=pl.when(warns).then(pl.lit("warn")).otherwise("verdict"))
+    keys = (_PART, "model", "slice_set", "slice", "metric")
+    worst = outcomes.sort(rank, maintain_order=True).unique(keys, keep="first", maintain_order=True)
+    return (
+        first_rows(metrics, _PART)
+        .select(_PART, *_VALUES, value_status="status")
+        .join(worst.select(*keys, gate_verdict="verdict"), on=keys, how="left", maintain_order="left")
+    )
+
+
+def _together(tables: Sequence[tuple[int, pl.DataFrame]], schema: pl.Schema) -> pl.DataFrame:
+    """Tables of one kind below each other, with the number of the part that each row is of."""
+    sizes = [table.height for _, table in tables]
+    frame = pl.concat([schema.to_frame(), *(table for _, table in tables)], how="diagonal_relaxed")
+    numbers = np.repeat(np.array([number for number, _ in tables], dtype=np.int64), sizes)
+    return frame.with_columns(pl.Series(_PART, numbers))
+
+
+def _listed_tables(manifests: Manifests, manifest: Manifest) -> _Tables:
+    """The values of a run and its gates, by the hashes that its manifest lists.
+
+    Raises:
+        RunFault: one is absent, or not as it was written.
+    """
+    metrics = _listed_table(manifests, manifest, "metrics", METRICS_SCHEMA)
+    return metrics, _listed_table(manifests, manifest, "gates", GATES_SCHEMA)
+
+
+def _listed_table(manifests: Manifests, manifest: Manifest, name: str, schema: pl.Schema) -> pl.DataFrame:
+    place = f"{manifest.run}/{table_file(name)}"
+    facts = manifest.files.get(place)
+    if facts is None:
+        raise RunFault(Problem(f"{place} is not in the manifest"))
+    try:
+        content = (manifests.home / place).read_bytes()
+    except OSError as error:
+        raise RunFault(Problem(f"{place} cannot be read: {error.strerror}")) from error
+    if hashlib.sha256(content).hexdigest() != facts.get("sha256"):
+        raise RunFault(Problem(f"{place} is damaged: it does not fit its hash in the manifest"))
+    try:
+        table = pl.read_parquet(io.BytesIO(content))
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+        raise RunFault(Problem(f"{place} cannot be read")) from error
+    return _checked(table, place, schema)
+
+
+def _checked(table: pl.DataFrame, place: str, schema: pl.Schema) -> pl.DataFrame:
+    """A table in the columns of this version.
+
+    Raises:
+        RunFault: it lacks what a history cannot do without.
+    """
+    missing = [name for name in schema if name in _NEEDED and name not in table.columns]
+    if missing:
+        raise RunFault(Problem(f"{place} has no column '{missing[0]}'"))
+    if table.schema == schema:
+        return table
+    there = [name for name in schema if name in table.columns]
+    return table.select(pl.col(name).cast(schema[name], strict=False) for name in there)
+
+
+def _gap_rows(gaps: Sequence[Interval], lost: set[str]) -> pl.DataFrame:
+    """A row for each interval without a result, or whose manifests cannot be read."""
+    rows = {
+        "interval": [gap.key for gap in gaps],
+        "start": [gap.start for gap in gaps],
+        "end": [gap.end for gap in gaps],
+        "status": [DAMAGED if gap.key in lost else MISSING for gap in gaps],
+    }
+    return _conform(pl.DataFrame(rows, schema={name: HISTORY_SCHEMA[name] for name in rows}))
+
+
+def _conform(frame: pl.DataFrame) -> pl.DataFrame:
+    return frame.select(
+        pl.col(name).cast(dtype) if name in frame.columns else pl.lit(None, dtype).alias(name)
+        for name, dtype in HISTORY_SCHEMA.items()
+    )
+
+
+def _part_of_interval(home: Path, manifest: Manifest, status: str) -> _Part:
+    facts = {
+        "interval": manifest.interval,
+        "start": datetime.fromisoformat(manifest.start).astimezone(UTC),
+        "end": datetime.fromisoformat(manifest.end).astimezone(UTC),
+        "verdict": manifest.verdict,
+        "accepted": manifest.is_accepted,
+        "run_id": manifest.run,
+    }
+    return _Part(manifest, f"the result of {manifest.interval}", home / manifest.run, status, facts)
+
+
+def _of_runs(home: Path, last: int | None) -> History:
+    """The values of complete runs by time: they have no interval, and began and ended when their records say."""
+    words: list[str] = []
+    runs = list(islice(complete_runs(home, words), last))[::-1]
+    if not runs:
+        raise AbsentRun(Problem(f"{home}: no run in it has ended with results", hint=FOLDERS))
+    parts = [_part_of_run(run) for run in runs]
+    return History(home, _frame_of(parts, lambda part: _stored_tables(part.origin), words), tuple(words))
+
+
+def _stored_tables(run: StoredRun) -> _Tables:
+    return (
+        _checked(run.table("metrics"), table_file("metrics"), METRICS_SCHEMA),
+        _checked(run.table("gates"), table_file("gates"), GATES_SCHEMA),
+    )
+
+
+def _part_of_run(run: StoredRun) -> _Part:
+    verdict = str(run.record.get("verdict", "none"))
+    facts = {
+        "interval": None,
+        "start": _moment(run.record.get("started")),
+        "end": _moment(run.record.get("finished")),
+        "verdict": verdict,
+        "accepted": verdict != "fail",
+        "run_id": run.run_id,
+    }
+    return _Part(run, run.run_id, run.folder, CURRENT, facts)
+
+
+def _moment(text: object) -> datetime | None:
+    try:
+        moment = datetime.fromisoformat(str(text))
+    except ValueError:
+        return None
+    return moment.astimezone(UTC) if moment.tzinfo is not None else moment.replace(tzinfo=UTC)

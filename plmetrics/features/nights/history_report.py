@@ -1,0 +1,209 @@
+"""The history of a suite as text, JSON or CSV."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+from rich.text import Text
+
+from plmetrics.features.nights.history import CURRENT, DAMAGED, MISSING, SUPERSEDED
+from plmetrics.report.export import json_text
+from plmetrics.report.layout import (
+    FAINT,
+    Column,
+    align,
+    flow,
+    heading,
+    join_blocks,
+    printable,
+    table_or_stack,
+    to_text,
+)
+from plmetrics.report.numbers import MISSING as UNDEFINED
+from plmetrics.report.numbers import Estimate, estimate, number, plural
+from plmetrics.report.sections.overall import metric_label
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from plmetrics.features.nights.history import History
+
+Row = dict[str, Any]
+BLOCKS = "▁▂▃▄▅▆▇█"
+GAP = "·"
+_NARROWEST = 40
+_MOST_POINTS = 60
+_STYLES = {"fail": "bold red", "warn": "yellow", "inconclusive": "yellow", "pass": "green"}
+_NOT_PLAIN = ("fail", "warn", "inconclusive")
+
+
+def sparkline(values: Sequence[float | None]) -> str:
+    """Values as blocks between the lowest and the highest of them; a point for each that is absent.
+
+    >>> sparkline([1.0, 2.0, None, 4.5])
+    '▁▃·█'
+    """
+    defined = [value for value in values if value is not None]
+    low, high = min(defined, default=0.0), max(defined, default=0.0)
+    top = len(BLOCKS) - 1
+
+    def block(value: float | None) -> str:
+        if value is None:
+            return GAP
+        return BLOCKS[top // 2] if high == low else BLOCKS[round((value - low) / (high - low) * top)]
+
+    return "".join(map(block, values))
+
+
+def history_text(history: History, rows: pl.DataFrame, width: int = 100, *, color: bool = False) -> str:
+    """A head, a sparkline a series, and a table a metric and slice, in lines of at most `width` cells (at least 40).
+
+    Args:
+        history: where it was read.
+        rows: those of its rows that are shown.
+        width: columns of the terminal.
+        color: whether to use ANSI colours.
+    """
+    width = max(width, _NARROWEST)
+    blocks = [_head(history, rows, width), sparklines(rows, width, _MOST_POINTS)]
+    blocks += [_table(rows, parts, width) for parts in _by_metric(series_of(rows))]
+    return to_text(join_blocks(blocks), width, color=color)
+
+
+def history_json(history: History, rows: pl.DataFrame) -> str:
+    """One JSON object: exit code, the folder, what could not be read, and the rows as a list of records."""
+    finite = pl.when(pl.col(pl.Float64).is_finite()).then(pl.col(pl.Float64))
+    moments = pl.col("start", "end").dt.to_string("iso:strict")
+    return json_text(
+        {
+            "status": "complete",
+            "exit_code": 0,
+            "name": history.home.name,
+            "folder": str(history.home),
+            "warnings": list(history.warnings),
+            "history": rows.with_columns(finite, moments).to_dicts(),
+        }
+    )
+
+
+def history_csv(rows: pl.DataFrame) -> str:
+    """The rows as CSV, undefined values empty."""
+    moments = pl.col("start", "end").dt.to_string("iso:strict")
+    return rows.with_columns(moments, pl.col(pl.Float64).fill_nan(None)).write_csv()
+
+
+def series_of(rows: pl.DataFrame) -> list[pl.DataFrame]:
+    """The values of each metric, class, slice and model; what has no values is in none."""
+    values = rows.filter(pl.col("model").is_not_null())
+    return values.partition_by("metric", "class", "slice_set", "slice", "model", maintain_order=True)
+
+
+def sparklines(rows: pl.DataFrame, width: int, most: int) -> list[Text]:
+    """A line for each series: its metric, slice and model, its last values as blocks, and the last one."""
+    places = _places(rows).filter(pl.col("status") != SUPERSEDED)
+    moments = places.unique("start", maintain_order=True).select("start").tail(most)
+    current = rows.filter(pl.col("status") == CURRENT)
+    cells = []
+    for part in (part for parts in _by_metric(series_of(current)) for part in parts):
+        first = part.row(0, named=True)
+        values = moments.join(part.select("start", "value"), on="start", how="left", maintain_order="left")
+        label = metric_label(first) + ("" if first["slice_set"] == "overall" else f", {first['slice']}")
+        last = part["value"][-1]
+        line = sparkline([None if v is None or v != v else v for v in values["value"].to_list()])  # noqa: PLR0124
+        cells.append((label, first["model"], line, UNDEFINED if last is None else number(last)))
+    if not cells:
+        return []
+    columns = [Column(""), Column(""), Column(""), Column("", "right")]
+    texts = [[Text(printable(cell)) for cell in row] for row in cells]
+    return [line for line in table_or_stack(columns, texts, width) if line.plain.strip()]
+
+
+def _head(history: History, rows: pl.DataFrame, width: int) -> list[Text]:
+    """The name of the suite, the first and the last interval, and how many there are of each kind."""
+    places = _places(rows)
+    kinds = places["status"].to_list()
+    current = places.filter(pl.col("status") == CURRENT)
+    verdicts = current["verdict"].to_list()
+    what = "interval" if places["interval"].is_not_null().any() else "run"
+    count = places.filter(pl.col("status") != SUPERSEDED)["start"].len()
+    facts = [
+        plural(count, what),
+        *(f"{verdicts.count(word)} {word}" for word in ("fail", "inconclusive") if word in verdicts),
+        *(f"{kinds.count(kind)} {kind}" for kind in (MISSING, DAMAGED, SUPERSEDED) if kind in kinds),
+    ]
+    labels = [_label(row) for row in places.rows(named=True)]
+    title = Text.assemble(("History", "bold"), "  ", (f"{printable(history.home.name)}:", "bold"))
+    span = " to ".join(dict.fromkeys([labels[0], labels[-1]])) if labels else ""
+    pieces = [title, *(Text(f"{fact},", FAINT) for fact in facts), Text(span, FAINT)]
+    return flow(pieces, width, indent=0, gap=1)
+
+
+def _by_metric(series: Sequence[pl.DataFrame]) -> list[list[pl.DataFrame]]:
+    """The series of one metric and slice together, a model each."""
+    groups: dict[tuple[Any, ...], list[pl.DataFrame]] = {}
+    for part in series:
+        key = tuple(part[name][0] for name in ("metric", "class", "slice_set", "slice"))
+        groups.setdefault(key, []).append(part)
+    return list(groups.values())
+
+
+def _table(rows: pl.DataFrame, parts: Sequence[pl.DataFrame], width: int) -> list[Text]:
+    """A metric of a slice: intervals with their verdicts, the value of each model, and marks."""
+    first = parts[0].row(0, named=True)
+    title = printable(metric_label(first))
+    if first["slice_set"] != "overall":
+        title = f"{title}, {printable(first['slice'])}"
+    places = _places(rows).rows(named=True)
+    columns = [Column("interval"), Column("verdict")]
+    cells = [[Text(_label(place)), _verdict(place)] for place in places]
+    for part in parts:
+        values = {(row["start"], row["run_id"]): row for row in part.rows(named=True)}
+        estimates = [values.get((place["start"], place["run_id"])) for place in places]
+        columns.append(Column(printable(part["model"][0])))
+        for line, text in zip(cells, _estimates(estimates), strict=True):
+            line.append(text)
+    marks = [_marks(place) for place in places]
+    if any(marks):
+        columns.append(Column(""))
+        for line, mark in zip(cells, marks, strict=True):
+            line.append(Text(mark, FAINT))
+    return [*heading(title, width=width), *table_or_stack(columns, cells, width)]
+
+
+def _estimates(rows: Sequence[Row | None]) -> list[Text]:
+    texts = align([Estimate("") if row is None else _estimate(row) for row in rows])
+    for text, row in zip(texts, rows, strict=True):
+        if row is not None and row["gate_verdict"] in _NOT_PLAIN:
+            text.append(f" {row['gate_verdict']}", _STYLES[row["gate_verdict"]])
+    return texts
+
+
+def _estimate(row: Row) -> Estimate:
+    return estimate(row["value"], row["lower"], row["upper"], status=row["value_status"])
+
+
+def _places(rows: pl.DataFrame) -> pl.DataFrame:
+    """The intervals and runs that rows are of, one row each."""
+    columns = ("interval", "start", "run_id", "verdict", "status", "accepted")
+    return rows.select(columns).unique(["start", "run_id"], keep="first", maintain_order=True)
+
+
+def _label(place: Mapping[str, Any]) -> str:
+    """The name of an interval, or when a run began."""
+    if place["interval"] is not None:
+        return printable(place["interval"])
+    return printable(place["run_id"]) if place["start"] is None else f"{place['start']:%Y-%m-%d %H:%M:%S}Z"
+
+
+def _verdict(place: Mapping[str, Any]) -> Text:
+    verdict = place["verdict"]
+    return Text(UNDEFINED) if verdict is None else Text(printable(verdict), _STYLES.get(verdict, ""))
+
+
+def _marks(place: Mapping[str, Any]) -> str:
+    """What is to be said of a result that is not the usual one."""
+    words = [] if place["status"] == CURRENT else [place["status"]]
+    if place["verdict"] == "fail" and place["accepted"] and place["status"] != MISSING:
+        words.append("accepted")
+    return ", ".join(words)
