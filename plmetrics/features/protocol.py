@@ -258,6 +258,10 @@ class Feature(ABC):
         """Its counts of the rows of a run, from the folder of that run; None where there are none."""
         return None
 
+    def page_rows(self, summary: Summary) -> pl.DataFrame | None:
+        """The rows that a page shows in the feature's section; None without any."""
+        return None if self.page is None else summary.tables.get(self.page.table)
+
     def report(self, summary: Summary, width: int) -> list[Text]:  # noqa: ARG002
         """Its part of the report; none where there is nothing to say."""
         return []

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 from plmetrics.core.results import TABLES, ResultTables, first_rows
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from plmetrics.catalogue.metric import Metric
     from plmetrics.runs.outcome import Outcome
 
@@ -20,7 +22,7 @@ class Summary(ResultTables):
     `definitions` are the metrics in suite order, and `directions` theirs by canonical text; `totals` are those that
     grow with the number of rows, so that slices of different sizes are not compared by them; `record` is that
     of the run; `tests` are the names of those that were asked for; `query_metric` is that in which queries are
-    compared; `place` is the run folder as it should be shown.
+    compared; `place` is the run folder as it should be shown, `folder` that folder.
     """
 
     name: str
@@ -34,6 +36,7 @@ class Summary(ResultTables):
     tests: frozenset[str] = frozenset()
     query_metric: str | None = None
     place: str | None = None
+    folder: Path | None = None
 
 
 def summarise(result: Outcome, place: str | None = None) -> Summary:
@@ -54,6 +57,7 @@ def summarise(result: Outcome, place: str | None = None) -> Summary:
         tests=_tests(suite.compare),
         query_metric=next((_text(curve.metric) for curve in suite.curves if curve.metric), None),
         place=place,
+        folder=result.folder,
         **tables,
     )
 

@@ -82,6 +82,10 @@ class Outcome(Protocol):
     def record(self) -> Mapping[str, Any]:
         """What run.json says, or is to say."""
 
+    @property
+    def folder(self) -> Path | None:
+        """The run folder; None where the evaluation was not written."""
+
 
 class SuiteFile(Protocol):
     """A suite with its place on disk."""

@@ -98,18 +98,17 @@ def history_chart(
     ...     print(error.problems[0].message)
     nowhere: no such folder
     """
-    from plmetrics.features.nights.history import read_history
     from plmetrics.features.nights.history_folders import home_of
     from plmetrics.report.charts.rendering import require
 
     require("altair", needed_for="a chart")
+    from plmetrics.features.nights.charts.history_chart import figure_of, read_for_chart
+
     check_last(last)
-    found = read_history(home_of(_path(folder)), last=last)
+    found = read_for_chart(home_of(_path(folder)), last)
     for words in found.warnings:
         warnings.warn(words, PlmetricsWarning, stacklevel=2)
-    from plmetrics.features.nights.charts.history_chart import figure_of
-
-    return figure_of(found, metric, names(models), names(slices))
+    return figure_of(found, metric, names(models), names(slices), last)
 
 
 def check_last(last: int | None) -> None:

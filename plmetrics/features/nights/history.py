@@ -71,12 +71,17 @@ _Tables: TypeAlias = tuple[pl.DataFrame, pl.DataFrame]
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """The values of a suite's intervals, in words what could not be read, and the time zone of the calendar."""
+    """The values of a suite's intervals.
+
+    `warnings` say what could not be read, `gates` are those of the last result, and `calendar` is that of its
+    intervals, None where there are none.
+    """
 
     home: Path
     frame: pl.DataFrame
+    gates: pl.DataFrame
     warnings: tuple[str, ...] = ()
-    timezone: str = "UTC"
+    calendar: Calendar | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,13 +128,13 @@ def read_history(
     parts = [
         part for each in intervals if each.key in there for part in _parts(manifests, each.key, superseded)
     ]
-    frame = _frame_of(parts, lambda part: _listed_tables(manifests, part.origin), words)
+    frame, gates = _frame_of(parts, lambda part: _listed_tables(manifests, part.origin), words)
     listed = {part.facts["interval"] for part in parts}
     gaps = [each for each in intervals if each.key not in listed]
     lost = {gap.key for gap in gaps if gap.key in there}
     words += [f"{key} has no manifest that can be read" for key in sorted(lost)]
     together = pl.concat([_gap_rows(gaps, lost), frame])
-    return History(home, together.sort("start", maintain_order=True), tuple(words), calendar.timezone)
+    return History(home, together.sort("start", maintain_order=True), gates, tuple(words), calendar)
 
 
 def _one_calendar(manifests: Manifests, keys: list[str], words: list[str]) -> tuple[Calendar, list[str]]:
@@ -180,8 +185,13 @@ def _parts(manifests: Manifests, key: str, superseded: bool) -> list[_Part]:  # 
     ]
 
 
-def _frame_of(parts: Sequence[_Part], read: Callable[[_Part], _Tables], words: list[str]) -> pl.DataFrame:
-    """The rows of runs, in the columns of a history; a run that cannot be read has a row without values."""
+def _frame_of(
+    parts: Sequence[_Part], read: Callable[[_Part], _Tables], words: list[str]
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The rows of runs in the columns of a history, and the gates of the last one that counts.
+
+    A run that cannot be read has a row without values.
+    """
 
     def attempt(part: _Part) -> _Tables | str:
         try:
@@ -203,7 +213,9 @@ def _frame_of(parts: Sequence[_Part], read: Callable[[_Part], _Tables], words: l
         [part.facts for part in parts], schema={name: HISTORY_SCHEMA[name] for name in _FACTS}
     )
     facts = facts.with_columns(numbers, pl.Series("status", statuses, dtype=pl.String))
-    return _conform(facts.join(_estimates(tables), on=_PART, how="left", maintain_order="left_right"))
+    rows = facts.join(_estimates(tables), on=_PART, how="left", maintain_order="left_right")
+    judged = [gates for number, (_, gates) in tables if parts[number].status == CURRENT]
+    return _conform(rows), judged[-1] if judged else GATES_SCHEMA.to_frame()
 
 
 def _estimates(tables: Sequence[tuple[int, _Tables]]) -> pl.DataFrame:
@@ -310,7 +322,8 @@ def _of_runs(home: Path, last: int | None) -> History:
     if not runs:
         raise AbsentRun(Problem(f"{home}: no run in it has ended with results", hint=FOLDERS))
     parts = [_part_of_run(run) for run in runs]
-    return History(home, _frame_of(parts, lambda part: _stored_tables(part.origin), words), tuple(words))
+    frame, gates = _frame_of(parts, lambda part: _stored_tables(part.origin), words)
+    return History(home, frame, gates, tuple(words))
 
 
 def _stored_tables(run: StoredRun) -> _Tables:

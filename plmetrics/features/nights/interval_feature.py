@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from plmetrics.features.nights.interval_section import IntervalSection, Keep
 from plmetrics.features.protocol import Feature, Outputs
+from plmetrics.report.charts.entry import Entry
+from plmetrics.report.html.feature_table import FeatureTable
 
 if TYPE_CHECKING:
+    import polars as pl
+    from rich.text import Text
+
     from plmetrics.features.protocol import Run
+    from plmetrics.report.summary import Summary
 
 
 class IntervalFeature(Feature):
@@ -17,10 +24,30 @@ class IntervalFeature(Feature):
     key = "interval"
     section = IntervalSection
     description = "Which rows are of which interval of time: a run evaluates one; all rows if not given."
+    page = FeatureTable("History", "history", "interval verdict result model metric value n")
+    charts = MappingProxyType(
+        {"history": Entry("plmetrics.features.nights.charts.history_chart", entry="interval")}
+    )
 
     def run(self, run: Run) -> Outputs:  # noqa: ARG002
         """Nothing: its rows are chosen before they are counted."""
         return Outputs({})
+
+    def page_rows(self, summary: Summary) -> pl.DataFrame | None:
+        """The values of the last intervals up to that of the result, from the runs beside it, the last one first."""
+        if summary.folder is None or not summary.record.get(self.key):
+            return None
+        from plmetrics.features.nights.recent_history import page_rows
+
+        return page_rows(summary)
+
+    def report(self, summary: Summary, width: int) -> list[Text]:
+        """A sparkline for each model and metric with gates, of the last intervals."""
+        if summary.folder is None or not summary.record.get(self.key):
+            return []
+        from plmetrics.features.nights.recent_history import recent_lines
+
+        return recent_lines(summary, width)
 
 
 class KeepFeature(Feature):

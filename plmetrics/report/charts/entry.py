@@ -17,7 +17,8 @@ class Entry:
 
     Modules of features are named in full, others from this package on. `where` is a condition in SQL of which the table
     must have rows. A chart of another table than the curves is drawn from one of these curves, too.
-    `groups` is whether a metric of the result must compare groups.
+    `groups` is whether a metric of the result must compare groups. `entry` is what the record must have: such a
+    chart is drawn from the folder of the run and those beside it.
     """
 
     module: str
@@ -25,6 +26,7 @@ class Entry:
     curves: tuple[str, ...] = ()
     where: str = ""
     groups: bool = False
+    entry: str = ""
 
     @property
     def path(self) -> str:
@@ -33,6 +35,8 @@ class Entry:
 
     def drawable(self, summary: Summary) -> bool:
         """Whether a result has rows that it shows."""
+        if self.entry:
+            return summary.folder is not None and bool(summary.record.get(self.entry))
         if self.groups and not any(metric.compares_groups for metric in summary.definitions):
             return False
         if self.curves and bool(summary.curves["curve"].is_in(list(self.curves)).any()):

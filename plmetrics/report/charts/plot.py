@@ -292,6 +292,16 @@ class Plot:
         """Slices that a search found, by how much worse they are, from the table `found_slices`."""
         return self._draw("found_slices", models=models)
 
+    def history(
+        self,
+        metric: str | None = None,
+        models: Sequence[str] | None = None,
+        slice_set: str | None = None,
+        slices: Sequence[str] | None = None,
+    ) -> Figure:
+        """Values of the last intervals up to that of the result, with limits of gates, from the runs beside it."""
+        return self._draw("history", metric=metric, models=models, slice_set=slice_set, slices=slices)
+
     def _draw(
         self, name: str, options: Mapping[str, object] = MappingProxyType({}), **chosen: object
     ) -> Figure:

@@ -9,10 +9,11 @@ from plmetrics.report.html.blocks import Cell, Section, Table, value_cell, words
 from plmetrics.report.numbers import number, plural
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     import polars as pl
 
+    from plmetrics.features.protocol import Feature
     from plmetrics.report.html.feature_table import FeatureTable
     from plmetrics.report.html.sections.pictures import Gallery
     from plmetrics.report.summary import Summary
@@ -23,16 +24,19 @@ _BOUNDS = ("value", "difference")
 
 def feature_sections(summary: Summary, gallery: Gallery) -> list[Section]:
     """A section for each feature that left rows: its charts, and the columns of its table that say something."""
-    parts = [(feature.page, feature.charts) for feature in features()]
-    return [_section(summary, gallery, page, charts) for page, charts in parts if page is not None]
+    return [
+        _section(summary, gallery, feature, feature.page)
+        for feature in features()
+        if feature.page is not None
+    ]
 
 
-def _section(summary: Summary, gallery: Gallery, page: FeatureTable, charts: Iterable[str]) -> Section:
-    frame = summary.tables.get(page.table)
+def _section(summary: Summary, gallery: Gallery, feature: Feature, page: FeatureTable) -> Section:
+    frame = feature.page_rows(summary)
     if frame is None:
         return Section(page.title, [])
     table = shown_table(page.title, page.table, frame, page.columns.split())
-    return Section(page.title, [] if table is None else [*gallery.pictures(*charts), table])
+    return Section(page.title, [] if table is None else [*gallery.pictures(*feature.charts), table])
 
 
 def shown_table(caption: str, name: str, frame: pl.DataFrame, columns: Sequence[str]) -> Table | None:

@@ -1,0 +1,257 @@
+"""A metric over the intervals of a suite: values with their intervals, limits and bands of gates, failures and gaps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import altair as alt
+import polars as pl
+
+from plmetrics.core.errors import ConfigError, DataError, PlmetricsError, Problem
+from plmetrics.features.nights.charts.control_bands import ControlBand, control_bands, limits_of
+from plmetrics.features.nights.charts.history_marks import HEIGHT, WIDTH, axes, draw_panel
+from plmetrics.features.nights.history import CURRENT, DAMAGED, MISSING, read_history
+from plmetrics.features.nights.history_selection import OVERALL, select
+from plmetrics.report.charts.figure import Figure
+from plmetrics.report.charts.marks import MOST_SERIES, titled
+from plmetrics.report.charts.panels import grid, layout_of
+from plmetrics.report.charts.selection import NothingToDraw
+from plmetrics.report.charts.texts import in_line, short, wrapped
+from plmetrics.report.numbers import number, plural
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from plmetrics.features.nights.history import History
+    from plmetrics.report.charts.selection import Selection
+
+LAST = 60
+_MOST_PANELS = 12
+_MOST_METRICS = 4
+_RINGED = "ringed: a gate failed"
+
+
+@dataclass(frozen=True, slots=True)
+class _Subject:
+    """What a panel is about: a metric of a class in a slice, a series a model."""
+
+    metric: str
+    label: str | None
+    slice_set: str
+    slice: str
+    rows: pl.DataFrame
+
+    def name(self, *, by_slice: bool) -> str:
+        """The name of the panel."""
+        part = "" if self.label is None else f" [{self.label}]"
+        return in_line(short(self.slice if by_slice else f"{self.metric}{part}", 40))
+
+
+def draw(selection: Selection) -> Figure:
+    """The history up to the interval of a result, from the folder that the result lies in."""
+    summary = selection.summary
+    if summary.folder is None or not summary.record.get("interval"):
+        raise NothingToDraw(Problem("the result is of no interval in a folder of runs"))
+    slices = selection.slices or (None if selection.slice_set is None else [selection.slice_set])
+    models = [selection.models] if isinstance(selection.models, str) else selection.models
+    until = summary.record["interval"]["key"]
+    try:
+        history = read_for_chart(summary.folder.parent, LAST, until)
+    except DataError as error:
+        raise NothingToDraw(error.problems) from error
+    return figure_of(history, selection.metric, models, slices, LAST)
+
+
+def read_for_chart(home: Path, last: int | None, until: str | None = None) -> History:
+    """The last intervals, with those before them that control bands count.
+
+    Raises:
+        AbsentRun: there is no result.
+    """
+    history = read_history(home, last=last, until=until)
+    current = history.frame.filter(pl.col("status") == CURRENT)
+    bands = bands_of(history)
+    if last is None or not bands or history.calendar is None or current.is_empty():
+        return history
+    before = max(band.intervals(history.calendar, current["interval"][-1]) for band in bands)
+    return read_history(home, last=last + before, until=until)
+
+
+def bands_of(history: History) -> list[ControlBand]:
+    """The control bands that the gates of the last result name."""
+    from plmetrics.runs.reading import read_record
+
+    runs = history.frame.filter(pl.col("status") == CURRENT)["run_id"]
+    if runs.is_empty():
+        return []
+    try:
+        record = read_record(history.home / runs[-1])
+    except PlmetricsError:
+        return []
+    return control_bands(record.get("suite", {}).get("gates") or ())
+
+
+def figure_of(
+    history: History,
+    metric: str | None = None,
+    models: Sequence[str] | None = None,
+    slices: Sequence[str] | None = None,
+    last: int | None = None,
+) -> Figure:
+    """The chart of a history: the metrics with gates on all rows, or one metric, a panel a slice.
+
+    Args:
+        history: what was read.
+        metric: the metric; without one those with gates on values, or else the first.
+        models: the models; all if not given.
+        slices: slices or slice sets; all rows if not given.
+        last: how many intervals are drawn: those before them count in control bands alone.
+
+    Raises:
+        ConfigError: there is no such metric, model or slice, or nothing to draw.
+    """
+    frame = history.frame.filter(pl.col("status").is_in([CURRENT, MISSING, DAMAGED]))
+    chosen = select(frame, None if metric is None else [metric], models, slices or [OVERALL])
+    starts = frame["start"].drop_nulls().unique().sort()
+    shown = starts if last is None else starts.tail(last)
+    values = chosen.filter(pl.col("model").is_not_null(), pl.col("value").is_not_null())
+    if values.filter(pl.col("start") >= shown[0])["start"].n_unique() < 2:
+        raise NothingToDraw(Problem("a history needs two intervals with values"))
+    subjects, left_out = _subjects(history, values, by_slice=bool(slices), metric=metric)
+    bands = bands_of(history)
+    crowded = [subject for subject in subjects if subject.rows["model"].n_unique() > MOST_SERIES]
+    notes = [f"{plural(left_out, 'more slice')} not drawn: their last values are better"] if left_out else []
+    notes += [f"the first {MOST_SERIES} models"] if crowded else []
+    drawn = [_with_band(subject, bands).filter(pl.col("start") >= shown[0]) for subject in subjects]
+    title, chart, width = _panels(history, subjects, drawn, shown, by_slice=bool(slices))
+    rows = pl.concat([part.select(history.frame.columns) for part in drawn])
+    places = frame.filter(pl.col("start") >= shown[0]).unique("start", maintain_order=True)
+    subtitle = (_span(places), _marks(drawn), *notes)
+    size = (width, HEIGHT) if len(subjects) == 1 else (width, None)
+    whole = titled(chart, title, subtitle, *size)
+    return Figure(whole, rows, title, _finding(title, drawn, places), tuple(notes))
+
+
+def _subjects(
+    history: History, values: pl.DataFrame, *, by_slice: bool, metric: str | None
+) -> tuple[list[_Subject], int]:
+    """The panels, and how many slices have none: those with the worst last values are drawn, the worst first."""
+    names = values["metric"].unique(maintain_order=True).to_list()
+    gated = [
+        name for name in names if any(limits_of(history.gates, name, OVERALL)) or _has_gate(history, name)
+    ]
+    asked = names if metric is not None else (gated or names[:1])
+    keys = ("metric", "class", "slice_set", "slice")
+    parts = values.filter(
+        pl.col("metric").is_in(asked[:1] if by_slice else asked[:_MOST_METRICS])
+    ).partition_by(keys, maintain_order=True)
+    subjects = [_Subject(*part.select(keys).row(0), rows=part) for part in parts]
+    if not by_slice:
+        return subjects[:_MOST_PANELS], max(0, len(subjects) - _MOST_PANELS)
+    higher = _higher_is_better(history, asked[0])
+    subjects.sort(key=lambda subject: _worst_last(subject.rows, higher=higher))
+    return subjects[:_MOST_PANELS], max(0, len(subjects) - _MOST_PANELS)
+
+
+def _has_gate(history: History, metric: str) -> bool:
+    return bool((history.gates["metric"] == metric).any())
+
+
+def _worst_last(rows: pl.DataFrame, *, higher: bool) -> float:
+    """The last value of the worst model, low for bad ones."""
+    last = rows.sort("start").group_by("model", maintain_order=True).last()["value"]
+    return min((value if higher else -value for value in last.to_list()), default=0.0)
+
+
+def _higher_is_better(history: History, metric: str) -> bool:
+    from plmetrics.runs.reading import read_record
+    from plmetrics.suite.reader import metric_from_text
+
+    run = history.frame.filter(pl.col("status") == CURRENT)["run_id"][-1]
+    try:
+        task = read_record(history.home / run).get("suite", {}).get("task", "binary")
+        return metric_from_text(task, metric).direction == "higher"
+    except (ConfigError, DataError):
+        return True
+
+
+def _with_band(subject: _Subject, bands: Sequence[ControlBand]) -> pl.DataFrame:
+    """The rows of a panel with the ends of its control band, if it has one."""
+    band = next((band for band in bands if band.metric == subject.metric), None)
+    models = subject.rows["model"].unique(maintain_order=True).to_list()[:MOST_SERIES]
+    parts = [subject.rows.filter(model=model) for model in models]
+    empty = pl.lit(None, pl.Float64)
+    return pl.concat(
+        [part.with_columns(low=empty, high=empty) if band is None else band.around(part) for part in parts]
+    )
+
+
+def _panels(
+    history: History,
+    subjects: Sequence[_Subject],
+    drawn: Sequence[pl.DataFrame],
+    shown: pl.Series,
+    *,
+    by_slice: bool,
+) -> tuple[str, Any, float]:
+    """The title, the chart and its width."""
+    zone = "UTC" if history.calendar is None else history.calendar.timezone
+    columns, side = (1, WIDTH) if len(subjects) == 1 else layout_of(len(subjects))
+    height = HEIGHT if len(subjects) == 1 else side * 0.7
+    charts = []
+    for place, (subject, part) in enumerate(zip(subjects, drawn, strict=True)):
+        limits = limits_of(history.gates, subject.metric, subject.slice_set)
+        # Slices share the axis of the value, so that they can be compared.
+        ranged = pl.concat(drawn) if by_slice else part
+        x, y = axes(ranged, shown, zone, limits, small=side < WIDTH)
+        size: Any = {"width": side, "height": height}
+        chart = draw_panel(part, shown, zone, x, y, limits, legend=place == 0, **size)
+        if len(subjects) > 1:
+            heading = alt.Title(
+                wrapped(subject.name(by_slice=by_slice), side, 12), frame="group", fontSize=12, offset=6
+            )
+            chart = chart.properties(title=heading)
+        charts.append(chart)
+    title = f"{in_line(short(subjects[0].metric, 60))} by interval"
+    if len({subject.metric for subject in subjects}) > 1:
+        title = "Metrics by interval"
+    if len(charts) == 1:
+        return title, charts[0], WIDTH
+    together = grid(charts, columns, int(side))
+    return title, together.chart, together.width
+
+
+def _span(places: pl.DataFrame) -> str:
+    """The first and the last interval, and how many have no result."""
+    labels = places["interval"].fill_null(places["start"].dt.strftime("%Y-%m-%d %H:%M"))
+    kinds = places["status"].to_list()
+    absent = [f"{kinds.count(kind)} {kind}" for kind in (MISSING, DAMAGED) if kind in kinds]
+    return ", ".join([plural(places.height, "interval"), f"{labels[0]} to {labels[-1]}", *absent])
+
+
+def _marks(drawn: Sequence[pl.DataFrame]) -> str:
+    """What the marks mean."""
+    rows = pl.concat(drawn)
+    words = []
+    if rows["lower"].is_not_null().any():
+        words.append("bars: intervals of the values")
+    if rows["low"].is_not_null().any():
+        words.append("grey: control band of a gate")
+    if (rows["gate_verdict"] == "fail").any():
+        words.append(_RINGED)
+    return "; ".join(words)
+
+
+def _finding(title: str, drawn: Sequence[pl.DataFrame], places: pl.DataFrame) -> str:
+    """What there is to see, in words: last and extreme values of each series, and failures."""
+    words = []
+    for part in (series for panel in drawn for series in panel.partition_by("model", maintain_order=True)):
+        row = part.row(-1, named=True)
+        name = ", ".join(text for text in (row["metric"], row["model"], row["slice"]) if text != "all")
+        low, high = (part["value"].min(), part["value"].max())
+        words.append(f"{name}: {number(row['value'])} last, {number(low)} to {number(high)}")  # type: ignore[arg-type]
+    failed = pl.concat(drawn).filter(gate_verdict="fail")["interval"].drop_nulls().unique(maintain_order=True)
+    failures = f" Gates failed in {', '.join(failed.to_list()[:6])}." if failed.len() else ""
+    return f"{title}, {_span(places)}. {'; '.join(words[:12])}.{failures}"

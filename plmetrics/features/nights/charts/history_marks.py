@@ -1,0 +1,181 @@
+"""The marks of a history in one panel."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import altair as alt
+import polars as pl
+
+from plmetrics.report.charts.marks import (
+    CORNERS,
+    base,
+    canvas_of,
+    dashes,
+    free_corner,
+    layered,
+    nice_ticks,
+    painted,
+    series_scales,
+    span,
+)
+from plmetrics.report.charts.marks import axis as value_axis
+from plmetrics.report.charts.marks import legend as legend_of
+from plmetrics.report.charts.texts import in_line, short
+from plmetrics.report.charts.theme import LIGHT, SERIES
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+WIDTH, HEIGHT = 560, 230
+_DAY = 86_400_000
+_TICK = 70
+
+
+def axes(
+    rows: pl.DataFrame, shown: pl.Series, zone: str, limits: Sequence[tuple[str, float]], *, small: bool
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The channels of time and of the value; times are those of the clocks of a zone."""
+    places = _wall(shown, zone).to_list()
+    step = (places[-1] - places[0]) / max(len(places) - 1, 1)
+    ends = [places[0] - step / 2, places[-1] + step / 2]
+    length = ends[1] - ends[0]
+    form = "%H:%M" if length <= 2 * _DAY else "%-d %b" if length <= 400 * _DAY else "%b %Y"
+    every = max(1, -(-len(places) // (3 if small else WIDTH // _TICK)))
+    x = {
+        "shorthand": "x:T",
+        "title": None,
+        "scale": alt.Scale(type="utc", domain=ends, nice=False),
+        "axis": alt.Axis(format=form, values=places[::every], grid=False),
+    }
+    columns = (rows[name] for name in ("value", "lower", "upper", "low", "high"))
+    domain = span(*columns, include=[value for _, value in limits])
+    return x, value_axis("y", None, domain, ticks=nice_ticks(domain, 5))
+
+
+def draw_panel(
+    rows: pl.DataFrame,
+    shown: pl.Series,
+    zone: str,
+    x: dict[str, Any],
+    y: dict[str, Any],
+    limits: Sequence[tuple[str, float]],
+    *,
+    width: float,
+    height: float,
+    legend: bool,
+) -> alt.LayerChart:
+    """Values of models with their intervals over control band and limits, broken where an interval has no value."""
+    models = rows["model"].unique(maintain_order=True).to_list()
+    labels = [in_line(short(model)) if len(models) > 1 else "" for model in models]
+    points = _points(rows, shown, zone, dict(zip(models, labels, strict=True)))
+    layers = [*_control(points, x, y), *_limits(limits, x, y), *_bars(points, x, y)]
+    layers += _lines(points, x, y, labels, (width, height), legend=legend)
+    layers += [_dots(points, x, y, labels), *_rings(points, x, y)]
+    return layered(*layers).properties(width=width, height=height)
+
+
+def _wall(moments: pl.Series, zone: str) -> pl.Series:
+    """Moments as clocks of a zone show them, in milliseconds."""
+    return moments.dt.convert_time_zone(zone).dt.replace_time_zone(None).dt.epoch("ms")
+
+
+def _points(rows: pl.DataFrame, shown: pl.Series, zone: str, labels: dict[str, str]) -> pl.DataFrame:
+    """What is drawn, in short names; `g` numbers the stretches of a series without a gap."""
+    places = pl.DataFrame({"start": shown, "place": range(len(shown))})
+    numbered = rows.join(places, on="start", how="inner", maintain_order="left").sort("model", "start")
+    stretch = (pl.col("place").diff().over("model").fill_null(1) != 1).cum_sum()
+    colors = {model: SERIES[number % len(SERIES)] for number, model in enumerate(labels)}
+    return numbered.with_columns(stretch=stretch, x=_wall(numbered["start"], zone)).select(
+        "x",
+        y="value",
+        lo="lower",
+        hi="upper",
+        low="low",
+        high="high",
+        k="place",
+        s=pl.col("model").replace_strict(labels, return_dtype=pl.String),
+        ink=pl.col("model").replace_strict(colors, return_dtype=pl.String),
+        g=pl.concat_str("model", "stretch", separator=" ").rank("dense").cast(pl.Int64),
+        bad=pl.col("gate_verdict").eq_missing(pl.lit("fail")),
+    )
+
+
+def _control(points: pl.DataFrame, x: dict[str, Any], y: dict[str, Any]) -> list[alt.Chart]:
+    both = points.filter(pl.col("low").is_not_null(), pl.col("high").is_not_null())
+    if both.is_empty():
+        return []
+    area = base(both.select("x", "low", "high", "g")).mark_area(opacity=0.22, color=LIGHT["faint"])
+    ends = {"y": alt.Y(**{**y, "shorthand": "low:Q"}), "y2": "high:Q"}
+    return [area.encode(x=alt.X(**x), detail="g:N", **ends)]
+
+
+def _bars(points: pl.DataFrame, x: dict[str, Any], y: dict[str, Any]) -> list[alt.Chart]:
+    both = points.filter(pl.col("lo").is_not_null(), pl.col("hi").is_not_null())
+    if both.is_empty():
+        return []
+    rule = base(both.select("x", "lo", "hi", "ink")).mark_rule(opacity=0.45)
+    ends = {"y": alt.Y(**{**y, "shorthand": "lo:Q"}), "y2": "hi:Q"}
+    return [rule.encode(x=alt.X(**x), stroke=alt.Stroke("ink:N", scale=None, legend=None), **ends)]
+
+
+def _limits(limits: Sequence[tuple[str, float]], x: dict[str, Any], y: dict[str, Any]) -> list[alt.Chart]:
+    """A dashed line a limit of a gate, with its rule."""
+    if not limits:
+        return []
+    left, right = x["scale"].to_dict()["domain"]
+    rows = base(
+        pl.DataFrame(
+            {"x": left, "end": right, "y": [value for _, value in limits], "t": [rule for rule, _ in limits]}
+        )
+    )
+    places = {"x": alt.X(**x), "y": alt.Y(**y)}
+    rule = rows.mark_rule(strokeDash=[4, 4], strokeWidth=1.3, color=LIGHT["bad"])
+    words = rows.mark_text(align="left", dx=4, dy=-6, color=LIGHT["mute"], fontSize=10.5, fontStyle="italic")
+    return [rule.encode(**places, x2="end"), words.encode(**places, text="t:N")]
+
+
+def _lines(
+    points: pl.DataFrame,
+    x: dict[str, Any],
+    y: dict[str, Any],
+    labels: Sequence[str],
+    size: tuple[float, float],
+    *,
+    legend: bool,
+) -> list[alt.Chart]:
+    canvas = canvas_of(points, x, y, *size)
+    corner = "none"
+    if legend and any(labels):
+        corner = "top" if canvas is None else free_corner(canvas, labels, list(CORNERS))
+    key = legend_of(labels, corner)
+    line = base(points.select("x", "y", "k", "s", "g")).mark_line()
+    return [
+        line.encode(
+            x=alt.X(**x),
+            y=alt.Y(**y),
+            order=alt.Order("k:Q"),
+            detail="g:N",
+            strokeDash=dashes(labels, key),
+            **series_scales(labels, key),
+        )
+    ]
+
+
+def _dots(points: pl.DataFrame, x: dict[str, Any], y: dict[str, Any], labels: Sequence[str]) -> alt.Chart:
+    dots = points.select("x", "y", "s").join(painted(labels), on="s", maintain_order="left")
+    size = 26 if points.height <= 200 else 10
+    chart: alt.Chart = (
+        base(dots.select("x", "y", "fill"))
+        .mark_point(size=size, opacity=1)
+        .encode(x=alt.X(**x), y=alt.Y(**y), fill=alt.Fill("fill:N", scale=None, legend=None))
+    )
+    return chart
+
+
+def _rings(points: pl.DataFrame, x: dict[str, Any], y: dict[str, Any]) -> list[alt.Chart]:
+    bad = points.filter("bad").select("x", "y")
+    if bad.is_empty():
+        return []
+    ring = base(bad).mark_point(size=150, filled=False, strokeWidth=2, color=LIGHT["bad"])
+    return [ring.encode(x=alt.X(**x), y=alt.Y(**y))]
