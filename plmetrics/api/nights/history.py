@@ -55,15 +55,15 @@ def history(
     ...     print(error.problems[0].message)
     nowhere: no such folder
     """
-    from plmetrics.features.nights.history import read_history
     from plmetrics.features.nights.history_folders import home_of
     from plmetrics.features.nights.history_selection import select
+    from plmetrics.features.nights.interval_history import read_history
 
     check_last(last)
-    found = read_history(home_of(_path(folder)), last=last, superseded=superseded)
-    for words in found.warnings:
+    values = read_history(home_of(_path(folder)), last=last, superseded=superseded)
+    for words in values.warnings:
         warnings.warn(words, PlmetricsWarning, stacklevel=2)
-    return select(found.frame, names(metrics), names(models), names(slices))
+    return select(values.frame, names(metrics), names(models), names(slices))
 
 
 def history_chart(
@@ -105,10 +105,10 @@ def history_chart(
     from plmetrics.features.nights.charts.history_chart import figure_of, read_for_chart
 
     check_last(last)
-    found = read_for_chart(home_of(_path(folder)), last)
-    for words in found.warnings:
+    values = read_for_chart(home_of(_path(folder)), last)
+    for words in values.warnings:
         warnings.warn(words, PlmetricsWarning, stacklevel=2)
-    return figure_of(found, metric, names(models), names(slices), last)
+    return figure_of(values, metric, names(models), names(slices), last)
 
 
 def check_last(last: int | None) -> None:

@@ -19,7 +19,7 @@ from plmetrics.core.errors import Problem
 if TYPE_CHECKING:
     import polars as pl
 
-    from plmetrics.features.nights.history import History
+    from plmetrics.features.nights.interval_history import History
 
 
 class HistoryFormat(StrEnum):
@@ -77,23 +77,23 @@ def history(
     with guard(debug=debug, json=form == "json"):
         if form is HistoryFormat.parquet and output is None:
             raise UsageError(Problem("--format parquet needs a file", hint="--output history.parquet"))
-        from plmetrics.features.nights.history import read_history
         from plmetrics.features.nights.history_folders import home_of
         from plmetrics.features.nights.history_selection import OVERALL, select
+        from plmetrics.features.nights.interval_history import read_history
         from plmetrics.report.layout import printable
 
         with usage():
-            found = read_history(home_of(runs), last=last, superseded=everything)
-            rows = select(found.frame, metrics or None, model, slices or [OVERALL])
+            values = read_history(home_of(runs), last=last, superseded=everything)
+            rows = select(values.frame, metrics or None, model, slices or [OVERALL])
         if output is not None:
-            _write(output, _content(found, rows, form))
+            _write(output, _content(values, rows, form))
         else:
-            write_result(_content(found, rows, form).decode())
-        for words in found.warnings:
+            write_result(_content(values, rows, form).decode())
+        for words in values.warnings:
             say(printable(f"warning: {words}"))
 
 
-def _content(found: History, rows: pl.DataFrame, form: HistoryFormat) -> bytes:
+def _content(values: History, rows: pl.DataFrame, form: HistoryFormat) -> bytes:
     from plmetrics.features.nights.history_report import history_csv, history_json, history_text
 
     match form:
@@ -104,8 +104,8 @@ def _content(found: History, rows: pl.DataFrame, form: HistoryFormat) -> bytes:
         case HistoryFormat.csv:
             return history_csv(rows).encode()
         case HistoryFormat.json:
-            return history_json(found, rows).encode()
-    return history_text(found, rows, width(), color=wants_color(sys.stdout)).encode()
+            return history_json(values, rows).encode()
+    return history_text(values, rows, width(), color=wants_color(sys.stdout)).encode()
 
 
 def _write(path: Path, content: bytes) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 from rich.text import Text
 
-from plmetrics.features.nights.history import CURRENT, DAMAGED, MISSING, SUPERSEDED
+from plmetrics.features.nights.interval_history import CURRENT, DAMAGED, MISSING, SUPERSEDED
 from plmetrics.report.export import json_text
 from plmetrics.report.layout import (
     FAINT,
@@ -27,7 +27,7 @@ from plmetrics.report.sections.overall import metric_label
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from plmetrics.features.nights.history import History
+    from plmetrics.features.nights.interval_history import History
 
 Row = dict[str, Any]
 BLOCKS = "▁▂▃▄▅▆▇█"

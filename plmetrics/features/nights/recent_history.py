@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from plmetrics.core.errors import PlmetricsError
-from plmetrics.features.nights.history import CURRENT, read_history
 from plmetrics.features.nights.history_report import sparklines
 from plmetrics.features.nights.history_selection import OVERALL, select
+from plmetrics.features.nights.interval_history import CURRENT, read_history
 from plmetrics.report.layout import heading
 from plmetrics.report.numbers import plural
 
 if TYPE_CHECKING:
     from rich.text import Text
 
-    from plmetrics.features.nights.history import History
+    from plmetrics.features.nights.interval_history import History
     from plmetrics.report.summary import Summary
 
 _ON_PAGE, _IN_TERMINAL = 60, 14

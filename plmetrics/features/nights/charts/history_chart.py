@@ -11,8 +11,8 @@ import polars as pl
 from plmetrics.core.errors import ConfigError, DataError, PlmetricsError, Problem
 from plmetrics.features.nights.charts.control_bands import ControlBand, control_bands, limits_of
 from plmetrics.features.nights.charts.history_marks import HEIGHT, WIDTH, axes, draw_panel
-from plmetrics.features.nights.history import CURRENT, DAMAGED, MISSING, read_history
 from plmetrics.features.nights.history_selection import OVERALL, select
+from plmetrics.features.nights.interval_history import CURRENT, DAMAGED, MISSING, read_history
 from plmetrics.report.charts.figure import Figure
 from plmetrics.report.charts.marks import MOST_SERIES, titled
 from plmetrics.report.charts.panels import grid, layout_of
@@ -24,12 +24,13 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from plmetrics.features.nights.history import History
+    from plmetrics.features.nights.interval_history import History
     from plmetrics.report.charts.selection import Selection
 
 LAST = 60
 _MOST_PANELS = 12
 _MOST_METRICS = 4
+_KEYS = ("metric", "class", "slice_set", "slice")
 _RINGED = "ringed: a gate failed"
 
 
@@ -38,14 +39,14 @@ class _Subject:
     """What a panel is about: a metric of a class in a slice, a series a model."""
 
     metric: str
-    label: str | None
+    of_class: str | None
     slice_set: str
     slice: str
     rows: pl.DataFrame
 
     def name(self, *, by_slice: bool) -> str:
         """The name of the panel."""
-        part = "" if self.label is None else f" [{self.label}]"
+        part = "" if self.of_class is None else f" [{self.of_class}]"
         return in_line(short(self.slice if by_slice else f"{self.metric}{part}", 40))
 
 
@@ -143,11 +144,13 @@ def _subjects(
         name for name in names if any(limits_of(history.gates, name, OVERALL)) or _has_gate(history, name)
     ]
     asked = names if metric is not None else (gated or names[:1])
-    keys = ("metric", "class", "slice_set", "slice")
     parts = values.filter(
         pl.col("metric").is_in(asked[:1] if by_slice else asked[:_MOST_METRICS])
-    ).partition_by(keys, maintain_order=True)
-    subjects = [_Subject(*part.select(keys).row(0), rows=part) for part in parts]
+    ).partition_by(_KEYS, maintain_order=True)
+    subjects = [
+        _Subject(**part.select(_KEYS).rename({"class": "of_class"}).row(0, named=True), rows=part)
+        for part in parts
+    ]
     if not by_slice:
         return subjects[:_MOST_PANELS], max(0, len(subjects) - _MOST_PANELS)
     higher = _higher_is_better(history, asked[0])

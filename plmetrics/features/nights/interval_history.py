@@ -267,10 +267,10 @@ def _listed_table(manifests: Manifests, manifest: Manifest, name: str, schema: p
         table = pl.read_parquet(io.BytesIO(content))
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         raise RunFault(Problem(f"{place} cannot be read")) from error
-    return _checked(table, place, schema)
+    return _conform_table(table, place, schema)
 
 
-def _checked(table: pl.DataFrame, place: str, schema: pl.Schema) -> pl.DataFrame:
+def _conform_table(table: pl.DataFrame, place: str, schema: pl.Schema) -> pl.DataFrame:
     """A table in the columns of this version.
 
     Raises:
@@ -328,8 +328,8 @@ def _of_runs(home: Path, last: int | None) -> History:
 
 def _stored_tables(run: StoredRun) -> _Tables:
     return (
-        _checked(run.table("metrics"), table_file("metrics"), METRICS_SCHEMA),
-        _checked(run.table("gates"), table_file("gates"), GATES_SCHEMA),
+        _conform_table(run.table("metrics"), table_file("metrics"), METRICS_SCHEMA),
+        _conform_table(run.table("gates"), table_file("gates"), GATES_SCHEMA),
     )
 
 
