@@ -97,7 +97,13 @@ def data_files(source: Source) -> list[RecordedFile]:
     from plmetrics.table.stamps import digest_of
 
     return [
-        {"path": file.name, "bytes": file.size, "rows": file.rows, "digest": digest_of(file)}
+        {
+            "path": file.name,
+            "folder": file.path.removesuffix(file.name).rstrip("/") or "/",
+            "bytes": file.size,
+            "rows": file.rows,
+            "digest": digest_of(file),
+        }
         for file in source.files
     ]
 

@@ -198,6 +198,8 @@ def run(
     progress: Progress | None = None,
     exits: ExitPolicy | None = None,
     interval: str | None = None,
+    labels: Mapping[str, str] | None = None,
+    command: Sequence[str] | None = None,
 ) -> Result:
     """Evaluate a YAML suite and write the run folder.
 
@@ -208,6 +210,8 @@ def run(
         progress: called with the name of each stage as it begins.
         exits: which exit code is recorded, where more than failed gates is to fail the run.
         interval: the interval to evaluate of a suite that has intervals, such as "2026-11-20".
+        labels: texts by name that run.json is to have, such as {"git": "abc"}; results do not depend on them.
+        command: the command line that asked for the run, for run.json.
 
     Returns:
         The result, with `folder` set. A gate that fails is in `verdict`, not an exception.
@@ -221,12 +225,12 @@ def run(
     """
     from plmetrics.api.suite_run import Evaluation, RunOptions, open_suite, write_run
 
+    options = RunOptions(progress, exits, labels, command)
     loaded, directory = open_suite(Path(path), set or {}, output)
     if interval is not None or "interval" in loaded.suite.sections:
         from plmetrics.api.nights.night import evaluate_interval
 
-        return evaluate_interval(loaded, directory, interval, RunOptions(progress, exits))
-    options = RunOptions(progress, exits)
+        return evaluate_interval(loaded, directory, interval, options)
     result = write_run(loaded, directory, Evaluation(loaded, directory / loaded.suite.name, options))
     assert result is not None
     return result

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 from plmetrics.api.context import RunContext
 from plmetrics.api.pipeline import evaluate_suite
@@ -13,11 +13,13 @@ from plmetrics.core.errors import EnvironmentFault, PlmetricsError
 from plmetrics.features.registry import features_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from plmetrics.api.result import Result
     from plmetrics.api.stopwatch import Progress
+    from plmetrics.core.results import RunRecord
+    from plmetrics.exports.notification import Message
     from plmetrics.exports.plan import Exports
     from plmetrics.runs.exit_policy import ExitPolicy
     from plmetrics.suite.yaml.load import LoadedSuite
@@ -59,11 +61,13 @@ class RunOptions:
     """What is said of a run beside its suite.
 
     `progress` is called with the name of each stage as it begins, `exits` says which exit code is recorded where more
-    than failed gates is to fail the run.
+    than failed gates is to fail the run. `labels` are the caller's, `command` is the command line, if any.
     """
 
     progress: Progress | None = None
     exits: ExitPolicy | None = None
+    labels: Mapping[str, str] | None = None
+    command: Sequence[str] | None = None
 
 
 class Evaluation:
@@ -94,8 +98,75 @@ class Evaluation:
         mappings = (feature.files(result.drift_state) for feature in features_of(result.suite))
         return {name: content for files in mappings for name, content in files.items()}
 
+    @property
+    def interval_text(self) -> str | None:
+        """The interval that is evaluated, as it is named."""
+        return None
+
+    def previous_status(self) -> str | None:
+        """The verdict of the run before, or `error`; None where there is none. Asked before the run begins."""
+        from plmetrics.runs.history.previous_runs import previous_status
+
+        return previous_status(self.home)
+
     def commit(self, result: Result) -> None:
         """What is done once the run folder is in sight."""
+
+
+@dataclass(frozen=True, slots=True)
+class Messenger:
+    """What a suite's messages are sent by: the evaluation, and the status of the run before it."""
+
+    evaluation: Evaluation
+    previous: str | None
+
+    @classmethod
+    def of(cls, evaluation: Evaluation) -> Messenger:
+        """Before the run begins, so that the run before is the last one."""
+        return cls(evaluation, evaluation.previous_status())
+
+    @contextmanager
+    def watch(self) -> Iterator[None]:
+        """Tell of an error on its way out."""
+        try:
+            yield
+        except BaseException as error:
+            self.tell_of_failure(error)
+            raise
+
+    def tell_of_result(self, result: Result, record: RunRecord, folder: Path) -> list[str]:
+        """Send what is to be told of a run that completed; in words what was not delivered."""
+        from plmetrics.exports.notification import message_of_result
+
+        code = int(cast("Any", record)["exit_code"])
+        interval = self.evaluation.interval_text or ""
+        return self._send(
+            message_of_result(
+                result.suite.name, result.verdict, code, self._path(folder), interval, result.gates
+            )
+        )
+
+    def tell_of_failure(self, error: BaseException) -> None:
+        """Send what is to be told of a run that ended with an error, unless somebody ended it."""
+        from plmetrics.exports.notification import message_of_failure
+        from plmetrics.runs.failure import SKIPPED, attach_warnings, failure_of
+
+        if isinstance(error, (KeyboardInterrupt, SystemExit, GeneratorExit)):
+            return
+        exits, suite = self.evaluation.options.exits, self.evaluation.loaded.suite
+        failure = failure_of(error)
+        failure = failure if exits is None else exits.of_failure(failure)
+        message = message_of_failure(suite.name, failure, self.evaluation.interval_text or "", SKIPPED)
+        attach_warnings(error, self._send(replace(message, folder=self._path(message.folder))))
+
+    def _send(self, message: Message) -> list[str]:
+        from plmetrics.exports.notification import notify
+
+        loaded = self.evaluation.loaded
+        return notify(loaded.suite.notify, message, self.previous, loaded.folder.resolve())
+
+    def _path(self, folder: Path | str) -> str:
+        return self.evaluation.loaded.variables.text(str(folder))
 
 
 def write_run(loaded: LoadedSuite, directory: Path, evaluation: Evaluation) -> Result | None:
@@ -108,12 +179,17 @@ def write_run(loaded: LoadedSuite, directory: Path, evaluation: Evaluation) -> R
             for them.
     """
     from plmetrics.runs.folder import RunFolder
+    from plmetrics.runs.provenance import provenance
 
     exports = suite_exports(loaded)
     with without_values(loaded):
-        folder = RunFolder.start(directory, loaded.suite.name, evaluation.options.exits)
+        options = evaluation.options
+        facts = provenance(loaded.file, loaded.variables, options.labels, options.command)
+        folder = RunFolder.start(directory, loaded.suite.name, options.exits, facts)
+    messenger = Messenger.of(evaluation) if loaded.suite.notify else None
+    messages = nullcontext() if messenger is None else messenger.watch()
     watch = nullcontext() if exports is None else exports.watch(folder)
-    with watch, folder, without_values(loaded):
+    with messages, watch, folder, without_values(loaded):
         with error_places(loaded):
             result = evaluation.result()
         if result is None:
@@ -123,6 +199,8 @@ def write_run(loaded: LoadedSuite, directory: Path, evaluation: Evaluation) -> R
             result = replace(result, record={**result.record, "defaults": list(loaded.defaults)})
         result = without_variables(loaded, result)
         record = folder.publish(result, evaluation.files(result))
+    if messenger is not None:
+        record = folder.note(messenger.tell_of_result(result, record, folder.path))
     result = replace(result, folder=folder.path, record=record)
     evaluation.commit(result)
     result = _with_report(result) if loaded.suite.output.report else result

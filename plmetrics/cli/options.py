@@ -110,6 +110,14 @@ FailOnWords: TypeAlias = Annotated[
         "May be given several times, or with commas.",
     ),
 ]
+Labels: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--label",
+        metavar="KEY=VALUE",
+        help="A label for run.json and reports, such as git=abc123. May be given several times.",
+    ),
+]
 SkipIfEmpty: TypeAlias = Annotated[
     bool, typer.Option("--skip-if-empty", help="Exit with 99 instead of 5 where there is no data yet.")
 ]
@@ -143,6 +151,23 @@ def check_slice_sets(sets: Sequence[str] | None, known: Sequence[str]) -> tuple[
         if name not in known:
             raise UsageError.unknown(name, known, "slice set")
     return tuple(sets or ())
+
+
+def label_texts(labels: Sequence[str] | None) -> dict[str, str]:
+    """Texts by name of `--label`.
+
+    Raises:
+        UsageError: one has no name or no `=`.
+    """
+    pairs = dict(label.partition("=")[::2] for label in labels or ())
+    wrong = [
+        Problem(f"--label {label}: expected KEY=VALUE", hint="--label git=abc123")
+        for label in labels or ()
+        if not label.partition("=")[1] or not label.partition("=")[0]
+    ]
+    if wrong:
+        raise UsageError(wrong)
+    return pairs
 
 
 def overrides(settings: Sequence[str] | None) -> dict[str, str]:

@@ -12,6 +12,7 @@ import typer
 from plmetrics.cli.options import (
     Debug,
     FailOnWords,
+    Labels,
     OutputFolder,
     Quiet,
     ReportFormat,
@@ -22,6 +23,7 @@ from plmetrics.cli.options import (
     SuiteFile,
     check_slice_sets,
     exit_policy,
+    label_texts,
     overrides,
 )
 from plmetrics.cli.terminal.console import say, shown_path, wants_color, width, write_result
@@ -46,6 +48,7 @@ def run(
     slices: SliceSets = None,
     fail_on: FailOnWords = None,
     skip_if_empty: SkipIfEmpty = False,
+    label: Labels = None,
     interval: Annotated[
         str | None,
         typer.Option("--interval", metavar="A", help="The interval to evaluate, as 2026-11-20 or A/B."),
@@ -67,15 +70,22 @@ def run(
         from plmetrics.api import evaluation
         from plmetrics.api.suite_run import RunOptions
 
-        changes = overrides(settings)
+        changes, labels = overrides(settings), label_texts(label)
         sets = _requested_sets(suite, changes, slices)
         with Progress(sys.stderr, quiet=quiet) as progress:
-            options = RunOptions(progress, exits)
+            options = RunOptions(progress, exits, labels, sys.argv)
             if following or force:
                 result = _interval(suite, output, changes, options, None if following else interval)
             else:
                 result = evaluation.run(
-                    suite, output=output, set=changes, progress=progress, exits=exits, interval=interval
+                    suite,
+                    output=output,
+                    set=changes,
+                    progress=progress,
+                    exits=exits,
+                    interval=interval,
+                    labels=labels,
+                    command=sys.argv,
                 )
         show_and_exit(result, form, quiet=quiet, slices=sets, exits=exits)
 

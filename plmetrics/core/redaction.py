@@ -79,14 +79,18 @@ class Redaction:
 
     def record(self, facts: RunRecord) -> RunRecord:
         """What is recorded of a run: files keep an identity, as other values of a variable are other files."""
-        files: list[RecordedFile] = [
-            {**file, "path": self.text(str(file["path"]), identity=True)} for file in facts.get("files", ())
-        ]
+        files = [self._file(file) for file in facts.get("files", ())]
         return {
             **facts,
             "files": files,
             "warnings": [self.text(str(warning)) for warning in facts.get("warnings", ())],
         }
+
+    def _file(self, file: RecordedFile) -> RecordedFile:
+        recorded: RecordedFile = {**file, "path": self.text(str(file["path"]), identity=True)}
+        if "folder" in recorded:
+            recorded["folder"] = self.text(recorded["folder"])
+        return recorded
 
 
 def mask_address(text: str) -> str:

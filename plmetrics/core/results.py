@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, NotRequired, TypeAlias, TypedDict
 
 import polars as pl
 
@@ -170,9 +170,10 @@ Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json
 
 
 class RecordedFile(TypedDict):
-    """A data file; `digest` is that of its size and both its ends."""
+    """A data file: `path` below `folder`; `digest` is that of its size and both its ends."""
 
     path: str
+    folder: NotRequired[str]
     bytes: int | None
     rows: int | None
     digest: str | None

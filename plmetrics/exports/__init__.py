@@ -1,1 +1,1 @@
-"""Results for other tools: documents beside the tables, databases, Delta tables and MLflow."""
+"""What a run tells other programs: documents, databases, Delta tables, MLflow, and messages."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from plmetrics.report.digest import Grid, digest, warning_texts
 from plmetrics.report.layout import printable
-from plmetrics.report.sections.verdict import headline, sizes
+from plmetrics.report.sections.verdict import headline, labels_text, sizes
 
 if TYPE_CHECKING:
     from plmetrics.report.summary import Summary
@@ -28,6 +28,7 @@ def to_markdown(summary: Summary) -> str:
     """
     word, *checks = headline(summary)
     blocks = [f"## {word} {escape(summary.name)}", ", ".join(checks), escape(", ".join(sizes(summary)))]
+    blocks += [escape(text) for text in [labels_text(summary)] if text]
     for grid in digest(summary):
         blocks += [f"### {escape(grid.title)}", _table(grid)]
         blocks += [escape(grid.remark)] if grid.remark else []

@@ -24,6 +24,7 @@ RECORD: Shape = {
     "exit_code": int,
     "fingerprint": str,
     "where_identity": str,
+    "run_labels": {str: str},
     "tables": {str: TABLE, "replicates": {**TABLE, "seed!": int, "by_row!": bool}},
     "files": [{"path!": str, "bytes!": int, "rows": (int, None), "digest": (str, None)}],
     "problems": [{"message!": str, "where": (str, None), "hint": (str, None)}],

@@ -23,7 +23,7 @@ SKIPPED = 99
 INTERRUPTED = 130
 
 _LONGEST = 600
-_FOLDER = "_plmetrics_run_folder"
+_FOLDER, _WARNINGS = "_plmetrics_run_folder", "_plmetrics_run_warnings"
 _REFUSALS = frozenset(
     {
         errno.EACCES,
@@ -42,7 +42,7 @@ _REFUSALS = frozenset(
 class Failure:
     """An exception in words. `error` is the name of its kind, `problems` are what to fix.
 
-    `folder` is the run folder that records it, where there is one.
+    `folder` is the run folder that records it, where there is one; `warnings` are what else was noted.
     """
 
     exit_code: int
@@ -50,6 +50,7 @@ class Failure:
     title: str
     problems: tuple[Problem, ...]
     folder: Path | None = None
+    warnings: tuple[str, ...] = ()
 
     @property
     def message(self) -> str:
@@ -76,12 +77,18 @@ def failure_of(error: BaseException) -> Failure:
     >>> failure_of(KeyboardInterrupt()).exit_code
     130
     """
-    return replace(_read(error), folder=vars(error).get(_FOLDER))
+    facts = vars(error)
+    return replace(_read(error), folder=facts.get(_FOLDER), warnings=tuple(facts.get(_WARNINGS, ())))
 
 
 def attach_folder(error: BaseException, folder: Path) -> None:
     """Let an exception name the run folder that records it."""
     vars(error)[_FOLDER] = folder
+
+
+def attach_warnings(error: BaseException, warnings: Sequence[str]) -> None:
+    """Let an exception carry what else was noted of its run."""
+    vars(error)[_WARNINGS] = [*vars(error).get(_WARNINGS, ()), *warnings]
 
 
 def problem_entry(problem: Problem) -> dict[str, Any]:

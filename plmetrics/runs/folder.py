@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, Self, cast
 
 from plmetrics.core.errors import ConfigError, EnvironmentFault, Problem
 from plmetrics.core.names import is_path
+from plmetrics.core.results import TABLES
 from plmetrics.runs.exit_policy import ExitPolicy
 from plmetrics.runs.failure import (
     attach_folder,
@@ -40,6 +41,7 @@ from plmetrics.runs.files import (
     sync_directory,
     write_atomic,
 )
+from plmetrics.runs.readme import README, readme_text
 from plmetrics.runs.record import SCHEMA_VERSION, build, versions
 from plmetrics.suite.problems import message_text
 
@@ -78,11 +80,12 @@ class RunFolder:
 
     documents: Documents | None = None
 
-    def __init__(self, home: Path, run_id: str, exits: ExitPolicy) -> None:
+    def __init__(self, home: Path, run_id: str, exits: ExitPolicy, facts: Mapping[str, Any]) -> None:
         self.run_id = run_id
         self.record: dict[str, Any] = {}
         self.ended = False
         self.exits = exits
+        self._facts = facts
         self._home = home
         self._work = work_folder(home, run_id)
         self._lock = lock_folder(self._work)
@@ -90,8 +93,20 @@ class RunFolder:
         self._clock = time.monotonic()
 
     @classmethod
-    def start(cls, directory: Path, name: str, exits: ExitPolicy | None = None) -> RunFolder:
-        """Create the hidden folder, with a record that says who is running; `exits` says which exit codes it has.
+    def start(
+        cls,
+        directory: Path,
+        name: str,
+        exits: ExitPolicy | None = None,
+        facts: Mapping[str, Any] | None = None,
+    ) -> RunFolder:
+        """Create the hidden folder, with a record that says who is running.
+
+        Args:
+            directory: that of the runs of suites.
+            name: the suite's.
+            exits: says which exit codes are recorded.
+            facts: where the run comes from, for its records.
 
         Raises:
             ConfigError: `name` cannot be the name of a folder.
@@ -102,9 +117,11 @@ class RunFolder:
         with environment_faults("the run folder cannot be created"):
             make_directory(home)
             _clean(home)
-            run = cls(home, _claim(home), exits or ExitPolicy())
+            run = cls(home, _claim(home), exits or ExitPolicy(), facts or {"host": socket.gethostname()})
             try:
-                run._write_record({"name": name, "status": "running", **_process(), "versions": versions()})
+                run._write_record(
+                    {"name": name, "status": "running", "pid": os.getpid(), "versions": versions()}
+                )
             except BaseException:
                 shutil.rmtree(run._work, ignore_errors=True)
                 run._unlock()
@@ -131,7 +148,11 @@ class RunFolder:
                 sight is a warning.
         """
         with environment_faults("the results cannot be written"):
-            tables = {name: self._write_table(name, table) for name, table in result.tables.items()}
+            tables = {
+                name: self._write_table(name, table)
+                for name, table in result.tables.items()
+                if name not in TABLES or not table.is_empty()
+            }
             if result.kept is not None:
                 extra = {name: self._write_table(name, frame) for name, frame in result.kept.tables.items()}
                 tables |= {name: facts | result.kept.facts for name, facts in extra.items()}
@@ -141,7 +162,16 @@ class RunFolder:
             outcome = {"status": "complete", "exit_code": exit_code, "tables": tables}
             self._write_record(build(result.suite, result.verdict, result.record) | outcome)
             self._write_documents(result)
+            self._write_readme(result.gates, tuple(files or ()))
             self._end()
+        return cast("RunRecord", self.record)
+
+    def note(self, warnings: Sequence[str]) -> RunRecord:
+        """Add warnings to the record of a run that was published."""
+        if warnings:
+            self.record["warnings"] = [*self.record.get("warnings", ()), *warnings]
+            with suppress(OSError):
+                write_atomic(self.path / RECORD, json_bytes(self.record))
         return cast("RunRecord", self.record)
 
     def fail(self, exit_code: int, message: str, problems: Sequence[Problem] = (), error: str = "") -> Path:
@@ -162,6 +192,7 @@ class RunFolder:
             # The error on its way out matters more than one of a document about it.
             with suppress(Exception):
                 self._write_documents(None)
+            self._write_readme(None)
             self._end()
         return self.path
 
@@ -211,8 +242,11 @@ class RunFolder:
             times["seconds"] = round(time.monotonic() - self._clock, 3)
         head = {"schema_version": SCHEMA_VERSION, "run_id": self.run_id}
         first = {key: body[key] for key in ("name", "status", "exit_code", "verdict") if key in body}
-        self.record = {**head, **first, **times, **body}
+        self.record = {**head, **first, **times, **body, **self._facts}
         write_atomic(self._work / RECORD, json_bytes(self.record))
+
+    def _write_readme(self, gates: pl.DataFrame | None, files: Sequence[str] = ()) -> None:
+        write_atomic(self._work / README, readme_text(self.record, gates, files).encode())
 
     def _end(self) -> None:
         os.replace(self._work, self.path)  # noqa: PTH105
@@ -342,10 +376,6 @@ def _claim(home: Path) -> str:
         with suppress(FileExistsError):
             work_folder(home, run_id).mkdir()
             return run_id
-
-
-def _process() -> dict[str, Any]:
-    return {"pid": os.getpid(), "host": socket.gethostname()}
 
 
 def _stamp(moment: datetime) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from plmetrics.core.errors import AbsentDataError, ConfigError, DataError, Problem
-from plmetrics.core.results import ALWAYS, FURTHER_COLUMNS, TABLES, ResultTables, table_schema
+from plmetrics.core.results import FURTHER_COLUMNS, TABLES, ResultTables, table_schema
 from plmetrics.runs.documents import POINTER, Shape, misfit
 from plmetrics.runs.documents import RECORD as RECORD_SHAPE
 from plmetrics.runs.files import json_bytes, write_atomic
@@ -99,8 +99,8 @@ class StoredRun:
         tables = {}
         for name, schema in TABLES.items():
             absent = name not in self.record.get("tables", {})
-            if absent and (name not in ALWAYS or table_file(name) in self.record.get("removed", ())):
-                tables[name] = schema.to_frame()  # Written by a version without this table, or removed.
+            if absent and (name != _NEVER_EMPTY or table_file(name) in self.record.get("removed", ())):
+                tables[name] = schema.to_frame()  # It had no rows, was removed, or its version knew no such table.
                 continue
             stored = self.table(name)
             missing = [
@@ -127,6 +127,8 @@ class StoredRun:
             notes=tuple(notes),
         )
 
+
+_NEVER_EMPTY = "metrics"
 
 _DERIVED = {"comparisons": ("reading", "statistic")}
 """Columns by table that earlier versions did not write: readings are made anew, and statistics are beside p values."""

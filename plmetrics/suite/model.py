@@ -22,7 +22,7 @@ from plmetrics.suite.sections.basics import (
     SliceSet,
 )
 from plmetrics.suite.sections.gates import Gate  # noqa: TC001 (pydantic reads it)
-from plmetrics.suite.sections.output import Output
+from plmetrics.suite.sections.output import Notify, Output
 from plmetrics.suite.sections.section import Column, Section, Strict, each_once
 from plmetrics.suite.sections.uncertainty import Uncertainty  # noqa: TC001 (pydantic reads it)
 from plmetrics.suite.tasks import FORECAST_CURVES, RANKING_CURVES, Task
@@ -91,6 +91,7 @@ class Suite(Strict):
         default=None, description="Memory budget in bytes, or as 4GB."
     )
     output: Output = Field(default=Output(), description="Where results go.")
+    notify: tuple[Notify, ...] = Field(default=(), description="Whom a run tells how it ended.")
 
     _templates: tuple[TextTemplate, ...] = PrivateAttr(default=())
 
@@ -254,6 +255,7 @@ class Suite(Strict):
 _COSMETIC: Any = {
     "name": True,
     "output": True,
+    "notify": True,
     "memory": True,
     "data": {"path": True, "trec": {"qrels", "run"}},
     "gates": {"__all__": {"name"}},

@@ -130,12 +130,16 @@ def _slices(value: Any, findings: Findings) -> dict[str, SliceSet] | None:
 
 
 def _optional(raw: Mapping[str, Any], findings: Findings) -> dict[str, Any]:
-    """The sections on comparisons and on models that a run adds, whose modules few suites need."""
+    """The sections on comparisons, messages and models that a run adds, whose modules few suites need."""
     fields: dict[str, Any] = {"compare": None, "calibrate": (), "baseline": False}
     if raw.get("compare") is not None:
         from plmetrics.suite.sections.compare import read_compare
 
         fields["compare"] = read_compare(raw["compare"], findings)
+    if raw.get("notify") is not None:
+        from plmetrics.suite.sections.notify import read_notify
+
+        fields["notify"] = read_notify(raw["notify"], findings)
     baseline = raw.get("baseline")
     if raw.get("calibrate") is not None or not (baseline is None or baseline is False):
         from plmetrics.suite.sections.calibrate import read_baseline, read_calibrations

@@ -34,7 +34,7 @@ def json_schema() -> Schema:
     del definitions["Section"]
     properties["task"]["enum"] = list(registry.tasks())
     curve = definitions["Curve"]["properties"]["curve"]
-    single = _reference("Calibrate")
+    single, message = _reference("Calibrate"), _reference("Notify")
     shapes = {
         "columns": _reference("Columns"),
         "data": _reference("Data"),
@@ -46,6 +46,7 @@ def json_schema() -> Schema:
         ),
         "models": _models(_reference("ModelColumns")),
         "calibrate": _one_of(single, {"type": "array", "items": single}, {"type": "null"}),
+        "notify": _one_of(message, {"type": "array", "items": message}, {"type": "null"}),
         "slices": _slices(definitions),
         "uncertainty": _one_of(_reference("Uncertainty"), {"type": ["boolean", "null"]}),
         "compare": _compare(definitions),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from plmetrics.suite.sections.output import MASKED
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -31,7 +33,7 @@ def restore_templates(content: Any, texts: Iterable[TextTemplate]) -> Any:
 
 def _restore(node: Any, path: SuitePath, text: str, value: str) -> Any:
     if isinstance(node, str):
-        return text if node == value and not path else node
+        return text if node in (value, MASKED) and not path else node
     step, rest = (path[0], path[1:]) if path else (None, ())
     if isinstance(node, dict):
         if isinstance(step, str):

@@ -36,6 +36,7 @@ def test_the_record_names_the_files_and_holds_the_merged_suite(invoke):
     assert found["suite"]["data"] == {"path": "*.arrow"}
     (file,) = found["files"]
     assert len(file.pop("digest")) == 32
+    assert file.pop("folder") == str(Path.cwd())
     assert file == {"path": "t.arrow", "bytes": Path("t.arrow").stat().st_size, "rows": 20}
 
 

@@ -94,7 +94,8 @@ def ended(place, script):
 def assert_only_a_record_is_left(place, code):
     left = {str(path.relative_to(place)) for path in place.rglob("*") if path.is_file()}
     (run,) = [path for path in (place / "runs" / "stopped").iterdir() if path.is_dir()]
-    ours = {f"runs/stopped/{run.name}/run.json", "runs/stopped/latest.json"}
+    ours = {f"runs/stopped/{run.name}/{name}" for name in ("README.md", "run.json")}
+    ours |= {"runs/stopped/latest.json"}
     assert left == {"suite.yaml", *(f"rows/part-{number}.parquet" for number in range(FILES)), *ours}
     record = json.loads((run / "run.json").read_text(encoding="utf-8"))
     assert (record["status"], record["exit_code"]) == ("failed", code)

@@ -78,9 +78,7 @@ def test_a_run_from_before_there_was_leakage_is_read(invoke: Any, suite: Path) -
     suite.write_text(SUITE.partition("leakage:")[0])
     assert invoke("run", str(suite)).code == 0
     folder, said = record(suite)
-    (folder / "leakage.parquet").unlink()
-    del said["tables"]["leakage"]
-    (folder / "run.json").write_text(json.dumps(said))
+    assert "leakage" not in said["tables"]
     outcome = invoke("report", str(folder))
     assert outcome.code == 0
     assert "Leakage" not in outcome.out

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from plmetrics.api.result import Result
-    from plmetrics.core.results import RecordedInterval
+    from plmetrics.core.results import RecordedFile, RecordedInterval
     from plmetrics.features.nights.calendar import Interval
     from plmetrics.features.nights.interval_section import IntervalSection
     from plmetrics.suite.yaml.load import LoadedSuite
@@ -151,6 +151,20 @@ class IntervalEvaluation(Evaluation):
         self._state: bytes | None = None
         self._stamps: dict[str, str] = {}
 
+    @property
+    def interval_text(self) -> str:
+        """The interval that is evaluated, as it is named."""
+        return str(self.interval)
+
+    def previous_status(self) -> str | None:
+        """The verdict of what this result takes the place of, or of the interval before; `error` after a failed run."""
+        last = super().previous_status()
+        if last == "error":
+            return last
+        before = self.section.calendar.containing(self.interval.start - timedelta(microseconds=1))
+        manifest = self.current or self.manifests.current(before.key)
+        return last if manifest is None else manifest.verdict
+
     def result(self) -> Result | None:
         """The result; None where the one that is there is of the same files, suite and references."""
         suite = self.loaded.suite
@@ -160,7 +174,7 @@ class IntervalEvaluation(Evaluation):
         context = RunContext.of(suite, source, base=self.loaded.folder, home=self.home, runs=runs)
         self._stamps = {
             "fingerprint": _fingerprint(self.loaded),
-            "data": digest_of_value(data_files(source)),
+            "data": digest_of_value([_content(file) for file in data_files(source)]),
             "references": digest_of_value([runs.record, runs.history]),
         }
         if not self._force and self._is_current():
@@ -275,3 +289,8 @@ def _fingerprint(loaded: LoadedSuite) -> str:
     from plmetrics.runs.record import fingerprint
 
     return fingerprint(loaded.suite)
+
+
+def _content(file: RecordedFile) -> dict[str, object]:
+    """What is known of a data file but where it lies."""
+    return {key: value for key, value in file.items() if key != "folder"}

@@ -68,6 +68,8 @@ def guard(*, debug: bool = False, json: bool = False, exits: ExitPolicy | None =
             if debug:
                 say("".join(traceback.format_exception(error)).rstrip())
             say(block(failure, color=wants_color(sys.stderr)))
+            for warning in failure.warnings:
+                say(f"warning: {warning}")
             if json:
                 write_result(failure_json(failure))
             raise typer.Exit(failure.exit_code) from None

@@ -24,6 +24,7 @@ def failure_json(failure: Failure) -> str:
             "error": failure.error,
             "message": failure.message,
             "problems": [_entry(problem) for problem in failure.problems],
+            "warnings": list(failure.warnings),
             "folder": None if failure.folder is None else str(failure.folder),
         }
     )

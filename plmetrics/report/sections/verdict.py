@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
-from plmetrics.report.layout import FAINT, flow, printable
+from plmetrics.report.layout import FAINT, flow, printable, wrap
 from plmetrics.report.numbers import count, number, plural
 from plmetrics.report.sections.gates import OUTCOMES, outcomes
 
@@ -27,6 +27,8 @@ def verdict(summary: Summary, width: int) -> list[Text]:
     """The verdict with the number of checks behind it, and the size of the evaluation."""
     lines = verdict_line(summary, width)
     lines += flow([Text(size, FAINT) for size in _comma_list(sizes(summary))], width, indent=0, gap=1)
+    if labels := labels_text(summary):
+        lines += wrap(Text(labels, FAINT), width, indent=0)
     for key, reference in summary.record.get("references", {}).items():
         from plmetrics.runs.history.earlier_runs import passed_over_text
 
@@ -34,6 +36,12 @@ def verdict(summary: Summary, width: int) -> list[Text]:
         words += passed_over_text(reference.get("passed_over", ()))
         lines += flow([Text(word, FAINT) for word in printable(words).split(" ")], width, indent=0, gap=1)
     return lines
+
+
+def labels_text(summary: Summary) -> str:
+    """The caller's labels of the run in one line; nothing where there are none."""
+    labels = summary.record.get("run_labels") or {}
+    return printable(", ".join(f"{name}: {text}" for name, text in labels.items()))
 
 
 def _reference_name(reference: Mapping[str, Any]) -> str:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
 
 from plmetrics.core.errors import DataError
-from plmetrics.runs.folder import RECORD, RUN_ID
+from plmetrics.runs.failure import SKIPPED
+from plmetrics.runs.folder import LATEST, RECORD, RUN_ID
 from plmetrics.runs.history.data import data_of
 from plmetrics.runs.reading import RunFault, StoredRun, ended_at, open_run, read_record
 
@@ -134,6 +137,20 @@ def last_results(path: Path) -> StoredResult:
     )
     results = results_of(last)
     return replace(results, notes=(*results.notes, note))
+
+
+def previous_status(home: Path) -> str | None:
+    """The verdict of the latest run in a folder, or `error`; None where there is none.
+
+    A run that was skipped for want of data has no say: then the last complete one.
+    """
+    with suppress(OSError, ValueError, AttributeError, RecursionError):
+        pointer = json.loads((home / LATEST).read_bytes())
+        if pointer.get("exit_code") == SKIPPED:
+            last = next(complete_runs(home, []), None)
+            return None if last is None else str(last.record.get("verdict"))
+        return "error" if pointer.get("status") == "failed" else str(pointer.get("verdict"))
+    return None
 
 
 def complete_runs(home: Path, warnings: list[str]) -> Iterator[StoredRun]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, Field, PlainSerializer
 from pydantic_core import PydanticCustomError
 
 from plmetrics.suite.sections.section import Column, OrOne, Strict
@@ -65,3 +65,36 @@ class Output(Strict):
     def exports(self) -> bool:
         """Whether results go anywhere but into a run folder's tables and report."""
         return bool(self.also) or any(part is not None for part in (self.database, self.delta, self.mlflow))
+
+
+MASKED = "***"
+"""What is written in place of a text that may be a secret."""
+
+
+def _mask(_: str | None) -> str | None:
+    return MASKED
+
+
+def _mask_arguments(command: tuple[str, ...]) -> list[str]:
+    return [*command[:1], *(MASKED for _ in command[1:])]
+
+
+class Notify(Strict):
+    """A message about how a run ended, to a webhook or a command."""
+
+    webhook: Annotated[Column, PlainSerializer(_mask)] | None = Field(
+        default=None,
+        description='Address to which {"text": ...} is sent, as Slack takes it. ${VAR} is replaced.',
+    )
+    command: Annotated[tuple[Column, ...], PlainSerializer(_mask_arguments)] = Field(
+        default=(),
+        description="Program and arguments, run without a shell; the message is JSON on its input.",
+    )
+    on: Literal["change", "fail", "always"] = Field(
+        default="change",
+        description="When: the verdict is another than that of the run before, the exit code is not 0, or always.",
+    )
+    template: Column | None = Field(
+        default=None,
+        description="Text of the message, with {suite}, {verdict}, {interval}, {folder}, {gates}, {text}.",
+    )

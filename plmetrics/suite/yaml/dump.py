@@ -27,7 +27,7 @@ def suite_content(suite: Suite) -> dict[str, Any]:
     """
     hidden = [template for template in suite.templates if template.path[0] not in _BINDING]
     named = suite.with_templates(hidden)
-    return readable(named.model_dump(mode="json", exclude_defaults=True))
+    return readable(named.model_dump(mode="json", exclude_defaults=True, exclude={"notify"}))
 
 
 def suite_from_content(content: Mapping[str, Any], name: str | None = None) -> Suite:
@@ -39,7 +39,7 @@ def suite_from_content(content: Mapping[str, Any], name: str | None = None) -> S
     from plmetrics.suite.reader import suite_from_mapping
 
     texts = []
-    content = dict(content)
+    content = {key: item for key, item in content.items() if key != "notify"}
     for key, section in content.items():
         where = section.get("where") if isinstance(section, dict) else None
         if isinstance(where, str) and "${" in where:

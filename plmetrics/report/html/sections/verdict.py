@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from plmetrics.report.charts.texts import clean
 from plmetrics.report.html.blocks import Head
 from plmetrics.report.sections.gates import OUTCOMES, outcomes
-from plmetrics.report.sections.verdict import HEADLINES, sizes
+from plmetrics.report.sections.verdict import HEADLINES, labels_text, sizes
 
 if TYPE_CHECKING:
     from plmetrics.report.summary import Summary
@@ -20,11 +20,12 @@ def verdict(summary: Summary) -> Head:
     word, _ = HEADLINES.get(summary.verdict, ("DONE", ""))
     counts = outcomes(summary.gates)
     checks = [f"{counts[outcome]} {outcome}" for outcome in OUTCOMES if counts.get(outcome)]
+    lines = [", ".join(sizes(summary)), labels_text(summary)]
     return Head(
         title=clean(summary.name),
         word=word,
         shape=_SHAPES.get(summary.verdict, "•"),
         kind=summary.verdict,
-        lines=[", ".join(checks or ["no gates"]), clean(", ".join(sizes(summary)))],
+        lines=[", ".join(checks or ["no gates"]), *map(clean, filter(None, lines))],
         warnings=[clean(str(warning)) for warning in summary.record.get("warnings", ())],
     )

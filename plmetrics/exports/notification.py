@@ -1,0 +1,204 @@
+"""Messages about a run: to a webhook or a command, within ten seconds each, and never at the cost of the run."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from dataclasses import dataclass
+from queue import Empty, Queue
+from threading import Thread
+from typing import TYPE_CHECKING, Any
+from urllib.error import HTTPError, URLError
+from urllib.request import (
+    HTTPHandler,
+    HTTPRedirectHandler,
+    HTTPSHandler,
+    OpenerDirector,
+    ProxyHandler,
+    Request,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from pathlib import Path
+
+    import polars as pl
+
+    from plmetrics.runs.failure import Failure
+    from plmetrics.suite.sections.output import Notify
+
+SECONDS = 10.0
+ERROR, SKIPPED = "error", "skipped"
+_MOST_GATES = 10
+_UNTOLD = (None, "pass", "none")
+"""What is no change after no run at all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """What is told of a run. `status` is its verdict, or `error`, or `skipped` where there were no data."""
+
+    suite: str
+    status: str
+    exit_code: int
+    folder: str
+    interval: str = ""
+    gates: tuple[str, ...] = ()
+    error: str = ""
+
+    @property
+    def text(self) -> str:
+        """The message in one paragraph."""
+        head = f"{self.suite}{f' {self.interval}' if self.interval else ''}: {self.status}"
+        reasons = self.error or ", ".join(self.gates)
+        return f"{head}{f' ({reasons})' if reasons else ''}{f', see {self.folder}' if self.folder else ''}"
+
+    def filled(self, template: str | None) -> str:
+        """The text that a template makes of it; its own without one."""
+        if template is None:
+            return self.text
+        return template.format_map(
+            {
+                "suite": self.suite,
+                "verdict": self.status,
+                "interval": self.interval,
+                "folder": self.folder,
+                "gates": ", ".join(self.gates),
+                "text": self.text,
+            }
+        )
+
+
+def message_of_result(
+    name: str, verdict: str, exit_code: int, folder: str, interval: str, gates: pl.DataFrame
+) -> Message:
+    """What is told of a run that completed."""
+    failed = gates.filter(level="fail", verdict="fail")["gate"].unique(maintain_order=True).to_list()
+    more = [f"and {len(failed) - _MOST_GATES} more"] if len(failed) > _MOST_GATES else []
+    return Message(name, verdict, exit_code, folder, interval, (*failed[:_MOST_GATES], *more))
+
+
+def message_of_failure(name: str, failure: Failure, interval: str, skipped: int) -> Message:
+    """What is told of a run that ended with an error; `skipped` is the exit code of one without data."""
+    status = SKIPPED if failure.exit_code == skipped else ERROR
+    folder = "" if failure.folder is None else str(failure.folder)
+    return Message(name, status, failure.exit_code, folder, interval, error=failure.message)
+
+
+def notify(messages: Iterable[Notify], message: Message, previous: str | None, folder: Path) -> list[str]:
+    """Send what is asked for; in words what was not delivered.
+
+    Args:
+        messages: whom to tell, and when.
+        message: what of.
+        previous: the status of the run before; None where there is none.
+        folder: that of the suite, in which commands run.
+    """
+    warnings = []
+    for number, spec in enumerate(messages, start=1):
+        if not _is_due(spec.on, message, previous):
+            continue
+        kind = "webhook" if spec.webhook is not None else "command"
+        fault = _within_time(_sender(spec, message, folder))
+        if fault is not None:
+            warnings.append(f"notification {number} ({kind}) is not delivered: {fault}")
+    return warnings
+
+
+def _is_due(on: str, message: Message, previous: str | None) -> bool:
+    if on == "always":
+        return True
+    if message.status == SKIPPED:
+        return False
+    if on == "fail":
+        return message.exit_code != 0
+    return message.status not in _UNTOLD if previous in _UNTOLD else message.status != previous
+
+
+def _sender(spec: Notify, message: Message, folder: Path) -> Callable[[], str | None]:
+    text = message.filled(spec.template)
+    if spec.webhook is not None:
+        url = spec.webhook
+        return lambda: _post(url, {"text": text})
+    content = {
+        "text": text,
+        "suite": message.suite,
+        "verdict": message.status,
+        "exit_code": message.exit_code,
+        "interval": message.interval or None,
+        "folder": message.folder or None,
+        "gates": list(message.gates),
+        "error": message.error or None,
+    }
+    return lambda: _execute(spec.command, content, folder)
+
+
+def _within_time(send: Callable[[], str | None]) -> str | None:
+    """What goes wrong, if anything; a sender that takes longer than it may is left to itself."""
+    answers: Queue[str | None] = Queue()
+    Thread(target=lambda: answers.put(_attempt(send)), daemon=True).start()
+    try:
+        return answers.get(timeout=SECONDS)
+    except Empty:
+        return f"no answer within {SECONDS:g} seconds"
+
+
+def _attempt(send: Callable[[], str | None]) -> str | None:
+    """The words of errors may hold an address, and an address a secret: only their kinds are told."""
+    try:
+        return send()
+    except HTTPError as error:
+        return f"the server answered {error.code}"
+    except URLError as error:
+        reason = error.reason
+        return (reason.strerror or type(reason).__name__) if isinstance(reason, OSError) else "no connection"
+    except TimeoutError:
+        return f"no answer within {SECONDS:g} seconds"
+    except Exception as error:  # a message must never cost the run
+        return type(error).__name__
+
+
+class _NoRedirects(HTTPRedirectHandler):
+    """An address may be a secret, which no other server is to see."""
+
+    def redirect_request(self, *_: Any, **__: Any) -> None:
+        return None
+
+
+def _post(url: str, content: Any) -> str | None:
+    from urllib.request import HTTPDefaultErrorHandler, HTTPErrorProcessor
+
+    opener = OpenerDirector()
+    for handler in (
+        ProxyHandler,
+        HTTPHandler,
+        HTTPSHandler,
+        _NoRedirects,
+        HTTPDefaultErrorHandler,
+        HTTPErrorProcessor,
+    ):
+        opener.add_handler(handler())
+    body = json.dumps(content, ensure_ascii=False).encode()
+    request = Request(url, body, {"Content-Type": "application/json", "User-Agent": "plmetrics"})
+    with opener.open(request, timeout=SECONDS) as answer:
+        answer.read(1)
+    return None
+
+
+def _execute(command: tuple[str, ...], content: Any, folder: Path) -> str | None:
+    """Run a command with the message on its standard input."""
+    try:
+        done = subprocess.run(
+            list(command),
+            input=json.dumps(content).encode(),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            timeout=SECONDS,
+            check=False,
+            cwd=folder,
+        )
+    except subprocess.TimeoutExpired:
+        return f"it did not end within {SECONDS:g} seconds"
+    except OSError as error:
+        return error.strerror or type(error).__name__
+    return f"exit code {done.returncode}" if done.returncode else None

@@ -1,0 +1,81 @@
+"""The README.md of a run folder: in ten lines what ran, what came of it, and what lies there."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import polars as pl
+
+README = "README.md"
+_MOST_GATES = 5
+_LONGEST = 200
+_CONTENTS = {
+    "metrics": "a row per model, slice and metric",
+    "comparisons": "differences of models, slices and runs",
+    "gates": "the checks of gates",
+    "curves": "points of curves",
+    "leakage": "checks for leakage",
+    "folds": "values by fold",
+    "cross_validation": "summaries of folds",
+    "drift": "measures of drift",
+    "decomposition": "parts of changes",
+    "found_slices": "slices that the search found",
+    "replicates": "replicates, to pair this run with others",
+    "units": "units of the replicates",
+}
+
+
+def readme_text(record: Mapping[str, Any], gates: pl.DataFrame | None, files: Sequence[str] = ()) -> str:
+    """The text for a record that is written beside it.
+
+    Args:
+        record: what run.json says.
+        gates: the table of that name; None of a run that failed.
+        files: names of further files.
+    """
+    name = str(record["name"])
+    head = [f"# {_line(name)}, run {record['run_id']}", ""]
+    if record["status"] == "failed":
+        head.append(f"The run failed (exit code {record['exit_code']}): {_line(record.get('message', ''))}")
+        return "\n".join([*head, "", "There are no results. What to correct: `problems` in run.json.", ""])
+    rows = record.get("rows", {}).get("read")
+    said = "" if rows is None else f", {rows:,} rows"
+    head.append(
+        f"Verdict **{record['verdict']}** (exit code {record['exit_code']}), {record['finished']}{said}."
+    )
+    head += [*_facts(record), *_failures(gates), ""]
+    tables = record.get("tables", {})
+    lines = [f"* {table}.parquet: {_CONTENTS.get(table, 'a table')}" for table in tables]
+    lines += [f"* {file}" for file in files]
+    show = "To see it: `plmetrics report FOLDER`, where FOLDER is this one; from Python `plm.load(FOLDER)`."
+    return "\n".join(
+        [*head, *lines, "* run.json: the suite, versions, files, timings and warnings", "", show, ""]
+    )
+
+
+def _facts(record: Mapping[str, Any]) -> list[str]:
+    pairs = [("interval", record.get("interval")), *(record.get("run_labels") or {}).items()]
+    words = [f"{_line(key)}: {_line(value)}" for key, value in pairs if isinstance(value, str)]
+    return [", ".join(words)] if words else []
+
+
+def _failures(gates: pl.DataFrame | None) -> list[str]:
+    if gates is None or gates.is_empty():
+        return ["No gates."]
+    counts = Counter(gates.filter(level="fail", verdict="fail")["gate"].to_list())
+    if not counts:
+        return ["No gate of level fail failed."]
+    shown = [f"{_line(gate)} ({times:,})" for gate, times in counts.most_common(_MOST_GATES)]
+    more = len(counts) - len(shown)
+    return [f"Failed gates: {', '.join(shown)}{f' and {more} more' if more else ''}"]
+
+
+def _line(text: object) -> str:
+    """A text of the data in one line of Markdown."""
+    plain = "".join(character if character.isprintable() else " " for character in str(text))
+    cut = plain if len(plain) <= _LONGEST else f"{plain[:_LONGEST]}..."
+    return "".join(f"\\{character}" if character in "\\`*_[]<>|#" else character for character in cut)
