@@ -12,6 +12,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import plmetrics as plm
+from plmetrics.core.results import TABLES
 
 SUITE = """
 name: nightly

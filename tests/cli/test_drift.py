@@ -9,6 +9,8 @@ from typing import Any
 import polars as pl
 import pytest
 
+import plmetrics as plm
+
 SUITE = """\
 name: nightly
 data: {path: now.parquet}
