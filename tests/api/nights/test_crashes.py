@@ -35,7 +35,9 @@ class Crash(BaseException):
 class Faults:
     """The calls of a night that change the disk: one of them fails, or ends the process."""
 
-    def __init__(self, patch: pytest.MonkeyPatch, at: int, error: Callable[[], BaseException], *, last: bool) -> None:
+    def __init__(
+        self, patch: pytest.MonkeyPatch, at: int, error: Callable[[], BaseException], *, last: bool
+    ) -> None:
         self.calls: list[str] = []
         for name in CALLS:
             patch.setattr(os, name, self._watch(name, getattr(os, name), at, error, last=last))
@@ -178,7 +180,9 @@ def go(processes: list[subprocess.Popen[str]]) -> None:
         process.stdin.flush()
 
 
-@pytest.mark.parametrize("numbers", [list(range(8)), [0] * 8], ids=["of different intervals", "of one interval"])
+@pytest.mark.parametrize(
+    "numbers", [list(range(8)), [0] * 8], ids=["of different intervals", "of one interval"]
+)
 def test_eight_writers_lose_nothing(nights: Nights, numbers: list[int]) -> None:
     nights.write_suite(keep={"states": "9d"})
     processes = [start(nights, number) for number in numbers]
@@ -195,7 +199,9 @@ def test_eight_writers_lose_nothing(nights: Nights, numbers: list[int]) -> None:
     assert len(list((nights.home / "constants").iterdir())) == 1
     nights.write_suite(keep={"states": "9d"}, compare={"run": {"window": "9d"}})
     result = nights.run(8)
-    assert result.record["references"]["compare.run"]["intervals"] == sorted({day(number) for number in numbers})
+    assert result.record["references"]["compare.run"]["intervals"] == sorted(
+        {day(number) for number in numbers}
+    )
     assert not [warning for warning in result.warnings if "passed over" in warning]
 
 

@@ -1,0 +1,112 @@
+"""`plmetrics history` and the lines of reports: what they print is what the frame holds."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from typing import TYPE_CHECKING
+
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+from suites.nights import day, nights
+from typer.testing import CliRunner
+
+import plmetrics as plm
+from plmetrics.cli.app import app
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from click.testing import Result
+    from suites.nights import Nights
+
+__all__ = ["nights"]
+
+
+@pytest.fixture
+def home(nights: Nights) -> Path:
+    """Days 0 to 4 without day 3; day 2 fails."""
+    nights.write(2, bad=True)
+    for number in (0, 1, 2, 4):
+        nights.run(number)
+    return nights.home
+
+
+def history(*arguments: object, width: int = 100) -> Result:
+    return CliRunner(env={"COLUMNS": str(width), "NO_COLOR": "1"}).invoke(
+        app, ["history", *map(str, arguments)]
+    )
+
+
+@pytest.mark.parametrize("width", [100, 60])
+def test_the_text_has_every_interval_with_its_values_and_marks(home: Path, width: int) -> None:
+    result = history(home, "roc_auc", width=width)
+    assert result.exit_code == 0
+    assert max(map(len, result.stdout.splitlines())) <= width
+    assert "\x1b" not in result.stdout
+    values = plm.history(home, metrics="roc_auc", slices="overall").filter(model="old", interval=day(1))
+    line = next(line for line in result.stdout.splitlines() if line.strip().startswith(day(1)))
+    assert f"{values['value'].item():.4g}"[:5] in line
+    assert "1 fail, 1 missing" in " ".join(result.stdout.split())
+    assert f"{day(3)}" in result.stdout
+    assert "missing" in result.stdout.split(day(3))[1].split(day(4))[0]
+    blocks = next(word for word in result.stdout.split() if set(word) & set("▁█"))
+    assert len(blocks) == 5
+    assert blocks[3] == "·"
+    assert blocks.count("▁") >= 1
+
+
+def test_json_csv_and_parquet_hold_the_frame(home: Path, tmp_path: Path) -> None:
+    frame = plm.history(home, slices="overall", last=30)
+    content = json.loads(history(home, "--format", "json").stdout)
+    assert [row["value"] for row in content["history"]] == frame["value"].to_list()
+    assert [row["status"] for row in content["history"]] == frame["status"].to_list()
+    rows = list(csv.DictReader(io.StringIO(history(home, "--format", "csv").stdout)))
+    assert [row["interval"] for row in rows] == frame["interval"].to_list()
+    assert [float(row["value"]) if row["value"] else None for row in rows] == frame["value"].to_list()
+    file = tmp_path / "history.parquet"
+    assert history(home, "--format", "parquet", "--output", file).exit_code == 0
+    assert_frame_equal(pl.read_parquet(file), frame)
+    refused = history(home, "--format", "parquet")
+    assert refused.exit_code == 2
+    assert "--output history.parquet" in refused.stderr
+
+
+def test_models_slices_and_numbers_of_intervals_are_chosen(home: Path) -> None:
+    arguments = ("--model", "new", "--slice", "region=n", "--last", "2", "--format", "json")
+    content = json.loads(history(home, "brier", *arguments).stdout)
+    rows = [(row["interval"], row["model"], row["slice"], row["metric"]) for row in content["history"]]
+    assert rows == [(day(3), None, None, None), (day(4), "new", "region=n", "brier")]
+
+
+def test_superseded_results_are_marked_with_all(nights: Nights, home: Path) -> None:
+    nights.write(1, height=90)
+    nights.run(1)
+    assert "superseded" not in history(home, "brier").stdout
+    assert "superseded" in history(home, "brier", "--all").stdout
+
+
+def test_what_is_not_there_is_said(home: Path, tmp_path: Path) -> None:
+    wrong = history(home, "roc")
+    assert wrong.exit_code == 2
+    assert "the history has no metric 'roc'" in wrong.stderr
+    empty = history(tmp_path / "nowhere")
+    assert empty.exit_code == 5
+    assert "no such folder" in empty.stderr
+
+
+def test_a_console_of_few_characters_has_a_sparkline(home: Path) -> None:
+    result = CliRunner(charset="ascii").invoke(app, ["history", str(home), "roc_auc"])
+    assert result.exit_code == 0
+    assert "█" not in result.stdout
+    assert "\\u" not in result.stdout
+
+
+def test_the_report_of_a_night_has_a_line_of_its_past(home: Path) -> None:
+    text = CliRunner().invoke(app, ["report", str(home)]).stdout
+    lines = text.split("History (last 5 intervals)\n")[1].splitlines()[:2]
+    assert [line.split()[:2] for line in lines] == [["roc_auc", "old"], ["roc_auc", "new"]]
+    first = plm.history(home, last=30)["run_id"][0]
+    assert "History" not in CliRunner().invoke(app, ["report", str(home / first)]).stdout

@@ -1,0 +1,129 @@
+"""The chart of a history: its marks are the frame's values, its breaks the frame's gaps."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+import pytest
+from suites.nights import day, nights
+
+import plmetrics as plm
+from plmetrics.features.nights.charts.control_bands import control_bands
+
+if TYPE_CHECKING:
+    from suites.nights import Nights
+
+__all__ = ["nights"]
+
+pytest.importorskip("altair", reason="charts need the extra report")
+
+
+def layers(figure: Any) -> list[tuple[str, list[dict[str, Any]]]]:
+    """The marks of each layer with their rows."""
+    content = figure.specification()
+
+    def walk(part: dict[str, Any], data: str | None) -> list[tuple[str, list[dict[str, Any]]]]:
+        name = part.get("data", {}).get("name", data)
+        below = [walk(each, name) for key in ("layer", "concat") for each in part.get(key, ())]
+        if not below:
+            return [(part["mark"]["type"], content["datasets"][name])]
+        return [layer for each in below for layer in each]
+
+    return walk(content, None)
+
+
+def milliseconds(interval: str) -> int:
+    return int(datetime.fromisoformat(interval).replace(tzinfo=UTC).timestamp() * 1000)
+
+
+def test_points_lines_rings_and_limits_are_those_of_the_history(nights: Nights) -> None:
+    nights.write(2, bad=True)
+    for number in (0, 1, 2, 4, 5):
+        nights.run(number)
+    figure = plm.history_chart(nights.home)
+    rows = plm.history(nights.home, metrics="roc_auc", slices="overall").filter(pl.col("model").is_not_null())
+    marks = layers(figure)
+    line = next(data for kind, data in marks if kind == "line")
+    expected = {(milliseconds(row["interval"]), row["model"], row["value"]) for row in rows.to_dicts()}
+    assert {(row["x"], row["s"], row["y"]) for row in line} == expected
+    for model in ("old", "new"):
+        stretches = {row["x"]: row["g"] for row in line if row["s"] == model}
+        before, after = stretches[milliseconds(day(2))], stretches[milliseconds(day(4))]
+        assert before != after
+        assert stretches[milliseconds(day(0))] == before
+        assert stretches[milliseconds(day(5))] == after
+    failed = rows.filter(pl.col("value") < 0.75)
+    assert not failed.is_empty()
+    rings = marks[-1][1]
+    assert {(row["x"], row["y"]) for row in rings} == {
+        (milliseconds(row["interval"]), row["value"]) for row in failed.to_dicts()
+    }
+    assert {row["t"] for kind, data in marks if kind == "text" for row in data} == {">= 0.75"}
+    assert "1 missing" in figure.description
+    assert figure.frame["value"].sort().to_list() == rows["value"].sort().to_list()
+    loaded = plm.load(nights.home)
+    assert "history" in dir(loaded.plot)
+    assert loaded.plot.history().frame.equals(figure.frame)
+
+
+def test_slices_have_panels_the_worst_last_value_first_and_twelve_at_most(nights: Nights) -> None:
+    for number in range(3):
+        frame = pl.concat([pl.read_parquet(nights.partition(number))] * 10)
+        many = frame.with_columns(region=pl.format("r{}", pl.int_range(pl.len()) % 15))
+        nights.write(number, many)
+        nights.run(number)
+    figure = plm.history_chart(nights.home, metric="brier", models="old", slices="region")
+    last = plm.history(nights.home, metrics="brier", models="old", slices="region").filter(interval=day(2))
+    worst = last.sort("value", descending=True, maintain_order=True)["value"].to_list()
+    order = figure.frame.filter(interval=day(2))["value"].to_list()
+    assert order == worst[:12]
+    assert "3 more slices not drawn" in str(figure.specification()["title"])
+
+
+def test_one_interval_is_no_history(nights: Nights) -> None:
+    result = nights.run(0)
+    with pytest.raises(plm.ConfigError, match="two intervals"):
+        result.plot.history()
+    frame = pl.DataFrame({"y": [1, 0], "p": [0.9, 0.2]})
+    assert "history" not in dir(plm.evaluate(frame, label="y", models="p", metrics=["brier"]).plot)
+
+
+def test_a_control_band_is_of_earlier_accepted_values() -> None:
+    band, *_ = control_bands(
+        [{"metric": "roc_auc", "within": {"sd": 3, "window": "4d"}}, {"metric": "brier"}]
+    )
+    start = datetime(2026, 3, 1, tzinfo=UTC)
+    values = [0.8, 0.82, 0.1, 0.81, 0.79, 0.85, 0.8]
+    accepted = [value > 0.5 for value in values]
+    series = pl.DataFrame(
+        {
+            "start": [start + timedelta(days=number) for number in range(7)],
+            "value": values,
+            "accepted": accepted,
+        }
+    )
+    low, high = (band.around(series)[name].to_list() for name in ("low", "high"))
+    for number in range(7):
+        window = range(max(0, number - 4), number)
+        counted = [values[other] for other in window if accepted[other]]
+        if len(counted) < 3:
+            assert low[number] is None
+            continue
+        mean = sum(counted) / len(counted)
+        spread = (sum((value - mean) ** 2 for value in counted) / (len(counted) - 1)) ** 0.5
+        assert low[number] == pytest.approx(mean - 3 * spread, abs=1e-9)
+        assert high[number] == pytest.approx(mean + 3 * spread, abs=1e-9)
+
+
+def test_a_page_shows_the_history_of_an_interval(nights: Nights) -> None:
+    for number in (0, 2):
+        result = nights.run(number)
+    page = nights.folder / "page.html"
+    result.report(page)
+    text = page.read_text()
+    section = text.split(">History</h2>")[1].split("</section>")[0]
+    assert day(1) in section
+    value = result.metrics.filter(metric="roc_auc", model="old", slice="all")["value"].item()
+    assert f'data-value="{value!r}"' in section
