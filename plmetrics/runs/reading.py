@@ -100,7 +100,9 @@ class StoredRun:
         for name, schema in TABLES.items():
             absent = name not in self.record.get("tables", {})
             if absent and (name != _NEVER_EMPTY or table_file(name) in self.record.get("removed", ())):
-                tables[name] = schema.to_frame()  # It had no rows, was removed, or its version knew no such table.
+                tables[name] = (
+                    schema.to_frame()
+                )  # It had no rows, was removed, or its version knew no such table.
                 continue
             stored = self.table(name)
             missing = [

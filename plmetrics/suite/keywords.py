@@ -239,13 +239,6 @@ class Curve(TypedDict, total=False):
     cost_fn: float
     metric: str | None
 
-class Notify(TypedDict, total=False):
-    """A message about how a run ended, to a webhook or a command."""
-    webhook: str | None
-    command: Sequence[str]
-    on: Literal["change", "fail", "always"]
-    template: str | None
-
 class Labels(TypedDict, total=False):
     """Rows may have no label yet: a null label is no bad value."""
     mature_after: str | None
@@ -392,7 +385,6 @@ class Arguments(TypedDict, total=False):
     exact: bool | None
     reproducible: bool
     memory: int | str | None
-    notify: Notify | Sequence[Notify] | None
     labels: Labels | bool | None
     leakage: Leakage | None
     drift: Drift | None
