@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from plmetrics.api.result import Result
     from plmetrics.core.results import RecordedFile, RecordedInterval
     from plmetrics.engine.request import Request
+    from plmetrics.gates.bands import BandKey
     from plmetrics.runs.history.earlier_runs import EarlierRuns
     from plmetrics.runs.reading import StoredResult
     from plmetrics.suite.model import Suite
@@ -32,15 +33,17 @@ class RunContext:
 
     `tables` are those that features read, by key, `counts` the counts that they read in place of tables, `earlier` the
     run that this one is compared with, and `history` the gates of earlier runs, for those that fail after some in a
-    row. `files` are the data files as run.json lists them, `runs` says which runs were taken. `where` is the condition
-    on the rows where only some of those that the suite is about are evaluated. `interval` is
-    the one that they are of, and `as_of` the moment at which its labels are looked at: both say whether they are due.
+    row, `bands` the values of earlier intervals for those that judge by them. `files` are the data files as run.json
+    lists them, `runs` says which runs were taken. `where` is the condition on the rows where only some of those that
+    the suite is about are evaluated. `interval` is the one that they are of, and `as_of` the moment at which its labels
+    are looked at: both say whether they are due.
     """
 
     tables: Mapping[str, Source] = field(default_factory=dict)
     counts: Mapping[str, object] = field(default_factory=dict)
     earlier: Result | StoredResult | None = None
     history: pl.DataFrame | None = None
+    bands: Mapping[BandKey, pl.DataFrame] = field(default_factory=dict)
     files: Sequence[RecordedFile] = ()
     runs: EarlierRuns | None = None
     as_of: datetime | None = None
@@ -76,7 +79,7 @@ class RunContext:
         if not (compares or counts_runs or features_of(suite)):
             return cls(files=files)
         from plmetrics.api.earlier_run import reference_run
-        from plmetrics.api.gates import gate_history
+        from plmetrics.api.gates import band_values, gate_history
         from plmetrics.runs.history.earlier_runs import EarlierRuns
 
         runs = runs or EarlierRuns.of(suite, files, home)
@@ -85,6 +88,7 @@ class RunContext:
             counts=feature_counts(suite, runs, arguments, base),
             earlier=reference_run(suite, runs, arguments.get("compare"), base),
             history=gate_history(suite, runs),
+            bands=band_values(suite, runs),
             files=files,
             runs=runs,
         )

@@ -7,8 +7,11 @@ from typing import TYPE_CHECKING
 from plmetrics.core.results import LABELLED
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import polars as pl
 
+    from plmetrics.gates.bands import BandKey
     from plmetrics.gates.sufficiency import Coverage
     from plmetrics.inference.subject import Analysis
     from plmetrics.runs.history.earlier_runs import EarlierRuns
@@ -37,8 +40,31 @@ def gate_history(suite: Suite, runs: EarlierRuns) -> pl.DataFrame | None:
     return history_of([result.gates for result in results])
 
 
+def band_values(suite: Suite, runs: EarlierRuns) -> dict[BandKey, pl.DataFrame]:
+    """The values of earlier intervals that bands of gates are made of, see `gates.bands`.
+
+    Args:
+        suite: its gates.
+        runs: where the suite's runs are; takes note of those that count.
+    """
+    judged = [(gate.within, gate) for gate in suite.gates if gate.within is not None]
+    if not judged:
+        return {}
+    from plmetrics.gates.bands import values_of
+
+    metrics = tuple(dict.fromkeys(gate.subject.text for _, gate in judged))
+    return {
+        (band, consecutive): values_of(runs.metrics_before(band, consecutive - 1), metrics)
+        for band, consecutive in dict.fromkeys((band, gate.consecutive) for band, gate in judged)
+    }
+
+
 def gates_table(
-    analysis: Analysis, metrics: pl.DataFrame, comparisons: pl.DataFrame, history: pl.DataFrame | None
+    analysis: Analysis,
+    metrics: pl.DataFrame,
+    comparisons: pl.DataFrame,
+    history: pl.DataFrame | None,
+    bands: Mapping[BandKey, pl.DataFrame],
 ) -> pl.DataFrame:
     """The table `gates` of a run.
 
@@ -47,6 +73,7 @@ def gates_table(
         metrics: the result table, with what only gates look at.
         comparisons: likewise, with its column `blocks`.
         history: see `gate_history`.
+        bands: see `band_values`.
     """
     from plmetrics.core.results import GATES_SCHEMA, first_rows
 
@@ -60,7 +87,7 @@ def gates_table(
     positives = slice_positives(analysis) if counted else None
     sized = with_kish_sizes(analysis, first_rows(metrics))
     coverage = _coverage(analysis, metrics)
-    return evaluate_gates(suite, Evidence(sized, comparisons, positives, history, coverage))
+    return evaluate_gates(suite, Evidence(sized, comparisons, positives, history, coverage, bands))
 
 
 def _coverage(analysis: Analysis, metrics: pl.DataFrame) -> Coverage | None:

@@ -296,7 +296,7 @@ def infer(
     made = {
         "metrics": metrics.filter(listed),
         "comparisons": comparisons.filter(listed),
-        "gates": gates_table(analysis, metrics, comparisons, context.history),
+        "gates": gates_table(analysis, metrics, comparisons, context.history, context.bands),
         "decomposition": decomposition,
     }
     return made, replicates, analysis

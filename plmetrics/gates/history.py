@@ -8,6 +8,7 @@ import polars as pl
 
 from plmetrics.core.results import GATES_SCHEMA
 from plmetrics.core.slice_texts import rename_slices
+from plmetrics.gates.rules import BAND_ENDS
 from plmetrics.gates.sufficiency import INSUFFICIENT
 
 if TYPE_CHECKING:
@@ -43,12 +44,10 @@ def with_streak(rows: pl.DataFrame, rule: Rule, history: pl.DataFrame | None) ->
     if history is None:
         return rows.with_columns(streak=pl.lit(0, dtype=pl.Int64))
     small = pl.col("status").is_in(INSUFFICIENT) & pl.col("observed").is_not_null()
-    failed = (
-        rename_slices(history, rows)
-        .filter((rule.verdict() == "fail") & ~small)
-        .unique([*_KEY, AGE])
-        .sort(AGE)
-    )
+    renamed = rename_slices(history, rows)
+    if rule.band is not None:
+        renamed = renamed.join(rows.select(*_KEY, *BAND_ENDS), on=_KEY, how="left", nulls_equal=True)
+    failed = renamed.filter((rule.verdict() == "fail") & ~small).unique([*_KEY, AGE]).sort(AGE)
     unbroken = failed.filter(pl.col(AGE) == pl.col(AGE).cum_count().over(_KEY))
     streaks = unbroken.group_by(_KEY).agg(streak=pl.len().cast(pl.Int64))
     joined = rows.join(streaks, on=_KEY, how="left", nulls_equal=True, maintain_order="left")

@@ -12,8 +12,12 @@ from plmetrics.core.names import number_text
 
 if TYPE_CHECKING:
     from plmetrics.suite.sections.gates import Gate
+    from plmetrics.suite.sections.references import Band
 
 _TOLERANCE = 1e-12
+BAND_ENDS = ("band_lower", "band_upper")
+"""The columns with the ends of a band, by row; infinite where it is open, null where there is none."""
+
 _UNDEFINED_VERDICT = {"inconclusive": "inconclusive", "fail": "fail", "skip": "skipped"}
 _SUBJECT = {
     "difference": "difference to",
@@ -31,7 +35,8 @@ class Rule:
     -0.005. A `strict` limit must be surpassed, by more than that.
 
     `scale` is that of a difference to another model. With a `correction` the intervals are those of
-    `gates.simultaneous`, and so many `consecutive` runs must fail before the gate does, by `gates.history`.
+    `gates.simultaneous`, and so many `consecutive` runs must fail before the gate does, by `gates.history`. The limits
+    of a `band` are those of each row, in the columns `BAND_ENDS`.
     """
 
     low: float | None
@@ -43,6 +48,7 @@ class Rule:
     scale: str = "difference"
     correction: str = "none"
     consecutive: int = 1
+    band: Band | None = None
 
     @property
     def text(self) -> str:
@@ -65,6 +71,8 @@ class Rule:
         corrected = f" ({self.correction})" if self.correction != "none" else ""
         by_interval = f" by interval{corrected}" if self.by_interval else ""
         in_a_row = f", {self.consecutive} runs in a row" if self.consecutive > 1 else ""
+        if self.band is not None:
+            return self.band.text + in_a_row
         return subject + " and ".join(limits) + by_interval + in_a_row
 
     def verdict(self) -> pl.Expr:
@@ -99,8 +107,11 @@ class Rule:
             return (pl.col(most) <= low) | (pl.col(least) >= high)
         return (pl.col(most) < low) | (pl.col(least) > high)
 
-    def _limits(self) -> tuple[float, float]:
+    def _limits(self) -> tuple[float, float] | tuple[pl.Expr, pl.Expr]:
         """The limits, moved by what rounding may have done: outwards, or inwards where they must be surpassed."""
+        if self.band is not None:
+            lowest, highest = (pl.col(name) for name in BAND_ENDS)
+            return lowest - _TOLERANCE * lowest.abs(), highest + _TOLERANCE * highest.abs()
         way = -_TOLERANCE if self.strict else _TOLERANCE
         low = float("-inf") if self.low is None else self.low - way * abs(self.low)
         high = float("inf") if self.high is None else self.high + way * abs(self.high)
@@ -108,7 +119,8 @@ class Rule:
 
     def undefined(self) -> pl.Expr:
         """Whether what the rule looks at is missing."""
-        return pl.any_horizontal(pl.col("observed").is_null(), self.lacks_interval())
+        lacks_band = pl.lit(value=False) if self.band is None else pl.col(BAND_ENDS[0]).is_null()
+        return pl.any_horizontal(pl.col("observed").is_null(), self.lacks_interval(), lacks_band)
 
     def lacks_interval(self) -> pl.Expr:
         """Whether there is a number, but not the interval by which the rule judges it."""
@@ -124,6 +136,10 @@ def rule_of(gate: Gate) -> Rule:
     Raises:
         ConfigError: the gate has no limit, or a margin stands with a metric that has no better side.
     """
+    if gate.within is not None:
+        return Rule(
+            None, None, on_undefined=gate.on_undefined, consecutive=gate.consecutive, band=gate.within
+        )
     low = gate.at_least if gate.ratio_at_least is None else gate.ratio_at_least
     high = gate.at_most
     if gate.no_worse_than is not None:

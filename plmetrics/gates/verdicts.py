@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 import polars as pl
@@ -13,6 +13,9 @@ from plmetrics.gates.sufficiency import Coverage, verdict_of_insufficient, with_
 from plmetrics.suite.sections.basics import BASELINE
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from plmetrics.gates.bands import BandKey
     from plmetrics.gates.rules import Rule
     from plmetrics.suite.model import Suite
     from plmetrics.suite.sections.gates import Gate
@@ -30,7 +33,7 @@ class Evidence:
     intervals of one estimate the first counts. `comparisons` are rows of the
     result table for every model with every baseline that a gate names in `against`, and may have one more column,
     `blocks`. `positives` are by model, slice set and slice, `history` is that of `gates.history`, `coverage` the labels
-    that gates need; all three may be absent.
+    that gates need; all three may be absent. `bands` are the values of earlier intervals, see `gates.bands`.
     """
 
     metrics: pl.DataFrame
@@ -38,6 +41,7 @@ class Evidence:
     positives: pl.DataFrame | None = None
     history: pl.DataFrame | None = None
     coverage: Coverage | None = None
+    bands: Mapping[BandKey, pl.DataFrame] = field(default_factory=dict)
 
 
 def evaluate_gates(suite: Suite, evidence: Evidence) -> pl.DataFrame:
@@ -84,6 +88,7 @@ def _judge(gate: Gate, suite: Suite, evidence: Evidence) -> pl.DataFrame:
     rows = _places(gate, suite).join(observations, on=_PLACE, how="left", maintain_order="left_right")
     rows = _correct(rows, rule, gate, suite)
     rows = rows.with_columns(_gate_name(gate, rule).alias("gate"), pl.col("slice").fill_null("all"))
+    rows = _with_band(rows, rule, gate, evidence)
     rows, verdicts, streaks = _over_runs(rows, rule, evidence.history)
     too_small, level = verdict_of_insufficient(gate)
     small = pl.col("insufficient").is_not_null()
@@ -91,9 +96,9 @@ def _judge(gate: Gate, suite: Suite, evidence: Evidence) -> pl.DataFrame:
     return rows.with_columns(
         pl.when(small).then(level).otherwise(pl.lit(gate.level)).alias("level"),
         pl.lit(gate.subject.text).alias("metric"),
-        pl.lit(rule.text).alias("rule"),
+        pl.coalesce("band", pl.lit(rule.text)).alias("rule"),
         pl.when(small).then(too_small).otherwise(verdicts).alias("verdict"),
-        pl.coalesce("insufficient", "status", pl.lit(NO_MATCH)).alias("status"),
+        pl.coalesce("insufficient", "band_status", "status", pl.lit(NO_MATCH)).alias("status"),
         _note(rule, pl.when(~small & pl.col("matched")).then(streaks)).alias("note"),
     ).select(list(GATES_SCHEMA))
 
@@ -131,6 +136,16 @@ def _correct(rows: pl.DataFrame, rule: Rule, gate: Gate, suite: Suite) -> pl.Dat
     return pl.concat([wide.select(others.columns), others]).sort("@row").drop("@row")
 
 
+def _with_band(rows: pl.DataFrame, rule: Rule, gate: Gate, evidence: Evidence) -> pl.DataFrame:
+    """The rows with the band of each, in words, too; all null where the rule has none."""
+    if rule.band is None:
+        nothing = pl.lit(None, pl.String)
+        return rows.with_columns(band=nothing, band_status=nothing, band_note=nothing)
+    from plmetrics.gates.bands import with_bands
+
+    return with_bands(rows, gate, rule.band, evidence.bands.get((rule.band, gate.consecutive)))
+
+
 def _gate_name(gate: Gate, rule: Rule) -> pl.Expr:
     """The gate's name, with the class that is judged where the metric has a value for each."""
     name = pl.lit(gate.name or f"{gate.subject.text} {rule.text}")
@@ -148,7 +163,9 @@ def _note(rule: Rule, streaks: pl.Expr) -> pl.Expr:
     judged = pl.col("insufficient").is_null()
     no_interval = pl.when(rule.lacks_interval() & judged).then(pl.format("no interval: {}", reason))
     family = pl.when(judged & pl.col("matched")).then(pl.format("{} judged together", "family_size"))
-    parts = pl.concat_list(no_match, "size", streaks, no_interval, family, "note").list.drop_nulls()
+    parts = pl.concat_list(
+        no_match, "size", streaks, no_interval, family, "band_note", "note"
+    ).list.drop_nulls()
     return pl.when(parts.list.len() > 0).then(parts.list.join("; "))
 
 

@@ -13,7 +13,7 @@ from plmetrics.catalogue.metric import TOTAL, leaves
 from plmetrics.catalogue.needs import Queries
 from plmetrics.core.names import did_you_mean
 from plmetrics.suite.problems import absent, lacks_column
-from plmetrics.suite.sections.gates import SHARE_HINT, check_evidence, check_opponent, check_rule
+from plmetrics.suite.sections.gates import SHARE_HINT, check_band, check_evidence, check_opponent, check_rule
 from plmetrics.suite.tasks import CLASS_CURVES, CURVES, RANKING_CURVES, ROLES_OF_TASKS, ROW_CURVES
 
 if TYPE_CHECKING:
@@ -215,6 +215,7 @@ def _gate(index: int, gate: Gate, fields: Mapping[str, Any], names: SuiteMention
     if gate.between is None:
         _within(gate, named, fields, (*path, "slices"), add)
     check_rule(gate, path, add)
+    check_band(gate, path, fields.get("sections") or {}, add)
     judged = ("overall", *names.slices) if "all" in named else named
     check_opponent(gate, path, fields.get("compare"), judged, add)
     check_evidence(gate, path, fields["task"], add, intervals=names.intervals)

@@ -199,6 +199,15 @@ class Opponent(TypedDict, total=False):
     slice: str | None
     run: Literal[True] | None
 
+class Band(TypedDict, total=False):
+    """A band around the values of earlier intervals, so many standard deviations of a new value wide on each side."""
+    sd: Required[float]
+    window: str | None
+    last: int | None
+    season: Literal["weekday"] | None
+    min_intervals: int
+    side: Literal["both", "worse"]
+
 class Gate(TypedDict, total=False):
     """A rule on an estimate (`at_least`, `at_most`) or on a difference (`against`)."""
     name: str | None
@@ -221,6 +230,7 @@ class Gate(TypedDict, total=False):
     metric: MetricText
     between: str | None
     ratio_at_least: float | None
+    within: Band | None
     four_fifths: str | None
 
 class Curve(TypedDict, total=False):

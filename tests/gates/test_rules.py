@@ -104,7 +104,7 @@ def test_rules_in_words(rule: Rule, text: str) -> None:
 def gate(direction: str = "higher", **keywords: Any) -> Any:
     usual = {"at_least": None, "at_most": None, "no_worse_than": None, "against": None}
     rest = {"using": "value", "on_undefined": "inconclusive", "ratio_at_least": None, "better_than": None}
-    rest |= {"scale": "difference", "correction": "none", "consecutive": 1}
+    rest |= {"scale": "difference", "correction": "none", "consecutive": 1, "within": None}
     subject = SimpleNamespace(text="m", direction=direction)
     given = usual | rest | keywords
     return SimpleNamespace(subject=subject, rival=given["against"], opponent=None, **given)

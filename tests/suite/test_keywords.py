@@ -19,11 +19,12 @@ from plmetrics.features.slice_search.search_section import FindSlices
 from plmetrics.suite import keywords
 from plmetrics.suite.sections.basics import Calibrate, Compare, Curve, ModelColumns, SliceSet
 from plmetrics.suite.sections.gates import Gate, Opponent
+from plmetrics.suite.sections.references import Band
 from plmetrics.suite.sections.uncertainty import Uncertainty
 
 SECTIONS: tuple[Any, ...] = (
-    Calibrate, Compare, CrossValidation, Curve, Diagnosis, Drift, DriftGate, FindSlices, Gate, Leakage, LeakageLimits,
-    ModelColumns, Opponent, SliceSet, Uncertainty,
+    Band, Calibrate, Compare, CrossValidation, Curve, Diagnosis, Drift, DriftGate, FindSlices, Gate, Leakage,
+    LeakageLimits, ModelColumns, Opponent, SliceSet, Uncertainty,
 )  # fmt: skip
 
 CALLS = """

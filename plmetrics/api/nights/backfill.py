@@ -164,8 +164,8 @@ def _side_by_side(one: _Job, intervals: list[Interval], jobs: int) -> Iterator[I
 
 def _are_independent(loaded: LoadedSuite) -> bool:
     """Whether no interval needs the results of earlier ones."""
-    in_a_row = any(gate.consecutive > 1 for gate in loaded.suite.gates)
-    return not (references(loaded.suite) or in_a_row)
+    looks_back = any(gate.consecutive > 1 or gate.within is not None for gate in loaded.suite.gates)
+    return not (references(loaded.suite) or looks_back)
 
 
 def _is_missing(manifests: Manifests, interval: Interval) -> bool:

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import TYPE_CHECKING, TypeVar
 
 from plmetrics.core.durations import Duration
 from plmetrics.core.errors import DataError, PlmetricsError
 from plmetrics.features.nights.manifests import Manifests
 from plmetrics.runs.history.earlier_runs import EarlierRuns
+from plmetrics.suite.sections.references import IntervalReference
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    import polars as pl
 
     from plmetrics.core.results import RecordedInterval
     from plmetrics.features.nights.calendar import Calendar, Interval
@@ -20,12 +24,12 @@ if TYPE_CHECKING:
     from plmetrics.runs.outcome import Outcome
     from plmetrics.runs.reading import StoredResult, StoredRun
     from plmetrics.suite.model import Suite
-    from plmetrics.suite.sections.references import IntervalReference
+    from plmetrics.suite.sections.references import Band
 
 T = TypeVar("T")
 
 _WEEK = Duration(1, "w")
-_ANY = "any"
+_ANY, _ACCEPTED = "any", "accepted"
 
 
 @dataclass(slots=True, kw_only=True)
@@ -49,11 +53,40 @@ class EarlierIntervals(EarlierRuns):
         self, key: str, reference: IntervalReference, choice: str, reader: Callable[[StoredRun], T]
     ) -> list[T]:
         """What is read of earlier intervals; see `EarlierRuns.of_intervals`."""
+        rejections: list[dict[str, str]] = []
+        candidates = self._candidates(reference, rejections)
+        most = None if reference.adds else 1
+        return self._read(key, candidates, _ANY if reference.run else choice, reader, rejections, most)
+
+    def metrics_before(self, band: Band, skip: int) -> list[tuple[int, pl.DataFrame]]:
+        """The tables `metrics` of the accepted intervals of a band; see `EarlierRuns.metrics_before`."""
+        from plmetrics.features.nights.band_tables import metrics_reader
+
+        rejections: list[dict[str, str]] = []
+        last = {manifest.run for manifest in islice(self._latest_first(), skip)}
+        if band.window is None:
+            candidates = self._latest_first()
+        else:
+            candidates = self._candidates(IntervalReference(window=band.window), rejections)
+        older = (manifest for manifest in candidates if manifest.run not in last)
+        key = f"gates.within ({band.span})" if skip == 0 else f"gates.within ({band.span}, {skip} left out)"
+        reader = metrics_reader(self.suite, self.calendar, self.interval)
+        return self._read(key, older, _ACCEPTED, reader, rejections, band.last)
+
+    def _read(
+        self,
+        key: str,
+        candidates: Iterable[Manifest],
+        choice: str,
+        reader: Callable[[StoredRun], T],
+        rejections: list[dict[str, str]],
+        most: int | None,
+    ) -> list[T]:
+        """What is read of the first candidates that may serve, at most so many."""
         values: list[T] = []
         taken: list[Manifest] = []
-        rejections: list[dict[str, str]] = []
-        for candidate in self._candidates(reference, rejections):
-            reason = self._rejection(candidate, _ANY if reference.run else choice)
+        for candidate in candidates:
+            reason = self._rejection(candidate, choice)
             if reason is None and (reason := self._damage(candidate)) is None:
                 try:
                     values.append(reader(self._run(candidate)))
@@ -63,7 +96,7 @@ class EarlierIntervals(EarlierRuns):
                     self.warn([_words(candidate, reason)])
             if reason is not None:
                 rejections.append({"run": candidate.run, "interval": candidate.interval, "reason": reason})
-            elif not reference.adds:
+            elif len(taken) == most:
                 break
         self._note(key, taken, rejections)
         return values

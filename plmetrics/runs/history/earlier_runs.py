@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
+    import polars as pl
+
     from plmetrics.core.errors import DataError
     from plmetrics.core.results import RunRecord
     from plmetrics.runs.history.data import Data
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
     from plmetrics.runs.outcome import Outcome
     from plmetrics.runs.reading import StoredResult, StoredRun
     from plmetrics.suite.model import Suite
-    from plmetrics.suite.sections.references import IntervalReference
+    from plmetrics.suite.sections.references import Band, IntervalReference
 
 T = TypeVar("T")
 
@@ -112,6 +114,17 @@ class EarlierRuns:
         results, warnings = distinct_results(self.home, self.data, most)
         self.warn(warnings)
         return results
+
+    def metrics_before(self, band: Band, skip: int) -> list[tuple[int, pl.DataFrame]]:  # noqa: ARG002
+        """The tables `metrics` of the accepted intervals of a band.
+
+        Each comes with the weekday of its interval, counted from that of this one. Runs without intervals have none.
+
+        Args:
+            band: says which intervals.
+            skip: how many of the last intervals before this one are left out, whatever their verdicts.
+        """
+        return []
 
     def warn(self, words: Sequence[str]) -> None:
         """Add warnings, each once."""

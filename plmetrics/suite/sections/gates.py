@@ -13,6 +13,7 @@ from plmetrics.catalogue.derived import is_across_slices
 from plmetrics.catalogue.metric import TOTAL
 from plmetrics.suite.problems import message_text
 from plmetrics.suite.sections.basics import MOST_ROWS, ContrastScale, Correction, Finite, NamedMetric
+from plmetrics.suite.sections.references import Band  # noqa: TC001 (pydantic reads it)
 from plmetrics.suite.sections.section import Column, Strict
 
 if TYPE_CHECKING:
@@ -26,11 +27,12 @@ if TYPE_CHECKING:
 MARGINS = ("no_worse_than", "better_than")
 """Rules that follow the metric's direction, and may be given in percent of the other model's value."""
 
-LIMITS = ("at_least", "at_most", "ratio_at_least", *MARGINS)
+LIMITS = ("at_least", "at_most", "ratio_at_least", "within", *MARGINS)
 SHARE_HINT = "gate a share or a mean, or the total itself"
 _PERCENT = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*%\s*")
 
 REST, ALL = "rest", "all"
+_OF_DAYS = ("h", "d")
 
 Margin = Annotated[Finite, Field(ge=0)]
 
@@ -136,6 +138,10 @@ class Gate(GateRule):
     )
     ratio_at_least: Annotated[Finite, Field(ge=0, le=1)] | None = Field(
         default=None, description="Lower limit of the smallest ratio between slices."
+    )
+    within: Band | None = Field(
+        default=None,
+        description="Control band: how far the value may be from its values in earlier intervals.",
     )
     four_fifths: str | None = Field(
         default=None,
@@ -251,7 +257,7 @@ def check_evidence(
     """Note what a gate asks for that the suite cannot give: intervals, positives."""
     if gate.using == "interval" and not intervals:
         add("using: interval needs uncertainty", (*path, "using"), "add uncertainty: {replicates: 1000}")
-    if gate.correction != "none" and gate.using != "interval":
+    if gate.correction != "none" and gate.using != "interval" and gate.within is None:
         msg = f"correction: {gate.correction} widens intervals, and the gate judges values"
         add(msg, (*path, "correction"), "add using: interval, or leave correction out")
     if gate.min_positives is not None and task and task != "binary":
@@ -261,3 +267,36 @@ def check_evidence(
     if "on_insufficient" in gate.model_fields_set and not limited:
         msg = "on_insufficient says what becomes of too small slices, and no size is asked for"
         add(msg, (*path, "on_insufficient"), "add min_rows or min_positives")
+
+
+def check_band(gate: Gate, path: SuitePath, sections: Mapping[str, Any], add: Callable[..., None]) -> None:
+    """Note what does not go together with a band."""
+    band = gate.within
+    if band is None:
+        return
+    place = (*path, "within")
+    interval = sections.get("interval")
+    if "interval" not in sections:
+        hint = "add interval: {partition: day}, or give at_least or at_most"
+        add("within is about earlier intervals, and the suite has none", place, hint)
+    if (band.window is None) == (band.last is None):
+        hint = "write within: {sd: 3, window: 56d}, or {sd: 3, last: 40}"
+        add("a band needs one of window and last, which say of what intervals it is", place, hint)
+    if band.last is not None and band.last < band.min_intervals:
+        msg = f"{band.last} intervals are fewer than min_intervals: {band.min_intervals}"
+        add(msg, (*place, "last"), "give a larger last, or a smaller min_intervals")
+    every = getattr(interval, "every", None)
+    if band.season is not None and every is not None and not every.endswith(_OF_DAYS):
+        add(f"intervals of {every} have no weekday", (*place, "season"), "leave season out")
+    if band.side == "worse" and gate.between is None and gate.metric.direction not in {"higher", "lower"}:
+        msg = f"'{gate.metric.text}' is neither better higher nor lower"
+        add(msg, (*place, "side"), "leave side out: the band has two sides")
+    if gate.against is not None:
+        hint = "leave against out, or limit the difference with at_least or at_most"
+        add("within is about values, not differences", (*path, "against"), hint)
+    if gate.using == "interval":
+        msg = "within judges the value: the band has room for the sampling noise"
+        add(msg, (*path, "using"), "leave using out")
+    elif gate.correction != "none":
+        msg = f"correction: {gate.correction} is of intervals, and within has none"
+        add(msg, (*path, "correction"), "leave it out, and widen the band with a larger sd")

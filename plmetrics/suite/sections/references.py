@@ -1,8 +1,8 @@
-"""What a suite with intervals compares an interval with: an earlier one, or several as one."""
+"""What a suite with intervals compares an interval with: an earlier one, several as one, or a band of their values."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
@@ -61,3 +61,37 @@ def _with_key(value: Any) -> Any:
 
 ByInterval = BeforeValidator(_with_key)
 """Reads the text `previous` as a reference, where paths are texts as well: a folder of that name is ./previous."""
+
+
+class Band(Strict):
+    """A band around the values of earlier intervals, so many standard deviations of a new value wide on each side."""
+
+    sd: Annotated[float, Field(gt=0, allow_inf_nan=False)] = Field(
+        description="How many standard deviations of a new value the band reaches to each side."
+    )
+    window: DurationText | None = Field(
+        default=None, description="The accepted intervals of so long a time before this one, as 56d."
+    )
+    last: Annotated[int, Field(ge=3, le=10_000)] | None = Field(
+        default=None, description="The last accepted intervals before this one, so many."
+    )
+    season: Literal["weekday"] | None = Field(
+        default=None, description="weekday: the values of each weekday vary around a mean of their own."
+    )
+    min_intervals: Annotated[int, Field(ge=3, le=10_000)] = Field(
+        default=8, description="Fewest values that make a band; with fewer the gate is inconclusive."
+    )
+    side: Literal["both", "worse"] = Field(
+        default="both", description="Whether a value beyond the band on the metric's better side fails, too."
+    )
+
+    @property
+    def span(self) -> str:
+        """The intervals it is made of, as text."""
+        return self.window if self.window is not None else f"the last {self.last} intervals"
+
+    @property
+    def text(self) -> str:
+        """The band in words, without its ends."""
+        season = "" if self.season is None else f" by {self.season}"
+        return f"within {self.sd:g} sd of {self.span}{season}"

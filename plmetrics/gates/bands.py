@@ -1,0 +1,168 @@
+"""Control bands: the values of earlier intervals say in what range the next one is to be expected.
+
+With x_1..x_n the earlier values, m their mean and s their standard deviation, the next value of the same normal
+distribution differs from m by a t variable of n - 1 degrees of freedom, times s sqrt(1 + 1/n). The variance s^2 has the
+sampling noise of the earlier values in it; where the value that is judged is noisier than they are on average, as that
+of a short day, the difference of the squared standard errors is added. By weekday, m and n are those of the same
+weekday, and s^2 is pooled over all, with a degree of freedom less for each weekday.
+
+Source: Hahn and Meeker (1991), Statistical Intervals, section 4.7 (prediction interval for one future observation).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from plmetrics.core.results import first_rows
+from plmetrics.core.slice_texts import rename_slices
+from plmetrics.core.special import stdtr
+from plmetrics.gates.rules import BAND_ENDS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from plmetrics.suite.sections.gates import Gate
+    from plmetrics.suite.sections.references import Band
+
+Array = NDArray[np.float64]
+
+BandKey: TypeAlias = "tuple[Band, int]"
+"""A band, and how many runs in a row its gate counts: the band is made of intervals before these."""
+
+TOO_FEW = "too_few_intervals"
+_KEY = ("model", "slice_set", "slice", "class")
+_WEEKDAY = "weekday"
+_SCHEMA = {
+    **dict.fromkeys((*_KEY, "metric"), pl.String),
+    "value": pl.Float64,
+    "std_error": pl.Float64,
+    _WEEKDAY: pl.Int64,
+}
+_LEAST_OF_A_WEEKDAY = 2
+
+
+def values_of(tables: Sequence[tuple[int, pl.DataFrame]], metrics: Sequence[str]) -> pl.DataFrame:
+    """The values of some metrics in the tables `metrics` of earlier intervals, the last interval first.
+
+    Args:
+        tables: each with the weekday of its interval, counted from that of the interval that is judged.
+        metrics: their texts.
+    """
+    of_intervals = [
+        first_rows(table.filter(pl.col("metric").is_in(metrics)))
+        .with_columns(pl.lit(weekday, pl.Int64).alias(_WEEKDAY))
+        .select(pl.col(name).cast(kind) for name, kind in _SCHEMA.items())
+        for weekday, table in tables
+    ]
+    rows = pl.concat([pl.DataFrame(schema=_SCHEMA), *of_intervals])
+    return rows.filter(pl.col("value").is_finite())
+
+
+def with_bands(rows: pl.DataFrame, gate: Gate, band: Band, values: pl.DataFrame | None) -> pl.DataFrame:
+    """Rows of a gate with the ends of their bands (`BAND_ENDS`), and what there is to say of them.
+
+    `band` is the rule in words, with the ends; `band_status` says why there is no band, `band_note` how often a value
+    of the same distribution is outside. All three are null where the value is undefined.
+
+    Args:
+        rows: of one gate, with model, slice_set, slice, class, observed and std_error.
+        gate: whose metric and direction decide.
+        band: its rule.
+        values: those of earlier intervals, see `values_of`; None where there are none.
+    """
+    earlier = pl.DataFrame(schema=_SCHEMA) if values is None else values.filter(metric=gate.subject.text)
+    spreads = _spreads(rename_slices(earlier, rows), by_weekday=band.season is not None)
+    spread = rows.join(spreads, on=_KEY, how="left", nulls_equal=True, maintain_order="left")
+    spread = spread.with_columns(pl.col("@all", "@alike").fill_null(0))
+    few = pl.col("@all") < band.min_intervals
+    if band.season is not None:
+        few |= (pl.col("@alike") < _LEAST_OF_A_WEEKDAY) | (pl.col("@freedom") < 1)
+    noise = (pl.col("std_error").cast(pl.Float64) ** 2 - pl.col("@noise")).fill_nan(None).clip(0).fill_null(0)
+    half = band.sd * (pl.col("@variance") * (1 + 1 / pl.col("@alike")) + noise).sqrt()
+    defined = pl.when(pl.col("observed").is_not_null() & ~few)
+    spread = spread.with_columns(
+        defined.then(pl.col("@mean") - half).alias(BAND_ENDS[0]),
+        defined.then(pl.col("@mean") + half).alias(BAND_ENDS[1]),
+        pl.Series("@outside", _share_outside(spread["@freedom"], band)),
+    )
+    spread = _open_better_side(spread, gate, band)
+    return spread.with_columns(**_words(band, spread, few)).select(pl.exclude("^@.*$"))
+
+
+def _spreads(earlier: pl.DataFrame, *, by_weekday: bool) -> pl.DataFrame:
+    """By place: how many values there are, and how many of the weekday; the mean of these, and the pooled variance."""
+    alike = pl.col(_WEEKDAY) == 0 if by_weekday else pl.lit(value=True)
+    season = [*_KEY, _WEEKDAY] if by_weekday else [*_KEY]
+    residuals = earlier.with_columns(
+        (pl.col("value") - pl.col("value").mean().over(season)).alias("@residual")
+    )
+    seasons = pl.col(_WEEKDAY).n_unique().cast(pl.Int64) if by_weekday else pl.lit(1, pl.Int64)
+    freedom = pl.len().cast(pl.Int64) - seasons
+    return residuals.group_by(_KEY, maintain_order=True).agg(
+        pl.len().cast(pl.Int64).alias("@all"),
+        pl.col("value").filter(alike).len().cast(pl.Int64).alias("@alike"),
+        pl.col("value").filter(alike).mean().alias("@mean"),
+        freedom.alias("@freedom"),
+        (pl.col("@residual").pow(2).sum() / freedom).alias("@variance"),
+        pl.col("std_error").pow(2).mean().alias("@noise"),
+    )
+
+
+def _share_outside(freedom: pl.Series, band: Band) -> Array:
+    """The chance that a value of the same normal distribution is outside the band."""
+    degrees = freedom.cast(pl.Float64).fill_null(np.nan).to_numpy()
+    tail = np.asarray(stdtr(np.where(degrees >= 1, degrees, np.nan), -band.sd), dtype=np.float64)
+    return tail if band.side == "worse" else 2 * tail
+
+
+def _words(band: Band, spread: pl.DataFrame, few: pl.Expr) -> dict[str, pl.Expr]:
+    """The band with its ends, the status where it is absent, and the note."""
+    season = "" if band.season is None else f" by {band.season}"
+    texts = pl.lit(
+        pl.Series([_ends_text(*ends) for ends in spread.select(BAND_ENDS).iter_rows()], dtype=pl.String)
+    )
+    ends = pl.format(f"within {band.sd:g} sd of {{}} intervals{season}: {{}}", "@all", texts)
+    percent = pl.Series([f"{100 * share:.2g}%" for share in spread["@outside"]], dtype=pl.String)
+    outside = pl.format("{} of normal values like the earlier ones are outside", pl.lit(percent))
+    absent = pl.format(f"{{}} earlier intervals have a value, at least {band.min_intervals} needed", "@all")
+    if band.season is not None:
+        enough = pl.col("@all") >= band.min_intervals
+        of_weekday = pl.format(f"{{}} of this weekday, at least {_LEAST_OF_A_WEEKDAY} needed", "@alike")
+        absent = (
+            pl.when(enough)
+            .then(pl.format("of {} earlier intervals {}", "@all", of_weekday))
+            .otherwise(absent)
+        )
+    defined, exists = pl.col("observed").is_not_null(), pl.col(BAND_ENDS[0]).is_not_null()
+    return {
+        "band": pl.when(exists).then(ends),
+        "band_status": pl.when(defined & few).then(pl.lit(TOO_FEW)),
+        "band_note": pl.when(exists).then(outside).when(defined & few).then(absent),
+    }
+
+
+def _ends_text(lower: float | None, upper: float | None) -> str | None:
+    """The ends of a band as text.
+
+    >>> _ends_text(0.8312345, 0.87), _ends_text(-np.inf, 0.16)
+    ('[0.83123, 0.87]', '<= 0.16')
+    """
+    if lower is None or upper is None:
+        return None
+    if np.isinf(lower):
+        return f"<= {upper:.5g}"
+    return f">= {lower:.5g}" if np.isinf(upper) else f"[{lower:.5g}, {upper:.5g}]"
+
+
+def _open_better_side(rows: pl.DataFrame, gate: Gate, band: Band) -> pl.DataFrame:
+    """The rows with bands that are open on the metric's better side where only the worse one fails."""
+    if band.side == "both":
+        return rows
+    lower, upper = BAND_ENDS
+    lower_is_worse = gate.subject.direction == "higher"
+    end, infinite = (upper, np.inf) if lower_is_worse else (lower, -np.inf)
+    return rows.with_columns(pl.when(pl.col(end).is_not_null()).then(pl.lit(infinite)).alias(end))

@@ -1,0 +1,195 @@
+"""Gates whose limits are the values of earlier intervals."""
+
+from __future__ import annotations
+
+from statistics import fmean, stdev, variance
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+import pytest
+import scipy.stats
+
+from plmetrics.core.results import METRICS_SCHEMA
+from plmetrics.gates.bands import BAND_ENDS, values_of, with_bands
+from plmetrics.gates.verdicts import Evidence, evaluate_gates
+from plmetrics.suite.sections.references import Band
+from tests.gates.conftest import METRICS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tests.gates.conftest import Table
+
+HISTORY = [0.84, 0.86, 0.85, 0.83, 0.87, 0.85, 0.86, 0.84, 0.85, 0.855]
+
+
+def of_night(value: float | None, weekday: int = 0, **columns: Any) -> tuple[int, pl.DataFrame]:
+    """The table `metrics` of an earlier interval."""
+    usual = {"model": "a", "slice_set": "overall", "slice": "all", "metric": "score", "status": "ok"}
+    return weekday, pl.DataFrame([usual | {"value": value} | columns], schema=METRICS_SCHEMA)
+
+
+def judged(
+    table: Table, band: Band, nights: Sequence[tuple[int, pl.DataFrame]], **keywords: Any
+) -> dict[str, Any]:
+    """The row of the gate that judges the table's value by a band."""
+    table.gate(within=band, model="a", **keywords)
+    metrics = pl.DataFrame(table.rows["metrics"], schema=METRICS_SCHEMA)
+    values = values_of(nights, [METRICS["score"].text, METRICS["loss"].text])
+    comparisons = pl.DataFrame(schema=METRICS_SCHEMA)
+    key = (band, keywords.get("consecutive", 1))
+    history = keywords.pop("history", None)
+    gates = evaluate_gates(
+        table.suite(), Evidence(metrics, comparisons, history=history, bands={key: values})
+    )
+    assert gates.height == 1
+    return gates.row(0, named=True)
+
+
+def ends(rows: pl.DataFrame, table: Table, band: Band, nights: Sequence[tuple[int, pl.DataFrame]]) -> Any:
+    """The ends of the band of one row."""
+    gate = table.gate(within=band).gates[0]
+    return with_bands(rows, gate, band, values_of(nights, ["score"])).select(BAND_ENDS).row(0)
+
+
+def one_row(observed: float | None = 0.85, std_error: float | None = None) -> pl.DataFrame:
+    place = {"model": "a", "slice_set": "overall", "slice": "all", "class": None}
+    frame = pl.DataFrame([place | {"observed": observed, "std_error": std_error}])
+    return frame.with_columns(
+        pl.col("class").cast(pl.String), pl.col("observed", "std_error").cast(pl.Float64)
+    )
+
+
+def test_the_band_is_a_prediction_interval(table: Table) -> None:
+    lower, upper = ends(one_row(), table, Band(sd=3, window="56d"), [of_night(value) for value in HISTORY])
+    half = 3 * stdev(HISTORY) * (1 + 1 / len(HISTORY)) ** 0.5
+    assert (lower, upper) == pytest.approx((fmean(HISTORY) - half, fmean(HISTORY) + half))
+
+
+def test_noise_beyond_that_of_the_earlier_values_widens_the_band(table: Table) -> None:
+    nights = [of_night(value, std_error=0.01) for value in HISTORY]
+    lower, upper = ends(one_row(std_error=0.04), table, Band(sd=2, last=10), nights)
+    half = 2 * (variance(HISTORY) * 1.1 + 0.04**2 - 0.01**2) ** 0.5
+    assert (upper - lower) / 2 == pytest.approx(half)
+
+
+def test_less_noise_than_earlier_does_not_narrow_the_band(table: Table, new_table: type[Table]) -> None:
+    nights = [of_night(value, std_error=0.03) for value in HISTORY]
+    band = Band(sd=2, window="10d")
+    quiet = ends(one_row(std_error=0.001), table, band, nights)
+    assert quiet == ends(one_row(), new_table(), band, nights)
+
+
+def test_weekdays_vary_around_means_of_their_own(table: Table) -> None:
+    numbers = np.random.default_rng(3)
+    weeks = [(day, 0.8 + 0.02 * day + numbers.normal(scale=0.003)) for _ in range(4) for day in range(7)]
+    lower, upper = ends(
+        one_row(),
+        table,
+        Band(sd=3, window="28d", season="weekday"),
+        [of_night(value, weekday=day) for day, value in weeks],
+    )
+    design = np.eye(7)[[day for day, _ in weeks]]
+    observed = np.array([value for _, value in weeks])
+    means, (squares,), *_ = np.linalg.lstsq(design, observed)
+    half = 3 * (squares / (28 - 7) * (1 + 1 / 4)) ** 0.5
+    assert (lower, upper) == pytest.approx((means[0] - half, means[0] + half))
+
+
+@pytest.mark.parametrize(
+    ("value", "verdict"), [(0.85, "pass"), (0.95, "fail"), (0.75, "fail"), (None, "inconclusive")]
+)
+def test_values_outside_fail(table: Table, value: float | None, verdict: str) -> None:
+    row = judged(table.value(value), Band(sd=3, window="56d"), [of_night(one) for one in HISTORY])
+    assert row["verdict"] == verdict
+    if value is not None:
+        chance = 2 * scipy.stats.t.sf(3, len(HISTORY) - 1)
+        assert row["rule"].startswith("within 3 sd of 10 intervals: [0.8")
+        assert row["gate"] == "score within 3 sd of 56d"
+        assert row["note"] == f"{100 * chance:.2g}% of normal values like the earlier ones are outside"
+
+
+@pytest.mark.parametrize(
+    ("metric", "value", "verdict"),
+    [("score", 0.95, "pass"), ("score", 0.75, "fail"), ("loss", 0.95, "fail"), ("loss", 0.75, "pass")],
+)
+def test_only_the_worse_side_fails_if_asked(table: Table, metric: str, value: float, verdict: str) -> None:
+    nights = [of_night(one, metric=metric) for one in HISTORY]
+    table.value(value, metric=metric)
+    row = judged(table, Band(sd=3, window="56d", side="worse"), nights, metric=metric)
+    assert row["verdict"] == verdict
+    assert f"{100 * scipy.stats.t.sf(3, len(HISTORY) - 1):.2g}%" in row["note"]
+
+
+def test_few_intervals_decide_nothing(table: Table) -> None:
+    nights = [*(of_night(value) for value in HISTORY[:7]), of_night(None), of_night(float("nan"))]
+    row = judged(table.value(0.1), Band(sd=3, window="56d"), nights)
+    assert (row["verdict"], row["status"]) == ("inconclusive", "too_few_intervals")
+    assert row["note"] == "7 earlier intervals have a value, at least 8 needed"
+
+
+def test_a_weekday_that_was_there_once_decides_nothing(table: Table) -> None:
+    nights = [of_night(value, weekday=(number + 1) % 7) for number, value in enumerate(HISTORY[:9])]
+    row = judged(table.value(0.1), Band(sd=3, window="9d", season="weekday"), nights)
+    assert (row["verdict"], row["status"]) == ("inconclusive", "too_few_intervals")
+    assert row["note"] == "of 9 earlier intervals 1 of this weekday, at least 2 needed"
+
+
+def test_without_intervals_nothing_is_decided(table: Table) -> None:
+    assert judged(table.value(0.9), Band(sd=3, window="56d"), [])["verdict"] == "inconclusive"
+
+
+def test_other_models_slices_classes_and_metrics_do_not_count(table: Table) -> None:
+    others = [
+        of_night(0.1, **{column: "another"}) for column in ("model", "slice_set", "slice", "class", "metric")
+    ]
+    nights = [*(of_night(value) for value in HISTORY), *others]
+    row = judged(table.value(0.85), Band(sd=3, window="56d"), nights)
+    assert row["rule"].startswith("within 3 sd of 10 intervals")
+
+
+def test_equal_values_make_a_band_without_width(table: Table, new_table: type[Table]) -> None:
+    nights = [of_night(1.0) for _ in range(9)]
+    band = Band(sd=3, window="9d")
+    assert judged(table.value(1.0), band, nights)["verdict"] == "pass"
+    assert judged(new_table().value(0.999), band, nights)["verdict"] == "fail"
+
+
+def outside(history: int, sd: float, shift: float, trials: int = 4000) -> float:
+    """The share of new values that are outside the band of normal ones, each slice of a table being a trial."""
+    numbers = np.random.default_rng(history)
+    slices = [f"region={number}" for number in range(trials)]
+    place = {"model": "a", "metric": "score", "slice_set": "region", "status": "ok"}
+
+    def night(centre: float) -> pl.DataFrame:
+        values = numbers.normal(centre, 0.01, trials)
+        shown = pl.DataFrame({"slice": slices, "value": values}).with_columns(
+            pl.lit(value).alias(name) for name, value in place.items()
+        )
+        return pl.concat([METRICS_SCHEMA.to_frame(), shown], how="diagonal")
+
+    values = values_of([(0, night(0.85)) for _ in range(history)], ["score"])
+    band = Band(sd=sd, last=history)
+    from tests.gates.conftest import Table
+
+    table = Table().gate(within=band, model="a", slices="region")
+    evidence = Evidence(night(0.85 - shift), pl.DataFrame(schema=METRICS_SCHEMA), bands={(band, 1): values})
+    gates = evaluate_gates(table.suite(), evidence)
+    assert gates.height == trials
+    return float((gates["verdict"] == "fail").mean())
+
+
+@pytest.mark.parametrize("history", [10, 40])
+@pytest.mark.parametrize("sd", [2.0, 3.0])
+def test_false_alarms_are_as_often_as_the_note_says(history: int, sd: float) -> None:
+    stated = 2 * scipy.stats.t.sf(sd, history - 1)
+    error = (stated * (1 - stated) / 4000) ** 0.5
+    assert outside(history, sd, 0.0) == pytest.approx(stated, abs=4 * error)
+
+
+@pytest.mark.parametrize("history", [10, 40])
+def test_a_shift_of_five_standard_deviations_is_seen(history: int) -> None:
+    power = scipy.stats.nct.cdf(-3, history - 1, -5 / (1 + 1 / history) ** 0.5)
+    assert outside(history, 3.0, 0.05) == pytest.approx(power, abs=4 * (power * (1 - power) / 4000) ** 0.5)
+    assert power > 0.8
