@@ -23,7 +23,6 @@ GATE_FAILED, NO_DATA_YET, ENVIRONMENT = 3, 5, 6
 @dg.asset(
     partitions_def=DAYS,
     check_specs=[dg.AssetCheckSpec(name=name, asset="nightly") for name in GATES],
-    backfill_policy=dg.BackfillPolicy.multi_run(max_partitions_per_run=1),
 )
 def nightly(context: dg.AssetExecutionContext) -> Iterator[dg.MaterializeResult]:
     """The metrics of a day, as plmetrics writes them into the run folder."""

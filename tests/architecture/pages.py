@@ -25,6 +25,8 @@ PAGES = {
 }
 """The text of the README and of every page of `docs`, by path."""
 EVERYTHING = "\n".join(PAGES.values())
+NIGHT = "2026-03-07"
+"""The interval of which suites with `interval` are run: the last one of the folder `nights`."""
 BASE: dict[str, Any] = {
     "name": "snippet",
     "data": {"path": "scores/*.parquet"},
@@ -78,6 +80,10 @@ def make_tables(folder: Path) -> None:
     for (day,), part in table.partition_by("day", as_dict=True, include_key=False).items():
         (folder / "days" / f"day={day}").mkdir(parents=True)
         part.write_parquet(folder / "days" / f"day={day}" / "part-0.parquet")
+    for number in range(7):
+        night = folder / "nights" / f"day=2026-03-0{number + 1}"
+        night.mkdir(parents=True)
+        table[number * 80 : number * 80 + 80].drop("day").write_parquet(night / "part-0.parquet")
     applications = table.select("defaulted", "score_v1", "score_v2", "split", "region", "age").with_row_index(
         "application_id"
     )

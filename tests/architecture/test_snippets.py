@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 import yaml
-from architecture.pages import PAGES, ROOT, Block, blocks, make_folder, make_tables, runnable
+from architecture.pages import NIGHT, PAGES, ROOT, Block, blocks, make_folder, make_tables, runnable
 from typer.testing import CliRunner
 
 import plmetrics as plm
@@ -65,7 +65,8 @@ def test_suites_run(block: Block, folder_of: Callable[[str], Path], monkeypatch:
     suite = runnable(block, folder)
     asked = yaml.safe_load(block.text)
     fewer = {"uncertainty.replicates": 20} if isinstance(asked.get("uncertainty"), dict) else {}
-    result = plm.run(suite, output=folder / "runs", set=fewer)
+    night = NIGHT if "interval" in asked else None
+    result = plm.run(suite, output=folder / "runs", set=fewer, interval=night)
     assert result.metrics["status"].eq("ok").any()
     assert result.gates.height >= len(asked.get("gates", ()))
     for curve in asked.get("curves", ()):
