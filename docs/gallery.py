@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -73,6 +74,7 @@ def results(replicates: int = 500) -> Iterator[tuple[str, plm.Result]]:
         for name, keys in SUITES.items():
             changes = {"output.report": False, "uncertainty.replicates": replicates, **keys}
             yield name, plm.run(CONFIGS / f"{name}.yaml", output=Path(folder) / name, set=changes)
+        yield "nightly", _nights(Path(folder), min(replicates, 100))
     yield "ranking", _rankings(replicates)
     yield "cross_validation", _folds("train_size", [100, 200, 400, 800])
     yield "cross_validation", _folds("parameter", [1.0, 2.0, 3.0, 4.0])
@@ -111,6 +113,38 @@ def _folds(key: str, places: list[float]) -> plm.Result:
     keys: Any = {key: key}
     asked: Any = {"metrics": ["roc_auc"], "fold": "fold", "unit": "row", "uncertainty": {"replicates": 20}}
     return plm.evaluate(table, label="y", models="p", cross_validation=keys, **asked)
+
+
+def _nights(folder: Path, replicates: int) -> plm.Result:
+    """The last of invented days of two models, of which one has bad scores and one is absent."""
+    keys: Any = {
+        "data": {"path": "scores"},
+        "interval": {"partition": "day"},
+        "columns": {"label": "y"},
+        "models": {"champion": "old", "challenger": "new"},
+        "metrics": ["roc_auc", "brier"],
+        "uncertainty": {"replicates": replicates},
+        "gates": [{"metric": "roc_auc", "at_least": 0.8}],
+    }
+    suite = folder / "nightly.yaml"
+    suite.write_text(json.dumps(keys), encoding="utf-8")
+    results = []
+    for number in (day for day in range(14) if day != 4):
+        draw = np.random.default_rng(number)
+        label = draw.random(1000) < 0.3
+        worse = 0.4 if number == 9 else 1.0
+        scores = {
+            "old": draw.normal(2.0 * worse * label),
+            "new": draw.normal(2.4 * label),
+        }
+        partition = folder / "scores" / f"day=2026-03-{number + 1:02}"
+        partition.mkdir(parents=True)
+        table = pl.DataFrame(
+            {"y": label, **{name: 1 / (1 + np.exp(-score)) for name, score in scores.items()}}
+        )
+        table.write_parquet(partition / "part.parquet")
+        results.append(plm.run(suite, interval=f"2026-03-{number + 1:02}", output=folder / "runs"))
+    return results[-1]
 
 
 def figures() -> dict[str, tuple[str, Figure]]:

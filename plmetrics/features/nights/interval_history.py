@@ -249,6 +249,8 @@ def _listed_tables(manifests: Manifests, manifest: Manifest) -> _Tables:
         RunFault: one is absent, or not as it was written.
     """
     metrics = _listed_table(manifests, manifest, "metrics", METRICS_SCHEMA)
+    if f"{manifest.run}/{table_file('gates')}" not in manifest.files:
+        return metrics, GATES_SCHEMA.to_frame()  # Tables without rows are not written.
     return metrics, _listed_table(manifests, manifest, "gates", GATES_SCHEMA)
 
 
@@ -327,10 +329,10 @@ def _of_runs(home: Path, last: int | None) -> History:
 
 
 def _stored_tables(run: StoredRun) -> _Tables:
-    return (
-        _conform_table(run.table("metrics"), table_file("metrics"), METRICS_SCHEMA),
-        _conform_table(run.table("gates"), table_file("gates"), GATES_SCHEMA),
-    )
+    metrics = _conform_table(run.table("metrics"), table_file("metrics"), METRICS_SCHEMA)
+    if "gates" not in run.record.get("tables", {}):
+        return metrics, GATES_SCHEMA.to_frame()
+    return metrics, _conform_table(run.table("gates"), table_file("gates"), GATES_SCHEMA)
 
 
 def _part_of_run(run: StoredRun) -> _Part:

@@ -162,6 +162,19 @@ def test_a_suite_without_intervals_has_its_runs_by_time(nights: Nights) -> None:
     assert plm.history(nights.home, last=1)["run_id"].n_unique() == 1
 
 
+@pytest.mark.parametrize("interval", [{"partition": "day"}, None])
+def test_a_suite_without_gates_has_no_verdicts(nights: Nights, interval: dict[str, str] | None) -> None:
+    nights.write_suite(gates=None, interval=interval)
+    if interval is None:
+        plm.run(nights.suite)
+    else:
+        nights.run(0)
+    frame = plm.history(nights.home)
+    assert set(frame["status"]) == {"current"}
+    assert frame["value"].null_count() == 0
+    assert frame["gate_verdict"].null_count() == frame.height
+
+
 def test_months_are_counted_by_the_calendar(nights: Nights) -> None:
     nights.write_suite(interval={"partition": "day", "every": "1mo"})
     plm.run(nights.suite, interval="2026-03")
