@@ -22,7 +22,12 @@ def test_every_chart_has_a_module_and_a_method_with_words():
 
 def test_charts_of_features_lie_with_their_features():
     places = {entry.path for entry in charts().values() if ".features." in entry.path}
-    assert {place.split(".")[2] for place in places} == {"drift", "cross_validation", "slice_search", "nights"}
+    assert {place.split(".")[2] for place in places} == {
+        "drift",
+        "cross_validation",
+        "slice_search",
+        "nights",
+    }
 
 
 def test_listed_charts_are_drawn_in_both_themes(binary):
