@@ -41,6 +41,8 @@ def merge(
     output: str | Path | None = None,
     state: str | Path | None = None,
     allow_overlap: bool = False,
+    interval: str | None = None,
+    allow_missing: bool = False,
     progress: Progress | None = None,
 ) -> Result:
     """Make the results of all rows that some states are of, as one run over them would.
@@ -53,12 +55,16 @@ def merge(
         output: a folder for the run folder; none is written if not given.
         state: a file that ends in `.state`, or a folder: the merged state is written there, to be merged in its turn.
         allow_overlap: whether a file or state may be there twice; its rows then count twice.
+        interval: the span of time whose intervals are merged, such as "2026-03-01/2026-04-01" or "2026-03"; the one
+            thing to merge is then the folder of a suite's runs.
+        allow_missing: whether intervals of that span may be missing; what is missing is a warning then.
         progress: called with the name of each stage as it begins.
 
     Returns:
         The result; `record` names the states.
 
     Raises:
+        AbsentDataError: intervals are missing.
         ConfigError: the states are of different suites or were made with different constants.
         DataError: a state is absent, damaged or of another version, or two share rows.
         EnvironmentFault: something cannot be written.
@@ -67,6 +73,11 @@ def merge(
     from plmetrics.features.stored.state_files import write_state
 
     watch = Stopwatch(progress)
+    missing: list[str] = []
+    if interval is not None:
+        from plmetrics.api.nights.roll_up import states_of_intervals
+
+        states, missing = states_of_intervals(states, interval, allow_missing=allow_missing)
     sources = list(_all_states(states))
     stamps = {str(source): stamp_of(source) for source in sources if isinstance(source, Path)}
     with damage_errors(map(shown_path, stamps)), watch_stamps(stamps, "merged", StateFault):
@@ -78,12 +89,12 @@ def merge(
                 )
             check_complete(stored)
             check_compatible(stored)
-            check_apart(stored, allow_overlap=allow_overlap)
+            check_apart(stored, allow_overlap=allow_overlap or interval is not None)
         suite, total = _sum(stored, watch)
     if state is not None:
         with watch.stage("write"):
             write_state(Path(state), total.head, total.table)
-    return _publish(suite, total, stored, watch, None if output is None else Path(output))
+    return _publish(suite, total, stored, watch, None if output is None else Path(output), missing)
 
 
 def merged_result(stored: Sequence[StateReference], interval: RecordedInterval) -> Result:
@@ -124,18 +135,26 @@ def _all_states(states: Sequence[State | str | Path]) -> Iterator[State | Path]:
 
 
 def _publish(
-    suite: Suite, total: SavedState, stored: Sequence[StateReference], watch: Stopwatch, output: Path | None
+    suite: Suite,
+    total: SavedState,
+    stored: Sequence[StateReference],
+    watch: Stopwatch,
+    output: Path | None,
+    words: Sequence[str],
 ) -> Result:
-    """The result, in a run folder where one is asked for."""
+    """The result, in a run folder where one is asked for; `words` are further warnings."""
     from plmetrics.runs.folder import RunFolder
     from plmetrics.runs.history.earlier_runs import EarlierRuns
 
     if output is None:
-        return _result(suite, total, stored, watch, RunContext())
+        result = _result(suite, total, stored, watch, RunContext())
+        result.record["warnings"] += words
+        return result
     with RunFolder.start(output, suite.name) as folder:
         runs = EarlierRuns.of(suite, total.head.files, output / suite.name)
         result = _result(suite, total, stored, watch, RunContext(history=gate_history(suite, runs)))
         result.record.update(runs.added_to(result.record))
+        result.record["warnings"] += words
         record = folder.publish(result)
     return replace(result, folder=folder.path, record=record)
 

@@ -38,6 +38,17 @@ def merge(
         bool,
         typer.Option("--allow-overlap", help="Take states that share a file; its rows then count twice."),
     ] = False,
+    interval: Annotated[
+        str | None,
+        typer.Option(
+            "--interval",
+            metavar="A/B",
+            help="Intervals from A to before B, or of a month; of a folder of runs.",
+        ),
+    ] = None,
+    allow_missing: Annotated[
+        bool, typer.Option("--allow-missing", help="Leave out intervals of A/B without a result or state.")
+    ] = False,
     form: ResultFormat = ReportFormat.text,
     debug: Debug = False,
     quiet: Quiet = False,
@@ -46,6 +57,9 @@ def merge(
 
     They are those that one run over the rows would give.
 
+    With --interval the one thing to name is the folder of a suite's runs, such as runs/nightly: the states of its
+    intervals are added, and what is missing ends the command with exit code 5.
+
     States must be of one suite and have the same constants; states that share a file or a query are refused.
     """
     with guard(debug=debug, json=form == "json"):
@@ -53,6 +67,12 @@ def merge(
 
         with Progress(sys.stderr, quiet=quiet) as progress:
             result = merging.merge(
-                *states, output=output, state=merged, allow_overlap=allow_overlap, progress=progress
+                *states,
+                output=output,
+                state=merged,
+                allow_overlap=allow_overlap,
+                interval=interval,
+                allow_missing=allow_missing,
+                progress=progress,
             )
         show_and_exit(result, form, quiet=quiet)

@@ -41,6 +41,7 @@ COMMANDS = {
     "plmetrics.api.nights.collection": "nights",
     "plmetrics.api.nights.history": "nights",
     "plmetrics.api.nights.night": "nights",
+    "plmetrics.api.nights.roll_up": "nights",
     "plmetrics.api.states": "stored",
     "plmetrics.cli.init": "advice",
     "plmetrics.cli.nights.history": "nights",

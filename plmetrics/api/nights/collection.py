@@ -16,10 +16,10 @@ from plmetrics.core.errors import PlmetricsError
 from plmetrics.features.nights.interval_section import keeping
 from plmetrics.features.nights.manifests import INTERVALS, Manifests
 from plmetrics.features.nights.reach import reach_of
-from plmetrics.features.nights.states import CONSTANTS, STATE, constants_file, constants_path
+from plmetrics.features.nights.states import CONSTANTS, STATE, constants_file, constants_of_states
 from plmetrics.runs.files import environment_faults, is_old, old_temporary_files
 from plmetrics.runs.folder import RECORD, RUN_ID, table_file
-from plmetrics.runs.reading import removed_files, write_removed_files
+from plmetrics.runs.reading import read_record, removed_files, write_removed_files
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -112,10 +112,18 @@ def _idle_runs(home: Path, used: set[str]) -> Iterator[Removal]:
     """The run folders that no manifest in force lists: of intervals when another run is there, failed ones when old."""
     names = sorted(path.name for path in home.iterdir()) if home.is_dir() else []
     for name in names:
-        if not RUN_ID.fullmatch(name) or name in used or not is_old(home / name):
+        if not RUN_ID.fullmatch(name) or name in used or not is_old(home / name) or _is_roll_up(home / name):
             continue
         files = tuple(sorted(path.name for path in (home / name).iterdir()))
         yield Removal(home / name, files, "superseded or failed", _size(home / name, files))
+
+
+def _is_roll_up(folder: Path) -> bool:
+    """Whether a run has results, and they are of no interval: of several that were merged, or of all rows."""
+    with suppress(PlmetricsError):
+        record = read_record(folder)
+        return record["status"] == "complete" and record.get("interval") is None
+    return False
 
 
 def _old_files(home: Path, manifest: Manifest, ages: Mapping[str, datetime | None]) -> Removal | None:
@@ -150,26 +158,16 @@ def _idle_files(
     """Temporary files of processes that were killed, and constants that no state was made with."""
     places = [manifests.home / INTERVALS / manifest.interval for manifest in current]
     for folder in (manifests.home, manifests.home / CONSTANTS, *places):
-        names = tuple(path.name for path in old_temporary_files(folder))
-        if names:
-            yield Removal(folder, names, "left by a process that was killed", _size(folder, names))
-    needed = {constants_file(manifests.home, suite), *_constants_of_states(manifests.home, current, gone)}
+        old = tuple(path.name for path in old_temporary_files(folder))
+        if old:
+            yield Removal(folder, old, "left by a process that was killed", _size(folder, old))
+    names = {f"{manifest.run}/{STATE}" for manifest in current if f"{manifest.run}/{STATE}" in manifest.files}
+    needed = {constants_file(manifests.home, suite), *constants_of_states(manifests.home, names - gone)}
     folder = manifests.home / CONSTANTS
     files = sorted(folder.glob("*.state")) if folder.is_dir() else []
     idle = tuple(path.name for path in files if path not in needed and is_old(path))
     if idle:
         yield Removal(folder, idle, "constants of no state", _size(folder, idle))
-
-
-def _constants_of_states(home: Path, current: Sequence[Manifest], gone: set[str]) -> Iterator[Path]:
-    """The constants that the states of intervals were made with."""
-    from plmetrics.features.stored.stored_state import stored_state
-
-    for manifest in current:
-        name = f"{manifest.run}/{STATE}"
-        if name in manifest.files and name not in gone:
-            with suppress(PlmetricsError):
-                yield constants_path(home, stored_state(home / name).head.fingerprint)
 
 
 def _remove(removals: list[Removal]) -> None:

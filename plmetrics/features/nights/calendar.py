@@ -78,6 +78,14 @@ class Calendar:
         """
         return self.starting(self._moment(text.strip())).start
 
+    def instant(self, text: str) -> datetime:
+        """The moment that a text names, whether or not an interval begins there.
+
+        Raises:
+            ConfigError: it names none.
+        """
+        return self._moment(text)
+
     def starting(self, start: datetime) -> Interval:
         """The interval that begins at a moment.
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from plmetrics.core.errors import DataError, Problem
+from plmetrics.core.errors import DataError, PlmetricsError, Problem
 from plmetrics.features.nights.manifests import create
 from plmetrics.features.stored.compatibility import check_compatible
 from plmetrics.features.stored.state_files import state_bytes
@@ -15,7 +16,7 @@ from plmetrics.runs.files import environment_faults, make_directory
 from plmetrics.runs.record import fingerprint
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
     from plmetrics.features.stored.alignment import StateReference
@@ -57,6 +58,13 @@ def constants_file(home: Path, suite: Suite) -> Path:
 def constants_path(home: Path, identity: str) -> Path:
     """The state whose constants all states of a fingerprint share."""
     return home / CONSTANTS / f"{identity[:16]}.state"
+
+
+def constants_of_states(home: Path, names: Iterable[str]) -> Iterator[Path]:
+    """The files of the constants that states below a folder were made with."""
+    for name in names:
+        with suppress(PlmetricsError):
+            yield constants_path(home, stored_state(home / name).head.fingerprint)
 
 
 def state_of_interval(

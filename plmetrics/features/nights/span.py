@@ -1,0 +1,113 @@
+"""The states of all intervals from one moment to another, such as those of a month."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from plmetrics.core.durations import Duration
+from plmetrics.core.errors import AbsentDataError, ConfigError, Problem
+from plmetrics.features.nights.calendar import Calendar
+from plmetrics.features.nights.manifests import Manifests
+from plmetrics.features.nights.states import STATE
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from plmetrics.features.nights.manifests import Manifest
+
+_NAMED = 5
+
+
+def states_of_span(home: Path, text: str, *, allow_missing: bool = False) -> tuple[list[Path], list[str]]:
+    """The states of the results in force, and what is missing of them.
+
+    Args:
+        home: the folder of a suite's runs.
+        text: the span: 2026-03-01/2026-04-01, half-open, or the name of a month, a week or a day.
+        allow_missing: whether some may be missing.
+
+    Returns:
+        The files, in the order of their intervals, and in words what is missing.
+
+    Raises:
+        AbsentDataError: intervals are missing that must not be, or all of them.
+        ConfigError: the folder has no intervals, or the text names no span of time.
+    """
+    manifests = Manifests(home)
+    current = [result for key in manifests.interval_keys() if (result := manifests.current(key)) is not None]
+    if not current:
+        msg = f"{home} has no results of intervals"
+        raise ConfigError(Problem(msg, hint="name the folder of a suite's runs, as runs/nightly"))
+    zone = max(current, key=lambda manifest: manifest.start).timezone
+    calendar = Calendar(Duration.of("1d"), zone)
+    start, end = _span(calendar, text)
+    inside = sorted(
+        (result for result in current if start <= _start(result) and _end(result) <= end), key=_start
+    )
+    usable, missing, last = [], [], start
+    for manifest in inside:
+        if _start(manifest) < last:
+            msg = f"{manifest.interval} overlaps the interval before it"
+            raise ConfigError(
+                Problem(msg, hint="the suite had intervals of another length or time zone then")
+            )
+        if _start(manifest) > last:
+            missing.append(f"{_words(calendar, last, _start(manifest))}: no result")
+        last = _end(manifest)
+        reason = _lack(manifests, manifest)
+        if reason is None:
+            usable.append(home / manifest.run / STATE)
+        else:
+            missing.append(f"{manifest.interval}: {reason}")
+    if last < end:
+        missing.append(f"{_words(calendar, last, end)}: no result")
+    if missing and (not allow_missing or not usable):
+        raise _absence(text, missing)
+    return usable, missing
+
+
+def _span(calendar: Calendar, text: str) -> tuple[datetime, datetime]:
+    """The first moment of a span, and the first after it."""
+    first, slash, last = text.partition("/")
+    if slash:
+        start, end = calendar.instant(first), calendar.instant(last)
+    else:
+        named = (Calendar(Duration.of(every), calendar.timezone).named(text) for every in ("1mo", "1w", "1d"))
+        interval = next((interval for interval in named if interval is not None), None)
+        if interval is None:
+            msg = f"'{text[:40]}' is no span of time"
+            raise ConfigError(Problem(msg, hint="write 2026-03-01/2026-04-01, or a month: 2026-03"))
+        start, end = interval.start, interval.end
+    if end <= start:
+        raise ConfigError(Problem(f"'{text[:60]}' ends before it begins", hint="write 2026-03-01/2026-04-01"))
+    return start, end
+
+
+def _lack(manifests: Manifests, manifest: Manifest) -> str | None:
+    """Why the state of an interval cannot be added; None where it can."""
+    if f"{manifest.run}/{STATE}" not in manifest.files:
+        return "it has no state"
+    return manifests.damage(manifest)
+
+
+def _absence(text: str, missing: Sequence[str]) -> AbsentDataError:
+    more = f"; and {len(missing) - _NAMED} more" if len(missing) > _NAMED else ""
+    msg = f"not all of {text} is there: {'; '.join(missing[:_NAMED])}{more}"
+    hint = "evaluate these intervals: plmetrics backfill; or leave them out: --allow-missing"
+    return AbsentDataError(Problem(msg, hint=hint))
+
+
+def _words(calendar: Calendar, start: datetime, end: datetime) -> str:
+    following = calendar.following(calendar.containing(start)).start
+    shown = calendar.shown(start)
+    return shown if following >= end else f"{shown}/{calendar.shown(end)}"
+
+
+def _start(manifest: Manifest) -> datetime:
+    return datetime.fromisoformat(manifest.start)
+
+
+def _end(manifest: Manifest) -> datetime:
+    return datetime.fromisoformat(manifest.end)

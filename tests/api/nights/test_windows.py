@@ -1,0 +1,141 @@
+"""Windows of intervals: merged states are what one run over all their rows gives."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+from suites.nights import day, nights, rows
+
+import plmetrics as plm
+from plmetrics.api.nights.backfill import backfill
+from plmetrics.runs.failure import failure_of
+
+if TYPE_CHECKING:
+    from suites.nights import Nights
+
+__all__ = ["nights"]
+
+SUMS = ["brier", "log_loss", "accuracy", "recall", "precision", "count"]
+METRICS = ["roc_auc", "pr_auc", *SUMS]
+KEEP = {"states": "400d"}
+
+
+def check_same(merged: pl.DataFrame, whole: pl.DataFrame) -> None:
+    """Sums to the last bit, ordered metrics within their bound."""
+    keys = ["model", "slice_set", "slice", "metric"]
+    assert_frame_equal(merged.select(keys), whole.select(keys))
+    sums = pl.col("metric").str.contains("|".join(f"^{name}" for name in SUMS))
+    mine, theirs = (frame.filter(sums).select(*keys, "value", "n") for frame in (merged, whole))
+    assert_frame_equal(mine, theirs, check_exact=True)
+    ordered = [frame.filter(~sums) for frame in (merged, whole)]
+    assert ordered[0].height
+    distance = (ordered[0]["value"] - ordered[1]["value"]).abs()
+    assert (distance <= ordered[0]["bound"].fill_null(0.0) + 1e-12).all()
+
+
+def whole_of(numbers: list[int]) -> pl.DataFrame:
+    frame = pl.concat([rows(number) for number in numbers])
+    return plm.evaluate(
+        frame, label="y", models=["old", "new"], metrics=METRICS, slices={"region": "region"}, uncertainty=False,
+        reproducible=True,
+    ).metrics  # fmt: skip
+
+
+def test_a_roll_up_is_one_run_over_all_rows(nights: Nights) -> None:
+    nights.write_suite(metrics=METRICS, keep=KEEP, gates=None, reproducible=True)
+    for number in (3, 0, 4, 1, 2):
+        nights.run(number)
+    merged = plm.merge(nights.home, interval=f"{day(0)}/{day(5)}")
+    assert merged.record["rows"]["read"] == 300
+    check_same(merged.metrics, whole_of([0, 1, 2, 3, 4]))
+    check_same(plm.merge(nights.home, interval=f"{day(1)}/{day(3)}").metrics, whole_of([1, 2]))
+    check_same(plm.merge(nights.home, interval=day(3)).metrics, whole_of([3]))
+
+
+@pytest.mark.parametrize(
+    ("run", "numbers"),
+    [({"window": "3d"}, [5, 6, 7]), ({"same_weekday": 2}, [1]), ({"window": "1mo"}, list(range(8)))],
+)
+def test_a_window_has_the_values_of_one_run_over_its_rows(
+    nights: Nights, run: dict[str, Any], numbers: list[int]
+) -> None:
+    nights.write_suite(metrics=METRICS, keep=KEEP, gates=None, reproducible=True, compare={"run": run})
+    backfill(nights.suite, day(0), day(8))
+    result = nights.run(8)
+    keys = ["model", "slice_set", "slice", "metric"]
+    compared = result.comparisons.filter(contrast="run", scale="difference").select(*keys, "difference")
+    now = result.metrics.select(*keys, "value")
+    # The night is in order, and the window on a grid.
+    merged = plm.merge(nights.home, interval=f"{day(numbers[0])}/{day(numbers[-1] + 1)}").metrics
+    now = now.join(merged.select(*keys, "bound"), on=keys, nulls_equal=True)
+    then = whole_of(numbers).select(*keys, then="value")
+    joined = compared.join(now, on=keys, nulls_equal=True).join(then, on=keys, nulls_equal=True)
+    assert joined.height == compared.height == result.metrics.filter(pl.col("metric") != "count").height
+    distance = (joined["value"] - joined["difference"] - joined["then"]).abs()
+    assert (distance <= joined["bound"].fill_null(0.0) + 1e-12).all()
+
+
+def test_a_superseded_result_is_not_counted(nights: Nights) -> None:
+    nights.write_suite(metrics=METRICS, keep=KEEP, gates=None, reproducible=True)
+    nights.write(0, rows(77))
+    nights.run(0)
+    nights.write(0)
+    backfill(nights.suite, day(0), day(2))
+    check_same(plm.merge(nights.home, interval=f"{day(0)}/{day(2)}").metrics, whole_of([0, 1]))
+
+
+def test_missing_intervals_are_named_and_may_be_left_out(nights: Nights) -> None:
+    nights.write_suite(metrics=METRICS, keep=KEEP, gates=None, reproducible=True)
+    for number in (1, 2, 5):
+        nights.run(number)
+    span = f"{day(0)}/{day(8)}"
+    with pytest.raises(plm.DataError) as caught:
+        plm.merge(nights.home, interval=span)
+    assert failure_of(caught.value).exit_code == 5
+    words = ["2026-03-01: no result", "2026-03-04/2026-03-06: no result", "2026-03-07/2026-03-09: no result"]
+    assert all(word in caught.value.problems[0].message for word in words)
+    merged = plm.merge(nights.home, interval=span, allow_missing=True)
+    assert [word for word in words if f"{word}; it is left out" in merged.warnings] == words
+    check_same(merged.metrics, whole_of([1, 2, 5]))
+
+
+def test_a_state_that_is_damaged_or_absent_is_missing(nights: Nights) -> None:
+    nights.write_suite(keep=KEEP)
+    folders = [nights.run(number).folder for number in range(2)]
+    nights.write_suite()
+    nights.run(2)
+    state = folders[1] / "interval.state"
+    state.write_bytes(state.read_bytes()[:-9])
+    with pytest.raises(plm.DataError) as caught:
+        plm.merge(nights.home, interval=f"{day(0)}/{day(3)}")
+    message = caught.value.problems[0].message
+    assert f"{day(1)}: {folders[1].name}/interval.state is not as it was written" in message
+    assert f"{day(2)}: it has no state" in message
+
+
+def test_months_are_spans_and_other_words_are_mistakes(nights: Nights) -> None:
+    nights.write_suite(keep=KEEP)
+    nights.run(0)
+    assert plm.merge(nights.home, interval="2026-03", allow_missing=True).record["rows"]["read"] == 60
+    for text, words in (
+        ("march", "'march' is no span of time"),
+        (f"{day(3)}/{day(1)}", "ends before it begins"),
+        ("2026-04", "not all of 2026-04 is there"),
+    ):
+        with pytest.raises(plm.PlmetricsError, match=words):
+            plm.merge(nights.home, interval=text, allow_missing=True)
+    with pytest.raises(plm.ConfigError, match="has no results of intervals"):
+        plm.merge(nights.folder, interval="2026-03")
+
+
+def test_intervals_of_one_growing_file_add(nights: Nights) -> None:
+    nights.write_suite(data={"path": "log.parquet"}, interval={"column": "at"}, keep=KEEP, metrics=METRICS,
+                       reproducible=True, gates=None)  # fmt: skip
+    days = [rows(number).with_columns(at=pl.lit(day(number)).str.to_datetime()) for number in range(3)]
+    for number in range(3):
+        pl.concat(days[: number + 1]).write_parquet(nights.folder / "log.parquet")
+        nights.run(number)
+    check_same(plm.merge(nights.home, interval=f"{day(0)}/{day(3)}").metrics, whole_of([0, 1, 2]))
