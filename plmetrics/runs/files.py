@@ -60,9 +60,19 @@ def remove_temporary(folder: Path) -> None:
 def old_temporary_files(folder: Path) -> list[Path]:
     """The temporary files that killed processes left in a folder a day ago or earlier."""
     with suppress(OSError):
-        paths = [path for path in folder.iterdir() if _TEMPORARY.fullmatch(path.name)]
+        paths = [folder / name for name in names_in(folder) if _TEMPORARY.fullmatch(name)]
         return [path for path in paths if is_old(path)]
     return []
+
+
+def names_in(folder: Path) -> list[str]:
+    """The names in a folder, quickly also where it has ten thousand.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    with os.scandir(folder) as entries:
+        return [entry.name for entry in entries]
 
 
 def is_old(path: Path) -> bool:

@@ -37,6 +37,7 @@ from plmetrics.runs.files import (
     json_bytes,
     lock_folder,
     make_directory,
+    names_in,
     remove_temporary,
     sync_directory,
     write_atomic,
@@ -358,9 +359,12 @@ def _home(path: str | Path) -> Path:
 def _clean(home: Path) -> None:
     """Remove what killed runs left, once it is a day old: a run that is still at work holds the lock of its folder."""
     remove_temporary(home)
-    for work in home.glob(".*.partial"):
+    for name in names_in(home):
+        if not (name.startswith(".") and name.endswith(".partial")):
+            continue
+        work = home / name
         with suppress(OSError):
-            if not RUN_ID.fullmatch(work.name[1 : -len(".partial")]) or not is_old(work):
+            if not RUN_ID.fullmatch(name[1 : -len(".partial")]) or not is_old(work):
                 continue
             lock = lock_folder(work)
             if lock is not None:

@@ -24,6 +24,7 @@ from plmetrics.runs.files import (
     environment_faults,
     json_bytes,
     make_directory,
+    names_in,
     remove_temporary,
     sync_directory,
 )
@@ -139,7 +140,7 @@ class Manifests:
     def interval_keys(self) -> list[str]:
         """The names of the intervals that have manifests, in their order."""
         with suppress(FileNotFoundError):
-            names = (path.name for path in (self.home / INTERVALS).iterdir())
+            names = names_in(self.home / INTERVALS)
             return sorted(name for name in names if not name.startswith("."))
         return []
 
@@ -239,8 +240,7 @@ def _names_one_folder(run: str, files: Mapping[str, Any]) -> bool:
 
 def _names(folder: Path) -> list[str]:
     with suppress(FileNotFoundError, NotADirectoryError):
-        names = (path.name for path in folder.iterdir())
-        return sorted(filter(_NAME.fullmatch, names), key=_number)
+        return sorted(filter(_NAME.fullmatch, names_in(folder)), key=_number)
     return []
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -13,6 +14,7 @@ from suites.nights import day, nights, rows
 
 import plmetrics as plm
 from plmetrics.api.nights.acceptance import accept
+from plmetrics.features.nights.manifests import Manifest
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -285,3 +287,31 @@ def test_a_column_of_one_growing_file(nights: Nights) -> None:
         assert_frame_equal(result.metrics.select(alone.metrics.columns), alone.metrics)
     assert references(nights.run(2)) == [day(1)]
     assert json.loads((nights.home / "latest.json").read_bytes())["status"] == "complete"
+
+
+@pytest.mark.parametrize("sections", [*REFERENCES, {"compare": {"run": {"same_weekday": 2}}}])
+def test_a_long_history_is_not_read(
+    nights: Nights, sections: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A night reads as many manifests after a hundred earlier results as after ten."""
+    gate = {"metric": "roc_auc", "at_least": 0.1, "consecutive": 2}
+    nights.write_suite(**sections, keep={"states": "99d"}, gates=[gate])
+    for number in range(8):
+        nights.run(number)
+    first = nights.current(0)
+    counts = []
+    read = Manifest.read
+
+    def count(content: bytes, sequence: int) -> Manifest | None:
+        counts[-1] += 1
+        return read(content, sequence)
+
+    monkeypatch.setattr(Manifest, "read", count)
+    for earlier in (range(-10, 0), range(-100, -10)):
+        for number in earlier:
+            start, end = (f"{day(number + shift)}T00:00:00+00:00" for shift in (0, 1))
+            nights.manifests.commit(replace(first, interval=day(number), start=start, end=end, sequence=0))
+        counts.append(0)
+        nights.write(8, rows(8, height=60 + len(counts)))
+        nights.run(8)
+    assert counts[0] == counts[1] < 40
