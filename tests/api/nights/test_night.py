@@ -296,7 +296,7 @@ def test_a_long_history_is_not_read(
     """A night reads as many manifests after a hundred earlier results as after ten."""
     gate = {"metric": "roc_auc", "at_least": 0.1, "consecutive": 2}
     nights.write_suite(**sections, keep={"states": "99d"}, gates=[gate])
-    for number in range(8):
+    for number in range(9):
         nights.run(number)
     first = nights.current(0)
     counts = []
