@@ -252,11 +252,11 @@ def _contrasts(analysis: Analysis) -> Contrasts | None:
 
 def correct_comparisons(analysis: Analysis, comparisons: pl.DataFrame) -> pl.DataFrame:
     """The comparisons that the suite asks for, with adjusted p values and readings."""
-    from plmetrics.inference.comparisons.readings import readings_of
-
     compare = analysis.suite.compare
     if compare is None:
         return comparisons.clear()
+    from plmetrics.inference.comparisons.readings import readings_of
+
     requested = [f"{model}|{baseline}" for model, baseline in compare.pairs_of(analysis.models)]
     pair = pl.concat_str(["model", "baseline"], separator="|")
     test = pl.col("test")

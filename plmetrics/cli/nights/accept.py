@@ -19,9 +19,9 @@ def accept(
     ] = None,
     debug: Debug = False,
 ) -> None:
-    """Let the result of an interval be a reference of later ones, whatever its gates say.
+    """Accept the result of an interval although gates failed.
 
-    What is given here is recorded in the manifest of the interval, and shown in its history.
+    It may then be a reference of later intervals. What is given here is recorded in the manifest of the interval, and shown in its history.
     """
     with guard(debug=debug):
         from plmetrics.api.nights.acceptance import accept as accept_run

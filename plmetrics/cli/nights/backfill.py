@@ -33,7 +33,9 @@ def backfill(
     form: Outcome = OutcomeFormat.text,
     debug: Debug = False,
 ) -> None:
-    """Evaluate the intervals from A to before B, each with a run folder of its own.
+    """Evaluate many intervals of a suite, one after another.
+
+    They are those from A to before B, each with a run folder of its own.
 
     An error in one interval leaves the others as they are; the exit code is the gravest of all. Intervals that are
     compared with earlier ones are evaluated one by one, in their order, whatever --jobs says.

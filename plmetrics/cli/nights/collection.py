@@ -20,7 +20,7 @@ def gc(
     settings: Settings = None,
     debug: Debug = False,
 ) -> None:
-    """Remove runs that others have superseded, and what is older than the suite's `keep` says.
+    """Remove superseded runs, and what is older than `keep` says.
 
     The values and verdicts of an interval always stay. How old an interval is counts from the last one with a result.
     """
