@@ -162,10 +162,12 @@ class EarlierIntervals(EarlierRuns):
             return self.calendar.before(self.interval, Duration.of(reference.window))[::-1]
         if reference.same_weekday is not None:
             weeks = range(1, reference.same_weekday + 1)
-            return [self.calendar.shifted(self.interval, _WEEK, -week) for week in weeks]
+            earlier = (self.calendar.shifted(self.interval, _WEEK, -week) for week in weeks)
+            # Weeks before lie in one month several times, which is added once.
+            return [other for other in dict.fromkeys(earlier) if other.end <= self.interval.start]
         assert reference.ago is not None
-        earlier = self.calendar.shifted(self.interval, Duration.of(reference.ago), -1)
-        return [earlier] if earlier.end <= self.interval.start else []
+        then = self.calendar.shifted(self.interval, Duration.of(reference.ago), -1)
+        return [then] if then.end <= self.interval.start else []
 
     def _latest_first(self) -> Iterator[Manifest]:
         """The manifests of all intervals before this one, the last one first."""

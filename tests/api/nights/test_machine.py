@@ -172,7 +172,7 @@ def _quiet() -> Any:
 
 class TestNightMachine(NightMachine.TestCase):
     settings = settings(
-        max_examples=100 if SLOW else 6,
+        max_examples=60 if SLOW else 15,
         stateful_step_count=30 if SLOW else 12,
         deadline=None,
         suppress_health_check=list(HealthCheck),
