@@ -21,7 +21,7 @@ def accept(
 ) -> None:
     """Accept the result of an interval although gates failed.
 
-    It may then be a reference of later intervals. What is given here is recorded in the manifest of the interval, and shown in its history.
+    It may then be a reference of later intervals. Who says so, and why, is recorded, and shown in the history.
     """
     with guard(debug=debug):
         from plmetrics.api.nights.acceptance import accept as accept_run

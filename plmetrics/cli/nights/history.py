@@ -70,9 +70,9 @@ def history(
     ] = None,
     debug: Debug = False,
 ) -> None:
-    """Show the values of the last intervals with their verdicts, and a sparkline of each.
+    """Show values and verdicts of the last intervals.
 
-    Intervals without a result, damaged and accepted ones are marked. A suite without intervals has its runs by time.
+    There is a sparkline of each value. Intervals without a result, damaged and accepted ones are marked. A suite without intervals has its runs by time.
     """
     with guard(debug=debug, json=form == "json"):
         if form is HistoryFormat.parquet and output is None:
