@@ -72,7 +72,8 @@ def history(
 ) -> None:
     """Show values and verdicts of the last intervals.
 
-    There is a sparkline of each value. Intervals without a result, damaged and accepted ones are marked. A suite without intervals has its runs by time.
+    There is a sparkline of each value. Intervals without a result, damaged and accepted ones are marked.
+    A suite without intervals has its runs by time.
     """
     with guard(debug=debug, json=form == "json"):
         if form is HistoryFormat.parquet and output is None:
