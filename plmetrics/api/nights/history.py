@@ -102,10 +102,11 @@ def history_chart(
     from plmetrics.report.charts.rendering import require
 
     require("altair", needed_for="a chart")
-    from plmetrics.features.nights.charts.history_chart import figure_of, read_for_chart
+    from plmetrics.features.nights.charts.history_chart import figure_of
+    from plmetrics.features.nights.interval_history import read_history
 
     check_last(last)
-    values = read_for_chart(home_of(_path(folder)), last)
+    values = read_history(home_of(_path(folder)), last=last)
     for words in values.warnings:
         warnings.warn(words, PlmetricsWarning, stacklevel=2)
     return figure_of(values, metric, names(models), names(slices), last)

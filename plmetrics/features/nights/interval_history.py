@@ -54,6 +54,8 @@ HISTORY_SCHEMA = pl.Schema(
         "slice_set": pl.String(),
         "class": pl.String(),
         "accepted": pl.Boolean(),
+        "band_lower": pl.Float64(),
+        "band_upper": pl.Float64(),
         "run_id": pl.String(),
     }
 )
@@ -63,6 +65,9 @@ _VALUES = ("model", "slice", "metric", "value", "lower", "upper", "n", "slice_se
 _FACTS = ("interval", "start", "end", "verdict", "accepted", "run_id")
 _NEEDED = frozenset({"model", "slice_set", "slice", "metric", "value", "n", "status", "verdict", "level"})
 _PART = "part"
+_BAND = ("band_lower", "band_upper")
+_BAND_RULE = r"(?:^| )within \S+ sd of [^:]*: (.+)$"
+"""How `gates.bands` writes the rule of a gate with its ends."""
 _OUTCOMES = ("fail", "inconclusive", "warn", "skipped", "pass")
 """Outcomes of gates, the worst first; a gate of level warn that fails warns."""
 
@@ -227,10 +232,22 @@ def _estimates(tables: Sequence[tuple[int, _Tables]]) -> pl.DataFrame:
     outcomes = gates.with_columns(verdict=pl.when(warns).then(pl.lit("warn")).otherwise("verdict"))
     keys = (_PART, "model", "slice_set", "slice", "metric")
     worst = outcomes.sort(rank, maintain_order=True).unique(keys, keep="first", maintain_order=True)
+    bands = _control_bands(gates).unique(keys, keep="first", maintain_order=True)
     return (
         first_rows(metrics, _PART)
         .select(_PART, *_VALUES, value_status="status")
         .join(worst.select(*keys, gate_verdict="verdict"), on=keys, how="left", maintain_order="left")
+        .join(bands.select(*keys, *_BAND), on=keys, how="left", maintain_order="left")
+    )
+
+
+def _control_bands(gates: pl.DataFrame) -> pl.DataFrame:
+    """The gates that hold a value against a control band, with the ends of that; one of them may be open."""
+    ends = pl.col("rule").str.extract(_BAND_RULE, 1)
+    number = r"(-?[\d.]+(?:e[-+]?\d+)?)"
+    return gates.filter(ends.is_not_null()).with_columns(
+        band_lower=ends.str.extract(rf"^(?:\[|>= ){number}", 1).cast(pl.Float64),
+        band_upper=ends.str.extract(rf"(?:, |^<= ){number}", 1).cast(pl.Float64),
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -10,7 +10,6 @@ import pytest
 from suites.nights import day, nights
 
 import plmetrics as plm
-from plmetrics.features.nights.charts.control_bands import control_bands
 
 if TYPE_CHECKING:
     from suites.nights import Nights
@@ -90,31 +89,22 @@ def test_one_interval_is_no_history(nights: Nights) -> None:
     assert "history" not in dir(plm.evaluate(frame, label="y", models="p", metrics=["brier"]).plot)
 
 
-def test_a_control_band_is_of_earlier_accepted_values() -> None:
-    band, *_ = control_bands(
-        [{"metric": "roc_auc", "within": {"sd": 3, "window": "4d"}}, {"metric": "brier"}]
-    )
-    start = datetime(2026, 3, 1, tzinfo=UTC)
-    values = [0.8, 0.82, 0.1, 0.81, 0.79, 0.85, 0.8]
-    accepted = [value > 0.5 for value in values]
-    series = pl.DataFrame(
-        {
-            "start": [start + timedelta(days=number) for number in range(7)],
-            "value": values,
-            "accepted": accepted,
-        }
-    )
-    low, high = (band.around(series)[name].to_list() for name in ("low", "high"))
-    for number in range(7):
-        window = range(max(0, number - 4), number)
-        counted = [values[other] for other in window if accepted[other]]
-        if len(counted) < 3:
-            assert low[number] is None
+def test_a_control_band_is_that_of_the_gate(nights: Nights) -> None:
+    nights.write_suite(gates=[{"metric": "roc_auc", "within": {"sd": 3, "last": 3, "min_intervals": 3}}])
+    for number in range(5):
+        nights.run(number)
+    frame = plm.history(nights.home, metrics="roc_auc", models="old", slices="overall")
+    values = frame["value"].to_list()
+    for number, (low, high) in enumerate(frame.select("band_lower", "band_upper").iter_rows()):
+        earlier = values[max(0, number - 3) : number]
+        if len(earlier) < 3:
+            assert low is None
+            assert high is None
             continue
-        mean = sum(counted) / len(counted)
-        spread = (sum((value - mean) ** 2 for value in counted) / (len(counted) - 1)) ** 0.5
-        assert low[number] == pytest.approx(mean - 3 * spread, abs=1e-9)
-        assert high[number] == pytest.approx(mean + 3 * spread, abs=1e-9)
+        mean = sum(earlier) / 3
+        spread = (sum((value - mean) ** 2 for value in earlier) / 2 * (1 + 1 / 3)) ** 0.5
+        assert (low, high) == pytest.approx((mean - 3 * spread, mean + 3 * spread), rel=1e-4)
+    assert "control band" in str(plm.history_chart(nights.home, metric="roc_auc").chart.to_dict()["title"])
 
 
 def test_a_page_shows_the_history_of_an_interval(nights: Nights) -> None:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import altair as alt
 import polars as pl
 
-from plmetrics.core.errors import ConfigError, DataError, PlmetricsError, Problem
-from plmetrics.features.nights.charts.control_bands import ControlBand, control_bands, limits_of
+from plmetrics.core.errors import ConfigError, DataError, Problem
 from plmetrics.features.nights.charts.history_marks import HEIGHT, WIDTH, axes, draw_panel
 from plmetrics.features.nights.history_selection import OVERALL, select
 from plmetrics.features.nights.interval_history import CURRENT, DAMAGED, MISSING, read_history
@@ -22,7 +22,6 @@ from plmetrics.report.numbers import number, plural
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
     from plmetrics.features.nights.interval_history import History
     from plmetrics.report.charts.selection import Selection
@@ -32,6 +31,7 @@ _MOST_PANELS = 12
 _MOST_METRICS = 4
 _KEYS = ("metric", "class", "slice_set", "slice")
 _RINGED = "ringed: a gate failed"
+_LIMIT = re.compile(r"(>=|<=) (-?[\d.]+(?:e[-+]?\d+)?)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +43,11 @@ class _Subject:
     slice_set: str
     slice: str
     rows: pl.DataFrame
+
+    def first_models(self) -> pl.DataFrame:
+        """The rows of as many models as are drawn, model by model."""
+        models = self.rows["model"].unique(maintain_order=True).to_list()[:MOST_SERIES]
+        return pl.concat([self.rows.filter(model=model) for model in models])
 
     def name(self, *, by_slice: bool) -> str:
         """The name of the panel."""
@@ -59,39 +64,10 @@ def draw(selection: Selection) -> Figure:
     models = [selection.models] if isinstance(selection.models, str) else selection.models
     until = summary.record["interval"]["key"]
     try:
-        history = read_for_chart(summary.folder.parent, LAST, until)
+        history = read_history(summary.folder.parent, last=LAST, until=until)
     except DataError as error:
         raise NothingToDraw(error.problems) from error
     return figure_of(history, selection.metric, models, slices, LAST)
-
-
-def read_for_chart(home: Path, last: int | None, until: str | None = None) -> History:
-    """The last intervals, with those before them that control bands count.
-
-    Raises:
-        AbsentRun: there is no result.
-    """
-    history = read_history(home, last=last, until=until)
-    current = history.frame.filter(pl.col("status") == CURRENT)
-    bands = bands_of(history)
-    if last is None or not bands or history.calendar is None or current.is_empty():
-        return history
-    before = max(band.intervals(history.calendar, current["interval"][-1]) for band in bands)
-    return read_history(home, last=last + before, until=until)
-
-
-def bands_of(history: History) -> list[ControlBand]:
-    """The control bands that the gates of the last result name."""
-    from plmetrics.runs.reading import read_record
-
-    runs = history.frame.filter(pl.col("status") == CURRENT)["run_id"]
-    if runs.is_empty():
-        return []
-    try:
-        record = read_record(history.home / runs[-1])
-    except PlmetricsError:
-        return []
-    return control_bands(record.get("suite", {}).get("gates") or ())
 
 
 def figure_of(
@@ -108,7 +84,7 @@ def figure_of(
         metric: the metric; without one those with gates on values, or else the first.
         models: the models; all if not given.
         slices: slices or slice sets; all rows if not given.
-        last: how many intervals are drawn: those before them count in control bands alone.
+        last: how many intervals are drawn.
 
     Raises:
         ConfigError: there is no such metric, model or slice, or nothing to draw.
@@ -121,11 +97,10 @@ def figure_of(
     if values.filter(pl.col("start") >= shown[0])["start"].n_unique() < 2:
         raise NothingToDraw(Problem("a history needs two intervals with values"))
     subjects, left_out = _subjects(history, values, by_slice=bool(slices), metric=metric)
-    bands = bands_of(history)
     crowded = [subject for subject in subjects if subject.rows["model"].n_unique() > MOST_SERIES]
     notes = [f"{plural(left_out, 'more slice')} not drawn: their last values are better"] if left_out else []
     notes += [f"the first {MOST_SERIES} models"] if crowded else []
-    drawn = [_with_band(subject, bands).filter(pl.col("start") >= shown[0]) for subject in subjects]
+    drawn = [subject.first_models().filter(pl.col("start") >= shown[0]) for subject in subjects]
     title, chart, width = _panels(history, subjects, drawn, shown, by_slice=bool(slices))
     rows = pl.concat([part.select(history.frame.columns) for part in drawn])
     places = frame.filter(pl.col("start") >= shown[0]).unique("start", maintain_order=True)
@@ -141,7 +116,7 @@ def _subjects(
     """The panels, and how many slices have none: those with the worst last values are drawn, the worst first."""
     names = values["metric"].unique(maintain_order=True).to_list()
     gated = [
-        name for name in names if any(limits_of(history.gates, name, OVERALL)) or _has_gate(history, name)
+        name for name in names if any(_limits_of(history.gates, name, OVERALL)) or _has_gate(history, name)
     ]
     asked = names if metric is not None else (gated or names[:1])
     parts = values.filter(
@@ -180,17 +155,6 @@ def _higher_is_better(history: History, metric: str) -> bool:
         return True
 
 
-def _with_band(subject: _Subject, bands: Sequence[ControlBand]) -> pl.DataFrame:
-    """The rows of a panel with the ends of its control band, if it has one."""
-    band = next((band for band in bands if band.metric == subject.metric), None)
-    models = subject.rows["model"].unique(maintain_order=True).to_list()[:MOST_SERIES]
-    parts = [subject.rows.filter(model=model) for model in models]
-    empty = pl.lit(None, pl.Float64)
-    return pl.concat(
-        [part.with_columns(low=empty, high=empty) if band is None else band.around(part) for part in parts]
-    )
-
-
 def _panels(
     history: History,
     subjects: Sequence[_Subject],
@@ -205,7 +169,7 @@ def _panels(
     height = HEIGHT if len(subjects) == 1 else side * 0.7
     charts = []
     for place, (subject, part) in enumerate(zip(subjects, drawn, strict=True)):
-        limits = limits_of(history.gates, subject.metric, subject.slice_set)
+        limits = _limits_of(history.gates, subject.metric, subject.slice_set)
         # Slices share the axis of the value, so that they can be compared.
         ranged = pl.concat(drawn) if by_slice else part
         x, y = axes(ranged, shown, zone, limits, small=side < WIDTH)
@@ -240,7 +204,7 @@ def _marks(drawn: Sequence[pl.DataFrame]) -> str:
     words = []
     if rows["lower"].is_not_null().any():
         words.append("bars: intervals of the values")
-    if rows["low"].is_not_null().any():
+    if rows["band_lower", "band_upper"].null_count().sum_horizontal().item() < 2 * rows.height:
         words.append("grey: control band of a gate")
     if (rows["gate_verdict"] == "fail").any():
         words.append(_RINGED)
@@ -258,3 +222,10 @@ def _finding(title: str, drawn: Sequence[pl.DataFrame], places: pl.DataFrame) ->
     failed = pl.concat(drawn).filter(gate_verdict="fail")["interval"].drop_nulls().unique(maintain_order=True)
     failures = f" Gates failed in {', '.join(failed.to_list()[:6])}." if failed.len() else ""
     return f"{title}, {_span(places)}. {'; '.join(words[:12])}.{failures}"
+
+
+def _limits_of(gates: pl.DataFrame, metric: str, slice_set: str) -> list[tuple[str, float]]:
+    """The limits that gates set to values of a metric, each with its rule."""
+    rules = gates.filter(pl.col("metric") == metric, pl.col("slice_set") == slice_set)["rule"]
+    matches = (_LIMIT.match(rule) for rule in rules.drop_nulls().unique(maintain_order=True))
+    return [(match[0], float(match[2])) for match in matches if match]

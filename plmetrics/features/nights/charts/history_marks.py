@@ -48,7 +48,7 @@ def axes(
         "scale": alt.Scale(type="utc", domain=ends, nice=False),
         "axis": alt.Axis(format=form, values=places[::every], grid=False),
     }
-    columns = (rows[name] for name in ("value", "lower", "upper", "low", "high"))
+    columns = (rows[name] for name in ("value", "lower", "upper", "band_lower", "band_upper"))
     domain = span(*columns, include=[value for _, value in limits])
     return x, value_axis("y", None, domain, ticks=nice_ticks(domain, 5))
 
@@ -91,8 +91,8 @@ def _points(rows: pl.DataFrame, shown: pl.Series, zone: str, labels: dict[str, s
         y="value",
         lo="lower",
         hi="upper",
-        low="low",
-        high="high",
+        low="band_lower",
+        high="band_upper",
         k="place",
         s=pl.col("model").replace_strict(labels, return_dtype=pl.String),
         ink=pl.col("model").replace_strict(colors, return_dtype=pl.String),
