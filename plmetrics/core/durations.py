@@ -42,8 +42,7 @@ class Duration:
         """
         match = _TEXT.fullmatch(text)
         if match is None:
-            msg = f"'{text[:40]}' is not {FORM}"
-            raise ValueError(msg)
+            raise ValueError(FORM)
         unit: Unit = match[2]  # type: ignore[assignment]
         return cls(int(match[1]), unit)
 

@@ -93,6 +93,8 @@ def evaluate_night(
     if result is None:
         result = evaluation.stored_result()
         deliver(loaded, result)
+        words = f"{interval} was evaluated already, of the same files, suite and references; --force does it again"
+        result = replace(result, record={**result.record, "warnings": [*result.warnings, words]})
     return result
 
 

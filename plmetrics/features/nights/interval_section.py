@@ -36,10 +36,10 @@ _SAMPLE = [
 def _interval_length(text: str) -> str:
     duration = Duration.of(text)
     if duration.unit == "h" and _HOURS % duration.count:
-        msg = f"a day does not divide into intervals of {duration}; write 1h, 2h, 3h, 4h, 6h, 8h or 12h"
+        msg = "hours that a day divides into: 1h, 2h, 3h, 4h, 6h, 8h or 12h"
         raise ValueError(msg)
     if duration.unit != "h" and duration.count > 1:
-        msg = f"intervals are hours, or 1d, 1w, 1mo, not {duration}"
+        msg = "1h to 12h, 1d, 1w or 1mo"
         raise ValueError(msg)
     return str(duration)
 
@@ -49,20 +49,20 @@ def _zone(name: str) -> str:
         ZoneInfo(name)
     except (OSError, ValueError) as error:
         hint = did_you_mean(name, sorted(available_timezones()))
-        msg = f"'{name[:60]}' is not the name of a time zone, such as UTC or Europe/Paris; {hint or ''}"
-        raise ValueError(msg.rstrip("; ")) from error
+        msg = f"the name of a time zone such as UTC or Europe/Paris{f' ({hint})' if hint else ''}"
+        raise ValueError(msg) from error
     return name
 
 
 def _format(text: str) -> str:
     sample = datetime(2026, 11, 20, 17)
     if "%" not in text or sample.strftime(text) == text:
-        msg = f"'{text[:40]}' is not the form of a date, such as %Y%m%d"
+        msg = "the form of a date, such as %Y%m%d"
         raise ValueError(msg)
     texts = [moment.strftime(text) for moment in _SAMPLE]
     values = list(map(int, texts)) if all(value.isdigit() for value in texts) else texts
     if values != sorted(values):
-        msg = f"'{text[:40]}' does not sort as time does: write years before months and months before days"
+        msg = "a form that sorts as time does, years before months before days"
         raise ValueError(msg)
     return text
 

@@ -41,7 +41,7 @@ class IntervalReference(Strict):
     @classmethod
     def _one_key(cls, value: Any) -> Any:
         if isinstance(value, dict) and len(value) != 1:
-            msg = f"exactly one key says what it is: {_FORMS}"
+            msg = f"one of {_FORMS}"
             raise ValueError(msg)
         return value
 
