@@ -41,7 +41,7 @@ import polars as pl
 import pytest
 import yaml
 
-from plmetrics.core.results import FURTHER_TABLES, TABLES
+from plmetrics.core.results import TABLES
 
 HERE = Path(__file__).parent
 FINISHED = {0, 3}
@@ -205,16 +205,16 @@ def check_folders(folder: Path, before: set[Path], code: int) -> dict[str, pl.Da
     assert all(latest[key] == record[key] for key in ("run_id", "status", "exit_code"))
     names = {path.name for path in home.iterdir()}
     if code not in FINISHED:
-        assert names == {"run.json"}
+        assert names == {"run.json", "README.md"}
         assert record["problems"]
         return {}
     kept = {"replicates.parquet", "units.parquet"}
-    names -= {f"{name}.parquet" for name in FURTHER_TABLES}
-    assert names - kept == {"run.json", *(f"{name}.parquet" for name in TABLES)}
+    assert names == {"run.json", "README.md", *(f"{name}.parquet" for name in record["tables"])}
     assert names & kept in (set(), kept)
-    tables = {name: pl.read_parquet(home / f"{name}.parquet") for name in TABLES}
-    assert all(frame.schema == TABLES[name] for name, frame in tables.items())
-    return tables
+    written = {name: pl.read_parquet(home / f"{name}.parquet") for name in TABLES if name in record["tables"]}
+    assert all(frame.schema == TABLES[name] for name, frame in written.items())
+    assert not [name for name, frame in written.items() if frame.is_empty()]
+    return {name: written.get(name, schema.to_frame()) for name, schema in TABLES.items()}
 
 
 def check_tables(case: dict[str, Any], tables: dict[str, pl.DataFrame]) -> None:
@@ -250,5 +250,7 @@ def test_every_run_has_its_own_folder(tmp_path: Path, monkeypatch: pytest.Monkey
         seen.append(new)
         latest = json.loads((tmp_path / "runs/logic/latest.json").read_text(encoding="utf-8"))
         assert (latest["folder"], latest["exit_code"]) == (new.name, expected)
-    whole = 1 + len(TABLES)
-    assert [len(list(folder.iterdir())) for folder in seen] == [whole, whole, 1, whole]
+    whole = {"run.json", "README.md", "metrics.parquet"}
+    names = [{path.name for path in folder.iterdir()} for folder in seen]
+    assert [listed >= whole for listed in names] == [True, True, False, True]
+    assert names[2] == {"run.json", "README.md"}

@@ -183,7 +183,7 @@ def test_a_run_that_fails_has_its_documents(suite_file: Callable[..., Path], tmp
     done = command("run", file, folder=tmp_path)
     assert done.returncode == 4
     (folder,) = [path for path in (tmp_path / "runs" / "credit").iterdir() if path.is_dir()]
-    assert {path.name for path in folder.iterdir()} == FILES | {"run.json"}
+    assert {path.name for path in folder.iterdir()} == FILES | {"run.json", "README.md"}
     text = (tmp_path / "credit.prom").read_text()
     assert 'plmetrics_run_exit_code{suite="credit"} 4' in text
     assert text == (folder / "metrics.prom").read_text()

@@ -15,7 +15,7 @@ from suites.drawn import suites
 from suites.sections import with_sections
 
 from plmetrics.core.results import TABLES
-from plmetrics.runs.reading import open_run
+from plmetrics.runs.reading import StoredRun, open_run
 
 
 @pytest.fixture(scope="module")
@@ -80,8 +80,7 @@ def test_every_section_keeps_its_promises(made: tuple[dict[str, Any], pl.DataFra
         return
     assert code in {0, 3}, errors
     run = open_run(Path(json.loads(out)["folder"]))
-    tables = {name: run.table(name) for name in TABLES}
-    assert {name: frame.schema for name, frame in tables.items()} == TABLES
+    tables = tables_of(run)
     for name, frame in tables.items():
         consistent(name, frame)
     gates = tables["gates"]
@@ -90,6 +89,13 @@ def test_every_section_keeps_its_promises(made: tuple[dict[str, Any], pl.DataFra
     assert {gate["name"] for gate in suite.get("gates", ()) if "name" in gate} <= listed
     code, _, errors = plmetrics("report", str(run.folder))
     assert code == 0, errors
+
+
+def tables_of(run: StoredRun) -> dict[str, pl.DataFrame]:
+    """The tables of a run, which writes none without a row."""
+    written = {name: run.table(name) for name in TABLES if name in run.record["tables"]}
+    assert all(frame.height and frame.schema == TABLES[name] for name, frame in written.items())
+    return {name: written.get(name, schema.to_frame()) for name, schema in TABLES.items()}
 
 
 VALUES = {"metrics": "value", "comparisons": "difference", "folds": "value", "decomposition": "value"}
@@ -117,9 +123,7 @@ def consistent(name: str, frame: pl.DataFrame) -> None:
 
 def keeps_its_promises(suite: dict[str, Any], out: dict[str, Any], folder: Path) -> None:
     run = open_run(Path(out["folder"]))
-    tables = {name: run.table(name) for name in TABLES}
-    for name, schema in TABLES.items():
-        assert tables[name].schema == schema
+    tables = tables_of(run)
     metrics = tables["metrics"]
     overall = metrics.filter(slice_set="overall")
     per_model = overall.group_by("model").len()["len"].unique()

@@ -64,7 +64,7 @@ def test_values_and_verdicts_stay_and_can_be_read(nights: Nights) -> None:
     backfill(nights.suite, day(1), day(4))
     collect_garbage(nights.suite)
     assert files(nights, 0) == {"run.json", "metrics.parquet", "gates.parquet", "removed.json"}
-    assert "comparisons.parquet" in files(nights, 3)
+    assert "README.md" in files(nights, 3)
     with pytest.warns(plm.PlmetricsWarning, match="tables of it were removed"):
         old = plm.load(first.folder)
     assert old.metrics.equals(first.metrics)
@@ -93,7 +93,7 @@ def test_what_references_read_stays(
     nights.write_suite(**sections, keep=KEEP)
     backfill(nights.suite, day(0), day(9))
     collect_garbage(nights.suite)
-    assert {number for number in range(9) if "comparisons.parquet" in files(nights, number)} == whole
+    assert {number for number in range(9) if "README.md" in files(nights, number)} == whole
     assert {number for number in range(9) if "interval.state" in files(nights, number)} == states
     before = {number: nights.current(number) for number in range(9)}
     assert nights.run(8).folder.name == before[8].run  # its references are what they were
@@ -196,7 +196,7 @@ def test_a_crash_in_between_is_ended_by_the_next_removal(
     assert plm.load(first.folder).metrics.equals(first.metrics)
     collect_garbage(nights.suite)
     assert files(nights, 0) == {"run.json", "metrics.parquet", "gates.parquet", "removed.json"}
-    assert "comparisons.parquet" in json.loads((first.folder / "removed.json").read_bytes())["files"]
+    assert "README.md" in json.loads((first.folder / "removed.json").read_bytes())["files"]
 
 
 def test_a_run_that_took_the_place_meanwhile_is_left_alone(

@@ -145,7 +145,7 @@ def test_a_copied_or_renamed_folder_is_no_reference(nights: Nights) -> None:
     second.rename(second.with_name("renamed"))
     third = nights.run(2)
     assert references(third) == [day(0)]
-    assert passed_over(third) == {day(1): f"{second.name}/comparisons.parquet is absent"}
+    assert passed_over(third) == {day(1): f"{second.name}/README.md is absent"}
     # Another run's folder under its name is not that run either.
     shutil.copytree(first, second)
     assert references(nights.run(3)) == [day(2)]
