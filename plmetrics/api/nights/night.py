@@ -179,7 +179,7 @@ class IntervalEvaluation(Evaluation):
             "data": digest_of_value([_content(file) for file in data_files(source)]),
             "references": digest_of_value([runs.record, runs.history]),
         }
-        if not self._force and self._is_current():
+        if not self._force and self._is_current(runs):
             return None
         context = replace(context, where=where, interval=self._recorded(), as_of=self.as_of)
         result = evaluate_suite(suite, source, self.options.progress, context)
@@ -245,15 +245,19 @@ class IntervalEvaluation(Evaluation):
             merge=merged_result,
         )
 
-    def _is_current(self) -> bool:
-        """Whether the result that is there is what would come out."""
+    def _is_current(self, runs: EarlierIntervals) -> bool:
+        """Whether the result that is there is what would come out, or would if its references were still there."""
         current = self.current
         if current is None or not current.of(self.interval):
             return False
         if current.awaits_labels and self._labels_are_due():
             return False
-        same = all(getattr(current, key) == value for key, value in self._stamps.items())
-        return same and self.manifests.damage(current, thorough=True) is None
+        differing = [key for key, value in self._stamps.items() if getattr(current, key) != value]
+        if self.manifests.damage(current, thorough=True) is not None:
+            return False
+        if differing == ["references"]:
+            return runs.lack_files_alone(self.stored_result().record)
+        return not differing
 
     def _labels_are_due(self) -> bool:
         """Whether rows without a label will not get one any more."""

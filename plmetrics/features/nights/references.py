@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from plmetrics.core.durations import Duration
 from plmetrics.core.errors import DataError, PlmetricsError
@@ -13,7 +13,7 @@ from plmetrics.runs.history.earlier_runs import EarlierRuns
 from plmetrics.suite.sections.references import IntervalReference
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     import polars as pl
 
@@ -119,6 +119,22 @@ class EarlierIntervals(EarlierRuns):
             "timezone": self.calendar.timezone,
         }
         return self.merge(states, span)
+
+    def lack_files_alone(self, before: Mapping[str, Any]) -> bool:
+        """Whether references are others than before only because files of results that still count were removed.
+
+        Args:
+            before: run.json of an earlier run of the interval.
+        """
+        if list(before.get("history", ())) != self.history:
+            return False
+        for key, entry in before.get("references", {}).items():
+            runs, taken = set(entry.get("runs", ())), set(self.record.get(key, {}).get("runs", ()))
+            current = (self.manifests.current(name) for name in entry.get("intervals", ()))
+            counting = {manifest.run for manifest in current if manifest is not None and manifest.is_accepted}
+            if not taken <= runs or not runs - taken <= counting:
+                return False
+        return True
 
     def results_before(self, most: int) -> list[StoredResult]:
         """The results of the intervals before this one, the latest first, whatever their verdicts."""

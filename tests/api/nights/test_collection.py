@@ -216,3 +216,19 @@ def test_a_run_that_took_the_place_meanwhile_is_left_alone(
     monkeypatch.setattr(Manifests, "change", overtaken)
     removals = collect_garbage(nights.suite)
     assert [removal.reason[:10] for removal in removals] == [day(1)]
+
+
+def test_a_retry_keeps_a_verdict_whose_reference_was_removed(nights: Nights) -> None:
+    rule = {"metric": "roc_auc", "against": {"run": True}, "at_least": -0.05}
+    nights.write_suite(compare={"run": {"window": "2d"}}, gates=[rule], keep={"states": "1d"})
+    nights.write(1, bad=True)
+    nights.run(0)
+    failed = nights.run(1)
+    assert failed.verdict == "fail"
+    for number in range(2, 7):
+        nights.run(number)
+    gone = [name for removal in collect_garbage(nights.suite) for name in removal.files]
+    assert "interval.state" in gone
+    again = nights.run(1)
+    assert again.folder == failed.folder
+    assert again.verdict == "fail"
