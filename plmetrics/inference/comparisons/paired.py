@@ -199,12 +199,14 @@ def paired_ratio(
     else:
         interval_status[ok & ~np.isfinite(log_difference.difference)] = "degenerate"
         std_error = _ratio_error(model, baseline, ratio, equal)
-    none = interval_status != "ok"
-    method = log_difference.method.copy()
-    method[none] = None
     lower, upper = back_transform(
         log_difference.lower, log_difference.upper, log_difference.p_value, log_difference.difference, level
     )
+    # An end beyond all numbers, as few replicates give it, says nothing of the ratio.
+    interval_status[(interval_status == "ok") & ~np.isfinite(upper)] = "degenerate"
+    none = interval_status != "ok"
+    method = log_difference.method.copy()
+    method[none] = None
     move = 1.0 if relative else 0.0
     return Difference(
         np.where(ok, ratio - move, np.nan),

@@ -92,3 +92,10 @@ def test_stacked_estimates_are_compared_as_they_are_one_by_one() -> None:
         part = together.part(place, place + 1)
         for name in ("difference", "lower", "upper", "std_error", "p_value"):
             assert getattr(part, name)[0] == pytest.approx(getattr(alone, name)[0], rel=1e-12)
+
+
+def test_a_ratio_without_an_upper_end_has_no_interval() -> None:
+    endless = ratio(of(1.0, [1e-200, 1.0], 3), of(1.0, [1.0, 1e200], 3))
+    assert endless.difference.tolist() == [1.0]
+    assert endless.interval_status.tolist() == ["degenerate"]
+    assert np.isnan([*endless.lower, *endless.upper]).all()
