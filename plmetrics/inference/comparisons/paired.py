@@ -212,7 +212,7 @@ def paired_ratio(
         np.where(ok, ratio - move, np.nan),
         np.where(none, np.nan, lower - move),
         np.where(none, np.nan, upper - move),
-        np.where(ok & (log_difference.blocks >= 2), std_error, np.nan),
+        np.where(ok & (log_difference.blocks >= 2) & np.isfinite(std_error), std_error, np.nan),
         np.where(none, np.nan, log_difference.p_value),
         log_difference.blocks,
         method,
