@@ -200,6 +200,8 @@ def run(
     interval: str | None = None,
     labels: Mapping[str, str] | None = None,
     command: Sequence[str] | None = None,
+    *,
+    force: bool = False,
 ) -> Result:
     """Evaluate a YAML suite and write the run folder.
 
@@ -212,6 +214,7 @@ def run(
         interval: the interval to evaluate of a suite that has intervals, such as "2026-11-20".
         labels: texts by name that run.json is to have, such as {"git": "abc"}; results do not depend on them.
         command: the command line that asked for the run, for run.json.
+        force: whether an interval is evaluated again where nothing changed.
 
     Returns:
         The result, with `folder` set. A gate that fails is in `verdict`, not an exception.
@@ -227,10 +230,10 @@ def run(
 
     options = RunOptions(progress, exits, labels, command)
     loaded, directory = open_suite(Path(path), set or {}, output)
-    if interval is not None or "interval" in loaded.suite.sections:
+    if interval is not None or force or "interval" in loaded.suite.sections:
         from plmetrics.api.nights.night import evaluate_interval
 
-        return evaluate_interval(loaded, directory, interval, options)
+        return evaluate_interval(loaded, directory, interval, options, force=force)
     result = write_run(loaded, directory, Evaluation(loaded, directory / loaded.suite.name, options))
     assert result is not None
     return result

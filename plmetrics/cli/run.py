@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from plmetrics.api.result import Result
-    from plmetrics.api.suite_run import RunOptions
     from plmetrics.runs.exit_policy import ExitPolicy
 
 
@@ -68,14 +67,16 @@ def run(
         exits = exit_policy(fail_on, skip_if_empty=skip_if_empty)
     with guard(debug=debug, json=form == "json", exits=exits):
         from plmetrics.api import evaluation
-        from plmetrics.api.suite_run import RunOptions
+        from plmetrics.api.suite_run import RunOptions, open_suite
 
         changes, labels = overrides(settings), label_texts(label)
         sets = _requested_sets(suite, changes, slices)
         with Progress(sys.stderr, quiet=quiet) as progress:
-            options = RunOptions(progress, exits, labels, sys.argv)
-            if following or force:
-                result = _interval(suite, output, changes, options, None if following else interval)
+            if following:
+                from plmetrics.api.nights.backfill import evaluate_next
+
+                options = RunOptions(progress, exits, labels, sys.argv)
+                result = evaluate_next(*open_suite(suite, changes, output), options)
             else:
                 result = evaluation.run(
                     suite,
@@ -84,28 +85,11 @@ def run(
                     progress=progress,
                     exits=exits,
                     interval=interval,
+                    force=force,
                     labels=labels,
                     command=sys.argv,
                 )
         show_and_exit(result, form, quiet=quiet, slices=sets, exits=exits)
-
-
-def _interval(
-    suite: Path,
-    output: Path | None,
-    changes: Mapping[str, object],
-    options: RunOptions,
-    interval: str | None,
-) -> Result:
-    """Evaluate the next interval where none is named, else one that may be there already."""
-    from plmetrics.api.nights.backfill import evaluate_next
-    from plmetrics.api.nights.night import evaluate_interval
-    from plmetrics.api.suite_run import open_suite
-
-    loaded, directory = open_suite(suite, changes, output)
-    if interval is None:
-        return evaluate_next(loaded, directory, options)
-    return evaluate_interval(loaded, directory, interval, options, force=True)
 
 
 def _requested_sets(
