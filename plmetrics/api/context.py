@@ -59,6 +59,7 @@ class RunContext:
         base: Path | None = None,
         home: Path | None = None,
         runs: EarlierRuns | None = None,
+        files: Sequence[RecordedFile] | None = None,
     ) -> RunContext:
         """What a suite asks for.
 
@@ -69,11 +70,12 @@ class RunContext:
             base: the folder that relative paths start from.
             home: the folder of the suite's runs, None where it has none.
             runs: the earlier runs, where others than those in `home` are chosen among.
+            files: the data files, where they were looked at already.
 
         Raises:
             DataError: tables are not what the suite says, or an earlier run cannot be read.
         """
-        files, arguments = data_files(source), arguments or {}
+        files, arguments = data_files(source) if files is None else files, arguments or {}
         compares = suite.compare is not None and suite.compare.run is not None
         counts_runs = any(gate.consecutive > 1 for gate in suite.gates)
         if not (compares or counts_runs or features_of(suite)):

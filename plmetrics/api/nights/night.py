@@ -19,8 +19,10 @@ from plmetrics.features.nights.manifests import Manifest, Manifests, digest_of_v
 from plmetrics.features.nights.references import EarlierIntervals
 from plmetrics.features.nights.row_condition import conjunction, partition_condition, rows_condition
 from plmetrics.runs.failure import verdict_exit_code
+from plmetrics.runs.record import fingerprint
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from plmetrics.api.result import Result
@@ -172,11 +174,14 @@ class IntervalEvaluation(Evaluation):
         suite = self.loaded.suite
         source = self._open()
         where = conjunction(suite.data.where, rows_condition(self.section, self.interval, source.schema))
-        runs = self._earlier(source)
-        context = RunContext.of(suite, source, base=self.loaded.folder, home=self.home, runs=runs)
+        files = data_files(source)
+        runs = self._earlier(files)
+        context = RunContext.of(
+            suite, source, base=self.loaded.folder, home=self.home, runs=runs, files=files
+        )
         self._stamps = {
-            "fingerprint": _fingerprint(self.loaded),
-            "data": digest_of_value([_content(file) for file in data_files(source)]),
+            "fingerprint": fingerprint(suite),
+            "data": digest_of_value([_content(file) for file in files]),
             "references": digest_of_value([runs.record, runs.history]),
         }
         if not self._force and self._is_current(runs):
@@ -232,12 +237,12 @@ class IntervalEvaluation(Evaluation):
         opened = suite.with_where(where)
         return open_source(opened.data.rows, self.loaded.folder, opened.reads_where, opened.optional_columns)
 
-    def _earlier(self, source: Source) -> EarlierIntervals:
+    def _earlier(self, files: Sequence[RecordedFile]) -> EarlierIntervals:
         from plmetrics.runs.history.data import Data
 
         suite = self.loaded.suite
         return EarlierIntervals(
-            Data.of(data_files(source), suite.data.where),
+            Data.of(files, suite.data.where),
             self.home,
             calendar=self.section.calendar,
             interval=self.interval,
@@ -289,12 +294,6 @@ class IntervalEvaluation(Evaluation):
 def _lacks_labels(result: Result) -> bool:
     """Whether rows of a result have no label."""
     return any(result.record["rows"].get("unlabelled", {}).values())
-
-
-def _fingerprint(loaded: LoadedSuite) -> str:
-    from plmetrics.runs.record import fingerprint
-
-    return fingerprint(loaded.suite)
 
 
 def _content(file: RecordedFile) -> dict[str, object]:

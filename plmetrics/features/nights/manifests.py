@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from plmetrics.runs.documents import Shape
 
 INTERVALS = "intervals"
-STATES = "states"
 SCHEMA_VERSION = 1
 
 _NAME = re.compile(r"\d{6,}\.json", re.ASCII)

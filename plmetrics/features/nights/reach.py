@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from plmetrics.core.durations import Duration
 from plmetrics.features.nights.interval_section import interval_section, references
+from plmetrics.features.nights.references import intervals_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
     from plmetrics.features.nights.calendar import Calendar, Interval
     from plmetrics.features.nights.manifests import Manifest
     from plmetrics.suite.model import Suite
-    from plmetrics.suite.sections.references import IntervalReference
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,12 @@ def reach_of(suite: Suite, calendar: Calendar, manifests: Sequence[Manifest]) ->
         if reference.run is not None:
             named_runs.add(reference.run)
             continue
-        start = min(first.start, previous if reference.previous else _start(reference, calendar, first))
+        named_by_time = [] if reference.previous else intervals_of(reference, calendar, first)
+        start = (
+            previous
+            if reference.previous
+            else min((other.start for other in named_by_time), default=first.start)
+        )
         if reference.adds or section == "drift":
             states = min(states, start)
         else:
@@ -66,13 +71,3 @@ def _first_again(suite: Suite, calendar: Calendar, newest: Interval) -> Interval
     if section is None or section.lookback is None:
         return newest
     return next(iter(calendar.before(newest, Duration.of(section.lookback))), newest)
-
-
-def _start(reference: IntervalReference, calendar: Calendar, interval: Interval) -> datetime:
-    if reference.same_weekday is not None:
-        return calendar.shifted(interval, Duration(1, "w"), -reference.same_weekday).start
-    text = reference.window or reference.ago
-    assert text is not None
-    if reference.ago is not None:
-        return calendar.shifted(interval, Duration.of(text), -1).start
-    return Duration.of(text).before(interval.start, calendar.zone)

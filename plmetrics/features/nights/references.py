@@ -113,7 +113,7 @@ class EarlierIntervals(EarlierRuns):
         assert first is not None
         assert last is not None
         span: RecordedInterval = {
-            "key": " to ".join(dict.fromkeys([first.key, last.key])),
+            "key": _span_name(first.key, last.key),
             "start": first.start.isoformat(),
             "end": last.end.isoformat(),
             "timezone": self.calendar.timezone,
@@ -161,29 +161,14 @@ class EarlierIntervals(EarlierRuns):
         elif reference.previous:
             yield from self._latest_first()
         else:
-            current = [
-                (interval.key, self.manifests.current(interval.key))
-                for interval in self._intervals(reference)
-            ]
+            named = intervals_of(reference, self.calendar, self.interval)
+            current = [(interval.key, self.manifests.current(interval.key)) for interval in named]
             missing = sorted(key for key, manifest in current if manifest is None)
             if missing:
-                name = " to ".join(dict.fromkeys([missing[0], missing[-1]]))
+                name = _span_name(missing[0], missing[-1])
                 count = f"{len(missing)} of {len(current)} intervals have no result"
                 rejections.append({"run": name, "reason": "it has no result" if len(current) == 1 else count})
             yield from (manifest for _, manifest in current if manifest is not None)
-
-    def _intervals(self, reference: IntervalReference) -> list[Interval]:
-        """The intervals of a reference, the last one first, none of them overlapping this one."""
-        if reference.window is not None:
-            return self.calendar.before(self.interval, Duration.of(reference.window))[::-1]
-        if reference.same_weekday is not None:
-            weeks = range(1, reference.same_weekday + 1)
-            earlier = (self.calendar.shifted(self.interval, _WEEK, -week) for week in weeks)
-            # Weeks before lie in one month several times, which is added once.
-            return [other for other in dict.fromkeys(earlier) if other.end <= self.interval.start]
-        assert reference.ago is not None
-        then = self.calendar.shifted(self.interval, Duration.of(reference.ago), -1)
-        return [then] if then.end <= self.interval.start else []
 
     def _latest_first(self) -> Iterator[Manifest]:
         """The manifests of all intervals before this one, the last one first."""
@@ -234,6 +219,24 @@ class EarlierIntervals(EarlierRuns):
             "intervals": sorted(manifest.interval for manifest in taken),
             "passed_over": rejections,
         }
+
+
+def intervals_of(reference: IntervalReference, calendar: Calendar, interval: Interval) -> list[Interval]:
+    """The intervals that a reference names by their time, the last one first, none of them overlapping `interval`."""
+    if reference.window is not None:
+        return calendar.before(interval, Duration.of(reference.window))[::-1]
+    if reference.same_weekday is not None:
+        weeks = range(1, reference.same_weekday + 1)
+        earlier = (calendar.shifted(interval, _WEEK, -week) for week in weeks)
+        # Weeks before lie in one month several times, which is added once.
+        return [other for other in dict.fromkeys(earlier) if other.end <= interval.start]
+    assert reference.ago is not None
+    then = calendar.shifted(interval, Duration.of(reference.ago), -1)
+    return [then] if then.end <= interval.start else []
+
+
+def _span_name(first: str, last: str) -> str:
+    return first if first == last else f"{first} to {last}"
 
 
 def _words(manifest: Manifest, reason: str) -> str:

@@ -87,26 +87,20 @@ def state_of_interval(
         DataError: the data is not what the suite says.
         EnvironmentFault: the constants cannot be written.
     """
-    file = constants_file(home, suite)
+    asked = state_suite(suite)
+    file = constants_path(home, fingerprint(asked))
+
+    def content(constants: StateReference | None) -> bytes:
+        head, table = state_of_rows(asked, source, constants, stage, where)
+        return state_bytes(redact(head), table)[0]
+
     if not file.is_file():
-        content = _state_bytes(suite, source, None, where, stage, redact)
+        first = content(None)
         with environment_faults("the constants of states cannot be written"):
             make_directory(file.parent)
-            if create(file, content):
-                return content
-    return _state_bytes(suite, source, stored_state(file), where, stage, redact)
-
-
-def _state_bytes(
-    suite: Suite,
-    source: Source,
-    constants: StateReference | None,
-    where: str,
-    stage: Stage,
-    redact: Callable[[Head], Head],
-) -> bytes:
-    head, table = state_of_rows(state_suite(suite), source, constants, stage, where)
-    return state_bytes(redact(head), table)[0]
+            if create(file, first):
+                return first
+    return content(stored_state(file))
 
 
 def alike_states(suite: Suite) -> Callable[[StoredRun], StateReference]:
