@@ -20,7 +20,7 @@ from plmetrics.report.charts.texts import wrapped
 from plmetrics.report.charts.theme import DASHES, LIGHT, SERIES, SHAPES
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
@@ -42,7 +42,20 @@ def base(frame: pl.DataFrame) -> alt.Chart:
 
 
 class _Marks(alt.Chart):
-    """A chart whose short forms of channels become channels here: Altair searches its whole schema for each."""
+    """A chart that is built fast.
+
+    Short forms of channels become channels here, since Altair searches its whole schema for each. A copy shares its
+    parts: Altair copies a chart with each layer and panel that it becomes a part of, and sets attributes of the copy.
+    """
+
+    def copy(
+        self,
+        deep: bool | Iterable[Any] = True,  # noqa: FBT001, FBT002
+        ignore: list[str] | None = None,
+    ) -> _Marks:
+        """A copy with the same parts, but for those that are asked for by name to be changed in place."""
+        marks: _Marks = super().copy(deep=False if deep is True else deep, ignore=ignore)
+        return marks
 
     def encode(self, *args: Any, **channels: Any) -> _Marks:
         """Give the marks their channels, as Altair does."""
