@@ -176,6 +176,19 @@ SCENARIOS = {
             models=4,
         ),
         Scenario(
+            "nights",
+            "a night of a table that has 365, against a run of its rows alone, and a window of states",
+            7_000_000,
+            ("plain", "night", "night_against_window", "window", "import_nothing"),
+            (
+                Aim("night", "plain", 0.5, "difference"),
+                Aim("night_against_window", "night", None, "difference"),
+                Aim("window", "import_nothing", 1.0, "difference"),
+            ),
+            files=7,
+            repeats=3,
+        ),
+        Scenario(
             "small",
             "what a suite costs on few rows, and an import",
             10_000,

@@ -8,6 +8,7 @@ from benchmarks.contestants.areas import CONTESTANTS as AREAS
 from benchmarks.contestants.classes import CONTESTANTS as CLASSES
 from benchmarks.contestants.duck import DUCKDB
 from benchmarks.contestants.growing import CONTESTANTS as GROWING
+from benchmarks.contestants.nights import CONTESTANTS as NIGHTS
 from benchmarks.contestants.ours import OURS
 from benchmarks.contestants.rankings import CONTESTANTS as RANKINGS
 from benchmarks.contestants.rust import POLARS_DS, RAPIDSTATS
@@ -31,6 +32,7 @@ CONTESTANTS: dict[str, Contestant] = {
         *RANKINGS,
         *SEARCHING,
         *STATES,
+        *NIGHTS,
         *GROWING,
     )
 }

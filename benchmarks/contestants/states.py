@@ -5,13 +5,16 @@ from __future__ import annotations
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
 from benchmarks.contestants.contestant import Contestant, Values
 from benchmarks.contestants.ours import CELL, REPLICATES, SUMS, facts_of, models
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 NUMBER = 4
 YEAR = 365
@@ -58,13 +61,18 @@ def scan(days: Days) -> dict[str, Any]:
 
 
 def added(days: Days) -> dict[str, Any]:
-    """The states of all days as one state: read, checked and added, without results."""
+    """The states of all days as one state."""
+    return sum_of_states(days.files)
+
+
+def sum_of_states(files: Sequence[Path]) -> dict[str, Any]:
+    """States as one state: read, checked and added, without results."""
     from plmetrics.core.threads import parallel_map
     from plmetrics.engine.memory.budget import merging_room
     from plmetrics.features.stored.merging import merge_states as merged_state
     from plmetrics.features.stored.stored_state import stored_state, suite_of
 
-    stored = parallel_map(stored_state, days.files)
+    stored = parallel_map(stored_state, files)
     whole = merged_state(stored, totals=False, room=merging_room(suite_of(stored[0].head)))
     return {"rows": whole.head.rows["read"]}
 
