@@ -7,6 +7,7 @@ import io
 import json
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -198,13 +199,19 @@ def open_run(path: Path) -> StoredRun:
     if not (folder / RECORD).is_file():
         if any(folder.glob(".*.partial")):
             raise AbsentRun(Problem(f"{folder}: no run in it has ended", hint=_UNFINISHED))
-        raise RunFault(Problem(f"{folder} is not a run folder: it has no {RECORD}", hint=_WHERE))
+        raise RunFault(Problem(f"{folder} is not a run folder: it has no {RECORD}", hint=_suites_in(folder)))
     record = read_record(folder)
     for name, facts in record.get("tables", {}).items():
         table = folder / table_file(name)
         if not table.is_file() or table.stat().st_size != facts["bytes"]:
             raise RunFault(Problem(f"{shown_path(table)} is absent or not as it was written"))
     return StoredRun(folder, record)
+
+
+def _suites_in(folder: Path) -> str:
+    """The folders of suites' runs in an output folder, as a hint."""
+    suites = sorted(str(shown_path(latest.parent)) for latest in islice(folder.glob(f"*/{LATEST}"), 3))
+    return f"it holds runs of suites: name {' or '.join(suites)}" if suites else _WHERE
 
 
 def read_record(folder: Path) -> dict[str, Any]:

@@ -164,6 +164,8 @@ def test_what_is_no_run_is_refused_in_words(suite: Path, tmp_path: Path) -> None
         plm.load(tmp_path / "nowhere")
     with pytest.raises(plm.DataError, match=r"is not a run folder: it has no run\.json"):
         plm.load(tmp_path)
+    with pytest.raises(plm.DataError, match="it holds runs of suites: name"):
+        plm.load(result.folder.parent.parent)
     with pytest.raises(plm.ConfigError, match="a run is loaded from its folder, not from a DataFrame"):
         plm.load(result.metrics)  # type: ignore[arg-type]
     table = result.folder / "gates.parquet"
