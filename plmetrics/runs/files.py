@@ -40,7 +40,12 @@ def write_atomic(path: Path, content: bytes) -> None:
 def replacement(path: Path) -> Iterator[Path]:
     """A new file in the same folder, which takes the place of `path` when it is complete, and is removed else."""
     temporary = path.with_name(f".{secrets.token_hex(8)}.tmp")
-    temporary.open("xb").close()  # Never a file, or a link, that is there already.
+    try:
+        temporary.open("xb").close()  # Never a file, or a link, that is there already.
+    except OSError as error:
+        # The name of the folder is what its owner knows.
+        error.filename = str(path.parent)
+        raise
     try:
         yield temporary
         os.replace(temporary, path)  # noqa: PTH105

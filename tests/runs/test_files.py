@@ -76,3 +76,9 @@ def test_temporary_files_go_once_they_are_a_day_old(tmp_path: Path) -> None:
             os.utime(tmp_path / name, (0, time.time() - DAY - 60))
     remove_temporary(tmp_path)
     assert {path.name for path in tmp_path.iterdir()} == set(names[1:])
+
+
+def test_a_folder_that_is_absent_is_named_not_the_temporary_file(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError) as refusal:
+        write_atomic(tmp_path / "nowhere" / "report.html", b"x")
+    assert refusal.value.filename == str(tmp_path / "nowhere")
