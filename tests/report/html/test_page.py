@@ -252,3 +252,11 @@ def test_many_pairs_of_models_are_tables_by_metric_and_the_best_models_have_curv
     assert [float(row[2][1]["data-value"] or "") for row in shown] == rows["difference"].to_list()
     best = many.metrics.filter(metric="log_loss").sort("value")["model"].head(12).to_list()
     assert set(many.plot.roc().frame["model"]) == set(best)
+
+
+def test_differences_without_a_test_have_no_columns_of_tests():
+    frame = {"y": [1, 0, 1, 0, 1], "A": [0.9, 0.2, 0.4, 0.3, 0.6], "B": [0.8, 0.4, 0.3, 0.2, 0.5]}
+    result = plm.evaluate(frame, label="y", models=["A", "B"], metrics=["brier"], compare={"baseline": "A"})
+    text = html_text(summarise(result))
+    assert [cell for cell, _ in Page(text).tables["B against A"][0]] == ["metric", "difference"]
+    assert "p values" not in text

@@ -23,6 +23,7 @@ from plmetrics.report.charts.slices.slice_differences import (
 )
 from plmetrics.report.charts.texts import short
 from plmetrics.report.charts.words import direction_words
+from plmetrics.report.leaderboard import ranked_models
 from plmetrics.report.numbers import plural
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def draw(selection: Selection) -> Figure:
     rows = rows if selection.metric is None else selection.metric_rows(rows)
     if rows.is_empty():
         raise NothingToDraw(Problem("no models were compared on all rows"))
-    shown = rows.head(MOST_ROWS)
+    shown = _first_rows(selection, rows)
     baselines = shown["baseline"].unique(maintain_order=True)
     several = len(baselines) > 1
     panels = [
@@ -60,6 +61,15 @@ def draw(selection: Selection) -> Figure:
         difference_finding(title, shown),
         notes,
     )
+
+
+def _first_rows(selection: Selection, rows: pl.DataFrame) -> pl.DataFrame:
+    """As many rows as are drawn: of more, those of the best models."""
+    if rows.height <= MOST_ROWS:
+        return rows
+    rank = {model: place for place, model in enumerate(ranked_models(selection.summary))}
+    place = pl.col("model").replace_strict(rank, default=len(rank), return_dtype=pl.Int64)
+    return rows.sort(place, maintain_order=True).head(MOST_ROWS)
 
 
 def _compared(selection: Selection) -> pl.DataFrame:

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 _ARROWS = {"better": "▲ better", "worse": "▼ worse", "higher": "▲ higher", "lower": "▼ lower"}
 _MOST_SLICES = 20
 _MOST_PAIRS, _MOST_METRICS = 100, 20
-_COLUMNS = ("p", "reading")
 _PARTS = ("model", "baseline", "metric", "slice", "part", "value", "status")
 
 
@@ -57,16 +56,18 @@ def _by_metric(summary: Summary, frame: pl.DataFrame) -> list[Table]:
         first = part.row(0, named=True)
         gain = -pl.col("difference") if summary.directions.get(first["metric"]) == "lower" else "difference"
         rows = part.sort(gain, descending=True, nulls_last=True, maintain_order=True).head(_MOST_PAIRS)
+        tested = _is_tested(part)
         cells = [
-            [words(row["model"]), words(row["baseline"]), *_difference(row)]
+            [words(row["model"]), words(row["baseline"]), *_difference(row, tested=tested)]
             for row in rows.iter_rows(named=True)
         ]
         counts = Counter(part["reading"].drop_nulls().to_list())
-        notes = [", ".join(f"{counts[word]} {word}" for word in READINGS if counts[word]), _p_words(summary)]
+        readings = ", ".join(f"{counts[word]} {word}" for word in READINGS if counts[word])
+        notes = [readings, *_p_words(summary, tested=tested)]
         if part.height > _MOST_PAIRS:
             left = plural(part.height - _MOST_PAIRS, "more comparison")
             notes.append(f"{left} in the table comparisons")
-        columns = ["model", "against", first["scale"].replace("_", " "), *_COLUMNS]
+        columns = ["model", "against", first["scale"].replace("_", " "), *_columns(tested=tested)]
         caption = words(f"Differences in {metric_label(first)}").text
         tables.append(Table(caption, columns, cells, [note for note in notes if note], first=20))
     return tables
@@ -79,9 +80,10 @@ def _pair(summary: Summary, part: pl.DataFrame, contrast: str) -> Table | None:
         return None
     other = f"run {first['baseline']}" if contrast == "run" else first["baseline"]
     caption = f"{first['model']} against {other}"
-    cells = [[words(metric_label(row)), *_difference(row)] for row in rows]
-    columns = ["metric", first["scale"].replace("_", " "), *_COLUMNS]
-    return Table(words(caption).text, columns, cells, [_p_words(summary)], first=40)
+    tested = _is_tested(part)
+    cells = [[words(metric_label(row)), *_difference(row, tested=tested)] for row in rows]
+    columns = ["metric", first["scale"].replace("_", " "), *_columns(tested=tested)]
+    return Table(words(caption).text, columns, cells, _p_words(summary, tested=tested), first=40)
 
 
 def slice_differences(summary: Summary, gallery: Gallery) -> Section:
@@ -91,7 +93,7 @@ def slice_differences(summary: Summary, gallery: Gallery) -> Section:
     many = frame["model"].n_unique() > MOST_MODELS
     for part in frame.partition_by(*(() if many else ("model",)), "scale", maintain_order=True):
         first = part.row(0, named=True)
-        p = pl.coalesce("p_adjusted", "p_value")
+        tested, p = _is_tested(part), pl.coalesce("p_adjusted", "p_value")
         rows = part.filter(pl.col("difference").is_not_null()).sort(p, nulls_last=True, maintain_order=True)
         cells = [
             [
@@ -99,16 +101,24 @@ def slice_differences(summary: Summary, gallery: Gallery) -> Section:
                 *([words(row["model"])] if many else []),
                 words(row["baseline"]),
                 words(metric_label(row)),
-                *_difference(row),
+                *_difference(row, tested=tested),
             ]
             for row in rows.head(_MOST_SLICES).iter_rows(named=True)
         ]
         left = rows.height - _MOST_SLICES
-        notes = [_p_words(summary)]
+        notes = _p_words(summary, tested=tested)
         if left > 0:
-            notes.append(f"the smallest p values; {plural(left, 'comparison')} more in the table comparisons")
+            order = "the smallest p values; " if tested else ""
+            notes.append(f"{order}{plural(left, 'comparison')} more in the table comparisons")
         scale = first["scale"].replace("_", " ")
-        columns = ["slice", *(["model"] if many else []), "against", "metric", scale, *_COLUMNS]
+        columns = [
+            "slice",
+            *(["model"] if many else []),
+            "against",
+            "metric",
+            scale,
+            *_columns(tested=tested),
+        ]
         caption = "Slices of all models" if many else f"Slices of {first['model']}"
         if cells:
             tables.append(Table(words(caption).text, columns, cells, notes))
@@ -116,17 +126,30 @@ def slice_differences(summary: Summary, gallery: Gallery) -> Section:
     return Section("Slices against others", [*pictures, *tables])
 
 
-def _difference(row: dict[str, Any]) -> list[Cell]:
-    """The difference with its interval, its p value and what they say."""
+def _is_tested(part: pl.DataFrame) -> bool:
+    return bool(part["p_value"].is_not_null().any())
+
+
+def _columns(*, tested: bool) -> tuple[str, ...]:
+    return ("p", "reading") if tested else ()
+
+
+def _difference(row: dict[str, Any], *, tested: bool) -> list[Cell]:
+    """The difference with its interval, and where there are tests its p value and what they say."""
+    difference = value_cell(row, "difference", signed=row["scale"] != "ratio")
+    if not tested:
+        return [difference]
     reading = row["reading"] or ""
     p = row["p_value"] if row["p_adjusted"] is None else row["p_adjusted"]
     return [
-        value_cell(row, "difference", signed=row["scale"] != "ratio"),
+        difference,
         Cell("" if p is None else p_value(p), value=p, number=True),
         words(_ARROWS.get(reading, reading), reading),
     ]
 
 
-def _p_words(summary: Summary) -> str:
+def _p_words(summary: Summary, *, tested: bool) -> list[str]:
+    if not tested:
+        return []
     how = summary.correction in (None, "none")
-    return "p values are not adjusted" if how else f"p values are adjusted by {summary.correction}"
+    return ["p values are not adjusted" if how else f"p values are adjusted by {summary.correction}"]

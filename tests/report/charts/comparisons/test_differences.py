@@ -100,3 +100,16 @@ def test_without_comparisons_there_is_nothing_to_draw():
     with pytest.raises(ConfigError, match="no slices were compared"):
         result.plot.slice_differences()
     assert not {"differences", "slice_differences", "forest", "heatmap"} & set(dir(result.plot))
+
+
+def test_of_many_models_the_best_are_drawn():
+    rng = np.random.default_rng(8)
+    label = rng.integers(0, 2, 400)
+    scores = {f"m{number}": label * 0.01 * number + rng.random(400) for number in range(50)}
+    models = list(scores)
+    result = plm.evaluate(
+        {"y": label} | scores, label="y", models=models, metrics=["roc_auc"], compare={"baseline": "m0"}
+    )
+    values = result.metrics.sort("value", descending=True)["model"].to_list()
+    drawn = result.plot.differences().frame["model"].to_list()
+    assert drawn == [model for model in values if model != "m0"][:40]
