@@ -100,17 +100,17 @@ def data_files(source: Source) -> list[RecordedFile]:
     """The data files as run.json lists them, each with a digest of its size and both its ends."""
     if not source.files:
         return []
-    from plmetrics.table.stamps import digest_of
+    from plmetrics.table.stamps import digests_of
 
     return [
         {
             "path": file.name,
-            "folder": file.path.removesuffix(file.name).rstrip("/") or "/",
+            "folder": file.folder,
             "bytes": file.size,
             "rows": file.rows,
-            "digest": digest_of(file),
+            "digest": digest,
         }
-        for file in source.files
+        for file, digest in zip(source.files, digests_of(source.files), strict=True)
     ]
 
 

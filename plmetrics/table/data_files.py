@@ -27,6 +27,7 @@ from plmetrics.table.formats.lakehouse import (
     table_kind,
 )
 from plmetrics.table.source import Reader, Source, schema_of
+from plmetrics.table.storage.addresses import is_address
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -80,10 +81,9 @@ def open_files(paths: Sequence[str], base: Path, where: str | None, optional: Co
         complaints.settle()
         return _open_format(ListedFiles(listing), listing.files, listing.partitions, complaints)
     by_ending = endings()
-    named = list_files(paths, base, by_ending, complaints)
-    refuse_loose_files(named)
+    named = list_data_files(paths, base, complaints)
     chosen, partitions = _prune_files(named, find_partitions(named, complaints), where)
-    files = stat_files(chosen, by_ending, complaints)
+    files = _inspect_files(chosen, by_ending, complaints)
     kind = kind_of(files, by_ending, complaints)
     if kind is None:
         complaints.settle()
@@ -92,6 +92,36 @@ def open_files(paths: Sequence[str], base: Path, where: str | None, optional: Co
     format_ = formats()[kind]
     partitions = partitions.read_by_scan() if format_.NATIVE_PARTITIONS else partitions
     return _open_format(format_, files, partitions, complaints, optional)
+
+
+def list_data_files(paths: Sequence[str], base: Path, complaints: Complaints) -> list[SourceFile]:
+    """The data files that paths or addresses mean, sorted by name; sizes are those of addresses alone.
+
+    Raises:
+        ConfigError: a path is empty, paths and addresses are mixed, or a file is named twice.
+        DataError: files of a Delta or Iceberg table are named themselves.
+    """
+    remote = [is_address(path) for path in paths]
+    if any(remote):
+        if not all(remote):
+            message = "the files of one table lie on a local disk or in a store, not in both"
+            raise ConfigError(Problem(message, path=("data", "path")))
+        from plmetrics.table.storage.listing import list_objects
+
+        return list_objects(paths, endings(), complaints)
+    named = list_files(paths, base, endings(), complaints)
+    refuse_loose_files(named)
+    return named
+
+
+def _inspect_files(
+    files: Sequence[SourceFile], by_ending: Mapping[str, str], complaints: Complaints
+) -> tuple[SourceFile, ...]:
+    if files and is_address(files[0].path):
+        from plmetrics.table.storage.listing import inspect_objects
+
+        return inspect_objects(files, by_ending, complaints)
+    return stat_files(files, by_ending, complaints)
 
 
 def _prune_files(
@@ -116,6 +146,8 @@ def _prune_files(
 def _listing(paths: Sequence[str], base: Path, complaints: Complaints) -> Listing | None:
     """The files of a Delta or Iceberg table, if that is what is named."""
     for path in paths:
+        if is_address(path):
+            continue
         place = absolute(path, base)
         kind = table_kind(place)
         if kind is None:

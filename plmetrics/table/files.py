@@ -13,19 +13,22 @@ from typing import TYPE_CHECKING
 
 from plmetrics.core.errors import AbsentDataError, ConfigError, DataError, EnvironmentFault, Problem
 from plmetrics.core.names import file_hint
+from plmetrics.core.redaction import mask_address
+from plmetrics.table.storage.addresses import is_address
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 _SHOWN = 10
 _SUITE_PATH = ("data", "path")
-_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
 PARTITION = re.compile(r"([^=]*)=([^=]*)")
-_NOT_DATA = ("_", ".")
-_ANY_DEPTH = "**"
+NOT_DATA = ("_", ".")
+ANY_DEPTH = "**"
 
-Stamp = tuple[int, int, int, int]
-"""Device, inode, size and time of the last change of a file: what tells it from the one that takes its place."""
+Stamp = tuple[int | str, ...]
+"""What tells a file from the one that takes its place: device, inode, size and time of the last change.
+
+Of an object its bucket, key, size and entity tag."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +45,17 @@ class SourceFile:
     size: int
     rows: int | None = None
     stamp: Stamp | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def folder(self) -> str:
+        """The root of the source, without a signature; `/` of the file system."""
+        path = self.path.partition("?")[0] if self.path.startswith("http") else self.path
+        return path.removesuffix(self.name).rstrip("/") or "/"
+
+    @property
+    def location(self) -> str:
+        """The path from the root of the file system; an address without signature."""
+        return mask_address(self.path) if is_address(self.path) else str(Path(self.path).resolve())
 
 
 class Complaints:
@@ -87,7 +101,9 @@ class Complaints:
 
 
 def shown_path(path: str | Path) -> str:
-    """A path as people write it: relative where it is below the working directory."""
+    """A path as people write it: relative where it is below the working directory; an address without signature."""
+    if is_address(path):
+        return mask_address(str(path))
     relative = os.path.relpath(path)
     return str(path) if relative.startswith(os.pardir) else relative
 
@@ -132,7 +148,7 @@ def list_files(
         complaints: takes whatever is wrong with a path.
 
     Raises:
-        ConfigError: a path is a URL or empty, or a file is named twice.
+        ConfigError: a path is an address or empty, or a file is named twice.
     """
     roots: list[Path] = []
     candidates: list[Path] = []
@@ -161,14 +177,15 @@ def kind_of(files: Sequence[SourceFile], endings: Mapping[str, str], complaints:
     """The one format of all files; None, and a complaint, where there are several."""
     first: dict[str, SourceFile] = {}
     for file in files:
-        ending = ending_of(file.path, endings)
+        ending = ending_of(file.name, endings)
         assert ending is not None
         first.setdefault(endings[ending], file)
     if len(first) == 1:
         return next(iter(first))
     if first:
         kinds = " and ".join(f"{kind} ({shown_path(file.path)})" for kind, file in sorted(first.items()))
-        folder = os.path.commonpath([Path(file.path).parent for file in files])
+        remote = is_address(files[0].path)
+        folder = files[0].folder if remote else os.path.commonpath([Path(file.path).parent for file in files])
         hint = "name the files of one format, such as *.parquet"
         complaints.add(folder, f"holds files of several formats: {kinds}", hint)
     return None
@@ -188,12 +205,12 @@ def absolute(path: str, base: Path) -> Path:
     """A path as it is written, from the base.
 
     Raises:
-        ConfigError: it is empty, or a URL
+        ConfigError: it is empty, or an address
     """
     if not path.strip() or "\0" in path:
         raise ConfigError(Problem(f"{path!r} is not a path", path=_SUITE_PATH))
-    if _URL.match(path):
-        message = f"'{path}': remote storage is not available yet"
+    if is_address(path):
+        message = f"'{shown_path(path)}' is an address; this must be on a local disk"
         raise ConfigError(Problem(message, path=_SUITE_PATH, hint="copy the files to a local disk first"))
     home = os.path.expanduser(path)  # noqa: PTH111
     return Path(os.path.normpath(Path.cwd() / base / home))
@@ -228,7 +245,7 @@ def _expand_glob(pattern: Path, complaints: Complaints) -> tuple[Path, list[Path
     root = next(parent for parent in pattern.parents if not glob.has_magic(str(parent)))
     files: dict[Path, None] = {}
     for match in sorted(_matches(pattern, root)):
-        if not any(part.startswith(_NOT_DATA) for part in match.relative_to(root).parts):
+        if not any(part.startswith(NOT_DATA) for part in match.relative_to(root).parts):
             inside = _walk(match, complaints, frozenset()) if _is_folder(match) else [match]
             files.update(dict.fromkeys(inside))
     if not files and _is_folder(root) and not os.access(root, os.R_OK | os.X_OK):
@@ -241,10 +258,10 @@ def _expand_glob(pattern: Path, complaints: Complaints) -> tuple[Path, list[Path
 def _matches(pattern: Path, root: Path) -> Iterator[Path]:
     """The files and folders that a glob means; `**` does not go through links to folders, which may lead back up."""
     parts = pattern.relative_to(root).parts
-    if _ANY_DEPTH not in parts:
+    if ANY_DEPTH not in parts:
         yield from map(Path, glob.iglob(str(pattern)))  # noqa: PTH207
         return
-    plain = (part if part == _ANY_DEPTH else re.sub(r"\*+", "*", part) for part in parts)
+    plain = (part if part == ANY_DEPTH else re.sub(r"\*+", "*", part) for part in parts)
     yield from root.glob("/".join(plain))
 
 
@@ -257,7 +274,7 @@ def _walk(folder: Path, complaints: Complaints, above: frozenset[Path]) -> Itera
         complaints.fault(folder, error)
         return
     for entry in entries:
-        if entry.name.startswith(_NOT_DATA):
+        if entry.name.startswith(NOT_DATA):
             continue
         if not _is_folder(entry):
             yield entry

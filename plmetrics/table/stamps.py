@@ -4,21 +4,27 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from hashlib import blake2b
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from polars.exceptions import PanicException
 
 from plmetrics.core.errors import DataError, Problem
 from plmetrics.table.files import shown_path, stamp_of
+from plmetrics.table.storage.addresses import is_address
+from plmetrics.table.storage.objects import at_once, each_file, object_stamp, open_binary
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from plmetrics.table.files import SourceFile, Stamp
 
 
 _END = 1 << 16
+
+
+def digests_of(files: Sequence[SourceFile]) -> list[str | None]:
+    """The digests of files; those of objects are asked for several at a time."""
+    return list(each_file(digest_of, files))
 
 
 def digest_of(file: SourceFile) -> str | None:
@@ -28,13 +34,21 @@ def digest_of(file: SourceFile) -> str | None:
     """
     digest = blake2b(str(file.size).encode(), digest_size=16)
     try:
-        with Path(file.path).open("rb") as opened:
+        with open_binary(file.path, _END, file.size) as opened:
             digest.update(opened.read(_END))
             opened.seek(max(file.size - _END, 0))
             digest.update(opened.read(_END))
     except OSError:
         return None
     return digest.hexdigest()
+
+
+def stamps_now(paths: Iterable[str]) -> dict[str, Stamp | None]:
+    """By path the stamps as they are now; those of objects are asked for several at a time."""
+    paths = list(paths)
+    remote = [path for path in paths if is_address(path)]
+    stamps = {path: stamp_of(path) for path in paths if not is_address(path)}
+    return stamps | dict(zip(remote, at_once(object_stamp, remote), strict=True)) if remote else stamps
 
 
 @contextmanager
@@ -64,7 +78,7 @@ def watch_stamps(
 def _check_stamps(
     stamps: Mapping[str, Stamp | None], verb: str, kind: type[DataError], error: BaseException | None = None
 ) -> None:
-    changed = [path for path, stamp in stamps.items() if stamp_of(path) != stamp]
+    changed = [path for path, stamp in stamps_now(stamps).items() if stamp != stamps[path]]
     if changed:
         more = f" (and {len(changed) - 1:,} more)" if len(changed) > 1 else ""
         message = f"{shown_path(changed[0])}{more} changed while it was {verb}: it was replaced, written to or removed"

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from plmetrics.core.durations import as_utc
 from plmetrics.core.errors import ConfigError, Problem
-from plmetrics.table.data_files import endings
-from plmetrics.table.files import Complaints, list_files
+from plmetrics.table.data_files import list_data_files
+from plmetrics.table.files import Complaints
 from plmetrics.table.formats.hive import partition_pairs
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def first_partition(suite: Suite, section: IntervalSection, base: Path) -> Inter
     complaints = Complaints()
     rows = suite.data.rows
     paths = [rows] if isinstance(rows, str) else list(rows)
-    files = list_files(paths, base, endings(), complaints)
+    files = list_data_files(paths, base, complaints)
     complaints.settle()
     values = {
         value for file in files for key, value in partition_pairs(file.name) if key == section.partition

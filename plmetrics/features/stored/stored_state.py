@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from plmetrics.core.redaction import mask_address
 from plmetrics.features.stored.alignment import StateReference
 from plmetrics.features.stored.state_files import read_head
 from plmetrics.runs.record import fingerprint, versions
@@ -14,7 +13,7 @@ from plmetrics.suite.model import canonical
 from plmetrics.suite.yaml.dump import suite_content, suite_from_content
 from plmetrics.table.faults import stamps_of
 from plmetrics.table.files import shown_path
-from plmetrics.table.stamps import digest_of, watch_stamps
+from plmetrics.table.stamps import digests_of, watch_stamps
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,13 +29,13 @@ def head_of(suite: Suite, source: Source, captured: CapturedState, warnings: tup
     with watch_stamps(stamps_of(source)):
         files = tuple(
             {
-                "path": mask_address(str(Path(file.path).resolve())),
+                "path": file.location,
                 "name": file.name,
                 "bytes": file.size,
                 "rows": file.rows,
-                "digest": digest_of(file),
+                "digest": digest,
             }
-            for file in source.files
+            for file, digest in zip(source.files, digests_of(source.files), strict=True)
         )
     return captured.head(
         name=suite.name,

@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, cast
 
 from plmetrics.core.errors import EnvironmentFault
+from plmetrics.table.storage.addresses import is_address
+from plmetrics.table.storage.objects import open_binary
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,6 +22,7 @@ COMPRESSIONS = (".gz", ".zst")
 DAMAGED = "is damaged: it cannot be decompressed"
 UPSTREAM = "the program that writes it may have stopped halfway; write it again"
 _RATIO = 8
+_READ_AHEAD = 8 << 20
 
 
 class CompressionError(ValueError):
@@ -72,12 +75,14 @@ def is_damage(error: OSError) -> bool:
 
 
 def _open_bytes(path: str) -> IO[bytes]:
-    ending = Path(path).suffix.lower()
-    if ending == ".gz":
-        return cast("IO[bytes]", gzip.open(path, "rb"))
+    name = path.partition("?")[0] if is_address(path) else path
+    ending = Path(name).suffix.lower()
     if ending == ".zst":
         return _open_zstd(path)
-    return Path(path).open(mode="rb")
+    if ending == ".gz":
+        remote = open_binary(path, _READ_AHEAD) if is_address(path) else None
+        return cast("IO[bytes]", gzip.open(path if remote is None else remote, "rb"))
+    return open_binary(path, _READ_AHEAD)
 
 
 def _open_zstd(path: str) -> IO[bytes]:
@@ -85,5 +90,6 @@ def _open_zstd(path: str) -> IO[bytes]:
         import pyarrow
     except ImportError as error:
         raise EnvironmentFault.missing_extra(extra="arrow", needed_for="looking into a .zst file") from error
-    stream: IO[bytes] = pyarrow.input_stream(path, compression="zstd")
+    raw = open_binary(path, _READ_AHEAD) if is_address(path) else path
+    stream: IO[bytes] = pyarrow.input_stream(raw, compression="zstd")
     return stream

@@ -14,7 +14,6 @@ from collections import Counter
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import islice
-from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 import polars as pl
@@ -34,6 +33,9 @@ from plmetrics.table.formats.compressed import (
 )
 from plmetrics.table.formats.fields import LAST, UnevenRow, uneven_rows
 from plmetrics.table.formats.hive import FILE_PATH
+from plmetrics.table.storage.addresses import is_address
+from plmetrics.table.storage.objects import each_file, open_binary
+from plmetrics.table.storage.scanning import scan_options
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -76,7 +78,8 @@ def inspect(
     All files must have the same columns, in any order, but for the `optional` ones. Whole numbers in one file and
     numbers in another are numbers, text and anything else is text; a column without a value says nothing of its type.
     """
-    headers = {file: names for file in files if (names := _header(file, complaints))}
+    names_of_each = each_file(lambda file: _header(file, complaints), files)
+    headers = {file: names for file, names in zip(files, names_of_each, strict=True) if names}
     if not headers:
         return [], pl.Schema()
     first = next(iter(headers))
@@ -89,7 +92,7 @@ def inspect(
     if rows is None:  # No line of any file has a value there: nothing tells its type.
         schema = {name: t for name, t in schema.items() if not (name in optional and t == _UNKNOWN)}
     types = {name: pl.String() if dtype == _UNKNOWN else dtype for name, dtype in schema.items()}
-    return [_row_counts(file) for file in headers], pl.Schema(types)
+    return list(each_file(_row_counts, list(headers))), pl.Schema(types)
 
 
 def scan(
@@ -112,6 +115,7 @@ def scan(
         extra_columns="ignore" if insert else "raise",
         row_index_name=row_index,
         include_file_paths=FILE_PATH if row_index or not partitions.native else None,
+        **scan_options(files),
     )
     repeated = {_polars_name(name): name for name in stored if _REPEATED.fullmatch(name)}
     return rows.rename(repeated) if repeated else rows
@@ -166,7 +170,7 @@ def _last_row(file: SourceFile, names: int) -> tuple[list[UnevenRow], bytes]:
     """The same of the last row of a file, where it is known where that begins: there are no quotes around."""
     if file.name.lower().endswith(COMPRESSIONS):
         return [], b""
-    with Path(file.path).open("rb") as stream:
+    with open_binary(file.path) as stream:
         stream.seek(-min(file.size, _TAIL), os.SEEK_END)
         tail = stream.read()
     start = tail.rstrip(b"\r\n").rfind(b"\n") + 1
@@ -295,7 +299,7 @@ def _types(
 ) -> dict[str, pl.DataType]:
     """The type that the values of each column show; text is looked at again, for numbers like `nan`."""
     with _complaining(file, complaints):
-        inferred = pl.scan_csv(file.path, glob=False, infer_schema_length=rows).collect_schema()
+        inferred = pl.scan_csv(file.path, glob=False, infer_schema_length=rows, **scan_options([file])).collect_schema()
         if inferred.names() != [_polars_name(name) for name in names]:
             complaints.add(file.path, f"its header cannot be read: {name_list(names)}")
             return {}
@@ -328,7 +332,8 @@ def _word_types(file: SourceFile, columns: dict[str, int], rows: int | None) -> 
 def _long_types(file: SourceFile, columns: list[str], rows: int | None) -> dict[str, pl.DataType]:
     """As `_word_types`, of some columns that are read at once."""
     names = [_polars_name(name) for name in columns]
-    table = pl.read_csv(file.path, columns=names, glob=False, infer_schema=False, n_rows=rows)
+    source = open_binary(file.path) if is_address(file.path) else file.path
+    table = pl.read_csv(source, columns=names, glob=False, infer_schema=False, n_rows=rows)
     word, number = (f"^({pattern.pattern})$" for pattern in (_NOT_FINITE, _NUMBER))
     looks = []
     for index, name in enumerate(columns):

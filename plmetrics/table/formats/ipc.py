@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import struct
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -19,6 +18,9 @@ from polars.exceptions import PanicException, PolarsError
 from plmetrics.table.files import name_list
 from plmetrics.table.formats.footer import FooterError
 from plmetrics.table.formats.hive import FILE_PATH
+from plmetrics.table.storage.addresses import is_address
+from plmetrics.table.storage.objects import each_file, open_binary
+from plmetrics.table.storage.scanning import scan_options
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -31,6 +33,7 @@ KIND = "ipc"
 NATIVE_PARTITIONS = True
 ENDINGS: tuple[str, ...] = (".arrow", ".ipc", ".feather")
 
+_TAIL = 1 << 16
 _UPSTREAM = "the program that writes it may have stopped halfway; write it again"
 _ONE_SCHEMA = (
     "all Arrow files of a table need the same columns with the same types; parquet files may differ more"
@@ -59,8 +62,8 @@ def inspect(
     """The files with their row counts, and their common columns, which may stand in any order."""
     counted_files: list[SourceFile] = []
     schema = pl.Schema()
-    for file in files:
-        footer = _read_one(file, complaints)
+    footers = each_file(lambda file: _read_one(file, complaints), files)
+    for file, footer in zip(files, footers, strict=True):
         if footer is None:
             continue
         rows, columns = footer
@@ -93,13 +96,16 @@ def scan(
         hive_schema=hive_schema,
         row_index_name=row_index,
         include_file_paths=FILE_PATH if row_index or not native else None,
+        **scan_options(files),
     )
 
 
 def _read_one(file: SourceFile, complaints: Complaints) -> tuple[int, pl.Schema] | None:
     try:
-        with Path(file.path).open("rb") as stream:
+        with open_binary(file.path, _TAIL, file.size) as stream:
             rows = batch_rows(stream)
+        if is_address(file.path):
+            return rows, pl.scan_ipc([file.path], **scan_options([file])).collect_schema()
         return rows, pl.Schema(pl.read_ipc_schema(file.path))
     except OSError as error:
         complaints.fault(file.path, error)

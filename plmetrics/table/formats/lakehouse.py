@@ -11,6 +11,7 @@ import polars as pl
 from plmetrics.core.errors import DataError, Problem
 from plmetrics.table.files import SourceFile, shown_path, stamp
 from plmetrics.table.formats import parquet
+from plmetrics.table.storage.objects import each_file
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -114,8 +115,8 @@ class ListedFiles:
         """The files with the row counts of their footers, and the table's columns as wide as all files need them."""
         counted_files: list[SourceFile] = []
         schema: dict[str, pl.DataType] = {}
-        for file in files:
-            footer = parquet.read_one(file, complaints)
+        footers = each_file(lambda file: parquet.read_one(file, complaints), files)
+        for file, footer in zip(files, footers, strict=True):
             if footer is None:
                 continue
             rows, columns = footer

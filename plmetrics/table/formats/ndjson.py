@@ -22,6 +22,8 @@ from plmetrics.table.formats.compressed import (
 )
 from plmetrics.table.formats.csv import inferred_rows
 from plmetrics.table.formats.hive import FILE_PATH
+from plmetrics.table.storage.objects import each_file
+from plmetrics.table.storage.scanning import scan_options
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -48,8 +50,8 @@ def inspect(
     counted_files: list[SourceFile] = []
     schema: dict[str, pl.DataType] = {}
     rows = inferred_rows(files)
-    for file in files:
-        columns = _columns(file, rows, complaints)
+    columns_of_each = each_file(lambda file: _columns(file, rows, complaints), files)
+    for file, columns in zip(files, columns_of_each, strict=True):
         if columns is None:
             continue
         if not counted_files:
@@ -83,12 +85,15 @@ def scan(
         schema=stored,
         row_index_name=row_index,
         include_file_paths=FILE_PATH if row_index or not partitions.native else None,
+        **scan_options(files),
     )
 
 
 def _columns(file: SourceFile, rows: int | None, complaints: Complaints) -> pl.Schema | None:
     try:
-        columns = pl.scan_ndjson([file.path], infer_schema_length=rows).collect_schema()
+        columns = pl.scan_ndjson(
+            [file.path], infer_schema_length=rows, **scan_options([file])
+        ).collect_schema()
     except OSError as error:
         if is_damage(error):
             complaints.add(file.path, DAMAGED, UPSTREAM)

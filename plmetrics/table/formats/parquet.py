@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from io import BytesIO
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -12,6 +11,8 @@ from polars.exceptions import PanicException, PolarsError
 
 from plmetrics.table.formats.footer import DAMAGED, MAGIC, FooterError, footer_rows, read_footer
 from plmetrics.table.formats.hive import FILE_PATH
+from plmetrics.table.storage.objects import each_file, open_binary
+from plmetrics.table.storage.scanning import scan_options
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -23,6 +24,7 @@ KIND = "parquet"
 NATIVE_PARTITIONS = True
 ENDINGS: tuple[str, ...] = (".parquet", ".pq")
 
+_TAIL = 1 << 16
 _UPSTREAM = "the program that writes it may have stopped halfway; write it again"
 _ONE_TYPE = "write the column with one type in all files"
 _CASTS = pl.ScanCastOptions(
@@ -56,8 +58,8 @@ def inspect(
     """
     counted_files: list[SourceFile] = []
     schema: dict[str, pl.DataType] = {}
-    for file in files:
-        footer = read_one(file, complaints)
+    footers = each_file(lambda file: read_one(file, complaints), files)
+    for file, footer in zip(files, footers, strict=True):
         if footer is None:
             continue
         rows, columns = footer
@@ -96,13 +98,14 @@ def scan(
         cast_options=_CASTS,
         row_index_name=row_index,
         include_file_paths=FILE_PATH if row_index or not native else None,
+        **scan_options(files),
     )
 
 
 def read_one(file: SourceFile, complaints: Complaints) -> tuple[int, Mapping[str, pl.DataType]] | None:
     """The number of rows and the columns of one file, from its footer; None, and a complaint, where it has none."""
     try:
-        with Path(file.path).open("rb") as stream:
+        with open_binary(file.path, _TAIL, file.size) as stream:
             footer = read_footer(stream)
         length = len(footer).to_bytes(4, "little")
         columns = pl.read_parquet_schema(BytesIO(MAGIC + footer + length + MAGIC))

@@ -1,0 +1,1 @@
+"""Object stores and web servers: addresses, facts of objects, and their bytes."""

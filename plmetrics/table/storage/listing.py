@@ -1,0 +1,152 @@
+"""Which objects an address, a glob or a folder of a store means: listed once, with sizes and stamps, sorted by name."""
+
+from __future__ import annotations
+
+import glob
+import posixpath
+from collections import Counter
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
+
+from plmetrics.core.errors import ConfigError, Problem
+from plmetrics.core.names import file_hint
+from plmetrics.table.files import (
+    ANY_DEPTH,
+    NOT_DATA,
+    PARTITION,
+    Complaints,
+    SourceFile,
+    ending_of,
+    name_list,
+)
+from plmetrics.table.storage.addresses import Address, parse_address
+from plmetrics.table.storage.objects import facts_stamp, list_folder, names_in, object_facts
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from plmetrics.table.storage.stores import ObjectFacts
+
+_PATH = ("data", "path")
+
+
+def list_objects(paths: Sequence[str], endings: Collection[str], complaints: Complaints) -> list[SourceFile]:
+    """The data files that addresses mean, as `plmetrics.table.files.list_files` has those of paths.
+
+    Raises:
+        ConfigError: an address cannot be read, addresses are of several buckets, or an object is named twice.
+        EnvironmentFault: the store cannot be reached, or denies access.
+    """
+    addresses = [parse_address(path) for path in paths]
+    roots = {address.root for address in addresses}
+    if len(roots) > 1:
+        message = f"the files of one table lie in one bucket, not in {name_list(sorted(roots))}"
+        raise ConfigError(Problem(message, path=_PATH))
+    folders: list[str] = []
+    objects: list[tuple[Address, ObjectFacts]] = []
+    for address in addresses:
+        folder, facts = _expand(address, endings, complaints)
+        folders.append(folder)
+        objects += [(address._replace(key=entry.key), entry) for entry in facts]
+    _refuse_twice(objects)
+    folder = _above_partitions(posixpath.commonpath([f"/{folder}" for folder in folders]))
+    files = (_source_file(address, facts, folder) for address, facts in objects)
+    return sorted(files, key=lambda file: file.name)
+
+
+def inspect_objects(
+    files: Sequence[SourceFile], endings: Collection[str], complaints: Complaints
+) -> tuple[SourceFile, ...]:
+    """The files of known ending that are not empty; complaints take the others."""
+    kept = []
+    for file in files:
+        if ending_of(file.name, endings) is None:
+            hint = f"data files end in {', '.join(endings)}"
+            complaints.add(file.path, "the ending of the name is not known", hint)
+        elif file.size == 0:
+            complaints.add(file.path, "is empty (0 bytes)", "the program that writes it may have stopped halfway")
+        else:
+            kept.append(file)
+    return tuple(kept)
+
+
+def _expand(
+    address: Address, endings: Collection[str], complaints: Complaints
+) -> tuple[str, list[ObjectFacts]]:
+    """The folder that names start from, and the objects of one address."""
+    if glob.has_magic(address.path) and not address.is_web:
+        return _expand_glob(address, complaints)
+    folder = posixpath.dirname(address.path)
+    facts = None if address.path.endswith("/") or not address.path else object_facts(address)
+    if facts is not None:
+        return folder, [facts]
+    if address.is_web:
+        complaints.absent(str(address), "no such file", "a web server lists nothing: name the files")
+        return folder, []
+    below = address.path.strip("/")
+    listed = list_folder(address)
+    if not listed:
+        complaints.absent(str(address), "no such object or folder", _nearest(address))
+        return below, []
+    chosen = [entry for entry in listed if _is_data(entry.key, below)]
+    if not chosen:
+        message = f"the folder holds no data files ({', '.join(endings)})"
+        complaints.absent(str(address), message, "files and folders whose names start with _ or . are not data")
+    return below, chosen
+
+
+def _expand_glob(address: Address, complaints: Complaints) -> tuple[str, list[ObjectFacts]]:
+    parts = address.key.split("/")
+    fixed = next(place for place, part in enumerate(parts) if glob.has_magic(part))
+    folder = "/".join(parts[:fixed])
+    listed = list_folder(address._replace(key=folder))
+    pattern = [part for part in parts if part]
+    chosen = [
+        entry for entry in listed if _is_data(entry.key, folder) and _fits(pattern, entry.key.split("/"))
+    ]
+    if not chosen:
+        complaints.absent(str(address), "no object matches")
+    return folder, chosen
+
+
+def _fits(pattern: Sequence[str], parts: Sequence[str]) -> bool:
+    """Whether a key, or a folder that it is below, is what a glob means.
+
+    >>> _fits(["day=*", "*.csv"], ["day=1", "a.csv"]), _fits(["day=*"], ["day=1", "a.csv"]), _fits(["**", "a"], ["a"])
+    (True, True, True)
+    """
+    if not pattern:
+        return True
+    if pattern[0] == ANY_DEPTH:
+        return any(_fits(pattern[1:], parts[place:]) for place in range(len(parts)))
+    return bool(parts) and fnmatchcase(parts[0], pattern[0]) and _fits(pattern[1:], parts[1:])
+
+
+def _is_data(key: str, folder: str) -> bool:
+    below = key[len(folder) :].lstrip("/")
+    return bool(below) and not any(part.startswith(NOT_DATA) for part in below.split("/"))
+
+
+def _source_file(address: Address, facts: ObjectFacts, folder: str) -> SourceFile:
+    name = f"/{address.path}"[len(folder) :].lstrip("/")
+    return SourceFile(str(address), name, facts.size, stamp=facts_stamp(address, facts))
+
+
+def _above_partitions(folder: str) -> str:
+    while PARTITION.fullmatch(posixpath.basename(folder)):
+        folder = posixpath.dirname(folder)
+    return folder
+
+
+def _refuse_twice(objects: Sequence[tuple[Address, ObjectFacts]]) -> None:
+    counts = Counter(address.shown for address, _ in objects)
+    twice = [shown for shown, count in counts.items() if count > 1]
+    if twice:
+        message = f"named twice, so that its rows would count twice: {name_list(twice)}"
+        raise ConfigError(Problem(message, path=_PATH, hint="name each file once"))
+
+
+def _nearest(address: Address) -> str | None:
+    """What stands where the object or folder is looked for, and has a name like it."""
+    folder, name = posixpath.split(address.path.strip("/"))
+    return file_hint(name, names_in(address._replace(key=folder)))

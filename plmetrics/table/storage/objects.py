@@ -1,0 +1,142 @@
+"""Objects by address: their facts, their bytes as a stream, and what lies below a folder."""
+
+from __future__ import annotations
+
+import io
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
+
+from plmetrics.core.errors import AbsentDataError, PlmetricsError
+from plmetrics.table.storage import stores, web
+from plmetrics.table.storage.addresses import Address, is_address, parse_address
+from plmetrics.table.storage.faults import storage_fault
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from plmetrics.table.files import SourceFile
+    from plmetrics.table.storage.stores import ObjectFacts
+
+_AT_ONCE = 16
+_READ_AHEAD = 1 << 20
+
+T = TypeVar("T")
+"""What is asked."""
+U = TypeVar("U")
+"""What is answered."""
+
+
+def object_facts(address: Address) -> ObjectFacts | None:
+    """The facts of an object; None where there is none.
+
+    Raises:
+        EnvironmentFault: the store cannot be reached, or denies access.
+    """
+    try:
+        return _asked(address, lambda: _head(address))
+    except AbsentDataError:
+        return None
+
+
+def list_folder(address: Address) -> list[ObjectFacts]:
+    """All objects below a folder of a store."""
+    return _asked(address, lambda: list(stores.list_below(address.root, address.key.strip("/"))))
+
+
+def names_in(address: Address) -> list[str]:
+    """The names of the objects and folders right below a folder of a store."""
+    return _asked(address, lambda: stores.names_in(address.root, address.key.strip("/")))
+
+
+def facts_stamp(address: Address, facts: ObjectFacts) -> tuple[str | int, ...]:
+    """What tells an object from the one that takes its place."""
+    return (address.root, address.path, facts.size, facts.identity)
+
+
+def object_stamp(path: str) -> tuple[str | int, ...] | None:
+    """The stamp of an object as it is now; None where there is none."""
+    address = parse_address(path)
+    facts = object_facts(address)
+    return None if facts is None else facts_stamp(address, facts)
+
+
+def open_object(path: str, read_ahead: int = _READ_AHEAD, size: int | None = None) -> BinaryIO:
+    """The bytes of an object, read in ranges; its size is asked for where it is not known.
+
+    Raises:
+        AbsentDataError: there is none.
+        EnvironmentFault: the store cannot be reached, or denies access.
+    """
+    address = parse_address(path)
+    if size is None:
+        size = _asked(address, lambda: _head(address)).size
+    return io.BufferedReader(_ObjectBytes(address, size), read_ahead)
+
+
+def open_binary(path: str, read_ahead: int = _READ_AHEAD, size: int | None = None) -> BinaryIO:
+    """The bytes of a file or an object."""
+    return open_object(path, read_ahead, size) if is_address(path) else Path(path).open("rb")
+
+
+def each_file(question: Callable[[SourceFile], U], files: Sequence[SourceFile]) -> Iterable[U]:
+    """Answers in order; of objects several are waited for at once."""
+    return at_once(question, files) if files and is_address(files[0].path) else map(question, files)
+
+
+def at_once(question: Callable[[T], U], items: Iterable[T]) -> list[U]:
+    """Answers in order, of which several are waited for at once."""
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        return list(pool.map(question, items))
+
+
+class _ObjectBytes(io.RawIOBase):
+    """The bytes of an object of known size."""
+
+    def __init__(self, address: Address, size: int) -> None:
+        self._address = address
+        self._size = size
+        self._place = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self._place
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        start = {io.SEEK_SET: 0, io.SEEK_CUR: self._place, io.SEEK_END: self._size}[whence]
+        self._place = max(0, start + offset)
+        return self._place
+
+    def readinto(self, buffer: Any) -> int:
+        view = memoryview(buffer).cast("B")
+        length = max(0, min(len(view), self._size - self._place))
+        if length:
+            block = _asked(self._address, lambda: _read(self._address, self._place, length))
+            length = len(block)
+            view[:length] = block
+        self._place += length
+        return length
+
+
+def _head(address: Address) -> ObjectFacts:
+    return web.head(address) if address.is_web else stores.head(address.root, address.key)
+
+
+def _read(address: Address, start: int, length: int) -> bytes:
+    if address.is_web:
+        return web.read_range(address, start, length)
+    return stores.read_range(address.root, address.key, start, length)
+
+
+def _asked(address: Address, question: Callable[[], T]) -> T:
+    try:
+        return question()
+    except PlmetricsError:
+        raise
+    except Exception as error:  # obstore has many kinds
+        raise storage_fault(error, address.shown) from error

@@ -1,0 +1,112 @@
+"""Buckets of S3, Google and Azure through obstore: facts of objects, their bytes, and listings.
+
+Credentials, endpoints and regions come from environment variables alone, the same that Polars reads.
+"""
+
+from __future__ import annotations
+
+import os
+from datetime import timedelta
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from plmetrics.core.errors import EnvironmentFault
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+_VARIABLES = ("AWS_", "GOOGLE_", "AZURE_", "POLARS_CLOUD_")
+_RETRIES, _PATIENCE = 8, 30_000
+_PAGE = 1000
+
+
+class ObjectFacts(NamedTuple):
+    """What a store says of one object: `identity` changes with its content."""
+
+    key: str
+    size: int
+    identity: str
+
+
+def head(root: str, key: str) -> ObjectFacts:
+    """The facts of one object.
+
+    Raises:
+        Exception: as obstore raises it: FileNotFoundError where there is no such object, others of its own.
+    """
+    import_obstore()
+    import obstore
+
+    return _facts(obstore.head(_store(root), key))
+
+
+def read_range(root: str, key: str, start: int, length: int) -> bytes:
+    """Some bytes of an object."""
+    import_obstore()
+    import obstore
+
+    return bytes(obstore.get_range(_store(root), key, start=start, length=length))
+
+
+def list_below(root: str, folder: str) -> Iterator[ObjectFacts]:
+    """The objects below a folder, that is, whose keys start with it and a slash; of a bucket where it is empty."""
+    import_obstore()
+    import obstore
+
+    for page in obstore.list(_store(root), folder or None, chunk_size=_PAGE):
+        yield from map(_facts, page)
+
+
+def names_in(root: str, folder: str) -> list[str]:
+    """The names of what stands right below a folder."""
+    import_obstore()
+    import obstore
+
+    listed = obstore.list_with_delimiter(_store(root), folder or None)
+    paths = [*listed["common_prefixes"], *(entry["path"] for entry in listed["objects"])]
+    return [path.rstrip("/").rpartition("/")[2] for path in paths]
+
+
+def import_obstore() -> None:
+    """See that obstore is there.
+
+    Raises:
+        EnvironmentFault: it is not installed.
+    """
+    try:
+        import obstore  # noqa: F401
+    except ImportError as error:
+        raise EnvironmentFault.missing_extra(extra="s3", needed_for="listing an object store") from error
+
+
+def retries() -> tuple[int, int]:
+    """How often a request is repeated, and for how many milliseconds; the variables are those of Polars."""
+    return _number("POLARS_CLOUD_MAX_RETRIES", _RETRIES), _number("POLARS_CLOUD_RETRY_TIMEOUT_MS", _PATIENCE)
+
+
+def _number(name: str, default: int) -> int:
+    text = os.environ.get(name, "")
+    return int(text) if text.isdecimal() else default
+
+
+def _store(root: str) -> Any:
+    return _store_of(root, frozenset(item for item in os.environ.items() if item[0].startswith(_VARIABLES)))
+
+
+@lru_cache(maxsize=8)
+def _store_of(root: str, environment: frozenset[tuple[str, str]]) -> Any:
+    """A store with what the environment says now: another environment is another store."""
+    from obstore.store import from_url
+
+    most, milliseconds = retries()
+    plain = dict(environment).get("AWS_ENDPOINT_URL", "").startswith("http://")
+    return from_url(
+        root,
+        retry_config={"max_retries": most, "retry_timeout": timedelta(milliseconds=milliseconds)},
+        **({"client_options": {"allow_http": True}} if plain else {}),
+    )
+
+
+def _facts(entry: Mapping[str, Any]) -> ObjectFacts:
+    identity = entry["e_tag"] or entry["last_modified"].isoformat()
+    return ObjectFacts(entry["path"], entry["size"], identity)

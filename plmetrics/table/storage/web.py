@@ -1,0 +1,73 @@
+"""Files on web servers: facts and bytes by requests for ranges, which a signed address allows, too."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+from urllib.error import HTTPError, URLError
+from urllib.request import Request, urlopen
+
+from plmetrics.core.errors import AbsentDataError, DataError, EnvironmentFault, PlmetricsError, Problem
+from plmetrics.table.storage.stores import ObjectFacts, retries
+
+if TYPE_CHECKING:
+    from plmetrics.table.storage.addresses import Address
+
+_SECONDS = 30
+_PAUSE = 0.1
+_LONGEST_PAUSE = 5
+_PARTIAL = 206
+_NO_RANGE = 416
+_ABSENT = (404, 410)
+_SERVER_FAULTS = (429, 500, 502, 503, 504)
+
+
+def head(address: Address) -> ObjectFacts:
+    """The facts of one file.
+
+    Raises:
+        AbsentDataError: there is none.
+        DataError: the server sends whole files only.
+        EnvironmentFault: the server cannot be reached, or denies access.
+    """
+    _, headers = _get(address, 0, 1)
+    size = int(headers.get("content-range", "/0").rpartition("/")[2])
+    return ObjectFacts(address.key, size, headers.get("etag") or headers.get("last-modified") or "")
+
+
+def read_range(address: Address, start: int, length: int) -> bytes:
+    """Some bytes of a file."""
+    return _get(address, start, length)[0] if length else b""
+
+
+def _get(address: Address, start: int, length: int) -> tuple[bytes, dict[str, str]]:
+    most, _ = retries()
+    for attempt in range(most + 1):
+        try:
+            return _request(address, start, length)
+        except HTTPError as error:
+            if error.code == _NO_RANGE:
+                return b"", {"content-range": "/0"}
+            if error.code not in _SERVER_FAULTS or attempt == most:
+                raise _fault(address, error.code, error.reason) from None
+        except (URLError, TimeoutError, ConnectionError) as error:
+            if attempt == most:
+                reason = getattr(error, "reason", error)
+                raise EnvironmentFault(Problem(f"{address.shown}: cannot be reached: {reason}")) from None
+        time.sleep(min(_PAUSE * 2**attempt, _LONGEST_PAUSE))
+    raise AssertionError
+
+
+def _request(address: Address, start: int, length: int) -> tuple[bytes, dict[str, str]]:
+    request = Request(str(address), headers={"Range": f"bytes={start}-{start + length - 1}"})  # noqa: S310
+    with urlopen(request, timeout=_SECONDS) as answer:  # noqa: S310 (the scheme is http or https)
+        if answer.status != _PARTIAL:
+            hint = "the server must answer requests for ranges of bytes; or copy the file to a local disk"
+            raise DataError(Problem(f"{address.shown}: the server sends whole files only", hint=hint))
+        return answer.read(), {name.lower(): value for name, value in answer.headers.items()}
+
+
+def _fault(address: Address, status: int, reason: str) -> PlmetricsError:
+    if status in _ABSENT:
+        return AbsentDataError(Problem(f"{address.shown}: no such file: {status} {reason}"))
+    return EnvironmentFault(Problem(f"{address.shown}: the server answers {status} {reason}"))
