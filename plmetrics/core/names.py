@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 SuitePath: TypeAlias = tuple[str | int, ...]
 
 _LONGEST_PATH, _LONGEST_PART = 4000, 255
+_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
 _DIGITS = re.compile(r"[0-9]{1,100}")
 
 RESERVED_SLICE_SETS = frozenset({"overall", "all", "other"})
@@ -68,6 +69,15 @@ def is_path(text: str) -> bool:
     """
     parts = text.encode(errors="replace").split(b"/")
     return "\0" not in text and max(map(len, parts)) <= _LONGEST_PART and len(text) <= _LONGEST_PATH
+
+
+def is_address(path: object) -> bool:
+    """Whether a text is an address such as `s3://bucket/key`, not a path on a local disk.
+
+    >>> is_address("s3://bucket/day.parquet"), is_address("scores/day.parquet")
+    (True, False)
+    """
+    return isinstance(path, str) and _ADDRESS.match(path) is not None
 
 
 def did_you_mean(name: str, names: Iterable[str], *, limit: int = 12) -> str | None:

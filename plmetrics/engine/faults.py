@@ -49,6 +49,7 @@ def reading(*sources: Source) -> Iterator[None]:
 
     Raises:
         DataError: the data are to blame, or a file is not what it was when it was listed.
+        EnvironmentFault: the store that they lie in is to blame.
     """
     with watch_stamps(stamps_of(*sources)):
         try:
@@ -64,8 +65,14 @@ def reading(*sources: Source) -> Iterator[None]:
             raise fault from error
 
 
-def _fault(error: BaseException, sources: Sequence[Source]) -> DataError | None:
+def _fault(error: BaseException, sources: Sequence[Source]) -> PlmetricsError | None:
+    from plmetrics.table.storage.faults import is_storage_error, mask_error, storage_fault
+
     files = tuple(file for source in sources for file in source.files)
+    if files and is_storage_error(error):
+        mask_error(error)
+        named = next((file for file in files if file.path in str(error)), files[0])
+        return storage_fault(error, named.location)
     fault = explain_polars_error(error, replace(sources[0], files=files))
     alone = (source for several in sources for source in several.of_each_file())
     return fault or next(filter(None, map(_unreadable, alone)), None)

@@ -7,7 +7,8 @@ from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from plmetrics.core.errors import AbsentDataError, ConfigError, Problem
+from plmetrics.core.errors import AbsentDataError, ConfigError, DataError, Problem
+from plmetrics.core.names import is_address
 from plmetrics.table.files import (
     Complaints,
     SourceFile,
@@ -27,7 +28,7 @@ from plmetrics.table.formats.lakehouse import (
     table_kind,
 )
 from plmetrics.table.source import Reader, Source, schema_of
-from plmetrics.table.storage.addresses import is_address
+from plmetrics.table.stamps import check_stamps
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -181,8 +182,13 @@ def _open_format(
     complaints: Complaints,
     optional: Collection[str] = (),
 ) -> Source:
-    inspected, stored = format_.inspect(files, complaints, optional)
-    complaints.settle()
+    try:
+        inspected, stored = format_.inspect(files, complaints, optional)
+        complaints.settle()
+    except DataError as error:
+        if not isinstance(error, AbsentDataError):
+            check_stamps({file.path: file.stamp for file in files}, error=error)
+        raise
     reader = Reader(format_, tuple(inspected), stored, partitions, bool(optional))
     frame = reader.rows()
     counts = [file.rows for file in inspected if file.rows is not None]

@@ -12,9 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from plmetrics.core.errors import AbsentDataError, ConfigError, DataError, EnvironmentFault, Problem
-from plmetrics.core.names import file_hint
+from plmetrics.core.names import file_hint, is_address
 from plmetrics.core.redaction import mask_address
-from plmetrics.table.storage.addresses import is_address
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -79,8 +78,15 @@ class Complaints:
         self._absent.add(self._bad[-1])
 
     def fault(self, path: str | Path, error: OSError) -> None:
-        """Say that the operating system refused one file or folder."""
-        if isinstance(error, PermissionError):
+        """Say that the operating system, or a store, refused one file or folder."""
+        from plmetrics.table.storage.faults import is_storage_error, storage_fault
+
+        if is_storage_error(error):
+            fault = storage_fault(error, shown_path(path))
+            chosen = self._bad if isinstance(fault, AbsentDataError) else self._denied
+            chosen += fault.problems
+            self._absent |= set(fault.problems)
+        elif isinstance(error, PermissionError):
             self._denied.append(Problem(f"{shown_path(path)}: no permission to read it"))
         else:
             self.add(path, f"cannot be read: {error.strerror or error}")

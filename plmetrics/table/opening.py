@@ -13,8 +13,8 @@ from plmetrics.table.frames import as_frame, check_names, kind_name
 from plmetrics.table.source import Source, schema_of
 
 _ACCEPTED = (
-    "accepted: a Polars DataFrame or LazyFrame; a path, glob or folder of parquet, csv, ndjson or Arrow files, or a "
-    "list of them; a Delta or Iceberg table; a pandas DataFrame; a pyarrow Table or another table of the Arrow stream "
+    "accepted: a Polars DataFrame or LazyFrame; a path, address, glob or folder of parquet, csv, ndjson or Arrow files, "
+    "or a list of them; a Delta or Iceberg table; a pandas DataFrame; a pyarrow Table or another table of the Arrow stream "
     "interface; a mapping of columns {'y': ARRAY, 'p': ARRAY}; {'trec': {'qrels': FILE, 'run': FILE}}"
 )
 
@@ -33,7 +33,7 @@ def open_source(
         optional: columns that files may lack, and which are null there.
 
     Raises:
-        ConfigError: the data are something else, or a URL
+        ConfigError: the data are something else
         DataError: a file is absent, empty, damaged or of another schema; all such files are named at once
         EnvironmentFault: no permission, or a missing extra
     """

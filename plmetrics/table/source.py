@@ -255,6 +255,10 @@ def schema_of(frame: pl.LazyFrame) -> pl.Schema:
     try:
         schema = frame.collect_schema()
     except (PolarsError, PanicException, OSError) as error:
+        from plmetrics.table.storage.faults import is_storage_error, storage_fault
+
+        if is_storage_error(error):
+            raise storage_fault(error, "the table") from error
         msg = f"the table cannot be read: {str(error).strip().splitlines()[0]}"
         raise DataError(msg) from error
     reserved = [name for name in _RESERVED if name in schema]

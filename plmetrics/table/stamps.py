@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 
 from polars.exceptions import PanicException
 
-from plmetrics.core.errors import DataError, Problem
+from plmetrics.core.errors import AbsentDataError, DataError, Problem
+from plmetrics.core.names import is_address
 from plmetrics.table.files import shown_path, stamp_of
-from plmetrics.table.storage.addresses import is_address
-from plmetrics.table.storage.objects import at_once, each_file, object_stamp, open_binary
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -24,6 +23,8 @@ _END = 1 << 16
 
 def digests_of(files: Sequence[SourceFile]) -> list[str | None]:
     """The digests of files; those of objects are asked for several at a time."""
+    from plmetrics.table.storage.objects import each_file
+
     return list(each_file(digest_of, files))
 
 
@@ -32,13 +33,15 @@ def digest_of(file: SourceFile) -> str | None:
 
     Two files of one digest hold the same rows, or differ in the middle alone.
     """
+    from plmetrics.table.storage.objects import open_binary
+
     digest = blake2b(str(file.size).encode(), digest_size=16)
     try:
         with open_binary(file.path, _END, file.size) as opened:
             digest.update(opened.read(_END))
             opened.seek(max(file.size - _END, 0))
             digest.update(opened.read(_END))
-    except OSError:
+    except (OSError, AbsentDataError):
         return None
     return digest.hexdigest()
 
@@ -48,7 +51,11 @@ def stamps_now(paths: Iterable[str]) -> dict[str, Stamp | None]:
     paths = list(paths)
     remote = [path for path in paths if is_address(path)]
     stamps = {path: stamp_of(path) for path in paths if not is_address(path)}
-    return stamps | dict(zip(remote, at_once(object_stamp, remote), strict=True)) if remote else stamps
+    if not remote:
+        return stamps
+    from plmetrics.table.storage.objects import at_once, object_stamp
+
+    return stamps | dict(zip(remote, at_once(object_stamp, remote), strict=True))
 
 
 @contextmanager
@@ -70,14 +77,18 @@ def watch_stamps(
     try:
         yield
     except (Exception, PanicException) as error:
-        _check_stamps(stamps, verb, kind, error)
+        check_stamps(stamps, verb, kind, error)
         raise
-    _check_stamps(stamps, verb, kind)
+    check_stamps(stamps, verb, kind)
 
 
-def _check_stamps(
-    stamps: Mapping[str, Stamp | None], verb: str, kind: type[DataError], error: BaseException | None = None
+def check_stamps(
+    stamps: Mapping[str, Stamp | None],
+    verb: str = "read",
+    kind: type[DataError] = DataError,
+    error: BaseException | None = None,
 ) -> None:
+    """Raise the error of files that are not those of their stamps any more."""
     changed = [path for path, stamp in stamps_now(stamps).items() if stamp != stamps[path]]
     if changed:
         more = f" (and {len(changed) - 1:,} more)" if len(changed) > 1 else ""

@@ -244,8 +244,8 @@ def test_a_long_list_of_bad_files_is_shortened(root):
 @pytest.mark.parametrize(
     "url", ["s3://bucket/a.parquet", "gs://b/*.pq", "https://host/a.csv", "hf:/x", "file:///a"]
 )
-def test_remote_storage_is_refused(root, url):
-    with pytest.raises(ConfigError, match="remote storage is not available yet") as caught:
+def test_an_address_is_no_path(root, url):
+    with pytest.raises(ConfigError, match="is an address; this must be on a local disk") as caught:
         names(url)
     assert f"'{url}'" in str(caught.value)
 

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, cast
 
 from plmetrics.core.errors import EnvironmentFault
-from plmetrics.table.storage.addresses import is_address
+from plmetrics.core.names import is_address
+from plmetrics.table.storage.faults import is_storage_error
 from plmetrics.table.storage.objects import open_binary
 
 if TYPE_CHECKING:
@@ -70,8 +71,8 @@ def open_bytes(path: str) -> Iterator[IO[bytes]]:
 
 
 def is_damage(error: OSError) -> bool:
-    """Whether an error comes from decompressing, not from the operating system."""
-    return error.errno is None and not isinstance(error, PermissionError)
+    """Whether an error comes from decompressing, not from the operating system or a store."""
+    return error.errno is None and not isinstance(error, PermissionError) and not is_storage_error(error)
 
 
 def _open_bytes(path: str) -> IO[bytes]:

@@ -19,6 +19,7 @@ from typing import IO, TYPE_CHECKING
 import polars as pl
 from polars.exceptions import PanicException, PolarsError
 
+from plmetrics.core.names import is_address
 from plmetrics.table.files import name_list, shown_path
 from plmetrics.table.formats.compressed import (
     COMPRESSIONS,
@@ -33,7 +34,6 @@ from plmetrics.table.formats.compressed import (
 )
 from plmetrics.table.formats.fields import LAST, UnevenRow, uneven_rows
 from plmetrics.table.formats.hive import FILE_PATH
-from plmetrics.table.storage.addresses import is_address
 from plmetrics.table.storage.objects import each_file, open_binary
 from plmetrics.table.storage.scanning import scan_options
 
@@ -299,7 +299,9 @@ def _types(
 ) -> dict[str, pl.DataType]:
     """The type that the values of each column show; text is looked at again, for numbers like `nan`."""
     with _complaining(file, complaints):
-        inferred = pl.scan_csv(file.path, glob=False, infer_schema_length=rows, **scan_options([file])).collect_schema()
+        inferred = pl.scan_csv(
+            file.path, glob=False, infer_schema_length=rows, **scan_options([file])
+        ).collect_schema()
         if inferred.names() != [_polars_name(name) for name in names]:
             complaints.add(file.path, f"its header cannot be read: {name_list(names)}")
             return {}

@@ -13,7 +13,9 @@ _ADDRESS = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]+):/(?P<rest>.*)", re.D
 _WEB = ("http", "https")
 _SYNONYMS = {"s3a": "s3", "gcs": "gs", "abfs": "az", "abfss": "az"}
 SCHEMES = ("s3", "gs", "az", *_WEB)
-_CREDENTIALS = "credentials come from environment variables, such as AWS_ACCESS_KEY_ID, and stand in no address"
+_CREDENTIALS = (
+    "credentials come from environment variables, such as AWS_ACCESS_KEY_ID, and stand in no address"
+)
 
 
 class Address(NamedTuple):
@@ -42,15 +44,6 @@ class Address(NamedTuple):
         return mask_address(str(self)) if self.is_web else str(self)
 
 
-def is_address(path: object) -> bool:
-    """Whether a text is an address, not a path on a local disk.
-
-    >>> is_address("s3://bucket/day.parquet"), is_address("scores/day.parquet")
-    (True, False)
-    """
-    return isinstance(path, str) and _ADDRESS.match(path) is not None
-
-
 def parse_address(text: str) -> Address:
     """The parts of an address.
 
@@ -69,7 +62,9 @@ def parse_address(text: str) -> Address:
         raise ConfigError(Problem(message, path=("data", "path"), hint=hint))
     bucket, _, key = match["rest"].removeprefix("/").partition("/")
     user, at, host = bucket.rpartition("@")
-    if at and match["scheme"].lower().startswith("abfs"):  # abfss://CONTAINER@ACCOUNT.dfs.core.windows.net/key
+    if at and match["scheme"].lower().startswith(
+        "abfs"
+    ):  # abfss://CONTAINER@ACCOUNT.dfs.core.windows.net/key
         user, bucket = "", user
     if user:
         message = f"'{scheme}://***@{host}/...' holds a user or a password"

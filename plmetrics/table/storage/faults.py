@@ -10,7 +10,9 @@ from plmetrics.core.redaction import mask_address
 _STORES = re.compile(r"object-store error|Generic \w+ error|Debug source|error sending request|HTTP error")
 _STATUS = re.compile(r"status code: (?P<status>\d{3}(?: [A-Za-z-]+)*)")
 _CODE = re.compile(r"<Code>(?P<code>\w+)</Code>")
-_NO_CREDENTIALS = re.compile(r"169\.254\.169\.254|metadata\.google|metadata server|[Mm]issing .*[Cc]redential")
+_NO_CREDENTIALS = re.compile(
+    r"169\.254\.169\.254|metadata\.google|metadata server|[Mm]issing .*[Cc]redential"
+)
 _DENIED = re.compile(r"Unauthenticated|PermissionDenied|authentication credentials|necessary privileges")
 _DENIED_STATUS = ("401", "403")
 _RETRIED = re.compile(r"after (?P<count>\d+) retries")
@@ -50,7 +52,7 @@ def storage_fault(error: BaseException, shown: str) -> PlmetricsError:
     if _NO_CREDENTIALS.search(text):
         return EnvironmentFault(Problem(f"{shown}: there are no credentials", hint=hint))
     if _DENIED.search(f"{type(error).__name__} {text}") or answer.startswith(_DENIED_STATUS):
-        return EnvironmentFault(Problem(f"{shown}: the store denies access{_said(answer)}", hint=hint))
+        return EnvironmentFault(Problem(f"{shown}: the store denies access{_after_colon(answer)}", hint=hint))
     retried = _RETRIED.search(text)
     more = f", after {retried['count']} retries" if retried else ""
     reason = f"the store answers {answer}" if answer else "the store cannot be reached"
@@ -62,7 +64,5 @@ def mask_error(error: BaseException) -> None:
     error.args = tuple(mask_address(arg) if isinstance(arg, str) else arg for arg in error.args)
 
 
-def _said(answer: str) -> str:
+def _after_colon(answer: str) -> str:
     return f": {answer}" if answer else ""
-
-

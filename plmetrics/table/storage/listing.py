@@ -64,7 +64,9 @@ def inspect_objects(
             hint = f"data files end in {', '.join(endings)}"
             complaints.add(file.path, "the ending of the name is not known", hint)
         elif file.size == 0:
-            complaints.add(file.path, "is empty (0 bytes)", "the program that writes it may have stopped halfway")
+            complaints.add(
+                file.path, "is empty (0 bytes)", "the program that writes it may have stopped halfway"
+            )
         else:
             kept.append(file)
     return tuple(kept)
@@ -88,10 +90,12 @@ def _expand(
     if not listed:
         complaints.absent(str(address), "no such object or folder", _nearest(address))
         return below, []
-    chosen = [entry for entry in listed if _is_data(entry.key, below)]
+    chosen = [entry for entry in listed if _is_data(entry, below)]
     if not chosen:
         message = f"the folder holds no data files ({', '.join(endings)})"
-        complaints.absent(str(address), message, "files and folders whose names start with _ or . are not data")
+        complaints.absent(
+            str(address), message, "files and folders whose names start with _ or . are not data"
+        )
     return below, chosen
 
 
@@ -101,9 +105,7 @@ def _expand_glob(address: Address, complaints: Complaints) -> tuple[str, list[Ob
     folder = "/".join(parts[:fixed])
     listed = list_folder(address._replace(key=folder))
     pattern = [part for part in parts if part]
-    chosen = [
-        entry for entry in listed if _is_data(entry.key, folder) and _fits(pattern, entry.key.split("/"))
-    ]
+    chosen = [entry for entry in listed if _is_data(entry, folder) and _fits(pattern, entry.key.split("/"))]
     if not chosen:
         complaints.absent(str(address), "no object matches")
     return folder, chosen
@@ -122,9 +124,11 @@ def _fits(pattern: Sequence[str], parts: Sequence[str]) -> bool:
     return bool(parts) and fnmatchcase(parts[0], pattern[0]) and _fits(pattern[1:], parts[1:])
 
 
-def _is_data(key: str, folder: str) -> bool:
-    below = key[len(folder) :].lstrip("/")
-    return bool(below) and not any(part.startswith(NOT_DATA) for part in below.split("/"))
+def _is_data(entry: ObjectFacts, folder: str) -> bool:
+    """Whether an object is data, not hidden, and not one that stands for a folder."""
+    below = entry.key[len(folder) :].lstrip("/")
+    marker = entry.size == 0 and "." not in posixpath.basename(below)
+    return bool(below) and not marker and not any(part.startswith(NOT_DATA) for part in below.split("/"))
 
 
 def _source_file(address: Address, facts: ObjectFacts, folder: str) -> SourceFile:

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
 from plmetrics.core.errors import AbsentDataError, PlmetricsError
+from plmetrics.core.names import is_address
 from plmetrics.table.storage import stores, web
-from plmetrics.table.storage.addresses import Address, is_address, parse_address
+from plmetrics.table.storage.addresses import Address, parse_address
 from plmetrics.table.storage.faults import storage_fault
 
 if TYPE_CHECKING:
@@ -34,19 +35,19 @@ def object_facts(address: Address) -> ObjectFacts | None:
         EnvironmentFault: the store cannot be reached, or denies access.
     """
     try:
-        return _asked(address, lambda: _head(address))
+        return _answer_of(address, lambda: _head(address))
     except AbsentDataError:
         return None
 
 
 def list_folder(address: Address) -> list[ObjectFacts]:
     """All objects below a folder of a store."""
-    return _asked(address, lambda: list(stores.list_below(address.root, address.key.strip("/"))))
+    return _answer_of(address, lambda: list(stores.list_below(address.root, address.key.strip("/"))))
 
 
 def names_in(address: Address) -> list[str]:
     """The names of the objects and folders right below a folder of a store."""
-    return _asked(address, lambda: stores.names_in(address.root, address.key.strip("/")))
+    return _answer_of(address, lambda: stores.names_in(address.root, address.key.strip("/")))
 
 
 def facts_stamp(address: Address, facts: ObjectFacts) -> tuple[str | int, ...]:
@@ -70,13 +71,13 @@ def open_object(path: str, read_ahead: int = _READ_AHEAD, size: int | None = Non
     """
     address = parse_address(path)
     if size is None:
-        size = _asked(address, lambda: _head(address)).size
+        size = _answer_of(address, lambda: _head(address)).size
     return io.BufferedReader(_ObjectBytes(address, size), read_ahead)
 
 
 def open_binary(path: str, read_ahead: int = _READ_AHEAD, size: int | None = None) -> BinaryIO:
     """The bytes of a file or an object."""
-    return open_object(path, read_ahead, size) if is_address(path) else Path(path).open("rb")
+    return open_object(path, read_ahead, size) if is_address(path) else Path(path).open(mode="rb")
 
 
 def each_file(question: Callable[[SourceFile], U], files: Sequence[SourceFile]) -> Iterable[U]:
@@ -116,7 +117,7 @@ class _ObjectBytes(io.RawIOBase):
         view = memoryview(buffer).cast("B")
         length = max(0, min(len(view), self._size - self._place))
         if length:
-            block = _asked(self._address, lambda: _read(self._address, self._place, length))
+            block = _answer_of(self._address, lambda: _read(self._address, self._place, length))
             length = len(block)
             view[:length] = block
         self._place += length
@@ -133,7 +134,7 @@ def _read(address: Address, start: int, length: int) -> bytes:
     return stores.read_range(address.root, address.key, start, length)
 
 
-def _asked(address: Address, question: Callable[[], T]) -> T:
+def _answer_of(address: Address, question: Callable[[], T]) -> T:
     try:
         return question()
     except PlmetricsError:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from plmetrics.table.storage.addresses import is_address
+from plmetrics.core.names import is_address
+from plmetrics.table.storage.stores import retries
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,5 +18,8 @@ def scan_options(files: Sequence[SourceFile]) -> dict[str, Any]:
     """What a scan of files is told beside their paths; nothing for those on a local disk."""
     if not files or not is_address(files[0].path):
         return {}
-    plain = os.environ.get("AWS_ENDPOINT_URL", "").startswith("http://") and files[0].path.startswith("s3://")
-    return {"credential_provider": None} | ({"storage_options": {"aws_allow_http": "true"}} if plain else {})
+    most, milliseconds = retries()
+    options: dict[str, Any] = {"max_retries": most, "retry_timeout_ms": milliseconds}
+    if files[0].path.startswith("s3://") and os.environ.get("AWS_ENDPOINT_URL", "").startswith("http://"):
+        options["aws_allow_http"] = "true"
+    return {"credential_provider": None, "storage_options": options}

@@ -99,12 +99,9 @@ def _store_of(root: str, environment: frozenset[tuple[str, str]]) -> Any:
     from obstore.store import from_url
 
     most, milliseconds = retries()
+    patience: Any = {"max_retries": most, "retry_timeout": timedelta(milliseconds=milliseconds)}
     plain = dict(environment).get("AWS_ENDPOINT_URL", "").startswith("http://")
-    return from_url(
-        root,
-        retry_config={"max_retries": most, "retry_timeout": timedelta(milliseconds=milliseconds)},
-        **({"client_options": {"allow_http": True}} if plain else {}),
-    )
+    return from_url(root, retry_config=patience, client_options={"allow_http": plain})
 
 
 def _facts(entry: Mapping[str, Any]) -> ObjectFacts:

@@ -46,6 +46,7 @@ def _get(address: Address, start: int, length: int) -> tuple[bytes, dict[str, st
         try:
             return _request(address, start, length)
         except HTTPError as error:
+            error.close()
             if error.code == _NO_RANGE:
                 return b"", {"content-range": "/0"}
             if error.code not in _SERVER_FAULTS or attempt == most:
@@ -59,8 +60,8 @@ def _get(address: Address, start: int, length: int) -> tuple[bytes, dict[str, st
 
 
 def _request(address: Address, start: int, length: int) -> tuple[bytes, dict[str, str]]:
-    request = Request(str(address), headers={"Range": f"bytes={start}-{start + length - 1}"})  # noqa: S310
-    with urlopen(request, timeout=_SECONDS) as answer:  # noqa: S310 (the scheme is http or https)
+    request = Request(str(address), headers={"Range": f"bytes={start}-{start + length - 1}"})
+    with urlopen(request, timeout=_SECONDS) as answer:
         if answer.status != _PARTIAL:
             hint = "the server must answer requests for ranges of bytes; or copy the file to a local disk"
             raise DataError(Problem(f"{address.shown}: the server sends whole files only", hint=hint))

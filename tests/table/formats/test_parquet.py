@@ -58,7 +58,7 @@ def test_an_empty_file_is_not_skipped(root):
 def test_no_permission(root, monkeypatch):
     write("a.parquet", y=[0, 1])
 
-    def refuse(path: Path, *_: object) -> None:
+    def refuse(path: Path, **_: object) -> None:
         raise PermissionError(13, "Permission denied", str(path))
 
     monkeypatch.setattr(Path, "open", refuse)
