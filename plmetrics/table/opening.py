@@ -13,9 +13,9 @@ from plmetrics.table.frames import as_frame, check_names, kind_name
 from plmetrics.table.source import Source, schema_of
 
 _ACCEPTED = (
-    "accepted: a Polars DataFrame or LazyFrame; a path, address, glob or folder of parquet, csv, ndjson or Arrow files, "
-    "or a list of them; a Delta or Iceberg table; a pandas DataFrame; a pyarrow Table or another table of the Arrow stream "
-    "interface; a mapping of columns {'y': ARRAY, 'p': ARRAY}; {'trec': {'qrels': FILE, 'run': FILE}}"
+    "accepted: a Polars DataFrame or LazyFrame; a path, address, glob or folder of parquet, csv, ndjson or Arrow "
+    "files, or a list of them; a Delta or Iceberg table; a pandas DataFrame; a pyarrow Table or another table of the "
+    "Arrow stream interface; a mapping of columns {'y': ARRAY, 'p': ARRAY}; {'trec': {'qrels': FILE, 'run': FILE}}"
 )
 
 
