@@ -151,7 +151,7 @@ def test_normal_forecasts() -> None:
     assert found["interval_coverage(level=0.8)"] == pytest.approx(np.mean(held))
 
 
-@pytest.mark.parametrize("members", [2, 3, 10])
+@pytest.mark.parametrize("members", [2, 3, 10, 51])
 def test_ensembles(members: int) -> None:
     rng = np.random.default_rng(5)
     drawn, y = rng.normal(size=(40, members)), rng.normal(size=40)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING
 
+import numpy as np
 import polars as pl
 
 from plmetrics.catalogue.forecast.rows import INFINITY, MeanOfForecasts, pinball
@@ -164,8 +166,45 @@ def _ensemble(rows: Rows, *, fair: bool) -> pl.Expr:
     members = [rows.part(part) for part in rows.parts]
     number = len(members)
     distance = pl.sum_horizontal((member - rows.label).abs() for member in members) / float(number)
-    ascending = pl.concat_list(members).list.sort()
-    spread = pl.lit(0.0)
-    for place in range(number):
-        spread = spread + (2.0 * place - number + 1.0) * ascending.list.get(place)
+    named = (member.cast(pl.Float64).alias(str(place)) for place, member in enumerate(members))
+    spread = pl.struct(named).map_batches(_spread, return_dtype=pl.Float64, is_elementwise=True)
     return distance - spread / float(number * (number - 1) if fair else number**2)
+
+
+def _spread(members: pl.Series) -> pl.Series:
+    """Half the sum of absolute differences of all pairs of members, row by row; null where one is null."""
+    columns = [column.to_numpy(writable=True) for column in members.struct.unnest().get_columns()]
+    number, smaller = len(columns), np.empty(len(members))
+    for low, high in _comparators(number):
+        np.minimum(columns[low], columns[high], out=smaller)
+        np.maximum(columns[low], columns[high], out=columns[high])
+        columns[low], smaller = smaller, columns[low]
+    spread = np.zeros(len(members))
+    for place, column in enumerate(columns):
+        spread += (2.0 * place - number + 1.0) * column
+    return pl.Series(spread, nan_to_null=True)
+
+
+@cache
+def _comparators(number: int) -> tuple[tuple[int, int], ...]:
+    """The pairs of places that are put in order, one after another, to sort so many columns at once.
+
+    Source: Batcher (1968), Sorting networks and their applications: odd-even merge sort.
+
+    >>> _comparators(3)
+    ((0, 1), (0, 2), (1, 2))
+    """
+    pairs = []
+    run = 1
+    while run < number:
+        step = run
+        while step:
+            pairs += [
+                (low, low + step)
+                for start in range(step % run, number - step, 2 * step)
+                for low in range(start, min(start + step, number - step))
+                if low // (2 * run) == (low + step) // (2 * run)
+            ]
+            step //= 2
+        run *= 2
+    return tuple(pairs)
