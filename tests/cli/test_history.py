@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
-from suites.nights import day, nights
+from suites.nights import day, nights, rows
 from typer.testing import CliRunner
 
 import plmetrics as plm
@@ -110,3 +110,32 @@ def test_the_report_of_a_night_has_a_line_of_its_past(home: Path) -> None:
     assert [line.split()[:2] for line in lines] == [["roc_auc", "old"], ["roc_auc", "new"]]
     first = plm.history(home, last=30)["run_id"][0]
     assert "History" not in CliRunner().invoke(app, ["report", str(home / first)]).stdout
+
+
+def test_a_change_of_level_is_said_everywhere(nights: Nights) -> None:
+    for number in range(8):
+        frame = rows(number, height=300).with_columns(new=rows(number, height=300, bad=number > 3)["new"])
+        nights.write(number, frame)
+        nights.run(number)
+    frame = plm.history(nights.home, slices="overall").filter(pl.col("level_before").is_not_null())
+    assert frame.select("interval", "model", "metric").rows() == [
+        (day(4), "new", metric) for metric in ("roc_auc", "brier", "accuracy")
+    ]
+    values = plm.history(nights.home, metrics="roc_auc", models="new", slices="overall")["value"]
+    before, after = frame.row(0, named=True)["level_before"], frame.row(0, named=True)["level"]
+    assert (before, after) == pytest.approx((values[:4].mean(), values[4:].mean()))
+    text = history(nights.home, "roc_auc").stdout
+    words = f"roc_auc of new moved on {day(4)} from {before:.4f} to {after:.4f}"
+    assert words in text
+    assert "moved" in next(line for line in text.splitlines() if line.strip().startswith(day(4)))
+    line = next(line for line in text.splitlines() if line.split()[:2] == ["roc_auc", "new"])
+    assert line.split()[2][4] == "|"
+    content = json.loads(history(nights.home, "roc_auc", "--last", "4", "--format", "json").stdout)
+    assert [(each["interval"], each["level_before"], each["level"]) for each in content["changes"]] == [
+        (day(4), before, after)
+    ]
+    assert words in CliRunner().invoke(app, ["report", str(nights.home)]).stdout
+    figure = plm.history_chart(nights.home)
+    assert words in figure.description
+    data = figure.specification()["datasets"].values()
+    assert {row["level"] for part in data for row in part if "level" in row} == {before, after}

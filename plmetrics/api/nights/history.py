@@ -42,7 +42,9 @@ def history(
 
     Returns:
         A row per interval, model, slice and metric: `interval, start, end, model, slice, metric, value, lower, upper,
-        n, verdict, gate_verdict, status, value_status, slice_set, class, accepted, run_id`.
+        n, verdict, gate_verdict, status, value_status, slice_set, class, accepted, band_lower, band_upper, std_error,
+        level, level_before, run_id`. `level` is the mean between change points, null in series of fewer than 8 values;
+        where another level begins, `level_before` is the one that ended.
 
     Raises:
         ConfigError: there is no such metric, model or slice, or several suites have runs in the folder.
@@ -55,15 +57,15 @@ def history(
     ...     print(error.problems[0].message)
     nowhere: no such folder
     """
+    from plmetrics.features.nights.change_points.history_levels import read_rows
     from plmetrics.features.nights.history_folders import home_of
-    from plmetrics.features.nights.history_selection import select
-    from plmetrics.features.nights.interval_history import read_history
 
     check_last(last)
-    values = read_history(home_of(_path(folder)), last=last, superseded=superseded)
+    asked = names(metrics), names(models), names(slices)
+    values, rows = read_rows(home_of(_path(folder)), *asked, last=last, superseded=superseded)
     for words in values.warnings:
         warnings.warn(words, PlmetricsWarning, stacklevel=2)
-    return select(values.frame, names(metrics), names(models), names(slices))
+    return rows
 
 
 def history_chart(
@@ -102,11 +104,12 @@ def history_chart(
     from plmetrics.report.charts.rendering import require
 
     require("altair", needed_for="a chart")
+    from plmetrics.features.nights.change_points.history_levels import FEWEST
     from plmetrics.features.nights.charts.history_chart import figure_of
     from plmetrics.features.nights.interval_history import read_history
 
     check_last(last)
-    values = read_history(home_of(_path(folder)), last=last)
+    values = read_history(home_of(_path(folder)), last=None if last is None else max(last, FEWEST))
     for words in values.warnings:
         warnings.warn(words, PlmetricsWarning, stacklevel=2)
     return figure_of(values, metric, names(models), names(slices), last)

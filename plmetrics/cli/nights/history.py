@@ -78,14 +78,14 @@ def history(
     with guard(debug=debug, json=form == "json"):
         if form is HistoryFormat.parquet and output is None:
             raise UsageError(Problem("--format parquet needs a file", hint="--output history.parquet"))
+        from plmetrics.features.nights.change_points.history_levels import read_rows
         from plmetrics.features.nights.history_folders import home_of
-        from plmetrics.features.nights.history_selection import OVERALL, select
-        from plmetrics.features.nights.interval_history import read_history
+        from plmetrics.features.nights.history_selection import OVERALL
         from plmetrics.report.layout import printable
 
         with usage():
-            values = read_history(home_of(runs), last=last, superseded=everything)
-            rows = select(values.frame, metrics or None, model, slices or [OVERALL])
+            asked = metrics or None, model, slices or [OVERALL]
+            values, rows = read_rows(home_of(runs), *asked, last=last, superseded=everything)
         if output is not None:
             _write(output, _content(values, rows, form))
         else:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 from rich.text import Text
 
-from plmetrics.features.nights.interval_history import CURRENT, DAMAGED, MISSING, SUPERSEDED
+from plmetrics.features.nights.change_points.history_levels import change_lines, changes_of
+from plmetrics.features.nights.interval_history import CURRENT, DAMAGED, MISSING, MOMENT, SUPERSEDED
 from plmetrics.report.export import json_text
 from plmetrics.report.layout import (
     FAINT,
@@ -19,6 +20,7 @@ from plmetrics.report.layout import (
     printable,
     table_or_stack,
     to_text,
+    wrap,
 )
 from plmetrics.report.numbers import MISSING as UNDEFINED
 from plmetrics.report.numbers import Estimate, estimate, number, plural
@@ -32,17 +34,24 @@ if TYPE_CHECKING:
 Row = dict[str, Any]
 BLOCKS = "▁▂▃▄▅▆▇█"
 GAP = "·"
+CHANGE = "|"
 _NARROWEST = 40
 _MOST_POINTS = 60
+_MOST_MOVES = 8
+_MOVED = "moved"
 _STYLES = {"fail": "bold red", "warn": "yellow", "inconclusive": "yellow", "pass": "green"}
 _NOT_PLAIN = ("fail", "warn", "inconclusive")
 
 
-def sparkline(values: Sequence[float | None]) -> str:
+def sparkline(values: Sequence[float | None], changes: Sequence[int] = ()) -> str:
     """Values as blocks between the lowest and the highest of them; a point for each that is absent.
 
-    >>> sparkline([1.0, 2.0, None, 4.5])
-    '▁▃·█'
+    Args:
+        values: one an interval, None where there is none.
+        changes: the numbers of values that a bar comes before: another level begins there.
+
+    >>> sparkline([1.0, 2.0, None, 4.5], changes=[3])
+    '▁▃·|█'
     """
     defined = [value for value in values if value is not None]
     low, high = min(defined, default=0.0), max(defined, default=0.0)
@@ -53,20 +62,22 @@ def sparkline(values: Sequence[float | None]) -> str:
             return GAP
         return BLOCKS[top // 2] if high == low else BLOCKS[round((value - low) / (high - low) * top)]
 
-    return "".join(map(block, values))
+    return "".join(
+        f"{CHANGE if place in changes else ''}{block(value)}" for place, value in enumerate(values)
+    )
 
 
 def history_text(history: History, rows: pl.DataFrame, width: int = 100, *, color: bool = False) -> str:
-    """A head, a sparkline a series, and a table a metric and slice, in lines of at most `width` cells (at least 40).
+    """A head, a sparkline a series, changes in words, and a table a metric and slice.
 
     Args:
         history: where it was read.
-        rows: those of its rows that are shown.
-        width: columns of the terminal.
+        rows: those of its rows that are shown, with levels.
+        width: columns of the terminal; lines are not longer, but for narrow ones of less than 40.
         color: whether to use ANSI colours.
     """
     width = max(width, _NARROWEST)
-    blocks = [_head(history, rows, width), sparklines(rows, width, _MOST_POINTS)]
+    blocks = [_head(history, rows, width), sparklines(rows, width, _MOST_POINTS), moves(rows, width)]
     blocks += [_table(rows, parts, width) for parts in _by_metric(series_of(rows))]
     return to_text(join_blocks(blocks), width, color=color)
 
@@ -74,7 +85,7 @@ def history_text(history: History, rows: pl.DataFrame, width: int = 100, *, colo
 def history_json(history: History, rows: pl.DataFrame) -> str:
     """One JSON object: exit code, the folder, what could not be read, and the rows as a list of records."""
     finite = pl.when(pl.col(pl.Float64).is_finite()).then(pl.col(pl.Float64))
-    moments = pl.col("start", "end").dt.to_string("iso:strict")
+    moments = pl.col(MOMENT).dt.to_string("iso:strict")
     return json_text(
         {
             "status": "complete",
@@ -82,6 +93,7 @@ def history_json(history: History, rows: pl.DataFrame) -> str:
             "name": history.home.name,
             "folder": str(history.home),
             "warnings": list(history.warnings),
+            "changes": changes_of(rows).with_columns(moments).to_dicts(),
             "history": rows.with_columns(finite, moments).to_dicts(),
         }
     )
@@ -108,15 +120,24 @@ def sparklines(rows: pl.DataFrame, width: int, most: int) -> list[Text]:
     for part in (part for parts in _by_metric(series_of(current)) for part in parts):
         first = part.row(0, named=True)
         values = moments.join(part.select("start", "value"), on="start", how="left", maintain_order="left")
+        starts = changes_of(part)["start"].to_list()
+        changes = [place for place, start in enumerate(moments["start"].to_list()) if start in starts]
         label = metric_label(first) + ("" if first["slice_set"] == "overall" else f", {first['slice']}")
         last = part["value"][-1]
-        line = sparkline([None if v is None or v != v else v for v in values["value"].to_list()])  # noqa: PLR0124
+        line = sparkline([None if v is None or v != v else v for v in values["value"].to_list()], changes)  # noqa: PLR0124
         cells.append((label, first["model"], line, UNDEFINED if last is None else number(last)))
     if not cells:
         return []
     columns = [Column(""), Column(""), Column(""), Column("", "right")]
     texts = [[Text(printable(cell)) for cell in row] for row in cells]
     return [line for line in table_or_stack(columns, texts, width) if line.plain.strip()]
+
+
+def moves(rows: pl.DataFrame, width: int) -> list[Text]:
+    """The changes of level in words, the last ones first."""
+    lines = [*change_lines(changes_of(rows))][::-1]
+    more = [f"{plural(len(lines) - _MOST_MOVES, 'earlier change')}"] if len(lines) > _MOST_MOVES else []
+    return [line for words in [*lines[:_MOST_MOVES], *more] for line in wrap(Text(words), width)]
 
 
 def _head(history: History, rows: pl.DataFrame, width: int) -> list[Text]:
@@ -176,6 +197,8 @@ def _estimates(rows: Sequence[Row | None]) -> list[Text]:
     for text, row in zip(texts, rows, strict=True):
         if row is not None and row["gate_verdict"] in _NOT_PLAIN:
             text.append(f" {row['gate_verdict']}", _STYLES[row["gate_verdict"]])
+        if row is not None and row["level_before"] is not None:
+            text.append(f" {_MOVED}", "bold")
     return texts
 
 

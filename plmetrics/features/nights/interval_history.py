@@ -56,12 +56,15 @@ HISTORY_SCHEMA = pl.Schema(
         "accepted": pl.Boolean(),
         "band_lower": pl.Float64(),
         "band_upper": pl.Float64(),
+        "std_error": pl.Float64(),
+        "level": pl.Float64(),
+        "level_before": pl.Float64(),
         "run_id": pl.String(),
     }
 )
-"""The columns of a history."""
+"""The columns of a history; levels are null until `change_points` has looked for them."""
 
-_VALUES = ("model", "slice", "metric", "value", "lower", "upper", "n", "slice_set", "class")
+_VALUES = ("model", "slice", "metric", "value", "lower", "upper", "n", "slice_set", "class", "std_error")
 _FACTS = ("interval", "start", "end", "verdict", "accepted", "run_id")
 _NEEDED = frozenset({"model", "slice_set", "slice", "metric", "value", "n", "status", "verdict", "level"})
 _PART = "part"

@@ -10,6 +10,7 @@ import altair as alt
 import polars as pl
 
 from plmetrics.core.errors import ConfigError, DataError, Problem
+from plmetrics.features.nights.change_points.history_levels import change_lines, changes_of, with_levels
 from plmetrics.features.nights.charts.history_marks import HEIGHT, WIDTH, axes, draw_panel
 from plmetrics.features.nights.history_selection import OVERALL, select
 from plmetrics.features.nights.interval_history import CURRENT, DAMAGED, MISSING, read_history
@@ -91,6 +92,7 @@ def figure_of(
     """
     frame = history.frame.filter(pl.col("status").is_in([CURRENT, MISSING, DAMAGED]))
     chosen = select(frame, None if metric is None else [metric], models, slices or [OVERALL])
+    chosen = with_levels(chosen, history.calendar)
     starts = frame["start"].drop_nulls().unique().sort()
     shown = starts if last is None else starts.tail(last)
     values = chosen.filter(pl.col("model").is_not_null(), pl.col("value").is_not_null())
@@ -206,6 +208,8 @@ def _marks(drawn: Sequence[pl.DataFrame]) -> str:
         words.append("bars: intervals of the values")
     if rows["band_lower", "band_upper"].null_count().sum_horizontal().item() < 2 * rows.height:
         words.append("grey: control band of a gate")
+    if rows["level_before"].is_not_null().any():
+        words.append("broad: levels")
     if (rows["gate_verdict"] == "fail").any():
         words.append(_RINGED)
     return "; ".join(words)
@@ -221,7 +225,8 @@ def _finding(title: str, drawn: Sequence[pl.DataFrame], places: pl.DataFrame) ->
         words.append(f"{name}: {number(row['value'])} last, {number(low)} to {number(high)}")  # type: ignore[arg-type]
     failed = pl.concat(drawn).filter(gate_verdict="fail")["interval"].drop_nulls().unique(maintain_order=True)
     failures = f" Gates failed in {', '.join(failed.to_list()[:6])}." if failed.len() else ""
-    return f"{title}, {_span(places)}. {'; '.join(words[:12])}.{failures}"
+    moves = "".join(f" {line}." for line in [*change_lines(changes_of(pl.concat(drawn)))][-4:])
+    return f"{title}, {_span(places)}. {'; '.join(words[:12])}.{moves}{failures}"
 
 
 def _limits_of(gates: pl.DataFrame, metric: str, slice_set: str) -> list[tuple[str, float]]:

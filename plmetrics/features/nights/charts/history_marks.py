@@ -65,11 +65,11 @@ def draw_panel(
     height: float,
     legend: bool,
 ) -> alt.LayerChart:
-    """Values of models with their intervals over control band and limits, broken where an interval has no value."""
+    """Values of models with their intervals over control band, levels and limits, broken where there is no value."""
     models = rows["model"].unique(maintain_order=True).to_list()
     labels = [in_line(short(model)) if len(models) > 1 else "" for model in models]
     points = _points(rows, shown, zone, dict(zip(models, labels, strict=True)))
-    layers = [*_control(points, x, y), *_limits(limits, x, y), *_bars(points, x, y)]
+    layers = [*_control(points, x, y), *_levels(points, x, y), *_limits(limits, x, y), *_bars(points, x, y)]
     layers += _lines(points, x, y, labels, (width, height), legend=legend)
     layers += [_dots(points, x, y, labels), *_rings(points, x, y)]
     return layered(*layers).properties(width=width, height=height)
@@ -93,6 +93,7 @@ def _points(rows: pl.DataFrame, shown: pl.Series, zone: str, labels: dict[str, s
         hi="upper",
         low="band_lower",
         high="band_upper",
+        level=pl.when(pl.col("level_before").is_not_null().any().over("model")).then("level"),
         k="place",
         s=pl.col("model").replace_strict(labels, return_dtype=pl.String),
         ink=pl.col("model").replace_strict(colors, return_dtype=pl.String),
@@ -108,6 +109,17 @@ def _control(points: pl.DataFrame, x: dict[str, Any], y: dict[str, Any]) -> list
     area = base(both.select("x", "low", "high", "g")).mark_area(opacity=0.22, color=LIGHT["faint"])
     ends = {"y": alt.Y(**{**y, "shorthand": "low:Q"}), "y2": "high:Q"}
     return [area.encode(x=alt.X(**x), detail="g:N", **ends)]
+
+
+def _levels(points: pl.DataFrame, x: dict[str, Any], y: dict[str, Any]) -> list[alt.Chart]:
+    """The levels of series that changed theirs."""
+    rows = points.filter(pl.col("level").is_not_null())
+    if rows.is_empty():
+        return []
+    stretches = rows.select("x", "level", "ink", g=pl.struct("ink", "level").rle_id())
+    line = base(stretches).mark_line(strokeWidth=7, opacity=0.28)
+    ends = {"y": alt.Y(**{**y, "shorthand": "level:Q"}), "detail": "g:N"}
+    return [line.encode(x=alt.X(**x), stroke=alt.Stroke("ink:N", scale=None, legend=None), **ends)]
 
 
 def _bars(points: pl.DataFrame, x: dict[str, Any], y: dict[str, Any]) -> list[alt.Chart]:

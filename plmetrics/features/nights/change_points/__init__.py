@@ -1,0 +1,1 @@
+"""Change points: intervals from which on a value of a history has another level."""
