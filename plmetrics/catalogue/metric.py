@@ -79,9 +79,10 @@ class Metric:
     their shares: of all `rows`, as with `t`, or of the `mass` that `denominators` gives), `smooth` (a little more
     weight of a row moves it a little: the jackknife and the delta method need that), `needs_label` (whether rows
     without a label are none of its rows; else what it reads of them says it), `additive` (a total: replicates
-    are scaled to the table's size), `compares_groups` (it is a gap between the slices of a set), `probability` (scores
-    must lie in [0, 1]), `needs_score` (hard predictions do not do). For whoever chooses a metric: `threshold_free`,
-    `handles_imbalance`, `proper`, `interpretable`, `use_when`, `beware`, `formula`, `reference`.
+    are scaled to the table's size), `size_free` (all rows twice leave it as it is), `compares_groups` (it is a gap
+    between the slices of a set), `probability` (scores must lie in [0, 1]), `needs_score` (hard predictions do not do).
+    For whoever chooses a metric: `threshold_free`, `handles_imbalance`, `proper`, `interpretable`, `use_when`,
+    `beware`, `formula`, `reference`.
 
     >>> import polars as pl, plmetrics as plm
     >>> class MeanAmountAtRisk(plm.Metric):
@@ -112,6 +113,7 @@ class Metric:
     interval_form: ClassVar[IntervalForm | None] = None
     smooth: ClassVar[bool] = True
     additive: ClassVar[bool] = False
+    size_free: ClassVar[bool] = True
     compares_groups: ClassVar[bool] = False
     needs_label: ClassVar[bool | None] = None
     noise: ClassVar[Noise] = "full"
@@ -232,6 +234,11 @@ class Metric:
     def mean(self) -> Mean | None:
         """Of what it is a mean, so that slices make up the whole by shares: of all rows, or of the `denominators`."""
         return "rows" if self.interval_form == "t" else None
+
+    @property
+    def of_score_shares(self) -> bool:
+        """Whether it follows from the shares of rows of each class at each score, in their order."""
+        return isinstance(self.needs, Points) and not self.needs.rows_in_order and self.size_free
 
     @property
     def value_kind(self) -> ValueKind:

@@ -17,7 +17,7 @@ _NUMBERS = (
     "value lower upper std_error weight threshold bound difference p_value p_adjusted observed x y share "
     "limit pooled mean sd minimum maximum per_sd reference current statistic rest searched mean_control "
     "share_reference share_current "
-    "labelled mean_labelled mean_unlabelled standardised "
+    "sampling_error labelled mean_labelled mean_unlabelled standardised "
     "always_valid_p mann_whitney_p superiority lift lift_lower lift_upper cohen_d effect power"
 )
 """Columns of floats, in whatever table."""
@@ -88,7 +88,7 @@ DRIFT_HISTOGRAMS_SCHEMA = table_schema(
 
 DECOMPOSITION_SCHEMA = table_schema(
     "model slice metric part value lower upper baseline contrast status slice_set class std_error method "
-    "interval_status slice_values note"
+    "interval_status bound sampling_error slice_values note"
 )
 
 FOUND_SLICES_SCHEMA = table_schema(

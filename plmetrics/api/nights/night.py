@@ -7,6 +7,8 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING
 
+import polars as pl
+
 from plmetrics.api.context import RunContext, data_files
 from plmetrics.api.merging import merged_result
 from plmetrics.api.pipeline import evaluate_suite
@@ -14,7 +16,7 @@ from plmetrics.api.stopwatch import Stopwatch
 from plmetrics.api.suite_files import redact_head
 from plmetrics.api.suite_run import Evaluation, RunOptions, deliver, write_run
 from plmetrics.core.errors import ConfigError, DataError, Problem
-from plmetrics.features.nights.interval_section import adds_states, interval_section
+from plmetrics.features.nights.interval_section import adds_states, decomposes_scores, interval_section
 from plmetrics.features.nights.manifests import Manifest, Manifests, digest_of_value, folder_facts
 from plmetrics.features.nights.references import EarlierIntervals
 from plmetrics.features.nights.row_condition import conjunction, partition_condition, rows_condition
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
     from plmetrics.core.results import RecordedFile, RecordedInterval
     from plmetrics.features.nights.calendar import Interval
     from plmetrics.features.nights.interval_section import IntervalSection
+    from plmetrics.features.nights.states import IntervalState
+    from plmetrics.runs.outcome import Outcome
     from plmetrics.suite.yaml.load import LoadedSuite
     from plmetrics.table.source import Source
 
@@ -189,7 +193,9 @@ class IntervalEvaluation(Evaluation):
         context = replace(context, where=where, interval=self._recorded(), as_of=self.as_of)
         result = evaluate_suite(suite, source, self.options.progress, context)
         if adds_states(suite):
-            self._count(source, where)
+            state = self._count(source, where)
+            if decomposes_scores(suite) and context.earlier is not None:
+                result = self._with_score_changes(result, context.earlier, state, runs)
         return result
 
     def files(self, result: Result) -> dict[str, bytes]:
@@ -273,13 +279,27 @@ class IntervalEvaluation(Evaluation):
 
         return label_status(self.interval.end, labels.mature_after, self.as_of) == "unlabelled"
 
-    def _count(self, source: Source, where: str) -> None:
+    def _count(self, source: Source, where: str) -> IntervalState:
         """Count the state of the interval."""
         from plmetrics.features.nights.states import state_of_interval
 
         suite, watch = self.loaded.suite, Stopwatch(self.options.progress)
         redact = partial(redact_head, self.loaded)
-        self._state = state_of_interval(suite, source, where, self.home, watch.stage, redact)
+        state = state_of_interval(suite, source, where, self.home, watch.stage, redact)
+        self._state = state.content
+        return state
+
+    def _with_score_changes(
+        self, result: Result, earlier: Outcome, state: IntervalState, runs: EarlierIntervals
+    ) -> Result:
+        """The result with what slices did to changes of metrics of ordered scores."""
+        from plmetrics.features.nights.score_changes import score_changes
+        from plmetrics.runs.history.comparability import run_name
+
+        changes = score_changes(
+            self.loaded.suite, state, runs.reference_runs("compare.run"), run_name(earlier)
+        )
+        return replace(result, decomposition=pl.concat([result.decomposition, changes]))
 
     def _recorded(self) -> RecordedInterval:
         """What run.json says of the interval."""

@@ -47,6 +47,11 @@ class AtTop(Metric):
         domain="a whole number of at least 1, or a share between 0 and 1",
     )
 
+    @property
+    def size_free(self) -> bool:  # type: ignore[override]
+        """A share of the rows is of any number of them."""
+        return self.k < 1
+
     def undefined(self, state: Any) -> Undefined:
         """Fewer rows than k."""
         return [*super().undefined(state), ("too_few_rows", self._size(state) > state.weight * (1 + 1e-12))]

@@ -9,10 +9,13 @@ from plmetrics.core.errors import ConfigError, Problem
 from plmetrics.core.names import did_you_mean
 from plmetrics.core.slice_texts import only_value, slice_place
 from plmetrics.suite.sections.basics import ALL, PAIRS, REST
+from plmetrics.suite.sections.references import IntervalReference
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from plmetrics.catalogue.metric import Metric
+    from plmetrics.core.names import SuitePath
     from plmetrics.suite.model import Suite
     from plmetrics.table.slices import Slices, SliceSet
 
@@ -38,37 +41,50 @@ def check_references(suite: Suite, slices: Sequence[Slices]) -> None:
 
 
 def check_decomposition(suite: Suite, sets: Sequence[SliceSet]) -> None:
-    """See that changes are taken apart of means alone, and over slices that do not overlap.
+    """See that changes are taken apart of means, or of ordered scores between intervals, over slices that part rows.
 
     Raises:
-        ConfigError: a metric that is named is no mean, or none of the suite's is; or slices are tags.
+        ConfigError: a metric that is named is neither, or none of the suite's is a mean; or slices are tags.
     """
     problems = []
     metrics = {metric.text: metric for metric in suite.metrics}
     tagged = {part.name for part in sets if part.is_tagged}
+    means = {text for text, metric in metrics.items() if any(member.mean for _, member in metric.per_class())}
+    hint = (
+        f"means among the metrics: {', '.join(sorted(means))}"
+        if means
+        else "add one, such as log_loss or mae"
+    )
     for name, texts in ({} if suite.compare is None else suite.compare.decompose).items():
         path = ("compare", "decompose", name)
-        means = {
-            text for text, metric in metrics.items() if any(member.mean for _, member in metric.per_class())
-        }
         listed = ", ".join(f"'{text}'" for text in metrics)
-        hint = (
-            f"means among the metrics: {', '.join(sorted(means))}"
-            if means
-            else "add one, such as log_loss or mae"
-        )
         if name in tagged:
             msg = f"the slices of '{name}' are tags, which overlap: shares of them are no parts of a whole"
             problems.append(Problem(msg, path))
         elif not texts and not means:
-            problems.append(Problem(f"none of {listed} is a mean, and only means are decomposed", path, hint))
+            words = f"none of {listed} is a mean, and only means are decomposed unless they are named"
+            problems.append(Problem(words, path, hint))
         problems += [
-            Problem(f"'{text}' is not a mean over rows, and only means are decomposed", path, hint)
+            problem
             for text in texts
             if text in metrics and text not in means
+            if (problem := _undecomposable(suite, metrics[text], path, hint)) is not None
         ]
     if problems:
         raise ConfigError(problems)
+
+
+def _undecomposable(suite: Suite, metric: Metric, path: SuitePath, hint: str) -> Problem | None:
+    """Why the change of a metric that is no mean cannot be taken apart; None where it can."""
+    if not metric.of_score_shares:
+        words = "is not a mean over rows, nor of shares of rows in the order of scores: it is not decomposed"
+        return Problem(f"'{metric.text}' {words}", path, hint)
+    if suite.compare is not None and isinstance(suite.compare.run, IntervalReference):
+        return None
+    msg = (
+        f"'{metric.text}' is not a mean: it is decomposed between intervals alone, whose states count scores"
+    )
+    return Problem(msg, path, f"add interval: {{...}} and compare: {{run: previous}}; {hint}")
 
 
 def _comparison_problems(suite: Suite, slices: Sequence[Slices]) -> list[Problem]:

@@ -164,6 +164,15 @@ def references(suite: Suite) -> dict[tuple[str, str], IntervalReference]:
 
 
 def adds_states(suite: Suite) -> bool:
-    """Whether states of the intervals are written: what is compared with several of them adds them up."""
+    """Whether states of the intervals are written, as several that are compared with need, and score counts."""
     compared = references(suite).get(("compare", "run"))
-    return keeping(suite).states is not None or (compared is not None and compared.adds)
+    if compared is None or keeping(suite).states is not None:
+        return keeping(suite).states is not None
+    return compared.adds or decomposes_scores(suite)
+
+
+def decomposes_scores(suite: Suite) -> bool:
+    """Whether changes of metrics of the order of scores are taken apart, which the states of both sides count."""
+    from plmetrics.inference.across_runs.decomposition import ordered_subjects
+
+    return ("compare", "run") in references(suite) and any(ordered_subjects(suite))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from plmetrics.core.durations import Duration
-from plmetrics.features.nights.interval_section import interval_section, references
+from plmetrics.features.nights.interval_section import decomposes_scores, interval_section, references
 from plmetrics.features.nights.references import intervals_of
 
 if TYPE_CHECKING:
@@ -58,9 +58,9 @@ def reach_of(suite: Suite, calendar: Calendar, manifests: Sequence[Manifest]) ->
             if reference.previous
             else min((other.start for other in named_by_time), default=first.start)
         )
-        if reference.adds or section == "drift":
+        if reference.adds or section == "drift" or decomposes_scores(suite):
             states = min(states, start)
-        else:
+        if not (reference.adds or section == "drift"):
             folders = min(folders, start)
     return Reach(states, folders, frozenset(named_runs))
 

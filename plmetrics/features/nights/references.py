@@ -120,6 +120,10 @@ class EarlierIntervals(EarlierRuns):
         }
         return self.merge(states, span)
 
+    def reference_runs(self, key: str) -> list[StoredRun]:
+        """The runs that were taken as the reference of a key of the suite, the last one first."""
+        return [self._stored(run) for run in self.record.get(key, {}).get("runs", ())]
+
     def lack_files_alone(self, before: Mapping[str, Any]) -> bool:
         """Whether references are others than before only because files of results that still count were removed.
 
@@ -205,11 +209,13 @@ class EarlierIntervals(EarlierRuns):
         return reason
 
     def _run(self, manifest: Manifest) -> StoredRun:
+        return self._stored(manifest.run)
+
+    def _stored(self, run: str) -> StoredRun:
         from plmetrics.runs.reading import StoredRun, read_record
 
         assert self.home is not None
-        folder = self.home / manifest.run
-        return StoredRun(folder, read_record(folder))
+        return StoredRun(self.home / run, read_record(self.home / run))
 
     def _note(self, key: str, taken: list[Manifest], rejections: list[dict[str, str]]) -> None:
         """Say in the record what was taken, and what was passed over."""

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from plmetrics.core.errors import DataError, PlmetricsError, Problem
 from plmetrics.features.nights.manifests import create
+from plmetrics.features.stored.alignment import StateReference
 from plmetrics.features.stored.compatibility import check_compatible
 from plmetrics.features.stored.state_files import state_bytes
 from plmetrics.features.stored.state_of_rows import state_of_rows
@@ -19,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
-    from plmetrics.features.stored.alignment import StateReference
     from plmetrics.features.stored.state_of_rows import Stage
     from plmetrics.runs.reading import StoredRun
     from plmetrics.states.stored import Head
@@ -33,6 +34,14 @@ CONSTANTS = "constants"
 """The folder of the states whose constants others share."""
 
 _ABSENT = ("interval", "keep", "drift", "leakage", "find_slices", "cross_validation")
+
+
+@dataclass(frozen=True, slots=True)
+class IntervalState:
+    """The state of an interval, and the content of its file."""
+
+    reference: StateReference
+    content: bytes
 
 
 def state_suite(suite: Suite) -> Suite:
@@ -69,7 +78,7 @@ def constants_of_states(home: Path, names: Iterable[str]) -> Iterator[Path]:
 
 def state_of_interval(
     suite: Suite, source: Source, where: str, home: Path, stage: Stage, redact: Callable[[Head], Head]
-) -> bytes:
+) -> IntervalState:
     """The state of the rows of an interval, made with the constants that all intervals of the suite share.
 
     The first interval makes them; where two do so at once, the second one counts again with those of the first.
@@ -90,17 +99,19 @@ def state_of_interval(
     asked = state_suite(suite)
     file = constants_path(home, fingerprint(asked))
 
-    def content(constants: StateReference | None) -> bytes:
+    def counted(constants: StateReference | None) -> IntervalState:
         head, table = state_of_rows(asked, source, constants, stage, where)
-        return state_bytes(redact(head), table)[0]
+        head = redact(head)
+        content, digest = state_bytes(head, table)
+        return IntervalState(StateReference(head, table, "the state of this interval", digest), content)
 
     if not file.is_file():
-        first = content(None)
+        first = counted(None)
         with environment_faults("the constants of states cannot be written"):
             make_directory(file.parent)
-            if create(file, first):
+            if create(file, first.content):
                 return first
-    return content(stored_state(file))
+    return counted(stored_state(file))
 
 
 def alike_states(suite: Suite) -> Callable[[StoredRun], StateReference]:

@@ -28,8 +28,13 @@ _SMALL = ("cells", "slices", "edges", "usual", "cuts", "queries", "drift_cells")
 
 def read_state(state: StateReference, *kinds: str) -> SavedState:
     """A state with the rows of some kinds of parts."""
-    numbers = state.head.numbers(*kinds)
-    names = dict.fromkeys([PART, *(name for part in numbers.values() for name in part.columns)])
+    return read_parts(state, list(state.head.numbers(*kinds)))
+
+
+def read_parts(state: StateReference, numbers: Sequence[int]) -> SavedState:
+    """A state with the rows of the parts of some numbers."""
+    columns = (name for number in numbers for name in state.head.parts[number].columns)
+    names = dict.fromkeys([PART, *columns])
     rows = tables([state]).filter(pl.col(PART).is_in(list(numbers))).select(list(names))
     return SavedState(state.head, collected_frame(rows), state.place)
 

@@ -21,6 +21,7 @@ from plmetrics.inference.comparisons.paired import Difference, paired_difference
 from plmetrics.inference.estimate import Estimate, effective_blocks
 from plmetrics.inference.finalised import value_or_nan
 from plmetrics.inference.weights import Nudges
+from plmetrics.suite.sections.references import IntervalReference
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -78,27 +79,43 @@ class Subject:
 
 def subjects(suite: Suite) -> Iterator[Subject]:
     """The means that the suite decomposes."""
+    return (subject for subject in _chosen(suite) if subject.own.mean)
+
+
+def ordered_subjects(suite: Suite) -> Iterator[Subject]:
+    """The metrics of the order of scores that the suite decomposes: those that it names."""
+    chosen: Mapping[str, Sequence[str]] = {} if suite.compare is None else suite.compare.decompose
+    return (
+        subject for subject in _chosen(suite) if chosen[subject.slice_set] and subject.own.of_score_shares
+    )
+
+
+def _chosen(suite: Suite) -> Iterator[Subject]:
+    """What the suite names, or all that it has where it names nothing."""
     chosen: Mapping[str, Sequence[str]] = {} if suite.compare is None else suite.compare.decompose
     for name in suite.slices:
         for metric in suite.listed(name) if name in chosen else ():
             if chosen[name] and metric.text not in chosen[name]:
                 continue
             for named, member in metric.per_class():
-                if member.mean:
-                    yield Subject(name, metric, named, member)
+                yield Subject(name, metric, named, member)
 
 
 def left_out(suite: Suite) -> list[str]:
-    """A word on metrics that were not decomposed, for they are no means; each that is named was one."""
+    """A word on metrics that were not decomposed, for they are no means; each that is named was decomposed."""
     chosen: Mapping[str, Sequence[str]] = {} if suite.compare is None else suite.compare.decompose
+    between_intervals = suite.compare is not None and isinstance(suite.compare.run, IntervalReference)
     decomposable = {(subject.slice_set, subject.metric.text) for subject in subjects(suite)}
     words = []
     for name in chosen:
-        others = [
-            m.text for m in suite.listed(name) if not chosen[name] and (name, m.text) not in decomposable
-        ]
-        if others:
-            words.append(f"only means are decomposed over '{name}', not {', '.join(others)}")
+        others = [m for m in suite.listed(name) if not chosen[name] and (name, m.text) not in decomposable]
+        if not others:
+            continue
+        ordered = [m.text for m in others if m.of_score_shares and between_intervals]
+        hint = f"; name {', '.join(ordered)} to have it decomposed, too" if ordered else ""
+        words.append(
+            f"only means are decomposed over '{name}', not {', '.join(m.text for m in others)}{hint}"
+        )
     return words
 
 
@@ -312,8 +329,13 @@ def part_rows(
     parts: Sequence[str],
     difference: Difference,
     note: str | None = None,
+    bound: Array | None = None,
+    sampling_error: Array | None = None,
 ) -> pl.DataFrame:
-    """Rows of the table `decomposition`: what is decomposed, and the part that each slice has in it."""
+    """Rows of the table `decomposition`: what is decomposed, and the part that each slice has in it.
+
+    `bound` is how wrong values may be on bins, `sampling_error` their standard error where orders were drawn.
+    """
     numbers = {
         "value": difference.difference,
         "lower": difference.lower,
@@ -329,11 +351,13 @@ def part_rows(
         "part": list(parts),
         **numbers,
     }
+    accuracy = {"bound": bound, "sampling_error": sampling_error}
+    columns |= {name: column for name, column in accuracy.items() if column is not None}
     constant = {**constants, "note": note}
     height = len(names)
     frame = pl.DataFrame(
         [
-            pl.Series(name, columns[name] if name in columns else [constant[name]] * height, dtype=dtype)
+            pl.Series(name, columns[name] if name in columns else [constant.get(name)] * height, dtype=dtype)
             for name, dtype in DECOMPOSITION_SCHEMA.items()
         ]
     )

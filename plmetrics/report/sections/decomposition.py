@@ -1,9 +1,10 @@
-"""What changes of means are made of: slices that moved, and shares of slices that did."""
+"""What changes are made of: slices that moved, and shares of slices that did, or both as one Shapley value."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
 from rich.text import Text
 
 from plmetrics.report.layout import (
@@ -16,12 +17,13 @@ from plmetrics.report.layout import (
     table_or_stack,
     wrap,
 )
-from plmetrics.report.numbers import plural, row_estimate
+from plmetrics.report.numbers import number, plural, row_estimate
 from plmetrics.report.sections.overall import metric_label
 
 if TYPE_CHECKING:
-    import polars as pl
+    from collections.abc import Mapping
 
+    from plmetrics.report.numbers import Estimate
     from plmetrics.report.summary import Summary
 
 _MOST = 6
@@ -43,18 +45,43 @@ def _block(part: pl.DataFrame, width: int) -> list[Text]:
     by_slice: dict[str, dict[str, dict[str, Any]]] = {}
     for row in part.iter_rows(named=True):
         by_slice.setdefault(row["slice"], {})[row["part"]] = row
-    total = by_slice.pop("all")
-    if total["total"]["value"] is None:
-        return lines + wrap(Text(f"- ({total['total']['status']})", FAINT), width)
-    largest = sorted(by_slice, key=lambda name: -abs(by_slice[name]["total"]["value"]))[:_MOST]
-    chosen = {"all": total, **{name: by_slice[name] for name in by_slice if name in largest}}
-    columns = [Column("slice"), Column("within"), Column("mix"), Column("total")]
-    numbers = [align([row_estimate(rows[name], signed=True) for rows in chosen.values()]) for name in _PARTS]
+    every = by_slice.pop("all")
+    if every["total"]["value"] is None:
+        return lines + wrap(Text(f"- ({every['total']['status']})", FAINT), width)
+    is_shapley = part["part"].eq("shapley").any()
+    for rows in by_slice.values() if is_shapley else ():
+        rows["total"] = rows["shapley"]
+    largest = sorted(by_slice, key=lambda name: -abs(by_slice[name]["total"]["value"] or 0.0))[:_MOST]
+    chosen = {"all": every, **{name: by_slice[name] for name in by_slice if name in largest}}
+    columns = [Column("slice"), *map(Column, (*_PARTS[:2], "Shapley value" if is_shapley else "total"))]
+    numbers = [align([_estimate(rows[name]) for rows in chosen.values()]) for name in _PARTS]
     cells = [
         [Text(printable(name)), *row] for name, row in zip(chosen, zip(*numbers, strict=True), strict=True)
     ]
     lines += table_or_stack(columns, cells, width)
+    words = _accuracy(part)
     if len(by_slice) > len(largest):
-        more = f"and {plural(len(by_slice) - len(largest), 'slice')} more in decomposition.parquet"
-        lines += wrap(Text(more, FAINT), width)
-    return lines
+        words.append(f"and {plural(len(by_slice) - len(largest), 'slice')} more in decomposition.parquet")
+    return [*lines, *(line for text in words for line in wrap(Text(text, FAINT), width))]
+
+
+def _estimate(row: Mapping[str, Any]) -> Estimate:
+    """A part; one that has no interval by its nature stands alone."""
+    if row["interval_status"] == "not_estimable":
+        row = {**row, "interval_status": "not_requested"}
+    return row_estimate(row, signed=True)
+
+
+def _accuracy(part: pl.DataFrame) -> list[str]:
+    """What bins and random orders may cost the parts."""
+    limits = {
+        "bound": "scores were binned: Shapley values are exact to within",
+        "sampling_error": "orders of slices were drawn: standard errors of that are at most",
+    }
+    values = part.filter(pl.col("part").is_in(["shapley", "total"]))
+    largest = {name: values[name].max() for name in limits if name in part.columns}
+    return [
+        f"{limits[name]} {number(limit)}"
+        for name, limit in largest.items()
+        if isinstance(limit, float) and limit
+    ]

@@ -67,7 +67,7 @@ class ModelGrid:
         """The coarse bin of each fine bin: `[slice, fine bin]`."""
         places = np.tile(self._without(number), (len(slices), 1))
         if number in self.cuts:
-            rows = _rows_of(slices.values, self.cuts[number].values)
+            rows = matching_rows(slices.values, self.cuts[number].values)
             matched = rows >= 0
             places[matched] = self.cuts[number].places[rows[matched]]
         return bins_of_places(places, len(self.edges) + 1)
@@ -78,7 +78,7 @@ class ModelGrid:
         return overall if self.coarse_bins(number) == len(overall) + 1 else self.usual
 
 
-def _rows_of(values: pl.DataFrame, table: pl.DataFrame) -> Codes:
+def matching_rows(values: pl.DataFrame, table: pl.DataFrame) -> Codes:
     """The row of each slice among the known ones, -1 where it is none of them."""
     if not values.width:
         return np.zeros(values.height, dtype=np.int64)

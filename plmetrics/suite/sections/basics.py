@@ -282,7 +282,7 @@ class Compare(Strict):
     ] = Field(
         default_factory=dict,
         description="Slice sets over which a change of a mean is taken apart: the slices moved (within), or their "
-        "shares did (mix).",
+        "shares did (mix). Between intervals also metrics of the order of scores that are named: {region: [roc_auc]}.",
     )
     correction: Correction = Field(default="holm", description="Correction of p values for many comparisons.")
     family: Literal["metric", "suite"] = Field(

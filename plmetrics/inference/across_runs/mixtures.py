@@ -1,0 +1,139 @@
+"""Metrics of mixtures of two tables: each slice has its share of the rows, and what they are like, from either."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plmetrics.core.threads import parallel_map, steps
+from plmetrics.inference.finalised import conditions, finalise, finalising
+from plmetrics.inference.ordered.views import score_view
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Self
+
+    from plmetrics.catalogue.metric import Metric
+    from plmetrics.states.sums import View
+
+Array = NDArray[np.float64]
+Kinds = NDArray[np.int8]
+
+BEFORE, SHARE, SCORES, AFTER = range(4)
+"""What of a slice in a mixture is as in the second table: nothing, its share of the rows, what these are like, both."""
+
+_AT_ONCE = 1 << 20
+"""So many bins of mixtures are looked at together."""
+
+_IN_ALL = 1 << 24
+"""Of more bins of all mixtures together, neighbours are joined."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Worth:
+    """A metric of some mixtures: its value, how wrong bins may make it, and `ok` or why it is undefined."""
+
+    value: Array
+    bound: Array
+    status: NDArray[np.object_]
+
+    @classmethod
+    def of(cls, metric: Metric, view: View) -> Self:
+        """That of a state."""
+        value = finalise(metric, view)
+        with finalising(metric):
+            bound = np.asarray(metric.bound(view), dtype=np.float64)
+        status = np.full(value.shape, "ok", dtype=object)
+        for name, condition in reversed(conditions(metric, view)):
+            status[np.broadcast_to(condition, value.shape)] = name
+        return cls(np.where(status == "ok", value, np.nan), np.broadcast_to(bound, value.shape), status)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SlicedPair:
+    """Weight on common bins of the score in the slices of two tables: `[slice, class, bin]`, negatives first.
+
+    Slices hold every row once. Both tables weigh the same in all.
+    """
+
+    before: Array
+    after: Array
+
+    @classmethod
+    def of(cls, before: Array, after: Array) -> Self:
+        """On the bins that hold anything; the first table is weighed as the second one."""
+        occupied = (before.sum(axis=(0, 1)) + after.sum(axis=(0, 1))) > 0
+        first, second = before[..., occupied], after[..., occupied]
+        weight = float(first.sum())
+        return cls(first * (second.sum() / weight) if weight else first, second)
+
+    @property
+    def slices(self) -> int:
+        """Number of slices."""
+        return len(self.before)
+
+    @property
+    def bins(self) -> int:
+        """Number of bins."""
+        return int(self.before.shape[-1])
+
+    def joined(self, bins: int) -> SlicedPair:
+        """The same on so many bins at most: equal shares of rows, of positives, and ever fewer of these to the top."""
+        if self.bins <= bins:
+            return self
+        weight = (self.before + self.after).sum(axis=0)
+        rows, positives = np.cumsum(weight.sum(axis=0)[::-1]), np.cumsum(weight[1][::-1])
+        code = np.zeros(self.bins)
+        for running in (rows, positives, np.log1p(positives)):
+            code += np.floor(running / max(running[-1], np.finfo(float).tiny) * (bins // 3 - 1))
+        starts = np.flatnonzero(np.diff(code[::-1], prepend=np.inf))
+        return SlicedPair(*(np.add.reduceat(side, starts, axis=-1) for side in (self.before, self.after)))
+
+    def worths(self, metrics: Sequence[Metric], kinds: Kinds) -> list[Worth]:
+        """Metrics of mixtures, by what of each slice is as in the second table `[mixture, slice]`.
+
+        Of many mixtures, bins are joined; values are then moved by what that costs the two tables themselves.
+        """
+        joined = self.joined(_IN_ALL // len(kinds))
+        worths = _worths(joined, metrics, kinds)
+        if joined is self:
+            return worths
+        ends = np.repeat([[BEFORE], [AFTER]], self.slices, axis=1).astype(np.int8)
+        fine, coarse = (_worths(pair, metrics, ends) for pair in (self, joined))
+        share = kinds.mean(axis=1) / AFTER
+        out = []
+        for worth, exact, rough in zip(worths, fine, coarse, strict=True):
+            before, after = exact.value - rough.value
+            out.append(Worth(worth.value + before + share * (after - before), worth.bound, worth.status))
+        return out
+
+    def of_kinds(self) -> tuple[Array, Array, Array, Array]:
+        """The weight in slices of each kind. A slice that is in one table alone is like itself in the other."""
+        first, second = (side.sum(axis=(1, 2), keepdims=True) for side in (self.before, self.after))
+        both = (first > 0) & (second > 0)
+        growth = np.divide(second, first, out=np.zeros_like(first), where=both)
+        shrinkage = np.divide(first, second, out=np.zeros_like(first), where=both)
+        share = np.where(both, self.before * growth, self.after)
+        scores = np.where(both, self.after * shrinkage, self.before)
+        return self.before, share, scores, self.after
+
+
+def _worths(pair: SlicedPair, metrics: Sequence[Metric], kinds: Kinds) -> list[Worth]:
+    """Metrics of mixtures on the bins that there are."""
+    sides = np.concatenate(pair.of_kinds()).reshape(4 * pair.slices, -1)
+
+    def of_some(step: tuple[int, int]) -> list[Worth]:
+        some = kinds[slice(*step)]
+        chosen = np.hstack([some == kind for kind in range(4)]).astype(np.float64)
+        counts = (chosen @ sides).reshape(-1, 2, pair.bins)
+        view = score_view({"negative": counts[:, 0], "positive": counts[:, 1]}, binned=True)
+        return [Worth.of(metric, view) for metric in metrics]
+
+    parts = parallel_map(of_some, steps(0, len(kinds), max(1, _AT_ONCE // max(pair.bins, 1))))
+    return [
+        Worth(*(np.concatenate([getattr(part, name) for part in of_metric]) for name in Worth.__slots__))
+        for of_metric in zip(*parts, strict=True)
+    ]

@@ -1,0 +1,146 @@
+"""What each slice does to a change between runs of a metric of the order of scores, which is a mean of no rows.
+
+A slice's part is its Shapley value, the worth of a coalition being the metric on rows that are as in this run in its
+slices and as in the earlier one elsewhere. Both runs weigh the same in such a mixture, and a slice has the share of the
+rows in it that it has in its run. The part is what the slice's labels and scores do (within) and what its share does
+(mix); see `owen`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from plmetrics.core.results import DECOMPOSITION_SCHEMA
+from plmetrics.inference.across_runs.decomposition import PARTS, part_rows
+from plmetrics.inference.across_runs.owen import Steps
+from plmetrics.inference.comparisons.paired import Difference
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from plmetrics.inference.across_runs.decomposition import Subject
+    from plmetrics.inference.across_runs.mixtures import SlicedPair, Worth
+    from plmetrics.inference.across_runs.owen import Parts
+
+Array = NDArray[np.float64]
+
+SLICE_PARTS = ("within", "mix", "shapley")
+
+_NO_REPLICATES = "mixtures of runs have no replicates"
+
+
+@dataclass(frozen=True, slots=True)
+class SlicedChange:
+    """The scores of a model in both runs by slice of a set; `names` and `values` are the slices' columns.
+
+    `constants` are the columns that all rows share, `note` what to say of the slices.
+    """
+
+    pair: SlicedPair
+    names: Sequence[str]
+    values: Sequence[Any]
+    constants: Mapping[str, str | None]
+    note: str | None = None
+
+
+def score_decomposition(
+    change: SlicedChange, subjects: Sequence[Subject], *, seed: int, intervals: bool
+) -> pl.DataFrame:
+    """Rows of the table `decomposition`: `within`, `mix` and their sum `shapley` of each slice, and those of all.
+
+    Args:
+        change: the scores of both runs.
+        subjects: the metrics, all over the set of the change.
+        seed: that of the orders, where slices are too many for every coalition of them.
+        intervals: whether the suite asks for intervals, which these parts have not.
+    """
+    steps = Steps.of(change.pair.slices, seed)
+    worths = change.pair.worths([subject.own for subject in subjects], steps.mixtures)
+    parts = [
+        _rows(change, subject, steps, worth, intervals=intervals)
+        for subject, worth in zip(subjects, worths, strict=True)
+    ]
+    return pl.concat([DECOMPOSITION_SCHEMA.to_frame(), *parts])
+
+
+def refused_decomposition(
+    constants: Mapping[str, str | None], subjects: Sequence[Subject], status: str, note: str
+) -> pl.DataFrame:
+    """A row without a value for each metric, and why."""
+    missing, why = np.full(1, np.nan), np.full(1, status, dtype=object)
+    return pl.concat(
+        part_rows(
+            _constants(constants, subject), ["all"], [[]], ["total"], _without_intervals(missing, why), note
+        )
+        for subject in subjects
+    )
+
+
+def _rows(
+    change: SlicedChange, subject: Subject, steps: Steps, worth: Worth, *, intervals: bool
+) -> pl.DataFrame:
+    coalitions = len(steps.coalitions.members)
+    none, every = 0, coalitions - 1
+    lost = [status for status in worth.status[[every, none]] if status != "ok"]
+    if lost:
+        return refused_decomposition(change.constants, [subject], lost[0], "of one of the runs")
+    undefined = worth.status[worth.status != "ok"]
+    parts = steps.parts(worth)
+    total = worth.value[every] - worth.value[none]
+    sums = [parts[0].value.sum(), total - parts[0].value.sum(), total]
+    value = np.append(np.stack([part.value for part in parts], axis=-1).reshape(-1), sums)
+    ends = worth.bound[none] + worth.bound[every]
+    doubts = [part.bound.sum() for part in parts[:2]]
+    bound = np.append(np.stack([part.bound for part in parts], axis=-1).reshape(-1), [*doubts, ends])
+    status = np.full(value.shape, "ok", dtype=object)
+    if len(undefined):
+        value[:-1], status[:-1] = np.nan, undefined[0]
+    ok = status == "ok"
+    errors = np.append(np.stack([_or_missing(part) for part in parts], axis=-1).reshape(-1), [np.nan] * 3)
+    return part_rows(
+        _constants(change.constants, subject),
+        [name for name in [*change.names, "all"] for _ in SLICE_PARTS],
+        [pairs for pairs in [*change.values, []] for _ in SLICE_PARTS],
+        [*SLICE_PARTS] * len(change.names) + [*PARTS],
+        _without_intervals(value, status, "not_estimable" if intervals else "not_requested"),
+        _note(change, steps, undefined=len(undefined) > 0, intervals=intervals),
+        np.where(ok & (bound > 0), bound, np.nan),
+        np.where(ok, errors, np.nan),
+    )
+
+
+def _or_missing(part: Parts) -> Array:
+    return np.full(part.value.shape, np.nan) if part.error is None else part.error
+
+
+def _constants(constants: Mapping[str, str | None], subject: Subject) -> dict[str, str | None]:
+    return {
+        **constants,
+        "contrast": "run",
+        "metric": subject.metric.text,
+        "class": subject.named or None,
+        "slice_set": subject.slice_set,
+    }
+
+
+def _note(change: SlicedChange, steps: Steps, *, undefined: bool, intervals: bool) -> str | None:
+    sampled = steps.halves.sampled
+    orders = f"{steps.halves.before.shape[1]} random orders of slices" if sampled else None
+    mixtures = "some mixtures of the runs have no value" if undefined else None
+    words = [change.note, orders, mixtures, _NO_REPLICATES if intervals else None]
+    return "; ".join(filter(None, words)) or None
+
+
+def _without_intervals(
+    value: Array, status: NDArray[np.object_], interval_status: str = "undefined_value"
+) -> Difference:
+    """Values that have no interval, for a reason."""
+    missing = np.full(value.shape, np.nan)
+    reasons = np.where(status == "ok", interval_status, "undefined_value").astype(object)
+    none, blocks = np.full(value.shape, None, dtype=object), np.zeros(value.shape, dtype=np.int64)
+    return Difference(value, missing, missing, missing, missing, blocks, none, reasons, status, missing)
