@@ -47,6 +47,13 @@ class DerivedMetric(Metric):
         """What the note beside a value says: texts, None for nothing, or None for all."""
         return None
 
+    def combined_bound(self, values: Mapping[str, Any], bounds: Mapping[str, Any]) -> Any:  # noqa: ARG002
+        """How far the value may be from the exact one, from the values and bounds of the parts, None for exact ones.
+
+        None where nothing is known of it.
+        """
+        return None
+
 
 @dataclass(frozen=True)
 class Formula(Custom, DerivedMetric):

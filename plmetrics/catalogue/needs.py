@@ -81,8 +81,8 @@ class Points(OrderedRows):
 
     @property
     def rows_in_order(self) -> bool:  # type: ignore[override]
-        """Scores themselves, and other numbers, stand on no grid."""
-        return self.scores or self.by is not None
+        """Scores themselves stand on no grid."""
+        return self.scores
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,14 +95,13 @@ class Bins(OrderedRows):
     @property
     def rows_in_order(self) -> bool:  # type: ignore[override]
         """The edges of bins of equal weight are quantiles of a slice."""
-        return self.binning.strategy == "quantile" or self.by is not None
+        return self.binning.strategy == "quantile"
 
 
 @dataclass(frozen=True, slots=True)
 class Quantiles(OrderedRows):
     """A quantile of the number `by`, at a level from 0 to 1: distinct numbers, ascending, with the weight of each."""
 
-    rows_in_order = True
     level: float
 
 

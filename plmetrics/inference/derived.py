@@ -48,7 +48,14 @@ def by_parts(metric: DerivedMetric, parts: Mapping[str, EstimateColumns]) -> Est
     deviations = metric.combined_deviations({text: part.deviations for text, part in estimates.items()})
     kind, groups = first.estimate.kind, most_groups([part.estimate for part in parts.values()])
     estimate = Estimate(clean, status, blocks, replicates, (), deviations, kind, groups)
-    return EstimateColumns(estimate, first.n, first.weight, None, note, labelled=first.labelled)
+    bound = None
+    if any(part_estimates.bound is not None for part_estimates in parts.values()):
+        bound = metric.combined_bound(
+            {text: estimate.value for text, estimate in estimates.items()},
+            {text: part_estimates.bound for text, part_estimates in parts.items()},
+        )
+    bound = None if bound is None else np.where(status == "ok", bound, np.nan)
+    return EstimateColumns(estimate, first.n, first.weight, bound, note, labelled=first.labelled)
 
 
 def _fewest_blocks(parts: Sequence[Estimate]) -> NDArray[np.int64]:

@@ -14,9 +14,21 @@ if TYPE_CHECKING:
     from plmetrics.states.sums import Rows
 
 
+_CLASS = "one|"
+
+
 def class_key(number: int) -> str:
     """The key of the probability of a class, by its number."""
-    return f"one|{number}"
+    return f"{_CLASS}{number}"
+
+
+def is_class_key(key: str) -> bool:
+    """Whether a key is that of the probability of a class, over all rows.
+
+    >>> [is_class_key(key) for key in ("one|2", "one|2|0", "confidence")]
+    [True, False, False]
+    """
+    return key.removeprefix(_CLASS).isdecimal() and key.startswith(_CLASS)
 
 
 def class_probability(classes: Sequence[str], number: int) -> RowValue:

@@ -105,8 +105,7 @@ def _curve(index: int, curve: Curve, fields: Mapping[str, Any], add: Add) -> Non
         others = " or ".join(f"'{task}'" for task, names in CURVES.items() if curve.curve in names)
         hint = "known: " + ", ".join(available) if available else f"task '{fields['task']}' has no curves"
         add(f"curve '{curve.curve}' belongs to task {others}", path, hint)
-    by_rows = curve.curve in ROW_CURVES or fields["task"] == "multiclass"
-    if by_rows and fields.get("exact") is False:
+    if curve.curve in ROW_CURVES and fields.get("exact") is False:
         add(f"curve '{curve.curve}' needs the rows, which exact: false rules out", path)
     for key, curves in _PARAMETERS.items():
         if key in curve.model_fields_set and curve.curve not in curves:

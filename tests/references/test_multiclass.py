@@ -205,6 +205,28 @@ def test_areas_of_a_slice_that_lacks_the_first_classes_rest_on_the_others() -> N
     assert single["status"][1] in {"no_positives", "no_negatives"}
 
 
+@pytest.mark.parametrize("weight", [None, "w"])
+def test_areas_on_a_grid_are_as_near_as_their_bound_says(weight: str | None) -> None:
+    """Scores that lie close together share bins: a few of them are all that a sample of a few rows would tell."""
+    rows = table(1500, seed=3, ties=False)
+    metrics = ["roc_auc", "roc_auc(average=weighted)", "average_precision"]
+    roles: dict[str, Any] = {"task": "multiclass", "label": "y", "models": PROBA, "weight": weight}
+    few = plm.state(rows[:40], **roles, metrics=metrics)
+    found = plm.merge(plm.state(rows, **roles, metrics=metrics, constants=few)).metrics
+    member = np.array(CLASSES) == rows["y"].to_numpy()[:, None]
+    mass = rows["w"].to_numpy() if weight else np.ones(rows.height)
+    share = (member * mass[:, None]).sum(axis=0) / mass.sum()
+    areas, precisions = (
+        np.array([of(y, p, sample_weight=mass) for y, p in zip(member.T, proba(rows).T, strict=True)])
+        for of in (sk.roc_auc_score, sk.average_precision_score)
+    )
+    true = [areas.mean(), (areas * share).sum(), precisions.mean()]
+    off = np.abs(found["value"].to_numpy() - true)
+    assert (off <= found["bound"].to_numpy() + 1e-12).all()
+    assert off.min() > 1e-6
+    assert found["bound"].max() < 0.15
+
+
 def test_pairs_of_classes() -> None:
     rows = table()
     expected = naive_hand_till(rows["y"].to_numpy(), proba(rows))

@@ -180,9 +180,65 @@ def test_drop_per_model_leaves_out_what_a_model_lacks():
     assert found[1] == np.median(np.abs(part["q"] - part["y"]))
 
 
-def test_what_needs_the_rows_is_refused_without_them():
-    with pytest.raises(plm.ConfigError, match="max_error needs the sorted rows") as caught:
-        plm.evaluate(
-            table(), task="regression", label="y", models="p", metrics=["mae", "max_error"], exact=False
-        )
-    assert "allow exact" in str(caught.value)
+def within_bounds(found, frame, weight, metrics=METRICS):
+    """Whether each value is as near to the one from repeated rows as its bound says, and the widest bound."""
+    for row in found.iter_rows(named=True):
+        part = frame if row["slice"] == "all" else frame.filter(g=row["slice"][2:])
+        errors = (part[row["model"]] - part["y"]).abs().to_list()
+        weights = part["w"].to_list() if weight else [1] * part.height
+        true = averaged_inverse(errors, weights, LEVELS[metrics.index(row["metric"])])
+        assert row["bound"] is not None, row
+        assert abs(row["value"] - true) <= row["bound"] + 1e-12 * abs(true), (row, true)
+        if row["metric"] == "max_error":
+            assert row["bound"] == 0.0
+    return found["bound"].max()
+
+
+@pytest.mark.parametrize("ties", [False, True])
+@pytest.mark.parametrize("weight", [None, "w"])
+@pytest.mark.parametrize("rows", [1, 10, 3001])
+def test_a_grid_is_as_near_as_its_bound_says(rows, weight, ties):
+    frame = table(rows, ties=ties).with_columns(w=pl.col("w") + (rows < 3))
+    roles = {"task": "regression", "label": "y", "models": ["p", "q"], "weight": weight, "slices": "g"}
+    found = plm.evaluate(frame, **roles, metrics=METRICS, exact=False).metrics
+    assert within_bounds(found, frame, weight) < (0.001 if ties else 0.1)
+
+
+def test_states_add_to_the_quantiles_of_all_rows_in_any_order():
+    """A slice that some days lack, and errors far beyond those that the grid was made for."""
+    frame = table(2000, seed=5)
+    days = [
+        frame[:500],
+        frame[500:900].filter(pl.col("g") != "a"),
+        frame[900:].with_columns(p=pl.col("p") + 40),
+    ]
+    roles = {"task": "regression", "label": "y", "models": ["p", "q"], "slices": "g", "unit": "u"}
+    roles |= {"metrics": METRICS, "uncertainty": {"replicates": 50}}
+    first = plm.state(days[0], **roles)
+    states = [first, *(plm.state(day, **roles, constants=first) for day in days[1:])]
+    merged = plm.merge(*states).metrics
+    assert merged.equals(plm.merge(*states[::-1]).metrics)
+    assert merged.equals(plm.merge(plm.state(pl.concat(days), **roles, constants=first)).metrics)
+    within_bounds(merged, pl.concat(days), None)
+
+
+def test_intervals_on_a_grid_are_those_of_the_rows():
+    frame = table(4000, seed=2)
+    roles = {"task": "regression", "label": "y", "models": "p", "metrics": METRICS[:3], "unit": "u"}
+    roles |= {"uncertainty": {"replicates": 400, "interval": "percentile"}}
+    exact, near = (plm.evaluate(frame, **roles, exact=choice).metrics for choice in (True, False))
+    width = exact["upper"] - exact["lower"]
+    for end in ("lower", "upper"):
+        assert ((exact[end] - near[end]).abs() < 0.15 * width).all(), end
+
+
+def test_rows_without_a_label_are_on_the_grid_of_what_needs_none():
+    frame = table(400).with_columns(y=pl.when(pl.col("u") < 30).then("y"))
+    asked = [{"name": "middle", "quantile": "prediction", "q": 0.5}, "median_absolute_error"]
+    roles = {"task": "regression", "label": "y", "models": "p", "labels": True, "metrics": asked}
+    exact, near = (plm.evaluate(frame, **roles, exact=choice).metrics for choice in (True, False))
+    assert exact["value"].to_list() == [
+        frame["p"].median(),
+        (frame["p"] - frame["y"]).drop_nulls().abs().median(),
+    ]
+    assert ((exact["value"] - near["value"]).abs() <= near["bound"]).all()

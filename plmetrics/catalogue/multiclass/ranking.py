@@ -16,7 +16,7 @@ from plmetrics.catalogue.parameters import ParameterError, one_of, parameter
 from plmetrics.catalogue.registry import register
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from plmetrics.catalogue.metric import Metric
 
@@ -79,6 +79,15 @@ class OverClasses(Multiclass, DerivedMetric):
         few = np.logical_and.reduce(empty)
         reasons = [np.where(bare & ~few, "ok", part) for bare, part in zip(empty, statuses, strict=True)]
         return super().combined_status(np.where(few, np.nan, value), reasons)
+
+    def combined_bound(self, values: Mapping[str, Any], bounds: Mapping[str, Any]) -> Any:
+        """The same mean of the bounds."""
+        exact = {text: np.where(np.isfinite(value), 0.0, np.nan) for text, value in values.items()}
+        terms = {term.text: bounds[term.text] for term in self.terms()}
+        of_terms = {
+            text: exact[text] if bound is None else bound + exact[text] for text, bound in terms.items()
+        }
+        return self.finalise({**values, **of_terms})
 
     def combined_note(self, statuses: Sequence[Any]) -> Any:
         """The classes without a value."""

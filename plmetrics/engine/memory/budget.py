@@ -317,7 +317,7 @@ def refuse_rows(suite: Suite, remedy: str) -> None:
         ConfigError: there is one.
     """
     for index, curve in enumerate(suite.curves):
-        if curve.curve in ROW_CURVES or suite.task == "multiclass":
+        if curve.curve in ROW_CURVES:
             msg = f"curve {curve.curve} needs the rows, which exact: false or the memory budget rules out"
             raise ConfigError(Problem(msg, ("curves", index), remedy))
     for index, metric in enumerate(suite.metrics):

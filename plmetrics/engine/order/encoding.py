@@ -9,19 +9,15 @@ import numpy as np
 import polars as pl
 
 from plmetrics.core.threads import parallel_map
-from plmetrics.engine.aggregate.row_plan import BLOCK, POSITIVE, cell_column, rows_plan
+from plmetrics.engine.aggregate.row_plan import BLOCK, cell_column, rows_plan
 from plmetrics.engine.order.in_memory import block_numbers
+from plmetrics.engine.order.orderings import orderings, sampled
 from plmetrics.engine.step import Step
 from plmetrics.engine.streaming import collected_batches, collected_frame
-from plmetrics.states.scores.bin_lookup import Locator
+from plmetrics.states.scores.bin_lookup import Locator, value_locator
 from plmetrics.states.scores.grid import FINE_BINS, Members
 from plmetrics.states.scores.sorted import balanced_edges
-from plmetrics.table.checks import valid_column
-from plmetrics.table.predicted import score_column
-from plmetrics.table.roles import (
-    LABEL,
-    WEIGHT,
-)
+from plmetrics.table.roles import WEIGHT
 from plmetrics.table.sampling import telling
 from plmetrics.table.slices import LOOKUP_CELLS
 
@@ -30,6 +26,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from plmetrics.engine.order.orderings import Ordering
     from plmetrics.engine.prepared import Prepared
     from plmetrics.states.scores.coarse import Array, Codes
 
@@ -58,8 +55,8 @@ class Group:
 class EncodedRows:
     """A few rows as small whole numbers, those of a cell together.
 
-    `place` is, by model, twice the fine bin of a row plus one for a positive; `held` are a model's rows where it does
-    not have them all.
+    `place` is, by what rows are ordered by, twice the fine bin of a row plus one for a positive; `held` are the rows
+    that have the number where not all do.
     """
 
     cells: dict[int, Members]
@@ -82,7 +79,8 @@ class Encoder:
 
     def __init__(self, prepared: Prepared, known: NDArray[np.uint64], room: int) -> None:
         """Find the bins of the scores; `known` are the keys of the blocks, `room` is memory in bytes."""
-        self.locators = _locators(prepared, room)
+        self.orderings = {ordering.name: ordering for ordering in orderings(prepared.request)}
+        self.locators = _locators(prepared, tuple(self.orderings.values()), room)
         self._prepared = prepared
         self._known = known
         self._room = room
@@ -90,7 +88,8 @@ class Encoder:
 
     def batches(self, models: Sequence[str] | None = None) -> Iterator[pl.DataFrame]:
         """The rows, a batch at a time, those of a cell and block together: so do their counts lie in memory."""
-        plan = rows_plan(self._prepared, models)
+        unlabelled = bool(self._prepared.request.label_free_values)
+        plan = rows_plan(self._prepared, models, unlabelled=unlabelled)
         fit = self._room // (_BATCH_COPIES * 8 * len(plan.collect_schema()))
         size = min(BATCH_ROWS, max(_LEAST_ROWS, fit))
         frames = collected_batches(plan, size)
@@ -124,18 +123,19 @@ class Encoder:
         weight = frame[WEIGHT].to_numpy() if WEIGHT in frame.columns else None
         return EncodedRows(cells, frame.height, block, weight, {}, {})
 
-    def locate(self, frame: pl.DataFrame, rows: EncodedRows, model: str, place: NDArray[np.uint16]) -> Scored:
-        """Add the places of a model's scores to rows, written to `place`; gives the scores with their keys."""
-        locator = self.locators[model]
-        score = frame[score_column(model)]
-        if valid_column(model) in frame.columns:
-            rows.held[model] = frame[valid_column(model)].to_numpy()
+    def locate(self, frame: pl.DataFrame, rows: EncodedRows, name: str, place: NDArray[np.uint16]) -> Scored:
+        """Add the places of what rows are ordered by, written to `place`; gives the numbers with their keys."""
+        ordering, locator = self.orderings[name], self.locators[name]
+        score = frame[ordering.column]
+        members = ordering.members(frame)
+        if members is not None:
+            rows.held[name] = members
             score = score.fill_null(0.0).fill_nan(0.0)
         key = locator.keys(score.to_numpy())
         locator.of_keys(key, out=place)
         place *= 2
-        place += frame[POSITIVE].to_numpy()
-        rows.place[model] = place
+        place += ordering.positives(frame)
+        rows.place[name] = place
         return score.to_numpy(), key
 
     def members_in(self, rows: EncodedRows, group: Group) -> Members:
@@ -161,7 +161,8 @@ def _smallest(numbers: NDArray[Any], size: int) -> NDArray[Any]:
 
 def chosen_rows(prepared: Prepared, step: int) -> pl.LazyFrame:
     """Every k-th row; where the order of rows must not show, about as many by what is in them."""
-    frame, request = prepared.table.frame, prepared.request
+    request = prepared.request
+    frame = prepared.table.scored if request.label_free_values else prepared.table.frame
     return request.arithmetic.sample(frame, step, telling(request.roles, frame.collect_schema().names()))
 
 
@@ -175,25 +176,26 @@ def grid_steps(prepared: Prepared) -> Iterator[Step]:
 
 
 def _sample_plan(prepared: Prepared) -> pl.LazyFrame:
-    """Scores and classes of every k-th row."""
-    step = max(1, prepared.rows.read // SAMPLE_ROWS)
-    scores = [score_column(model) for model in prepared.request.models]
-    return chosen_rows(prepared, step).select(*scores, (pl.col(LABEL) == 1).alias(POSITIVE))
+    """What every k-th row is ordered by, and its classes."""
+    return sampled(prepared, chosen_rows(prepared, max(1, prepared.rows.read // SAMPLE_ROWS)))
 
 
-def _locators(prepared: Prepared, room: int) -> dict[str, Locator]:
+def _locators(prepared: Prepared, every: Sequence[Ordering], room: int) -> dict[str, Locator]:
     """Fine bins from every k-th row; fewer where there are so many slices that bins would not fit."""
     if prepared.grids is not None:
-        return {model: grid.locator() for model, grid in prepared.grids.items()}
-    slices = sum(len(part) for part in prepared.slices) * len(prepared.request.models)
+        return {name: grid.locator() for name, grid in prepared.grids.items()}
+    slices = sum(len(part) for part in prepared.slices) * len(every)
     bins = max(_LEAST_BINS, min(FINE_BINS, room // (FINE_SHARE * 16 * slices)))
-    scores = [score_column(model) for model in prepared.request.models]
     sample = collected_frame(_sample_plan(prepared))
-    member = sample[POSITIVE].to_numpy()
 
-    def locator(column: str) -> Locator:
-        values = sample[column].to_numpy() + 0.0  # -0.0 is 0.0, whichever comes first
+    def locator(ordering: Ordering) -> Locator:
+        column = sample[ordering.column].cast(pl.Float64).fill_null(np.nan)
+        values = column.to_numpy() + 0.0  # -0.0 is 0.0, whichever comes first
         sound = np.isfinite(values)
+        if ordering.one_class:
+            return value_locator(values[sound], bins)
+        member = ordering.positives(sample)
         return Locator.near(balanced_edges(values[sound], values[sound & member], bins), values[sound])
 
-    return dict(zip(prepared.request.models, parallel_map(locator, scores), strict=True))
+    names = [ordering.name for ordering in every]
+    return dict(zip(names, parallel_map(locator, every), strict=True))

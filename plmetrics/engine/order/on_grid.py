@@ -27,18 +27,19 @@ from plmetrics.states.complements import rest_codes
 from plmetrics.states.scores.coarse import coarse_of_fine
 from plmetrics.states.scores.grid import (
     CoarseTally,
+    EndsTally,
     FixedTally,
     PlacedRows,
     QuantileTally,
     SlicedGrid,
     Tally,
     fixed_bins,
+    rolled_ends,
     rolled_up,
     shape,
 )
 from plmetrics.states.scores.quantile_bins import quantile_bins
 from plmetrics.states.scores.sorted import Binning
-from plmetrics.table.predicted import score_column
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
 
     from plmetrics.engine.aggregate.aggregation import Aggregates
     from plmetrics.engine.order.encoding import EncodedRows, Scored
+    from plmetrics.engine.order.orderings import Ordering
     from plmetrics.engine.prepared import Prepared
     from plmetrics.states.scores.bin_lookup import Locator
     from plmetrics.states.scores.coarse import Array
@@ -61,12 +63,12 @@ _ROOM_IN_SINGLE = 1 << 24
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Counts that one pass can make: of one model, of some members of a group, on bins of one kind.
+    """Counts that one pass can make: of one ordering, of some members of a group, on bins of one kind.
 
     With `rest` they are those of all rows but a member's.
     """
 
-    model: str
+    ordering: str
     group: Group
     bins: Bins
     first: int
@@ -77,12 +79,12 @@ class Part:
 def models_on_grids(
     prepared: Prepared, aggregated: Aggregates
 ) -> Iterator[tuple[str, str | None, Callable[[int], SlicedGrid]]]:
-    """Each model's scores on its grid, as a function that gives those of a slice set; see `models_in_order`."""
+    """What each model's rows are ordered by on its grid, as a function of the slice set; see `models_in_order`."""
     if not needs_rows(prepared):
         return
     passes = Passes(prepared, aggregated)
-    for model in prepared.request.models:
-        yield model, None, passes.of_model(model)
+    for name, ordering in passes.orderings.items():
+        yield ordering.model, ordering.key, passes.of(name)
 
 
 class Passes:
@@ -102,29 +104,34 @@ class Passes:
             for index, slices in enumerate(prepared.slices)
             if prepared.exact and compares_rests(prepared.request.suite, slices.slice_set.name)
         ]
-        self._wanted = {model: wanted_bins(prepared, model) for model in prepared.request.models}
-        bins = list(dict.fromkeys(kind for kinds in self._wanted.values() for kind in kinds))
+        self.wanted = {name: wanted_bins(prepared, part) for name, part in self.orderings.items()}
+        bins = list(dict.fromkeys(kind for kinds in self.wanted.values() for kind in kinds))
         first = [part for kind in bins if kind != "coarse" for part in self._shared(kind)]
         later = [kind for kind in bins if kind == "coarse" or not self._shared(kind)]
         self._whole = self._count_shared(first, keep=later == ["coarse"]) if bins else {}
         self._parts = list(self._parts_on(later))
 
     @property
+    def orderings(self) -> Mapping[str, Ordering]:
+        """What the rows of each model are ordered by, by name."""
+        return self._encoder.orderings
+
+    @property
     def locators(self) -> Mapping[str, Locator]:
-        """What finds the fine bin of each model's scores."""
+        """What finds the fine bins, by name."""
         return self._encoder.locators
 
-    def of_model(self, model: str) -> Callable[..., SlicedGrid]:
-        """The grids of one model by slice set, or of the rest of one slice of it."""
+    def of(self, name: str) -> Callable[..., SlicedGrid]:
+        """The grids of an ordering by slice set, or of the rest of one slice of it."""
 
         def cut(index: int, rest_of: int | None = None) -> SlicedGrid:
             def parts(bins: Bins) -> Iterator[tuple[int, int, Array]]:
-                rolled = self._rolled(model, index, bins, rest_of)
+                rolled = self._rolled(name, index, bins, rest_of)
                 if rolled is not None:
                     yield 0, len(rolled), rolled
                     return
                 for part in self._parts:
-                    if (part.model, part.group.index, part.bins) != (model, index, bins):
+                    if (part.ordering, part.group.index, part.bins) != (name, index, bins):
                         continue
                     if rest_of is None and not part.rest:
                         yield part.first, part.last, self._counts(part)
@@ -133,28 +140,34 @@ class Passes:
 
             weighted = self._prepared.request.suite.columns.weight is not None
             slices = len(self._prepared.slices[index]) if rest_of is None else 1
-            fine = self._fine(model, index, rest_of)
+            fine = self._fine(name, index, rest_of)
             fine = np.zeros(0) if fine is None else fine[:, 0]
-            coarse = partial(self._coarse, model, index, 0, slices, rest_of)
-            return SlicedGrid(self._encoder.locators[model].edges, slices, fine, parts, weighted, coarse)
+            coarse = partial(self._coarse, name, index, 0, slices, rest_of)
+            edges, ends = self.locators[name].edges, self._ends(name, index, rest_of)
+            return SlicedGrid(edges, slices, fine, parts, weighted, coarse, ends)
 
         return cut
 
-    def _fine(self, model: str, index: int, rest_of: int | None = None) -> Array | None:
+    def _ends(self, name: str, index: int, rest_of: int | None) -> Array | None:
+        """The lowest and highest number of each slice; of a rest those of all rows, which it lies between."""
+        ends = self._rolled(name, index if rest_of is None else 0, "ends")
+        return None if ends is None else ends[:, 0, 0]
+
+    def _fine(self, name: str, index: int, rest_of: int | None = None) -> Array | None:
         """The fine bins of a slice set; of a rest what they leave of all rows: coarse bins are cut by it."""
-        counts = self._rolled(model, index, "fine")
+        counts = self._rolled(name, index, "fine")
         if rest_of is None or counts is None:
             return counts
-        total = self._rolled(model, 0, "fine")
+        total = self._rolled(name, 0, "fine")
         assert total is not None
         rest: Array = np.maximum(total - counts[rest_of], 0)
         return rest
 
-    def _rolled(self, model: str, index: int, bins: Bins, rest_of: int | None = None) -> Array | None:
+    def _rolled(self, name: str, index: int, bins: Bins, rest_of: int | None = None) -> Array | None:
         """The counts of a slice set, or a rest, from those of its group that the first pass made, if it did."""
         group = self._group(index)
         size = self._members(group)
-        part = Part(model, group, bins, 0, size)
+        part = Part(name, group, bins, 0, size)
         tally = self._whole.get(part)
         if tally is None or group.index is not None:
             return None if tally is None else tally.counts
@@ -162,13 +175,14 @@ class Passes:
             slices = self._prepared.slices[index]
             codes = self._prepared.cubes[group.cube].slice_codes(slices, np.arange(size))
             return rolled_up(tally.counts, rest_codes(codes, rest_of), 1)
-        if any(of.model != model for of, _ in self._sliced):
+        if any(of.ordering != name for of, _ in self._sliced):
             self._sliced = {}
         counts = self._sliced.get((part, index))
         if counts is None:
             slices = self._prepared.slices[index]
             codes = self._prepared.cubes[group.cube].slice_codes(slices, np.arange(size))
-            counts = self._sliced[part, index] = rolled_up(tally.counts, codes, len(slices))
+            roll_up = rolled_ends if bins == "ends" else rolled_up
+            counts = self._sliced[part, index] = roll_up(tally.counts, codes, len(slices))
         return counts
 
     def _group(self, index: int) -> Group:
@@ -190,11 +204,12 @@ class Passes:
         groups = {group: self._members(group) for group in map(self._group, indices)}
         if by_quantile(bins):
             return []
-        if bins != "fine" and any(self._group(index).index is not None for index in self._rests):
+        small = bins in {"fine", "ends"}
+        if not small and any(self._group(index).index is not None for index in self._rests):
             return []
-        models = [model for model, wanted in self._wanted.items() if bins in wanted]
-        parts = [Part(model, group, bins, 0, size) for model in models for group, size in groups.items()]
-        if bins != "fine" and sum(map(self._bytes, parts)) > self._room // FINE_SHARE:
+        names = [name for name, wanted in self.wanted.items() if bins in wanted]
+        parts = [Part(name, group, bins, 0, size) for name in names for group, size in groups.items()]
+        if not small and sum(map(self._bytes, parts)) > self._room // FINE_SHARE:
             return []
         return parts
 
@@ -218,7 +233,7 @@ class Passes:
             room = self._room
             together: list[Part] = []
             for other in self._parts[self._parts.index(part) :]:
-                if self._kept is not None and together and other.model != part.model:
+                if self._kept is not None and together and other.ordering != part.ordering:
                     break
                 room -= self._bytes(other)
                 if room < 0 and together:
@@ -243,42 +258,43 @@ class Passes:
 
             def count(part: Part) -> None:
                 for rows in batches:
-                    self._add(rows, part.model, {part: tallies[part]})
+                    self._add(rows, part.ordering, {part: tallies[part]})
                 tallies[part].finish()
 
             parallel_map(count, sorted(parts, key=lambda part: part.first - part.last))
         else:
-            for frame in self._encoder.batches(list(dict.fromkeys(part.model for part in parts))):
+            models = dict.fromkeys(self.orderings[part.ordering].model for part in parts)
+            for frame in self._encoder.batches(list(models)):
                 self._count_frame(frame, tallies)
             parallel_map(methodcaller("finish"), list(tallies.values()))
         return tallies
 
     def _count_frame(self, frame: pl.DataFrame, tallies: dict[Part, Tally]) -> list[EncodedRows]:
-        """Count a batch, a few rows at a time and models side by side; gives the rows as small numbers."""
+        """Count a batch, a few rows at a time and orderings side by side; gives the rows as small numbers."""
         some = list(frame.iter_slices(STEP_ROWS))
         pieces = list(zip(some, parallel_map(self._encoder.encoded, some), strict=True))
-        models = [model for model in self._encoder.locators if score_column(model) in frame.columns]
-        places = np.empty((len(models), frame.height), dtype=np.uint16)
+        names = [name for name, ordering in self.orderings.items() if ordering.column in frame.columns]
+        places = np.empty((len(names), frame.height), dtype=np.uint16)
 
         def count(number: int) -> None:
             first = 0
             for piece, rows in pieces:
                 place = places[number, first : first + piece.height]
                 first += piece.height
-                scored = self._encoder.locate(piece, rows, models[number], place)
-                self._add(rows, models[number], tallies, scored)
+                scored = self._encoder.locate(piece, rows, names[number], place)
+                self._add(rows, names[number], tallies, scored)
 
-        parallel_map(count, range(len(models)))
+        parallel_map(count, range(len(names)))
         return [rows for _, rows in pieces]
 
     def _add(
-        self, rows: EncodedRows, model: str, tallies: Mapping[Part, Tally], scored: Scored | None = None
+        self, rows: EncodedRows, name: str, tallies: Mapping[Part, Tally], scored: Scored | None = None
     ) -> None:
-        """Count a few rows of a model; `scored` are the scores, which fixed bins need."""
-        mask = rows.held.get(model)
-        placed = PlacedRows(rows.place[model], rows.weight, rows.block, *(scored or (None, None))).take(mask)
+        """Count a few rows of an ordering; `scored` are its numbers, which fixed bins need."""
+        mask = rows.held.get(name)
+        placed = PlacedRows(rows.place[name], rows.weight, rows.block, *(scored or (None, None))).take(mask)
         for part, tally in tallies.items():
-            if part.model == model:
+            if part.ordering == name:
                 members = self._encoder.members_in(rows, part.group)
                 if part.rest:
                     members = members.named(rest_codes(np.arange(self._members(part.group) + 1), part.first))
@@ -288,11 +304,13 @@ class Passes:
         size, first = self._size(part), 0 if part.rest else part.first
         single = part.bins == "coarse" and self._exact_single
         counts = _zeros(size, np.float32 if single else np.float64, spare)
+        if part.bins == "ends":
+            return EndsTally(first, counts)
         power = self._exponent(part.bins)
         if isinstance(part.bins, Binning):
             if table is not None:
                 return QuantileTally(first, counts, part.bins, table, power)
-            bins = fixed_bins(part.bins, self._encoder.locators[part.model].keys)
+            bins = fixed_bins(part.bins, self.locators[part.ordering].keys)
             return FixedTally(first, counts, part.bins, bins, power)
         if table is None:
             return Tally(first, counts, power)
@@ -310,9 +328,9 @@ class Passes:
             assert part.group.index is not None
             rest_of = part.first if part.rest else None
             if part.bins == "coarse":
-                return self._coarse(part.model, part.group.index, part.first, part.last, rest_of)
+                return self._coarse(part.ordering, part.group.index, part.first, part.last, rest_of)
             assert isinstance(part.bins, Binning)
-            fine = self._fine(part.model, part.group.index, rest_of)
+            fine = self._fine(part.ordering, part.group.index, rest_of)
             assert fine is not None
             some = fine if rest_of is not None else fine[part.first : part.last]
             return quantile_bins(some[:, 0], part.bins.bins)
@@ -320,35 +338,35 @@ class Passes:
         return {part: table(part) for part in parts if part.bins == "coarse" or by_quantile(part.bins)}
 
     def _coarse(
-        self, model: str, index: int, first: int, last: int, rest_of: int | None
+        self, name: str, index: int, first: int, last: int, rest_of: int | None
     ) -> NDArray[np.uint16]:
         """The coarse bin of each fine bin in some slices of a set, or in the rest of one."""
         slices = self._prepared.slices[index]
         if rest_of is not None:
-            rest = self._fine(model, index, rest_of)
+            rest = self._fine(name, index, rest_of)
             assert rest is not None
             return coarse_of_fine(rest[:, 0], 1)
         if self._prepared.grids is not None:
-            grid = self._prepared.grids[model]
+            grid = self._prepared.grids[name]
             return grid.coarse(self._prepared.number_of(slices), slices)[first:last]
-        fine = self._rolled(model, index, "fine")
+        fine = self._rolled(name, index, "fine")
         assert fine is not None
         batches = [fine[low:high, 0] for low, high in steps(first, last, _SLICES_AT_ONCE)]
         return np.concatenate(parallel_map(partial(coarse_of_fine, slices=len(slices)), batches))
 
     def _shape(self, part: Part) -> tuple[int, int]:
         if part.rest:
-            return shape(part.bins, self._encoder.locators[part.model].edges, 1)
+            return shape(part.bins, self.locators[part.ordering].edges, 1)
         if part.bins == "coarse" and part.group.index is not None and self._prepared.grids is not None:
             number = self._prepared.number_of(self._prepared.slices[part.group.index])
-            return self._prepared.grids[part.model].coarse_bins(number), 2
-        return shape(part.bins, self._encoder.locators[part.model].edges, self._members(part.group))
+            return self._prepared.grids[part.ordering].coarse_bins(number), 2
+        return shape(part.bins, self.locators[part.ordering].edges, self._members(part.group))
 
     def _size(self, part: Part) -> tuple[int, ...]:
         return (part.last - part.first, self._blocks(part.bins), *self._shape(part))
 
     def _blocks(self, bins: Bins) -> int:
-        return 1 if bins == "fine" or self._prepared.blocks is None else len(self._known)
+        return 1 if bins in {"fine", "ends"} or self._prepared.blocks is None else len(self._known)
 
     def _bytes(self, part: Part) -> int:
         """How much memory a part takes."""
@@ -357,18 +375,18 @@ class Passes:
 
     def _parts_on(self, bins_list: list[Bins]) -> Iterator[Part]:
         """The parts of later passes in the order of their use."""
-        for model in self._prepared.request.models:
-            kinds = [bins for bins in bins_list if bins in self._wanted[model]]
+        for name, wanted in self.wanted.items():
+            kinds = [bins for bins in bins_list if bins in wanted]
             for index, slices in enumerate(self._prepared.slices):
                 group = Group(self._prepared.cube_of(slices), index)
                 most = len(slices) if self._kept is None else -(-len(slices) // processors())
                 for bins in kinds:
-                    step = max(1, min(most, self._room // self._bytes(Part(model, group, bins, 0, 1))))
+                    step = max(1, min(most, self._room // self._bytes(Part(name, group, bins, 0, 1))))
                     for first in range(0, len(slices), step):
-                        yield Part(model, group, bins, first, min(first + step, len(slices)))
+                        yield Part(name, group, bins, first, min(first + step, len(slices)))
                 for number in range(len(slices)) if index in self._rests else ():
                     for bins in kinds:
-                        yield Part(model, group, bins, number, number + 1, rest=True)
+                        yield Part(name, group, bins, number, number + 1, rest=True)
 
 
 def _zeros(size: tuple[int, ...], dtype: type, spare: list[NDArray[Any]]) -> NDArray[Any]:

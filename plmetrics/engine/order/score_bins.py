@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from plmetrics.catalogue.needs import Bins as FixedBins
 from plmetrics.catalogue.needs import Points, Quantiles
+from plmetrics.states.class_probabilities import is_class_key
 from plmetrics.states.scores.sorted import Binning
-from plmetrics.suite.tasks import BANDED_CURVES, BINNED_CURVES
+from plmetrics.suite.tasks import BANDED_CURVES, BINNED_CURVES, CLASS_CURVES
 
 if TYPE_CHECKING:
+    from plmetrics.catalogue.needs import OrderedRows
+    from plmetrics.engine.order.orderings import Ordering
     from plmetrics.engine.prepared import Prepared
     from plmetrics.states.scores.grid import Bins
     from plmetrics.suite.sections.basics import Curve
@@ -38,16 +42,29 @@ def by_quantile(bins: Bins) -> bool:
     return isinstance(bins, Binning) and bins.strategy == "quantile"
 
 
-def wanted_bins(prepared: Prepared, model: str) -> list[Bins]:
-    """The kinds of bins that metrics and curves read of a model's scores."""
-    pointed = any(isinstance(need, (Points, Quantiles)) for need in prepared.request.orders)
-    curves = prepared.request.suite.curves
-    span = prepared.score_spans.get(model, UNIT_SPAN)
+def wanted_bins(prepared: Prepared, ordering: Ordering) -> list[Bins]:
+    """The kinds of bins that metrics and curves read of a number of a model's rows."""
+    needs = [need for need in prepared.request.orders if _key(need) == ordering.key]
+    pointed = any(isinstance(need, (Points, Quantiles)) for need in needs)
+    curves = [curve for curve in prepared.request.suite.curves if _drawn_from(curve, ordering.key)]
+    span = prepared.score_spans.get(ordering.model, UNIT_SPAN)
     drawn = [curve_binning(curve, span) for curve in curves if curve.curve in BINNED_CURVES]
     bins: list[Bins] = []
     if pointed or any(curve.curve not in BINNED_CURVES for curve in curves) or any(map(by_quantile, drawn)):
         bins.append("fine")
+    if any(isinstance(need, Quantiles) for need in needs):
+        bins.append("ends")
     banded = any(curve.curve in BANDED_CURVES for curve in curves)
     if (pointed or banded) and prepared.blocks is not None:
         bins.append("coarse")
-    return [*bins, *dict.fromkeys([*prepared.request.binnings, *drawn])]
+    binnings = [need.binning for need in needs if isinstance(need, FixedBins)]
+    return [*bins, *dict.fromkeys([*binnings, *drawn])]
+
+
+def _key(need: OrderedRows) -> str | None:
+    return None if need.by is None else need.by.key
+
+
+def _drawn_from(curve: Curve, key: str | None) -> bool:
+    """Whether a curve is drawn from a number, by its key: from scores, or from the probability of a class."""
+    return key is None or (curve.curve in CLASS_CURVES and is_class_key(key))

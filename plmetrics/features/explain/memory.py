@@ -14,6 +14,7 @@ from plmetrics.engine.aggregate.aggregation import needs_rows, sum_plans
 from plmetrics.engine.aggregate.paired_rows import reads_paired_rows
 from plmetrics.engine.memory.budget import counting_room, sort_bytes
 from plmetrics.engine.order.encoding import BATCH_ROWS
+from plmetrics.engine.order.orderings import orderings
 from plmetrics.engine.prepare.slices import most_rows
 from plmetrics.engine.prepare.thresholds import NUMBERS_IN_HAND
 from plmetrics.features.explain.passes import count_sums
@@ -162,8 +163,9 @@ def _order_bytes(prepared: Prepared, sizes: Sizes) -> dict[str, int]:
     if uncertainty is not None or not prepared.exact:
         room = counting_room(request, beside_points=prepared.exact)
         parts["scores on a grid"] = min(_fine(prepared), room)
-        numbers = sizes.rows * _KEPT * (1 + len(request.models))
-        width = _NUMBER * (2 * len(request.models) + 2)
+        columns = len(orderings(request))
+        numbers = sizes.rows * _KEPT * (1 + columns)
+        width = _NUMBER * (2 * columns + 2)
         parts["a batch of rows"] = min(min(sizes.rows, BATCH_ROWS) * width, room)
         if by_block or uncertainty is not None:
             parts["rows as small numbers"] = numbers if numbers <= room // 2 else 0
@@ -172,9 +174,9 @@ def _order_bytes(prepared: Prepared, sizes: Sizes) -> dict[str, int]:
 
 
 def _fine(prepared: Prepared) -> int:
-    """Fine bins of every model by cell, or by slice where cells are many more."""
+    """Fine bins of every ordering by cell, or by slice where cells are many more."""
     members = min(sum(cube.cells for cube in prepared.cubes), sum(len(part) for part in prepared.slices) * 4)
-    return len(prepared.request.models) * members * FINE_BINS * _CHANNELS * _NUMBER
+    return len(orderings(prepared.request)) * members * FINE_BINS * _CHANNELS * _NUMBER
 
 
 def _coarse(prepared: Prepared, sizes: Sizes) -> int:

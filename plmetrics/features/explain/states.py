@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from plmetrics.engine.aggregate.aggregation import needs_rows, sum_plans
+from plmetrics.engine.order.orderings import orderings
 from plmetrics.engine.order.score_bins import by_quantile, wanted_bins
 from plmetrics.features.stored.support import resamples_totals, unsupported
 from plmetrics.states.scores.coarse import coarse_number
@@ -133,12 +134,13 @@ def _units(prepared: Prepared) -> int:
 
 
 def _scores(prepared: Prepared, blocks: int) -> Iterator[_CountSize]:
-    """What is counted of the scores of each model, and the grids."""
+    """What is counted of what each model's rows are ordered by, and the grids."""
     if not needs_rows(prepared):
         return
     fine = min(FINE_BINS, prepared.rows.read)
-    for model in prepared.request.models:
-        kinds = [bins for bins in wanted_bins(prepared, model) if not by_quantile(bins)]
+    for ordering in orderings(prepared.request):
+        wanted = wanted_bins(prepared, ordering)
+        kinds = [bins for bins in wanted if bins != "ends" and not by_quantile(bins)]
         yield _CountSize(2, fine * _NUMBER)
         for slices in prepared.slices:
             size = len(slices)

@@ -13,13 +13,14 @@ from plmetrics.engine.aggregate.aggregation import needs_rows
 from plmetrics.engine.aggregate.row_plan import BLOCK as ROW_BLOCK
 from plmetrics.engine.aggregate.totals import centres_of, moments, summed_in
 from plmetrics.engine.order.on_grid import Passes
-from plmetrics.engine.order.score_bins import UNIT_SPAN, wanted_bins
+from plmetrics.engine.order.score_bins import UNIT_SPAN
 from plmetrics.engine.prepare.constants import Constants
 from plmetrics.engine.prepare.preparation import every_key
 from plmetrics.engine.prepared import units_of_rows
 from plmetrics.engine.request import unit_column
 from plmetrics.engine.streaming import collected_frame
 from plmetrics.features.registry import features_of
+from plmetrics.features.stored.ends import ends_rows, write_ends
 from plmetrics.features.stored.grids import grids_digest, write_grids
 from plmetrics.features.stored.pinning import pin_request, said_of_key
 from plmetrics.features.stored.sparse_counts import KEYS, pieces_of, summarise_part, total_of
@@ -220,13 +221,15 @@ def _scores(builder: Builder, prepared: Prepared, aggregated: Aggregates) -> Gri
     passes = Passes(prepared, aggregated)
     write_blocks(builder, _WHOLE if prepared.blocks is None else aggregated.block_keys)
     grids: dict[str, ModelGrid] = {}
-    for model in prepared.request.models:
-        cut, wanted_binnings = passes.of_model(model), wanted_bins(prepared, model)
+    ends_of_sets: dict[tuple[int, str], pl.DataFrame] = {}
+    for name in passes.orderings:
+        cut, wanted_binnings = passes.of(name), passes.wanted[name]
         cuts: dict[int, list[Cuts]] = {}
         rows: dict[tuple[int, str], list[tuple[pl.DataFrame, int | None]]] = {}
         sizes: dict[tuple[int, str], tuple[int, int]] = {}
         usual = np.zeros(0, dtype=np.int64)
         offset: dict[int, int] = {}
+        ends: dict[int, list[pl.DataFrame]] = {}
         for index, slices in enumerate(prepared.slices):
             number, sliced = prepared.number_of(slices), cut(index)
             first = offset.get(number, 0)
@@ -235,21 +238,27 @@ def _scores(builder: Builder, prepared: Prepared, aggregated: Aggregates) -> Gri
                 usual = usual_cuts(sliced.fine)
             if "coarse" in wanted_binnings:
                 cuts.setdefault(number, []).append(_cuts(sliced, slices.values))
+            if sliced.ends is not None:
+                ends.setdefault(number, []).append(ends_rows(sliced.ends, first))
             for bins in wanted_binnings:
+                if bins == "ends":
+                    continue
                 key = number, bins_text(bins)
                 for low, counts in _counts(sliced, bins):
                     rows.setdefault(key, []).append(pieces_of(counts, first + low))
                     sizes[key] = counts.shape[2], counts.shape[3]
         for (number, text), parts in rows.items():
             lies, totals = pl.concat([part for part, _ in parts]), [total for _, total in parts]
-            part = Part("scores", (number,), model, text, sizes[number, text])
+            part = Part("scores", (number,), name, text, sizes[number, text])
             builder.add(summarise_part(part, lies, total_of(totals)), lies)
-        locator = passes.locators[model]
+        ends_of_sets |= {(number, name): pl.concat(parts) for number, parts in ends.items()}
+        locator = passes.locators[name]
         counts_of_sets = {
             number: _together(parts) for number, parts in cuts.items() if any(len(p.values) for p in parts)
         }
-        grid = prepared.grids[model] if prepared.grids is not None else None
-        grids[model] = grid or ModelGrid(locator.keys, locator.edges, counts_of_sets, usual)
+        grid = prepared.grids[name] if prepared.grids is not None else None
+        grids[name] = grid or ModelGrid(locator.keys, locator.edges, counts_of_sets, usual)
+    write_ends(builder, ends_of_sets)
     return grids
 
 

@@ -15,10 +15,12 @@ from plmetrics.engine.aggregate.row_plan import BLOCK as ROW_BLOCK
 from plmetrics.engine.binding.bind import bind
 from plmetrics.engine.binding.reference_slices import check_references
 from plmetrics.engine.memory.budget import counting_room
+from plmetrics.engine.order.orderings import orderings
 from plmetrics.engine.prepare.slices import found_slices, key_codes
 from plmetrics.engine.prepared import Accounting, Blocks, Prepared
 from plmetrics.engine.ranking.queries import rebound
 from plmetrics.features.stored.capture import bins_text, blocks_in
+from plmetrics.features.stored.ends import read_ends
 from plmetrics.features.stored.grids import read_grids
 from plmetrics.features.stored.pinning import pin_request, read_constants
 from plmetrics.features.stored.sparse_counts import PIECES, PieceRows
@@ -157,18 +159,18 @@ def _blocks(saved: SavedState) -> Blocks | None:
 
 
 def _scores(prepared: Prepared, sums: Aggregates, saved: SavedState) -> Scores:
-    """Each model's scores on its grid; see `stream.models_on_grids`."""
+    """What each model's rows are ordered by on its grid; see `on_grid.models_on_grids`."""
     if not needs_rows(prepared) or prepared.grids is None:
         return
-    for model in prepared.request.models:
-        yield model, None, _of_model(prepared, sums, saved, model)
+    for ordering in orderings(prepared.request):
+        yield ordering.model, ordering.key, _of_ordering(prepared, sums, saved, ordering.name)
 
 
-def _of_model(
-    prepared: Prepared, sums: Aggregates, saved: SavedState, model: str
+def _of_ordering(
+    prepared: Prepared, sums: Aggregates, saved: SavedState, name: str
 ) -> Callable[[int], SlicedGrid]:
     assert prepared.grids is not None
-    grid = prepared.grids[model]
+    grid = prepared.grids[name]
     weighted = prepared.request.suite.columns.weight is not None
     firsts, counted = [], dict.fromkeys(range(len(prepared.request.sets)), 0)
     for slices in prepared.slices:
@@ -179,21 +181,22 @@ def _of_model(
     def cut(index: int) -> SlicedGrid:
         slices = prepared.slices[index]
         number, size = prepared.number_of(slices), len(slices)
-        scores = _SliceCounts(prepared, sums, saved, model, number, firsts[index], size)
+        scores = _SliceCounts(prepared, sums, saved, name, number, firsts[index], size)
         coarse = partial(grid.coarse, number, slices)
-        return SlicedGrid(grid.edges, size, scores.fine(), scores.parts, weighted, coarse)
+        ends = read_ends(saved, number, name, firsts[index], size)
+        return SlicedGrid(grid.edges, size, scores.fine(), scores.parts, weighted, coarse, ends)
 
     return cut
 
 
 @dataclass(frozen=True, slots=True)
 class _SliceCounts:
-    """The counts of some slices of a set, for one model."""
+    """The counts of some slices of a set, for one ordering."""
 
     prepared: Prepared
     sums: Aggregates
     saved: SavedState
-    model: str
+    name: str
     number: int
     first: int
     size: int
@@ -215,14 +218,14 @@ class _SliceCounts:
 
     def _rows(self, bins: Bins) -> tuple[pl.DataFrame, tuple[int, int]]:
         """The counts of the slices, and the numbers of bins and of channels."""
-        number = self.saved.head.number("scores", (self.number,), self.model, bins_text(bins))
+        number = self.saved.head.number("scores", (self.number,), self.name, bins_text(bins))
         if number is None:
             return pl.DataFrame(schema=PIECES), self._shape(bins)
         return self.saved.of(number), self.saved.head.parts[number].size
 
     def _shape(self, bins: Bins) -> tuple[int, int]:
         assert self.prepared.grids is not None
-        grid = self.prepared.grids[self.model]
+        grid = self.prepared.grids[self.name]
         if bins == "coarse":
             return grid.coarse_bins(self.number), 2
         return shape(bins, grid.edges, 1)

@@ -6,19 +6,19 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
+import polars as pl
 
 from plmetrics.core.threads import ahead, parallel_map
 from plmetrics.features.stored.alignment import StateReference
 from plmetrics.features.stored.capture import blocks_in, write_blocks
 from plmetrics.features.stored.cube_sums import cube_sums
+from plmetrics.features.stored.ends import ENDS, joined_ends, write_ends
 from plmetrics.features.stored.score_counts import ScoreCounts, form_of
 from plmetrics.features.stored.sparse_counts import KEYS, PIECES, PieceRows
 from plmetrics.states.stored import Part
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    import polars as pl
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from plmetrics.features.stored.alignment import AlignedStates
     from plmetrics.features.stored.cube_sums import CubeSums
@@ -44,20 +44,26 @@ def add_parts(
             has are added.
     """
     sums = _sums(groups, alike, blocks, room // 2)
-    scores = list(_scores(builder, alike, blocks, room // 2))
+    slices = {part.sets[0]: number for number, part in enumerate(builder.parts) if part.kind == "slices"}
+    scores = list(_scores(builder, slices, alike, blocks, room // 2))
+    ends: dict[tuple[int, str], pl.DataFrame] = {}
     for group in alike:
         names = dict.fromkeys(name for sums_of_state in sums for name in sums_of_state.read_in(group))
         if scores and group.head.number("blocks") is not None:
             names |= dict.fromkeys([*PIECES, KEYS])
+        if group.head.numbers("ends"):
+            names |= dict.fromkeys(ENDS)
         tables = ahead(partial(StateReference.read, names=list(names)), group.states)
         for state, table in zip(group.states, tables, strict=True):
             parallel_map(lambda job: job(), list(_jobs(group, state, table, sums, scores)))
+            _join_ends(ends, group, state, table, slices)
     for sums_of_state in sums:
         builder.add(Part("sums", sums_of_state.sets), sums_of_state.rows(alike[0].head.constants))
     if scores:
         write_blocks(builder, blocks.keys)
     for part, rows in parallel_map(lambda counts: counts.written(), scores):
         builder.add(part, rows)
+    write_ends(builder, dict(sorted(ends.items())))
 
 
 def _sums(
@@ -71,11 +77,31 @@ def _sums(
     return sums
 
 
+def _join_ends(
+    ends: dict[tuple[int, str], pl.DataFrame],
+    group: AlignedStates,
+    state: StateReference,
+    table: pl.DataFrame,
+    slices: Mapping[int, int],
+) -> None:
+    """Join the ends of a state with those of the ones before."""
+    for place, part in state.head.numbers("ends").items():
+        key, numbers = (part.sets[0], part.model), group.numbers[slices[part.sets[0]]]
+        there = ends.get(key, pl.DataFrame(schema=ENDS))
+        ends[key] = joined_ends(there, state.rows(table, place).select(list(ENDS)), numbers)
+
+
 def _scores(
-    builder: Builder, alike: Sequence[AlignedStates], blocks: MergedBlocks, room: int
+    builder: Builder,
+    slices: Mapping[int, int],
+    alike: Sequence[AlignedStates],
+    blocks: MergedBlocks,
+    room: int,
 ) -> Iterator[ScoreCounts]:
-    """What counts are added in: of each model, slice set and kind of bins of any state."""
-    slices = {part.sets[0]: number for number, part in enumerate(builder.parts) if part.kind == "slices"}
+    """What counts are added in: of each ordering, slice set and kind of bins of any state.
+
+    `slices` is the number of the part that tells the slices of a set apart.
+    """
     parts: dict[tuple[str, tuple[int, ...], str, str], list[Part]] = {}
     for group in alike:
         for state in group.states:

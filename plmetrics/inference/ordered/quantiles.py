@@ -3,6 +3,9 @@
 A replicate's quantile is looked for among the rows themselves where rows x replicates are few. Else it is looked for
 on coarse bins: where it falls says how many of all rows lie below, and the exact distribution then says what value
 stands there. So no replicate is stuck on the edge of a bin.
+
+On a grid a quantile lies between what it would be with each row at the lower, and at the upper end of its bin: its
+value is the middle of the two, its bound half of what they are apart.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ from numpy.typing import NDArray
 
 from plmetrics.catalogue.needs import Quantiles
 from plmetrics.core import ops
+from plmetrics.core.segments import Segments
 from plmetrics.inference.finalised import OrderedValues, conditions, finalise, value_or_nan
 from plmetrics.inference.weights import resample
 from plmetrics.states.scores.sorted import replicates_rows
@@ -23,7 +27,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from plmetrics.catalogue.metric import Metric
-    from plmetrics.core.segments import Segments
     from plmetrics.states.scores.sorted import SlicedScores
 
 Array = NDArray[np.float64]
@@ -42,7 +45,15 @@ def quantile_values(
     """
     state = sliced.point_state()
     point = value_view(state)
-    values = {metric.text: finalise(metric, point) for metric in metrics}
+    bounds: dict[str, Array] = {}
+    if sliced.binned:
+        upper = value_view({**state, "score": state["highest"]})
+        ends = {metric.text: _between(metric, point, upper) for metric in metrics}
+        values = {text: (low + high) / 2.0 for text, (low, high) in ends.items()}
+        bounds = {text: (high - low) / 2.0 for text, (low, high) in ends.items()}
+        state = {**state, "score": _middle(state)}
+    else:
+        values = {metric.text: finalise(metric, point) for metric in metrics}
     replicates: dict[str, Array] = {}
     resampled = [metric for metric in metrics if metric.value_kind.is_resampled]
     if weights is not None and resampled:
@@ -52,10 +63,33 @@ def quantile_values(
             replicates = _coarse(resampled, sliced, weights, state, values)
     return {
         metric.text: OrderedValues(
-            values[metric.text], conditions(metric, point), replicates.get(metric.text), None
+            values[metric.text],
+            conditions(metric, point),
+            replicates.get(metric.text),
+            None,
+            bounds.get(metric.text),
         )
         for metric in metrics
     }
+
+
+def _between(metric: Metric, lower: View, upper: View) -> tuple[Array, Array]:
+    """Between what a quantile lies, by the lower and the upper ends of bins; the ends of all rows are known."""
+    assert isinstance(metric.needs, Quantiles)
+    low, high = finalise(metric, lower), finalise(metric, upper)
+    match metric.needs.level:
+        case 0.0:
+            return low, low
+        case 1.0:
+            return high, high
+        case _:
+            return low, high
+
+
+def _middle(state: Mapping[str, Segments]) -> Segments:
+    """The middle of each bin."""
+    low, high = state["score"], state["highest"]
+    return Segments((low.values + high.values) / 2.0, low.offsets)
 
 
 def value_view(state: Mapping[str, Any]) -> View:

@@ -41,15 +41,19 @@ class Keys:
     size: int
 
     @classmethod
-    def of(cls, scores: Array) -> Keys:
-        """Keys for scores like these, of the kind that tells more of them apart; they must be finite."""
+    def of(cls, scores: Array, *, even_first: bool = False) -> Keys:
+        """Keys for scores like these, of the kind that tells more of them apart; they must be finite.
+
+        Of two that tell as many apart, even ones are taken only if asked for.
+        """
         if len(scores) == 0:
             return cls(0.0, 1.0, 0, 1)
         even = _even(scores)
         if scores.min() < 0:
             return even
         by_bits = _by_bits(scores)
-        return max(by_bits, even, key=lambda keys: np.count_nonzero(np.bincount(keys(scores))))
+        kinds = (even, by_bits) if even_first else (by_bits, even)
+        return max(kinds, key=lambda keys: np.count_nonzero(np.bincount(keys(scores))))
 
     def __call__(self, score: Array) -> Codes:
         """The key of each score."""
@@ -107,6 +111,28 @@ class Locator:
     def of_keys(self, key: Codes, out: NDArray[np.uint16] | None = None) -> NDArray[np.uint16]:
         """The bin of each score, by its key; written to `out` if that is given."""
         return self.table.take(key, out=out, mode="clip")
+
+
+_AT_ENDS = 1000
+
+
+def value_locator(values: Array, bins: int) -> Locator:
+    """Bins of numbers of one class, of about equal weight: finer at both ends, for quantiles far out.
+
+    A number that several have has a bin of its own, as narrow as keys allow; of few rows each number has.
+    """
+    ascending, half = np.sort(values), max(bins // 2, 1)
+    rows = len(ascending)
+    at_ends = np.arange(min(half // 4, _AT_ENDS, rows))
+    evenly = np.arange(1, half - 2 * len(at_ends)) * rows // max(half - 2 * len(at_ends), 1)
+    places = np.unique(np.concatenate([at_ends, evenly, rows - 1 - at_ends]))
+    cuts = ascending[places[places < rows]]
+    keys = Keys.of(values, even_first=True)
+    again = np.searchsorted(ascending, cuts, "right") - np.searchsorted(ascending, cuts) > int(rows > half)
+    chosen = np.unique(np.concatenate([keys(cuts), keys(cuts[again]) - 1]))
+    chosen = chosen[(chosen >= 0) & (chosen < keys.size - 1)]
+    table = np.searchsorted(chosen, np.arange(keys.size)).astype(np.uint16)
+    return Locator(keys, keys.highest(chosen), table)
 
 
 @dataclass(frozen=True, slots=True)

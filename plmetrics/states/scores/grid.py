@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from plmetrics.states.scores.bin_lookup import FixedBins, Keys
 
 FINE_BINS = 20_000
-Bins = Literal["fine", "coarse"] | Binning
+Bins = Literal["fine", "ends", "coarse"] | Binning
+"""Kinds of bins; `ends` is none, but the lowest and the highest number of a slice."""
 _LONG_RUN = 512
 _DENSE_SHARE = 0.5
 _ROOM_IN_32_BITS = 1 << 31
@@ -41,6 +42,8 @@ def shape(bins: Bins, edges: Array, slices: int) -> tuple[int, int]:
     """
     if isinstance(bins, Binning):
         return bins.bins, bins.channels
+    if bins == "ends":
+        return 1, 2
     return (len(edges) + 1 if bins == "fine" else coarse_number(slices)), 2
 
 
@@ -214,6 +217,29 @@ def add_at(flat: NDArray[Any], key: NDArray[Any], weight: Array | None) -> None:
     np.add(flat, counted, out=flat, casting="unsafe")
 
 
+class EndsTally(Tally):
+    """The lowest and the highest number of each slice, or cell, in place of counts: `[slice, 1, 1, end]`."""
+
+    def __init__(self, first: int, counts: NDArray[Any]) -> None:
+        super().__init__(first, counts)
+        counts[:] = NO_ENDS
+
+    def add(self, rows: PlacedRows, members: Members) -> None:
+        """Look at some rows, run by run."""
+        code = members.code.astype(np.int64) - self.first
+        inside = (code >= 0) & (code < len(self.counts))
+        if not len(code) or not inside.any():
+            return
+        assert rows.score is not None
+        low, high = (end.reduceat(rows.score, members.starts)[inside] for end in (np.minimum, np.maximum))
+        np.minimum.at(self.counts[:, 0, 0, 0], code[inside], low)
+        np.maximum.at(self.counts[:, 0, 0, 1], code[inside], high)
+
+
+NO_ENDS = (np.inf, -np.inf)
+"""The ends of no rows."""
+
+
 class CoarseTally(Tally):
     """Counts on coarse bins, made of fine ones by a table for each slice."""
 
@@ -320,11 +346,22 @@ def rolled_up(counts: NDArray[Any], code: Codes, slices: int) -> NDArray[Any]:
     return out.reshape(slices, *counts.shape[1:])
 
 
+def rolled_ends(ends: NDArray[Any], code: Codes, slices: int) -> NDArray[Any]:
+    """The ends of slices from those of cells `[cell, 1, 1, end]`; `code` is the slice of each cell, -1 for none."""
+    out = np.empty((slices, *ends.shape[1:]))
+    out[:] = NO_ENDS
+    cells = np.flatnonzero(code >= 0)
+    np.minimum.at(out[:, 0, 0, 0], code[cells], ends[cells, 0, 0, 0])
+    np.maximum.at(out[:, 0, 0, 1], code[cells], ends[cells, 0, 0, 1])
+    return out
+
+
 @dataclass(frozen=True, slots=True)
 class SlicedGrid:
     """The counts of a slice set: `fine` `[slice, bin, class]`, and by block as `parts` of a few slices give them.
 
-    `coarse` gives the coarse bin of each fine one `[slice, bin]`.
+    `coarse` gives the coarse bin of each fine one `[slice, bin]`, `ends` the lowest and highest number of each slice
+    `[slice, end]` where quantiles are to be read.
     """
 
     edges: Array
@@ -333,6 +370,7 @@ class SlicedGrid:
     parts: Callable[[Bins], Iterator[tuple[int, int, Array]]]
     weighted: bool
     coarse: Callable[[], NDArray[np.uint16]]
+    ends: Array | None = None
     channels: ClassVar[tuple[str, ...]] = CLASSES
 
     @property
@@ -346,11 +384,16 @@ class SlicedGrid:
         return True
 
     def point_state(self) -> dict[str, Segments]:
-        """The fine bins of each slice, each at the lowest score that it can hold."""
+        """The fine bins of each slice, each at the lowest score that it can hold; with ends also at the highest."""
         offsets = np.arange(self.slices + 1) * (len(self.edges) + 1)
         lowest = np.append(-np.inf, np.nextafter(self.edges, np.inf))
+        scores = {"score": np.tile(lowest, self.slices)}
+        if self.ends is not None:
+            low, high = (np.repeat(end, len(lowest)) for end in self.ends.T)
+            scores["highest"] = np.tile(np.append(self.edges, np.inf), self.slices)
+            scores = {name: np.minimum(np.maximum(score, low), high) for name, score in scores.items()}
         return {
-            "score": Segments(np.tile(lowest, self.slices), offsets),
+            **{name: Segments(score, offsets) for name, score in scores.items()},
             "negative": Segments(self.fine[..., 0].reshape(-1), offsets),
             "positive": Segments(self.fine[..., 1].reshape(-1), offsets),
         }

@@ -54,7 +54,6 @@ def test_the_way_follows_from_what_is_read(way, options):
         {"metrics": ["ece(strategy=quantile)"]},
         {"metrics": ["calibration_slope"]},
         {"task": "regression", "metrics": ["spearman"]},
-        {"task": "regression", "metrics": ["median_absolute_error"]},
     ],
     ids=lambda asked: asked["metrics"][0],
 )

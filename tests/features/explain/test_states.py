@@ -103,11 +103,11 @@ def test_a_metric_of_classes_is_named_once(file: Path, tmp_path: Path) -> None:
         task="multiclass",
         models=models,
         slices={},
-        metrics=["accuracy", "roc_auc"],
+        metrics=["accuracy", "roc_auc", "classwise_ece(strategy=quantile)"],
         look=False,
     )
-    assert [place for place, _ in found.needs_rows] == ["roc_auc"]
-    assert found.kept == 1
+    assert [place for place, _ in found.needs_rows] == ["classwise_ece(strategy=quantile)"]
+    assert found.kept == 2
 
 
 def test_rows_that_have_no_names_are_named(file: Path) -> None:

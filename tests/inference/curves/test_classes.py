@@ -67,7 +67,7 @@ def test_they_go_with_areas_of_the_classes_and_without_the_table_of_confusion():
             {"models": {**MODELS, "hard": {"prediction": "y"}}},
             "model 'hard' has only hard predictions, and curve roc",
         ),
-        ({"exact": False}, "curve 'roc' needs the rows"),
+        ({"curves": ["confusion"], "exact": False}, "curve 'confusion' needs the rows"),
         ({"curves": ["corp"]}, "known: confusion, roc, pr, reliability, score_histogram"),
     ],
 )
@@ -80,13 +80,27 @@ def test_what_is_wrong_is_said(arguments, words):
     assert words in str(caught.value)
 
 
-def test_states_refuse_them():
-    with pytest.raises(plm.ConfigError, match="curve roc needs the rows, which a state does not hold"):
+def test_states_hold_them():
+    """Few scores, each in a bin of its own: the curves of days added are those of all rows."""
+    roles = {"task": "multiclass", "label": "y", "models": MODELS, "metrics": ["accuracy"]}
+    roles |= {"curves": ["roc", "pr", "reliability", "score_histogram"]}
+    days = [sample(60, seed=seed) for seed in (4, 5, 6)]
+    whole = plm.state(pl.concat(days), **roles)
+    merged = plm.merge(*(plm.state(day, **roles, constants=whole) for day in days)).curves
+    rows = plm.evaluate(pl.concat(days), **roles).curves
+    keys = ["curve", "class"]
+    assert merged.group_by(keys).len().sort(keys).equals(rows.group_by(keys).len().sort(keys))
+    for column in ("x", "y", "n"):
+        assert merged[column].to_list() == pytest.approx(rows[column].to_list(), nan_ok=True), column
+
+
+def test_states_refuse_the_confusion():
+    with pytest.raises(plm.ConfigError, match="curve confusion needs the rows, which a state does not hold"):
         plm.state(
             sample(20, seed=4),
             task="multiclass",
             label="y",
             models=MODELS,
             metrics=["accuracy"],
-            curves=["roc"],
+            curves=["confusion"],
         )

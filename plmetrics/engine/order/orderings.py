@@ -1,0 +1,103 @@
+"""What the rows of a model are ordered by: its score, or another number of each row, as a grid counts them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import reduce
+from operator import and_
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from plmetrics.engine.aggregate.row_plan import HAS_LABEL, POSITIVE, class_column, value_column
+from plmetrics.table.checks import scored_column, valid_column
+from plmetrics.table.predicted import score_column
+from plmetrics.table.roles import LABEL
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from plmetrics.engine.prepared import Prepared
+    from plmetrics.engine.request import Request
+    from plmetrics.states.sums import RowValue
+
+
+@dataclass(frozen=True, slots=True)
+class Ordering:
+    """A number of each row of a model, ascending: the score without a `value`.
+
+    With `label_free` rows without a label have it, too.
+    """
+
+    model: str
+    value: RowValue | None = None
+    label_free: bool = False
+
+    @property
+    def key(self) -> str | None:
+        """The key of the value, None for the score."""
+        return None if self.value is None else self.value.key
+
+    @property
+    def name(self) -> str:
+        """What it is called in states: the model, with the key of a value."""
+        return self.model if self.value is None else f"{self.model}|{self.value.key}"
+
+    @property
+    def column(self) -> str:
+        """The column of the number."""
+        return score_column(self.model) if self.value is None else value_column(self.model, self.value)
+
+    @property
+    def one_class(self) -> bool:
+        """Whether all rows are of one class."""
+        return self.value is not None and self.value.positive is None
+
+    def expressions(self, prepared: Prepared) -> Iterator[pl.Expr]:
+        """The columns of the number and of its class, on the canonical table."""
+        if self.value is None:
+            yield pl.col(self.column)
+            return
+        rows = prepared.row_of(self.model)
+        yield self.value.build(rows).alias(self.column)
+        if self.value.positive is not None:
+            yield self.value.positive(rows).alias(class_column(self.model, self.value))
+
+    def positives(self, frame: pl.DataFrame) -> NDArray[np.bool_]:
+        """Which rows are of the positive class."""
+        if self.one_class:
+            return np.ones(frame.height, dtype=np.bool_)
+        column = POSITIVE if self.value is None else class_column(self.model, self.value)
+        return frame[column].fill_null(value=False).to_numpy()
+
+    def members(self, frame: pl.DataFrame) -> NDArray[np.bool_] | None:
+        """Which rows have the number; None where all do."""
+        masks: list[pl.Series] = []
+        valid = scored_column(self.model) if self.label_free else valid_column(self.model)
+        if valid in frame.columns:
+            masks.append(frame[valid])
+        if HAS_LABEL in frame.columns and not self.label_free:
+            masks.append(frame[HAS_LABEL])
+        if self.value is not None and frame[self.column].null_count():
+            masks.append(frame[self.column].is_not_null())
+        return reduce(and_, masks).to_numpy() if masks else None
+
+
+def orderings(request: Request) -> tuple[Ordering, ...]:
+    """What the rows of each model are ordered by, model after model, scores first."""
+    label_free = request.label_free_values
+    out: list[Ordering] = []
+    for model in request.models:
+        out += [Ordering(model)] if request.orders_scores else []
+        out += [Ordering(model, value, value.key in label_free) for value in request.values]
+    return tuple(out)
+
+
+def sampled(prepared: Prepared, rows: pl.LazyFrame) -> pl.LazyFrame:
+    """Numbers and classes of some rows of the canonical table."""
+    every = orderings(prepared.request)
+    columns = [column for ordering in every for column in ordering.expressions(prepared)]
+    return rows.select(*columns, (pl.col(LABEL) == 1).alias(POSITIVE))
