@@ -11,7 +11,7 @@ import polars as pl
 from plmetrics.core.threads import parallel_map
 from plmetrics.engine.aggregate.row_plan import BLOCK, cell_column, rows_plan
 from plmetrics.engine.order.in_memory import block_numbers
-from plmetrics.engine.order.orderings import orderings, sampled
+from plmetrics.engine.order.orderings import orderings, sample_columns
 from plmetrics.engine.step import Step
 from plmetrics.engine.streaming import collected_batches, collected_frame
 from plmetrics.states.scores.bin_lookup import Locator, value_locator
@@ -177,7 +177,7 @@ def grid_steps(prepared: Prepared) -> Iterator[Step]:
 
 def _sample_plan(prepared: Prepared) -> pl.LazyFrame:
     """What every k-th row is ordered by, and its classes."""
-    return sampled(prepared, chosen_rows(prepared, max(1, prepared.rows.read // SAMPLE_ROWS)))
+    return sample_columns(prepared, chosen_rows(prepared, max(1, prepared.rows.read // SAMPLE_ROWS)))
 
 
 def _locators(prepared: Prepared, every: Sequence[Ordering], room: int) -> dict[str, Locator]:

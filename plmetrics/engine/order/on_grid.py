@@ -31,14 +31,13 @@ from plmetrics.states.scores.grid import (
     FixedTally,
     PlacedRows,
     QuantileTally,
-    SlicedGrid,
     Tally,
     fixed_bins,
-    rolled_ends,
-    rolled_up,
     shape,
+    zero_counts,
 )
 from plmetrics.states.scores.quantile_bins import quantile_bins
+from plmetrics.states.scores.sliced_grid import SlicedGrid, rolled_ends, rolled_up
 from plmetrics.states.scores.sorted import Binning
 
 if TYPE_CHECKING:
@@ -303,7 +302,7 @@ class Passes:
     def _tally(self, part: Part, spare: list[NDArray[Any]], table: NDArray[np.uint16] | None) -> Tally:
         size, first = self._size(part), 0 if part.rest else part.first
         single = part.bins == "coarse" and self._exact_single
-        counts = _zeros(size, np.float32 if single else np.float64, spare)
+        counts = zero_counts(size, np.float32 if single else np.float64, spare)
         if part.bins == "ends":
             return EndsTally(first, counts)
         power = self._exponent(part.bins)
@@ -387,17 +386,6 @@ class Passes:
                 for number in range(len(slices)) if index in self._rests else ():
                     for bins in kinds:
                         yield Part(name, group, bins, number, number + 1, rest=True)
-
-
-def _zeros(size: tuple[int, ...], dtype: type, spare: list[NDArray[Any]]) -> NDArray[Any]:
-    """Zeros, in memory that is spare if some of that size is: new memory costs more than counting in it."""
-    for number, counts in enumerate(spare):
-        if counts.shape == size and counts.dtype == dtype:
-            counts.fill(0)
-            return spare.pop(number)
-    counts = np.empty(size, dtype=dtype)  # in large pages where it is large; `zeros` has small ones
-    counts.fill(0)
-    return counts
 
 
 def _exact_in_single(prepared: Prepared, aggregated: Aggregates) -> bool:

@@ -96,7 +96,7 @@ def orderings(request: Request) -> tuple[Ordering, ...]:
     return tuple(out)
 
 
-def sampled(prepared: Prepared, rows: pl.LazyFrame) -> pl.LazyFrame:
+def sample_columns(prepared: Prepared, rows: pl.LazyFrame) -> pl.LazyFrame:
     """Numbers and classes of some rows of the canonical table."""
     every = orderings(prepared.request)
     columns = [column for ordering in every for column in ordering.expressions(prepared)]

@@ -24,7 +24,8 @@ from plmetrics.features.stored.ends import read_ends
 from plmetrics.features.stored.grids import read_grids
 from plmetrics.features.stored.pinning import pin_request, read_constants
 from plmetrics.features.stored.sparse_counts import PIECES, PieceRows
-from plmetrics.states.scores.grid import SlicedGrid, shape
+from plmetrics.states.scores.grid import shape
+from plmetrics.states.scores.sliced_grid import SlicedGrid
 from plmetrics.states.stored import BLOCK, BLOCKS, CELL, frame_of
 from plmetrics.table.roles import prediction_table
 from plmetrics.table.slices import plan_cubes

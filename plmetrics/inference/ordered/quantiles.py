@@ -5,7 +5,7 @@ on coarse bins: where it falls says how many of all rows lie below, and the exac
 stands there. So no replicate is stuck on the edge of a bin.
 
 On a grid a quantile lies between what it would be with each row at the lower, and at the upper end of its bin: its
-value is the middle of the two, its bound half of what they are apart.
+value is that of rows spread evenly over their bins, its bound how far the further one of the two is.
 """
 
 from __future__ import annotations
@@ -45,15 +45,14 @@ def quantile_values(
     """
     state = sliced.point_state()
     point = value_view(state)
+    values = {metric.text: finalise(metric, point) for metric in metrics}
     bounds: dict[str, Array] = {}
     if sliced.binned:
-        upper = value_view({**state, "score": state["highest"]})
-        ends = {metric.text: _between(metric, point, upper) for metric in metrics}
-        values = {text: (low + high) / 2.0 for text, (low, high) in ends.items()}
-        bounds = {text: (high - low) / 2.0 for text, (low, high) in ends.items()}
-        state = {**state, "score": _middle(state)}
-    else:
-        values = {metric.text: finalise(metric, point) for metric in metrics}
+        spread = _Distribution(state)
+        for metric in metrics:
+            ends = _ends(metric, state)
+            values[metric.text] = np.clip(spread.values(np.arange(sliced.slices), _level(metric)), *ends)
+            bounds[metric.text] = np.maximum(*(np.abs(values[metric.text] - end) for end in ends))
     replicates: dict[str, Array] = {}
     resampled = [metric for metric in metrics if metric.value_kind.is_resampled]
     if weights is not None and resampled:
@@ -73,23 +72,16 @@ def quantile_values(
     }
 
 
-def _between(metric: Metric, lower: View, upper: View) -> tuple[Array, Array]:
-    """Between what a quantile lies, by the lower and the upper ends of bins; the ends of all rows are known."""
+def _level(metric: Metric) -> Array:
     assert isinstance(metric.needs, Quantiles)
-    low, high = finalise(metric, lower), finalise(metric, upper)
-    match metric.needs.level:
-        case 0.0:
-            return low, low
-        case 1.0:
-            return high, high
-        case _:
-            return low, high
+    return np.asarray(metric.needs.level, dtype=np.float64)
 
 
-def _middle(state: Mapping[str, Segments]) -> Segments:
-    """The middle of each bin."""
-    low, high = state["score"], state["highest"]
-    return Segments((low.values + high.values) / 2.0, low.offsets)
+def _ends(metric: Metric, state: Mapping[str, Segments]) -> tuple[Array, Array]:
+    """Between what a quantile on a grid lies; the lowest and the highest number of all are known."""
+    low, high = (finalise(metric, value_view({**state, "score": state[end]})) for end in ("score", "highest"))
+    level = _level(metric)
+    return (high if level == 1.0 else low), (low if level == 0.0 else high)
 
 
 def value_view(state: Mapping[str, Any]) -> View:
@@ -129,7 +121,7 @@ def _coarse(
                 with np.errstate(divide="ignore", invalid="ignore"):
                     shares = _place(level, replicate, total)
                 inverse = distribution.values(np.arange(first, last)[:, None], shares)
-                here = distribution.values(np.arange(first, last), np.full(last - first, level))
+                here = distribution.values(np.arange(first, last), np.asarray(level))
                 shifted = inverse + (values[metric.text][first:last] - here)[:, None]
                 by_metric[metric.text].append(np.clip(shifted, *metric.range).T)
     return {text: np.concatenate(parts, axis=1) for text, parts in by_metric.items()}
@@ -152,28 +144,40 @@ def _place(level: float, mass: Any, total: Any) -> Any:
 
 
 class _Distribution:
-    """The exact distribution of each slice, looked up by share: slices lie end to end on one line."""
+    """The distribution of each slice, looked up by share: slices lie end to end on one line.
+
+    On a grid the rows of a bin are spread evenly over it.
+    """
 
     def __init__(self, state: Mapping[str, Segments]) -> None:
         mass, value = state["positive"], state["score"]
         running = mass.cumulative()
         self._value = value.values
+        self._highest = state["highest"].values if "highest" in state else None
         self._offsets = value.offsets
+        total = value.spread(mass.total())
         with np.errstate(invalid="ignore"):
-            shares = (running / value.spread(mass.total())).values
+            shares, self._share = (running / total).values, (mass / total).values
         self._place = (
             np.repeat(np.arange(len(value.sizes)), value.sizes) + np.clip(shares, 0.0, 1.0) * _BELOW_ONE
         )
 
     def values(self, slices: NDArray[np.int64], shares: Array) -> Array:
         """The smallest value with at least so large a share at or below it; NaN for a share that is none."""
+        shape = np.broadcast_shapes(slices.shape, shares.shape)
         if len(self._value) == 0:
-            return np.full(np.broadcast_shapes(slices.shape, shares.shape), np.nan)
+            return np.full(shape, np.nan)
         defined = np.isfinite(shares)
-        place = np.searchsorted(self._place, slices + np.where(defined, shares, 0.0) * _BELOW_ONE)
+        target = slices + np.where(defined, shares, 0.0) * _BELOW_ONE
         last = np.maximum(self._offsets[slices + 1] - 1, 0)
-        present = defined & (self._offsets[slices + 1] > self._offsets[slices])
-        return np.where(present, self._value[np.minimum(place, last)], np.nan)
+        place = np.minimum(np.searchsorted(self._place, target), last)
+        present = np.broadcast_to(defined & (self._offsets[slices + 1] > self._offsets[slices]), shape)
+        value = self._value[place]
+        if self._highest is not None:
+            with np.errstate(divide="ignore", invalid="ignore"):
+                above = (self._place[place] - target) / (self._share[place] * _BELOW_ONE)
+            value = value + (self._highest[place] - value) * (1.0 - np.clip(np.nan_to_num(above), 0.0, 1.0))
+        return np.where(present, value, np.nan)
 
 
 _BELOW_ONE = 1.0 - 1e-9

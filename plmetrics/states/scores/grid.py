@@ -1,8 +1,7 @@
 """Scores counted on a grid: what stands in for the sorted rows where these do not fit into memory.
 
 Edges are constants of the run. Rows are small whole numbers here: the fine bin of a score and its class, the cell, the
-block. A grid answers as sorted rows do, so that ordered metrics cannot tell which they read; only their `bound` can:
-bins that hold several distinct scores leave their order open.
+block.
 """
 
 from __future__ import annotations
@@ -10,18 +9,16 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from plmetrics.core.exact_sums import Parts
-from plmetrics.core.segments import Segments
-from plmetrics.states.scores.coarse import Array, Codes, coarse_number, tied_bins
-from plmetrics.states.scores.quantile_bins import quantile_places
-from plmetrics.states.scores.sorted import CLASSES, Binning
+from plmetrics.states.scores.coarse import Array, Codes, coarse_number
+from plmetrics.states.scores.sorted import Binning
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
 
     from numpy.typing import NDArray
 
@@ -333,96 +330,12 @@ def fixed_bins(binning: Binning, keys: Keys) -> FixedBins:
     return FixedBins.at(binning.uniform_edges(), keys)
 
 
-def rolled_up(counts: NDArray[Any], code: Codes, slices: int) -> NDArray[Any]:
-    """The counts of slices from those of cells `[cell, ...]`; `code` is the slice of each cell, -1 for none."""
-    if len(code) == slices and (code == np.arange(slices)).all():
-        return counts
-    from scipy.sparse import csr_array
-
-    cells = np.flatnonzero(code >= 0)
-    ones = np.ones(len(cells), dtype=counts.dtype)
-    member_of = csr_array((ones, (code[cells], cells)), shape=(slices, len(code)))
-    out: NDArray[Any] = member_of @ counts.reshape(len(counts), -1)
-    return out.reshape(slices, *counts.shape[1:])
-
-
-def rolled_ends(ends: NDArray[Any], code: Codes, slices: int) -> NDArray[Any]:
-    """The ends of slices from those of cells `[cell, 1, 1, end]`; `code` is the slice of each cell, -1 for none."""
-    out = np.empty((slices, *ends.shape[1:]))
-    out[:] = NO_ENDS
-    cells = np.flatnonzero(code >= 0)
-    np.minimum.at(out[:, 0, 0, 0], code[cells], ends[cells, 0, 0, 0])
-    np.maximum.at(out[:, 0, 0, 1], code[cells], ends[cells, 0, 0, 1])
-    return out
-
-
-@dataclass(frozen=True, slots=True)
-class SlicedGrid:
-    """The counts of a slice set: `fine` `[slice, bin, class]`, and by block as `parts` of a few slices give them.
-
-    `coarse` gives the coarse bin of each fine one `[slice, bin]`, `ends` the lowest and highest number of each slice
-    `[slice, end]` where quantiles are to be read.
-    """
-
-    edges: Array
-    slices: int
-    fine: Array
-    parts: Callable[[Bins], Iterator[tuple[int, int, Array]]]
-    weighted: bool
-    coarse: Callable[[], NDArray[np.uint16]]
-    ends: Array | None = None
-    channels: ClassVar[tuple[str, ...]] = CLASSES
-
-    @property
-    def rows(self) -> None:
-        """Only counts are left."""
-        return None
-
-    @property
-    def binned(self) -> bool:
-        """Points are bins."""
-        return True
-
-    def point_state(self) -> dict[str, Segments]:
-        """The fine bins of each slice, each at the lowest score that it can hold; with ends also at the highest."""
-        offsets = np.arange(self.slices + 1) * (len(self.edges) + 1)
-        lowest = np.append(-np.inf, np.nextafter(self.edges, np.inf))
-        scores = {"score": np.tile(lowest, self.slices)}
-        if self.ends is not None:
-            low, high = (np.repeat(end, len(lowest)) for end in self.ends.T)
-            scores["highest"] = np.tile(np.append(self.edges, np.inf), self.slices)
-            scores = {name: np.minimum(np.maximum(score, low), high) for name, score in scores.items()}
-        return {
-            **{name: Segments(score, offsets) for name, score in scores.items()},
-            "negative": Segments(self.fine[..., 0].reshape(-1), offsets),
-            "positive": Segments(self.fine[..., 1].reshape(-1), offsets),
-        }
-
-    def replicate_points(self, weights: Array, *, scores: bool = False) -> Iterator[dict[str, Segments]]:
-        """A grid has no rows to resample."""
-        raise NotImplementedError
-
-    def block_counts(self, blocks: int) -> Iterator[tuple[int, int, Array]]:
-        """Weight per class on coarse bins by block."""
-        del blocks  # a grid is counted for one number of blocks
-        return self.parts("coarse")
-
-    def coarse_scores(self) -> Array:
-        """A grid holds counts alone: metrics that read scores are refused before."""
-        raise NotImplementedError
-
-    def coarse_ties(self) -> NDArray[np.bool_]:
-        """Whether all rows of a coarse bin are in one fine bin, which counts as one score `[slice, bin]`."""
-        coarse = self.coarse()
-        code, bins = np.nonzero(self.fine.any(axis=2))
-        return tied_bins(code, coarse[code, bins], (self.slices, int(coarse.max(initial=0)) + 1))
-
-    def bin_counts(self, binning: Binning, blocks: int) -> Iterator[tuple[int, int, Array]]:
-        """The channels of fixed bins by block."""
-        del blocks
-        return self.parts(binning)
-
-    def quantile_edges(self, bins: int) -> Array:
-        """Edges of the fine bins that bins of equal weight end with: `[slice, bins - 1]`."""
-        edges: Array = np.append(self.edges, np.inf)[quantile_places(self.fine, bins)]
-        return edges
+def zero_counts(size: tuple[int, ...], dtype: type, spare: list[NDArray[Any]]) -> NDArray[Any]:
+    """Zeros, in memory that is spare if some of that size is: new memory costs more than counting in it."""
+    for number, counts in enumerate(spare):
+        if counts.shape == size and counts.dtype == dtype:
+            counts.fill(0)
+            return spare.pop(number)
+    counts = np.empty(size, dtype=dtype)  # in large pages where it is large; `zeros` has small ones
+    counts.fill(0)
+    return counts

@@ -17,13 +17,12 @@ from plmetrics.states.scores.grid import (
     FixedTally,
     Members,
     PlacedRows,
-    SlicedGrid,
     Tally,
     add_at,
     fixed_bins,
-    rolled_up,
     shape,
 )
+from plmetrics.states.scores.sliced_grid import SlicedGrid, rolled_up
 from plmetrics.states.scores.sorted import Binning, OrderedRows, balanced_edges
 
 few = settings(phases=(Phase.explicit, Phase.generate), max_examples=30)
