@@ -41,8 +41,8 @@ if TYPE_CHECKING:
     from plmetrics.engine.aggregate.aggregation import Aggregates
     from plmetrics.engine.prepared import Prepared
     from plmetrics.states.scores.coarse import Array, Codes
-    from plmetrics.states.scores.sliced_grid import SlicedGrid
     from plmetrics.states.scores.ranges import RangePoints
+    from plmetrics.states.scores.sliced_grid import SlicedGrid
     from plmetrics.states.scores.sorted import SlicedScores
 
     Classes = tuple[ByCell, ByCell]

@@ -51,8 +51,8 @@ if TYPE_CHECKING:
     from plmetrics.states.moments import Moment
     from plmetrics.states.scores.coarse import Array
     from plmetrics.states.scores.grid import Bins
-    from plmetrics.states.scores.sliced_grid import SlicedGrid
     from plmetrics.states.scores.run_grids import Grids
+    from plmetrics.states.scores.sliced_grid import SlicedGrid
     from plmetrics.table.slice_keys import SliceKey
     from plmetrics.table.slices import Cube
 

@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from plmetrics.catalogue.needs import Quantiles
 from plmetrics.core import ops
-from plmetrics.core.segments import Segments
 from plmetrics.inference.finalised import OrderedValues, conditions, finalise, value_or_nan
 from plmetrics.inference.weights import resample
 from plmetrics.states.scores.sorted import replicates_rows
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from plmetrics.catalogue.metric import Metric
+    from plmetrics.core.segments import Segments
     from plmetrics.states.scores.sorted import SlicedScores
 
 Array = NDArray[np.float64]
