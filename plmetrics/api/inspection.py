@@ -66,7 +66,7 @@ def validate(path: str | Path, set: Mapping[str, object] | None = None) -> Valid
 
         exports_of(loaded)
     with without_values(loaded), error_places(loaded):
-        source = open_rows(loaded)
+        source = open_rows(loaded, rows=False)
         tables = feature_tables(loaded.suite, base=loaded.folder)
         request = bind(loaded.suite, source, tables)
         uneven = check_rows(loaded.suite.data.missing, source, *tables.values(), ends=True)

@@ -32,8 +32,8 @@ def without_variables(loaded: LoadedSuite, result: Result) -> Result:
     )
 
 
-def open_rows(loaded: LoadedSuite) -> Source:
-    """The rows of a suite.
+def open_rows(loaded: LoadedSuite, *, rows: bool = True) -> Source:
+    """The rows of a suite; of a database only some, where not all `rows` are wanted.
 
     Raises:
         DataError: they cannot be read, or are not what the suite says.
@@ -41,7 +41,7 @@ def open_rows(loaded: LoadedSuite) -> Source:
     from plmetrics.table.opening import open_source
 
     suite = loaded.suite
-    return open_source(suite.data.rows, loaded.folder, suite.reads_where, suite.optional_columns)
+    return open_source(suite.data.rows, loaded.folder, suite.reads_where, suite.optional_columns, rows=rows)
 
 
 @contextmanager

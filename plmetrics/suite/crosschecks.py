@@ -54,6 +54,7 @@ def check(fields: Mapping[str, Any], names: SuiteMentions, problems: Findings) -
         section.check(fields, problems)
     _roles(fields, add)
     _trec(fields, add)
+    _database(fields, add)
     _metric_slices(fields, names, add)
     for index, gate in _sound(fields["gates"]):
         _gate(index, gate, fields, names, add)
@@ -75,6 +76,20 @@ def _trec(fields: Mapping[str, Any], add: Add) -> None:
         add("trec files are rankings", ("data", "trec"), "write task: ranking")
     if data.path is not None:
         add("path and trec both say where the rows are", ("data", "path"), "leave one of them out")
+
+
+def _database(fields: Mapping[str, Any], add: Add) -> None:
+    """A database and its query come together, and alone."""
+    data = fields.get("data")
+    if data is None or data.database is data.query is None:
+        return
+    if data.database is None:
+        add("query needs the database that is asked", ("data", "query"), 'write database: "${DATABASE_URL}"')
+    if data.query is None:
+        add("database needs a query", ("data", "database"), "write query: SELECT * FROM scores")
+    for key in ("path", "trec"):
+        if getattr(data, key) is not None:
+            add(f"{key} and database both say where the rows are", ("data", key), "leave one of them out")
 
 
 def _roles(fields: Mapping[str, Any], add: Add) -> None:

@@ -36,7 +36,8 @@ class SourceFile:
 
     `name` is its path below the root of the source, with `/`: the file's identity, also on another machine.
     `size` is in bytes; `rows` comes from the footer and is None where the format has none. `stamp` is that of the
-    listing; None where the file is not read later.
+    listing; None where the file is not read later. `origin` is where the rows of a scratch file come from, and `digest`
+    that of its rows.
     """
 
     path: str
@@ -44,16 +45,22 @@ class SourceFile:
     size: int
     rows: int | None = None
     stamp: Stamp | None = field(default=None, repr=False, compare=False)
+    origin: str | None = None
+    digest: str | None = None
 
     @property
     def folder(self) -> str:
         """The root of the source, without a signature; `/` of the file system."""
+        if self.origin is not None:
+            return self.origin
         path = self.path.partition("?")[0] if self.path.startswith("http") else self.path
         return path.removesuffix(self.name).rstrip("/") or "/"
 
     @property
     def location(self) -> str:
         """The path from the root of the file system; an address without signature."""
+        if self.origin is not None:
+            return self.origin
         return mask_address(self.path) if is_address(self.path) else str(Path(self.path).resolve())
 
 

@@ -15,39 +15,56 @@ from plmetrics.table.source import Source, schema_of
 _ACCEPTED = (
     "accepted: a Polars DataFrame or LazyFrame; a path, address, glob or folder of parquet, csv, ndjson or Arrow "
     "files, or a list of them; a Delta or Iceberg table; a pandas DataFrame; a pyarrow Table or another table of the "
-    "Arrow stream interface; a mapping of columns {'y': ARRAY, 'p': ARRAY}; {'trec': {'qrels': FILE, 'run': FILE}}"
+    "Arrow stream interface; a mapping of columns {'y': ARRAY, 'p': ARRAY}; {'trec': {'qrels': FILE, 'run': FILE}}; "
+    "{'database': ADDRESS, 'query': SELECT}"
 )
 
 
 def open_source(
-    data: object, base: Path | None = None, where: str | None = None, optional: Collection[str] = ()
+    data: object,
+    base: Path | None = None,
+    where: str | None = None,
+    optional: Collection[str] = (),
+    *,
+    rows: bool = True,
 ) -> Source:
     """Find out what the data are, without reading them: files, footers, headers, schema.
 
     Args:
         data: a Polars DataFrame or LazyFrame, a path, glob or folder of data files, a list of such
             paths, a pandas DataFrame, a pyarrow Table, anything else of the Arrow stream interface, a mapping of
-            columns, or {"trec": {"qrels": path, "run": path}}.
+            columns, {"trec": {"qrels": path, "run": path}}, or {"database": address, "query": text}.
         base: the folder that relative paths start from; the working directory if None.
         where: a condition on all rows that will be read: files whose folders' names rule it out are not looked at.
         optional: columns that files may lack, and which are null there.
+        rows: whether all rows will be read, not only looked at; a database is then asked for some.
 
     Raises:
         ConfigError: the data are something else
         DataError: a file is absent, empty, damaged or of another schema; all such files are named at once
         EnvironmentFault: no permission, or a missing extra
     """
+    if isinstance(data, Mapping) and set(data) == {"database", "query"}:
+        return _open_query(data, base or Path(), rows=rows)
     frame = as_frame(data)
     if frame is not None:
-        rows = frame.height if isinstance(frame, pl.DataFrame) else None
+        height = frame.height if isinstance(frame, pl.DataFrame) else None
         lazy = frame.lazy()
-        return Source(lazy, schema_of(lazy), files=(), kind="frame", rows=rows)
+        return Source(lazy, schema_of(lazy), files=(), kind="frame", rows=height)
     check_names(data)
     from plmetrics.table.data_files import open_files, open_trec
 
     if isinstance(data, Mapping) and set(data) == {"trec"}:
         return open_trec(data["trec"], base or Path())
     return open_files(_paths(data), base or Path(), where, optional)
+
+
+def _open_query(data: Mapping[str, str], base: Path, *, rows: bool) -> Source:
+    if not all(isinstance(text, str) for text in data.values()):
+        raise ConfigError(Problem("database and query are texts", ("data",), _ACCEPTED))
+    from plmetrics.table.database.query import open_query
+
+    return open_query(data, base, rows=rows)
 
 
 def _paths(data: object) -> list[str]:

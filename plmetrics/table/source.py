@@ -120,7 +120,7 @@ class Source:
     that the model did not retrieve the row; a query of which it retrieved nothing then has "no_part" or counts "zero".
     `unjudged` is the number of queries of a ranking that its judgements lack, and which are left out.
     `conflicts` are columns that a change of its form left out, since its rows disagree: plans of an example. `absent`
-    are columns that it lacks, and which are null.
+    are columns that it lacks, and which are null. `resource` is what must last as long as the table does.
     """
 
     frame: pl.LazyFrame
@@ -133,6 +133,7 @@ class Source:
     unjudged: int = 0
     conflicts: Mapping[str, pl.LazyFrame] = field(default_factory=dict, repr=False, compare=False)
     absent: tuple[str, ...] = ()
+    resource: object = field(default=None, repr=False, compare=False)
 
     def with_absent(self, column: str) -> Source:
         """The table with a column that it may lack, and which is null then.

@@ -22,7 +22,12 @@ _ABSENT = object()
 _LONGEST = 60
 _DECIDES = ("task", "data", "columns", "positive", "classes")
 _BY_NAME = ("slices", "metrics")
-_NOT_VALUES = frozenset({"data.path", "data.trec.qrels", "data.trec.run", "columns.unit", "columns.fold"})
+_NOT_VALUES = frozenset(
+    {
+        *("data.path", "data.database", "data.query", "data.trec.qrels", "data.trec.run"),
+        *("columns.unit", "columns.fold"),
+    }
+)
 """Where rows lie, and what decides intervals alone: other units are looked at where runs are paired."""
 
 

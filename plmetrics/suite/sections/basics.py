@@ -85,6 +85,11 @@ class Data(Strict):
     trec: Trec | None = Field(
         default=None, description="Files of a TREC evaluation, in place of path (ranking)."
     )
+    database: Column | None = Field(
+        default=None,
+        description="Address of a database, in place of path: PostgreSQL, SQLite or DuckDB. ${VAR} is replaced.",
+    )
+    query: Column | None = Field(default=None, description="SELECT statement whose rows are read from it.")
     long: Long | None = Field(
         default=None, description="How a table with a row per quantile becomes one with a row per forecast."
     )
@@ -97,6 +102,8 @@ class Data(Strict):
     @property
     def rows(self) -> Any:
         """What says where the rows are, as `plmetrics.table.source.open_source` takes it."""
+        if self.database is not None:
+            return {"database": self.database, "query": self.query}
         return self.path if self.trec is None else {"trec": self.trec.model_dump()}
 
 

@@ -1,0 +1,1 @@
+"""Databases as sources: a query's rows, read once."""

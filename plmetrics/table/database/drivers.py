@@ -1,0 +1,108 @@
+"""Drivers by kind of database: a query's rows as Arrow batches, in one statement that may only read."""
+
+from __future__ import annotations
+
+import os
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import unquote, urlsplit
+
+from plmetrics.core.errors import AbsentDataError, ConfigError, EnvironmentFault, Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
+
+    import pyarrow as pa
+
+_PATH = ("data", "database")
+_EXAMPLE = (
+    "write an address such as postgresql://user@host/name, sqlite:///scores.db or duckdb:///scores.duckdb"
+)
+_READ_ONLY = "SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY"
+
+
+class Database(NamedTuple):
+    """A database that can be asked: `shown` is its address without password and options."""
+
+    shown: str
+    password: str
+    batches: Callable[[str], AbstractContextManager[pa.RecordBatchReader]]
+
+
+def database_of(address: str, base: Path) -> Database:
+    """The database of an address; its file, if it is one, is relative to a folder. Nothing is connected yet.
+
+    Raises:
+        ConfigError: the address is of no database that can be read. Nothing of it is in the message, as it may hold a
+            password.
+        AbsentDataError: there is no such file.
+    """
+    try:
+        parts = urlsplit(address)
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        raise ConfigError(Problem("this is not the address of a database", _PATH, _EXAMPLE)) from None
+    kind = parts.scheme.partition("+")[0]
+    if kind in {"postgresql", "postgres"}:
+        user = f"{parts.username}@" if parts.username else ""
+        place = f"{user}{host or ''}{f':{port}' if port else ''}"
+        plain = address.replace(parts.scheme, "postgresql", 1)
+        return Database(
+            f"postgresql://{place}{parts.path}",
+            unquote(parts.password or ""),
+            lambda query: _postgresql(plain, query),
+        )
+    if kind not in {"sqlite", "duckdb"} or not parts.path.strip("/"):
+        raise ConfigError(Problem("this is not the address of a database that can be read", _PATH, _EXAMPLE))
+    file = Path(os.path.normpath(Path.cwd() / base / unquote(parts.path[1:])))
+    shown = f"{kind}:///{unquote(parts.path[1:])}"
+    if not file.is_file():
+        raise AbsentDataError(Problem(f"{shown}: no such file", _PATH))
+    read = _sqlite if kind == "sqlite" else _duckdb
+    return Database(shown, "", lambda query: read(file, query))
+
+
+@contextmanager
+def _postgresql(address: str, query: str) -> Iterator[pa.RecordBatchReader]:
+    try:
+        from adbc_driver_postgresql import dbapi
+    except ImportError as error:
+        raise EnvironmentFault.missing_extra(
+            extra="database", needed_for="reading from PostgreSQL"
+        ) from error
+    with dbapi.connect(address) as connection, connection.cursor() as cursor:
+        cursor.execute(_READ_ONLY)
+        connection.commit()
+        cursor.execute(query)
+        with cursor.fetch_record_batch() as batches:
+            yield batches
+
+
+@contextmanager
+def _sqlite(file: Path, query: str) -> Iterator[pa.RecordBatchReader]:
+    try:
+        from adbc_driver_sqlite import dbapi
+    except ImportError as error:
+        raise EnvironmentFault.missing_extra(extra="database", needed_for="reading from SQLite") from error
+    with dbapi.connect(f"{file.as_uri()}?mode=ro") as connection, connection.cursor() as cursor:
+        cursor.execute(query)
+        with cursor.fetch_record_batch() as batches:
+            yield batches
+
+
+@contextmanager
+def _duckdb(file: Path, query: str) -> Iterator[pa.RecordBatchReader]:
+    try:
+        import duckdb
+        import pyarrow as pa
+    except ImportError as error:
+        raise EnvironmentFault.missing_extra(extra="duckdb", needed_for="reading from DuckDB") from error
+    with duckdb.connect(str(file), read_only=True) as connection:
+        rows = connection.sql(query)
+        if rows is None:
+            msg = "the query gives no rows"
+            raise ConfigError(Problem(msg, ("data", "query"), "write SELECT ..."))
+        with pa.RecordBatchReader.from_stream(rows) as batches:
+            yield batches

@@ -1,0 +1,175 @@
+"""The rows of a query: read once, in one statement, into a parquet file that is removed after use.
+
+A database has no second reading of the same rows: they may change between two scans, which a run needs.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import tempfile
+import weakref
+from dataclasses import replace
+from hashlib import blake2b
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from plmetrics.core.errors import ConfigError, DataError, EnvironmentFault, PlmetricsError, Problem
+from plmetrics.core.redaction import mask_address
+from plmetrics.table.database.drivers import Database, database_of
+from plmetrics.table.files import Complaints, SourceFile, stamp_of
+from plmetrics.table.formats import parquet
+from plmetrics.table.formats.hive import FILE_PATH, Partitions
+from plmetrics.table.source import Reader, Source, schema_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    import pyarrow as pa
+
+_NAME = "query"
+_FILE = "rows.parquet"
+_GROUP = 500_000
+_SAMPLE = 1000
+_SEED = 17
+_WORD = 1 << 64
+_STATE = re.compile(r"SQLSTATE: (?P<state>\w{5})")
+_WRITES = re.compile(r"read-?only (mode|database)")
+_PATH = ("data", "query")
+_SYNTAX, _READ_ONLY, _DENIED = "42601", "25006", "42501"
+_DATA_FAULTS = ("22", "42")
+
+
+def open_query(data: Mapping[str, str], base: Path, *, rows: bool = True) -> Source:
+    """The rows of a query as a table of one file.
+
+    Args:
+        data: `database`, an address, and `query`, its SELECT statement.
+        base: the folder that the path of a database's file starts from.
+        rows: whether all rows are read, not only some.
+
+    Raises:
+        ConfigError: the address is none, or the query is not SQL that reads.
+        DataError: a table or column is absent, or a value cannot be read.
+        EnvironmentFault: the database cannot be reached or refuses, or an extra is not installed.
+    """
+    database = database_of(data["database"], base)
+    query = data["query"].strip().rstrip(";")
+    statement = query if rows else f"SELECT * FROM ({query}) AS plmetrics_rows LIMIT {_SAMPLE}"
+    scratch = _Scratch()
+    try:
+        digest = _write(database, statement, scratch.folder / _FILE)
+        return _source(scratch, digest, database)
+    except BaseException:
+        scratch.remove()
+        raise
+
+
+class _Scratch:
+    """A folder that is removed with the last table that reads it, and when Python ends."""
+
+    def __init__(self) -> None:
+        self.folder = Path(tempfile.mkdtemp(prefix="plmetrics-query-"))
+        self.remove = weakref.finalize(self, shutil.rmtree, str(self.folder), ignore_errors=True)
+
+
+def _source(scratch: _Scratch, digest: str, database: Database) -> Source:
+    path = scratch.folder / _FILE
+    facts = SourceFile(str(path), _NAME, path.stat().st_size, stamp=stamp_of(path))
+    complaints = Complaints()
+    (file,), stored = parquet.inspect([facts], complaints)
+    complaints.settle()
+    file = replace(file, digest=digest, origin=database.shown)
+    values = pl.DataFrame({FILE_PATH: [file.path]})
+    reader = Reader(parquet, (file,), stored, Partitions(pl.Schema(), values, native=True))
+    frame = reader.rows()
+    schema = schema_of(frame)
+    return Source(frame, schema, reader.files, kind="query", rows=file.rows, reader=reader, resource=scratch)
+
+
+def _write(database: Database, query: str, path: Path) -> str:
+    """Write the rows of a query, and say what they are: a hash of their columns and of all rows in whatever order."""
+    try:
+        with database.batches(query) as batches:
+            return _write_batches(batches, path)
+    except PlmetricsError:
+        raise
+    except Exception as error:  # each driver has its own
+        raise _fault(error, database) from None
+
+
+def _write_batches(batches: pa.RecordBatchReader, path: Path) -> str:
+    import pyarrow.parquet as pq
+
+    schema = batches.schema
+    content, count = 0, 0
+    empty = _frame([schema.empty_table()], schema)
+    with pq.ParquetWriter(path, empty.to_arrow().schema, compression="lz4", use_dictionary=False) as writer:
+        for group in _groups(batches):
+            frame = _frame(group, schema)
+            writer.write_table(frame.to_arrow(), row_group_size=_GROUP)
+            content = (content + int(frame.hash_rows(_SEED).cast(pl.UInt128).sum())) % _WORD
+            count += frame.height
+    columns = [(name, str(dtype)) for name, dtype in empty.schema.items()]
+    return blake2b(repr((columns, count, content)).encode(), digest_size=16).hexdigest()
+
+
+def _groups(batches: Iterator[pa.RecordBatch]) -> Iterator[list[pa.RecordBatch]]:
+    """Batches of a driver, small ones together."""
+    group: list[pa.RecordBatch] = []
+    for batch in batches:
+        group.append(batch)
+        if sum(part.num_rows for part in group) >= _GROUP:
+            yield group
+            group = []
+    if group:
+        yield group
+
+
+def _frame(parts: list[pa.RecordBatch | pa.Table], schema: pa.Schema) -> pl.DataFrame:
+    """Rows as Polars has them; exact decimals of PostgreSQL, which come as text, are numbers."""
+    import pyarrow as pa
+
+    tables = [part if isinstance(part, pa.Table) else pa.Table.from_batches([part]) for part in parts]
+    table = pa.concat_tables(tables)
+    columns = {name: _storage(table[name]) for name in table.column_names}
+    frame = pl.DataFrame(pl.from_arrow(pa.table(columns)))
+    decimals = [
+        field.name for field in schema if (field.metadata or {}).get(b"POSTGRESQL:type") == b"numeric"
+    ]
+    return frame.with_columns(pl.col(decimals).cast(pl.Float64))
+
+
+def _storage(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """A column as it is stored, where its type is one of the database's own."""
+    import pyarrow as pa
+
+    if not isinstance(column.type, pa.BaseExtensionType):
+        return column
+    return pa.chunked_array([chunk.storage for chunk in column.chunks], type=column.type.storage_type)
+
+
+def _fault(error: Exception, database: Database) -> PlmetricsError:
+    """What a driver says, on one line and without the password."""
+    text = " ".join(str(error).split())
+    if database.password:
+        text = text.replace(database.password, "***")
+    match = _STATE.search(str(error))
+    state = getattr(error, "sqlstate", None) or (match["state"] if match else None) or ""
+    words = f"{database.shown}: {mask_address(text.partition(' Query was: ')[0])}"
+    is_not_read = type(error).__name__ == "ParserException" or _WRITES.search(text) is not None
+    if state in {_SYNTAX, _READ_ONLY} or is_not_read:
+        return ConfigError(Problem(words, _PATH, "write one SELECT statement, in the words of the database"))
+    if state == _DENIED or isinstance(error, PermissionError):
+        return EnvironmentFault(Problem(words, _PATH))
+    is_of_data = type(error).__name__ in {
+        "ProgrammingError",
+        "DataError",
+        "CatalogException",
+        "BinderException",
+    }
+    if state.startswith(_DATA_FAULTS) or is_of_data or "Type mismatch" in text:
+        return DataError(Problem(words, _PATH))
+    return EnvironmentFault(Problem(words, ("data", "database")))

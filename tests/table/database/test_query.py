@@ -1,0 +1,183 @@
+"""Rows of queries: PostgreSQL live where there is one, SQLite and DuckDB in files."""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import sqlite3
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import plmetrics as plm
+from plmetrics.core.errors import AbsentDataError, ConfigError, DataError, EnvironmentFault
+from plmetrics.table.opening import open_source
+
+POSTGRES = os.environ.get("PLMETRICS_TEST_POSTGRES", "postgresql://postgres@127.0.0.1:5432/test")
+PASSWORD = "geheim-db-17"
+TABLE = "plmetrics_test_query"
+ROWS = [(row % 2, (row * 37 % 1000) / 1000, "ab"[row % 3 > 1]) for row in range(1500)]
+FRAME = pl.DataFrame(ROWS, schema={"y": pl.Int64, "p": pl.Float64, "g": pl.String}, orient="row")
+
+Fill = Callable[[list[tuple[Any, ...]]], None]
+
+
+@pytest.fixture
+def scratch(tmp_path, monkeypatch) -> Path:
+    """Where scratch files go; nothing is left of them."""
+    folder = tmp_path / "scratch"
+    folder.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    monkeypatch.chdir(tmp_path)
+    return folder
+
+
+def postgresql() -> tuple[str, Fill]:
+    psycopg = pytest.importorskip("psycopg")
+    pytest.importorskip("adbc_driver_postgresql", reason="needs the extra 'database'")
+    try:
+        psycopg.connect(POSTGRES, connect_timeout=3).close()
+    except psycopg.OperationalError:
+        pytest.skip("there is no PostgreSQL at PLMETRICS_TEST_POSTGRES")
+
+    def fill(rows: list[tuple[Any, ...]]) -> None:
+        with psycopg.connect(POSTGRES) as connection, connection.cursor() as cursor:
+            cursor.execute(f"DROP TABLE IF EXISTS {TABLE}")
+            cursor.execute(f"CREATE TABLE {TABLE} (y bigint, p numeric(9, 3), g text)")
+            cursor.executemany(f"INSERT INTO {TABLE} VALUES (%s, %s, %s)", rows)
+
+    return POSTGRES.replace("postgres@", f"postgres:{PASSWORD}@"), fill
+
+
+def sqlite() -> tuple[str, Fill]:
+    pytest.importorskip("adbc_driver_sqlite", reason="needs the extra 'database'")
+
+    def fill(rows: list[tuple[Any, ...]]) -> None:
+        with sqlite3.connect("rows.db") as connection:
+            connection.execute(f"CREATE TABLE {TABLE} (y bigint, p real, g text)")
+            connection.executemany(f"INSERT INTO {TABLE} VALUES (?, ?, ?)", rows)
+        connection.close()
+
+    return "sqlite:///rows.db", fill
+
+
+def duckdb() -> tuple[str, Fill]:
+    library = pytest.importorskip("duckdb", reason="needs the extra 'duckdb'")
+
+    def fill(rows: list[tuple[Any, ...]]) -> None:
+        with library.connect("rows.duckdb") as connection:
+            frame = pl.DataFrame(rows, schema=FRAME.schema, orient="row")
+            frame.write_csv("rows.csv")
+            connection.execute(f"CREATE TABLE {TABLE} AS SELECT * FROM 'rows.csv'")
+
+    return "duckdb:///rows.duckdb", fill
+
+
+@pytest.fixture(params=[postgresql, sqlite, duckdb], ids=lambda make: make.__name__)
+def database(request, scratch) -> Iterator[str]:
+    address, fill = request.param()
+    fill(ROWS)
+    yield address
+    if request.param is postgresql:
+        import psycopg
+
+        with psycopg.connect(POSTGRES) as connection:
+            connection.execute(f"DROP TABLE IF EXISTS {TABLE}")
+
+
+def test_rows(database, scratch):
+    source = open_source({"database": database, "query": f"SELECT * FROM {TABLE} ORDER BY p;"})
+    assert source.rows == len(ROWS)
+    assert source.frame.collect().sort(pl.all()).equals(FRAME.sort(pl.all()))
+    assert list(scratch.iterdir())
+    other = open_source({"database": database, "query": f"SELECT * FROM {TABLE} ORDER BY p DESC"})
+    fewer = open_source({"database": database, "query": f"SELECT * FROM {TABLE} WHERE y = 0"})
+    assert source.files[0].digest == other.files[0].digest != fewer.files[0].digest
+    del source, other, fewer
+    gc.collect()
+    assert not list(scratch.iterdir())
+
+
+def test_a_run(database, scratch, monkeypatch):
+    FRAME.write_parquet("rows.parquet")
+    suite: dict[str, Any] = {
+        "name": "db",
+        "columns": {"label": "y"},
+        "models": {"p": "p"},
+        "metrics": ["roc_auc", "log_loss"],
+        "slices": ["g"],
+    }
+    monkeypatch.setenv("DB", database)
+    data = {"query": f"SELECT * FROM {TABLE}"}
+    for name, place in (("variable", "${DB}"), ("literal", database)):
+        Path(f"{name}.yaml").write_text(json.dumps({**suite, "data": {"database": place, **data}}))
+    Path("file.yaml").write_text(json.dumps({**suite, "data": {"path": "rows.parquet"}}))
+    assert set(plm.validate("variable.yaml").schema) == {"y", "p", "g"}
+    runs = [plm.run(f"{name}.yaml", output=f"runs-{name}") for name in ("variable", "literal", "file")]
+    tables = [run.metrics.select("slice_set", "metric", "value", "n") for run in runs]
+    assert tables[0].equals(tables[2])
+    assert tables[1].equals(tables[2])
+    assert runs[0].record["fingerprint"] == runs[2].record["fingerprint"]
+    assert runs[0].record["suite"]["data"] == {"database": "${DB}", **data}
+    texts = [path.read_bytes() for run in runs for path in run.folder.rglob("*") if path.is_file()]
+    assert not [text for text in texts if PASSWORD.encode() in text]
+    del runs
+    gc.collect()
+    assert not list(scratch.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("query", "kind"),
+    [
+        ("SELECT * FROM plmetrics_no_such_table", DataError),
+        (f"SELECT no_such_column FROM {TABLE}", DataError),
+        ("SELEC 1", None),
+        (f"DELETE FROM {TABLE} RETURNING *", ConfigError),
+    ],
+)
+def test_queries_that_fail(database, scratch, query, kind):
+    with pytest.raises(kind or (ConfigError, DataError), match=r"data\.query: ") as caught:
+        open_source({"database": database, "query": query})
+    assert PASSWORD not in str(caught.value)
+    assert not list(scratch.iterdir())
+    assert open_source({"database": database, "query": f"SELECT * FROM {TABLE}"}).rows == len(ROWS)
+
+
+@pytest.mark.parametrize(
+    ("address", "kind", "words"),
+    [
+        (
+            f"postgresql://me:{PASSWORD}@127.0.0.1:9/test",
+            EnvironmentFault,
+            "postgresql://me@127.0.0.1:9/test: ",
+        ),
+        ("sqlite:///none.db", AbsentDataError, "sqlite:///none.db: no such file"),
+        (f"mongodb://me:{PASSWORD}@host/test", ConfigError, "not the address of a database that can be read"),
+        (f"postgresql://me:{PASSWORD}@[host/test", ConfigError, "not the address of a database"),
+    ],
+)
+def test_databases_that_cannot_be_asked(scratch, address, kind, words):
+    pytest.importorskip("adbc_driver_postgresql", reason="needs the extra 'database'")
+    with pytest.raises(kind, match=words) as caught:
+        open_source({"database": address, "query": "SELECT 1 AS y"})
+    assert type(caught.value) is kind
+    assert PASSWORD not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        ({"query": "SELECT 1"}, "query needs the database"),
+        ({"database": "sqlite:///x.db"}, "database needs a query"),
+        ({"database": "sqlite:///x.db", "query": "SELECT 1", "path": "x.csv"}, "path and database both say"),
+    ],
+)
+def test_a_suite_says_it_once(scratch, data, words):
+    Path("s.yaml").write_text(json.dumps({"data": data, "columns": {"label": "y"}, "models": {"p": "p"}}))
+    with pytest.raises(ConfigError, match=words):
+        plm.validate("s.yaml")
