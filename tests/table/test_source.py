@@ -112,7 +112,7 @@ def test_a_polars_frame(lazy):
 def test_anything_else_is_refused_with_what_is_accepted(data, words):
     with pytest.raises(ConfigError, match=re.escape(words)) as caught:
         open_source(data)
-    assert "accepted: a Polars DataFrame or LazyFrame; a path, glob or folder" in str(caught.value)
+    assert "accepted: a Polars DataFrame or LazyFrame; a path, address, glob or folder" in str(caught.value)
 
 
 @pytest.mark.parametrize("scan", [pl.scan_parquet, pl.scan_csv])
