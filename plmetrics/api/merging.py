@@ -13,7 +13,7 @@ from plmetrics.api.result import Result
 from plmetrics.api.stopwatch import Stopwatch
 from plmetrics.api.tests import rows_of_tests, with_requested_tests
 from plmetrics.api.warnings import issues_warnings
-from plmetrics.core.errors import ConfigError, Problem
+from plmetrics.core.errors import ConfigError, Problem, call_errors
 from plmetrics.core.results import COMPARISONS_SCHEMA, TABLES, RecordedFile
 from plmetrics.core.threads import parallel_map
 from plmetrics.features.protocol import Run
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from plmetrics.core.results import RecordedInterval, RecordedRows, RunRecord
     from plmetrics.features.stored.alignment import StateReference
     from plmetrics.features.stored.restoration import RestoredRun
+    from plmetrics.runs.exit_policy import ExitPolicy
     from plmetrics.states.stored import Head, SavedState
     from plmetrics.suite.model import Suite
 
@@ -44,6 +45,7 @@ def merge(
     interval: str | None = None,
     allow_missing: bool = False,
     progress: Progress | None = None,
+    exits: ExitPolicy | None = None,
 ) -> Result:
     """Make the results of all rows that some states are of, as one run over them would.
 
@@ -59,6 +61,7 @@ def merge(
             thing to merge is then the folder of a suite's runs.
         allow_missing: whether intervals of that span may be missing; what is missing is a warning then.
         progress: called with the name of each stage as it begins.
+        exits: which exit code is recorded, where more than failed gates is to fail the run.
 
     Returns:
         The result; `record` names the states.
@@ -77,7 +80,8 @@ def merge(
     if interval is not None:
         from plmetrics.api.nights.roll_up import states_of_intervals
 
-        states, missing = states_of_intervals(states, interval, allow_missing=allow_missing)
+        with call_errors("interval"):
+            states, missing = states_of_intervals(states, interval, allow_missing=allow_missing)
     sources = list(_all_states(states))
     stamps = {str(source): stamp_of(source) for source in sources if isinstance(source, Path)}
     with damage_errors(map(shown_path, stamps)), watch_stamps(stamps, "merged", StateFault):
@@ -94,7 +98,7 @@ def merge(
     if state is not None:
         with watch.stage("write"):
             write_state(Path(state), total.head, total.table)
-    return _publish(suite, total, stored, watch, None if output is None else Path(output), missing)
+    return _publish(suite, total, stored, watch, None if output is None else Path(output), missing, exits)
 
 
 def merged_result(stored: Sequence[StateReference], interval: RecordedInterval) -> Result:
@@ -141,6 +145,7 @@ def _publish(
     watch: Stopwatch,
     output: Path | None,
     words: Sequence[str],
+    exits: ExitPolicy | None,
 ) -> Result:
     """The result, in a run folder where one is asked for; `words` are further warnings."""
     from plmetrics.runs.folder import RunFolder
@@ -150,7 +155,7 @@ def _publish(
         result = _result(suite, total, stored, watch, RunContext())
         result.record["warnings"] += words
         return result
-    with RunFolder.start(output, suite.name) as folder:
+    with RunFolder.start(output, suite.name, exits) as folder:
         runs = EarlierRuns.of(suite, total.head.files, output / suite.name)
         result = _result(suite, total, stored, watch, RunContext(history=gate_history(suite, runs)))
         result.record.update(runs.added_to(result.record))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
 from plmetrics.api.context import RunContext
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
     from plmetrics.api.result import Result
     from plmetrics.api.stopwatch import Progress
-    from plmetrics.core.results import RunRecord
+    from plmetrics.core.results import RecordedInterval, RunRecord
     from plmetrics.exports.notification import Message
     from plmetrics.exports.plan import Exports
     from plmetrics.runs.exit_policy import ExitPolicy
@@ -99,9 +100,19 @@ class Evaluation:
         return {name: content for files in mappings for name, content in files.items()}
 
     @property
-    def interval_text(self) -> str | None:
-        """The interval that is evaluated, as it is named."""
+    def recorded_interval(self) -> RecordedInterval | None:
+        """The interval that is evaluated, as run.json names it; None without one."""
         return None
+
+    @property
+    def interval_text(self) -> str:
+        """The name of that interval, or nothing."""
+        return "" if self.recorded_interval is None else self.recorded_interval["key"]
+
+    @cached_property
+    def exports(self) -> Exports | None:
+        """What the suite asks to be written beside its tables and elsewhere; see `suite_exports`."""
+        return suite_exports(self.loaded)
 
     def previous_status(self) -> str | None:
         """The verdict of the run before, or `error`; None where there is none. Asked before the run begins."""
@@ -139,7 +150,7 @@ class Messenger:
         from plmetrics.exports.notification import message_of_result
 
         code = int(cast("Any", record)["exit_code"])
-        interval = self.evaluation.interval_text or ""
+        interval = self.evaluation.interval_text
         return self._send(
             message_of_result(
                 result.suite.name, result.verdict, code, self._path(folder), interval, result.gates
@@ -156,7 +167,7 @@ class Messenger:
         exits, suite = self.evaluation.options.exits, self.evaluation.loaded.suite
         failure = failure_of(error)
         failure = failure if exits is None else exits.of_failure(failure)
-        message = message_of_failure(suite.name, failure, self.evaluation.interval_text or "", SKIPPED)
+        message = message_of_failure(suite.name, failure, self.evaluation.interval_text, SKIPPED)
         attach_warnings(error, self._send(replace(message, folder=self._path(message.folder))))
 
     def _send(self, message: Message) -> list[str]:
@@ -181,10 +192,12 @@ def write_run(loaded: LoadedSuite, directory: Path, evaluation: Evaluation) -> R
     from plmetrics.runs.folder import RunFolder
     from plmetrics.runs.provenance import provenance
 
-    exports = suite_exports(loaded)
+    exports = evaluation.exports
     with without_values(loaded):
         options = evaluation.options
         facts = provenance(loaded.file, loaded.variables, options.labels, options.command)
+        if evaluation.recorded_interval is not None:
+            facts["interval"] = evaluation.recorded_interval
         folder = RunFolder.start(directory, loaded.suite.name, options.exits, facts)
     messenger = Messenger.of(evaluation) if loaded.suite.notify else None
     messages = nullcontext() if messenger is None else messenger.watch()
@@ -204,7 +217,7 @@ def write_run(loaded: LoadedSuite, directory: Path, evaluation: Evaluation) -> R
     result = replace(result, folder=folder.path, record=record)
     evaluation.commit(result)
     result = _with_report(result) if loaded.suite.output.report else result
-    deliver(loaded, result)
+    deliver(evaluation, result)
     return result
 
 
@@ -223,16 +236,16 @@ def suite_exports(loaded: LoadedSuite) -> Exports | None:
         return exports_of(loaded)
 
 
-def deliver(loaded: LoadedSuite, result: Result) -> None:
+def deliver(evaluation: Evaluation, result: Result) -> None:
     """Write a result whose run folder is complete where else the suite asks for it, unless it is there.
 
     Raises:
         EnvironmentFault: it cannot be written.
     """
-    exports = suite_exports(loaded)
+    exports = evaluation.exports
     if exports is not None:
         assert result.folder is not None
-        with without_values(loaded):
+        with without_values(evaluation.loaded):
             exports.deliver(result.folder, result.record, result)
 
 

@@ -8,7 +8,15 @@ from typing import Annotated
 
 import typer
 
-from plmetrics.cli.options import Debug, Quiet, ReportFormat, ResultFormat
+from plmetrics.cli.options import (
+    Debug,
+    FailOnWords,
+    Quiet,
+    ReportFormat,
+    ResultFormat,
+    SkipIfEmpty,
+    exit_policy,
+)
 from plmetrics.cli.run import show_and_exit
 from plmetrics.cli.terminal.guard import guard
 from plmetrics.cli.terminal.progress import Progress
@@ -49,6 +57,8 @@ def merge(
     allow_missing: Annotated[
         bool, typer.Option("--allow-missing", help="Leave out intervals of A/B without a result or state.")
     ] = False,
+    fail_on: FailOnWords = None,
+    skip_if_empty: SkipIfEmpty = False,
     form: ResultFormat = ReportFormat.text,
     debug: Debug = False,
     quiet: Quiet = False,
@@ -63,6 +73,8 @@ def merge(
     States must be of one suite and have the same constants; states that share a file or a query are refused.
     """
     with guard(debug=debug, json=form == "json"):
+        exits = exit_policy(fail_on, skip_if_empty=skip_if_empty)
+    with guard(debug=debug, json=form == "json", exits=exits):
         from plmetrics.api import merging
 
         with Progress(sys.stderr, quiet=quiet) as progress:
@@ -74,5 +86,6 @@ def merge(
                 interval=interval,
                 allow_missing=allow_missing,
                 progress=progress,
+                exits=exits,
             )
-        show_and_exit(result, form, quiet=quiet)
+        show_and_exit(result, form, quiet=quiet, exits=exits)

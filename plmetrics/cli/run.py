@@ -27,8 +27,9 @@ from plmetrics.cli.options import (
     overrides,
 )
 from plmetrics.cli.terminal.console import say, shown_path, wants_color, width, write_result
-from plmetrics.cli.terminal.guard import guard
+from plmetrics.cli.terminal.guard import UsageError, guard
 from plmetrics.cli.terminal.progress import Progress
+from plmetrics.core.errors import Problem
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -65,6 +66,8 @@ def run(
     """
     with guard(debug=debug, json=form == "json"):
         exits = exit_policy(fail_on, skip_if_empty=skip_if_empty)
+        if following and interval is not None:
+            raise UsageError(Problem("--next and --interval exclude each other"))
     with guard(debug=debug, json=form == "json", exits=exits):
         from plmetrics.api import evaluation
         from plmetrics.api.suite_run import RunOptions, open_suite
@@ -76,7 +79,7 @@ def run(
                 from plmetrics.api.nights.backfill import evaluate_next
 
                 options = RunOptions(progress, exits, labels, sys.argv)
-                result = evaluate_next(*open_suite(suite, changes, output), options)
+                result = evaluate_next(*open_suite(suite, changes, output), options, force=force)
             else:
                 result = evaluation.run(
                     suite,

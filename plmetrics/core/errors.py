@@ -95,6 +95,12 @@ class ConfigError(PlmetricsError, ValueError):
     title = "the suite is not valid"
 
 
+class CallError(ConfigError):
+    """What is asked for beside the suite is wrong, such as the text of an interval."""
+
+    title = "the command line is not valid"
+
+
 class DataError(PlmetricsError):
     """A file or a column is not what the suite says: absent, damaged, of another type, or with bad values.
 
@@ -146,6 +152,19 @@ def errors_at(*path: str | int) -> Iterator[None]:
         yield
     except PlmetricsError as error:
         raise type(error)([replace(problem, path=path) for problem in error.problems]) from error
+
+
+@contextmanager
+def call_errors(argument: str) -> Iterator[None]:
+    """Let errors of an argument be those of the call, and not of the suite.
+
+    Raises:
+        CallError: in place of any ConfigError.
+    """
+    try:
+        yield
+    except ConfigError as error:
+        raise CallError([replace(problem, path=(argument,)) for problem in error.problems]) from error
 
 
 class PlmetricsWarning(UserWarning):

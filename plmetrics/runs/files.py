@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterable, Mapping
 from contextlib import contextmanager, suppress
 from datetime import date, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from plmetrics.core.errors import EnvironmentFault, Problem
 from plmetrics.runs.failure import os_message
@@ -29,11 +29,17 @@ _NO_DIRECTORY_SYNC = frozenset({errno.EINVAL, errno.ENOTSUP, errno.EBADF})
 
 def write_atomic(path: Path, content: bytes) -> None:
     """Write a file under a temporary name of its own in the same folder, sync it, and rename it into place."""
-    with replacement(path) as temporary, temporary.open("wb") as file:
+    with replacement(path) as temporary:
+        write_durable(temporary, content)
+    sync_directory(path.parent)
+
+
+def write_durable(path: Path, content: bytes, mode: Literal["wb", "xb"] = "wb") -> None:
+    """Write a file and wait until its content is on the disk; its name may not be."""
+    with path.open(mode) as file:
         file.write(content)
         file.flush()
         os.fsync(file.fileno())
-    sync_directory(path.parent)
 
 
 @contextmanager

@@ -10,27 +10,31 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from plmetrics.api.nights.night import evaluate_interval, evaluate_night, section_of
-from plmetrics.api.suite_run import open_suite
-from plmetrics.core.errors import AbsentDataError, Problem
+from plmetrics.api.suite_run import RunOptions, open_suite
+from plmetrics.core.errors import AbsentDataError, Problem, call_errors
 from plmetrics.features.nights.interval_section import references
 from plmetrics.features.nights.manifests import Manifests
-from plmetrics.runs.failure import failure_of, verdict_exit_code
+from plmetrics.runs.exit_policy import ExitPolicy
+from plmetrics.runs.failure import OK, failure_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from plmetrics.api.result import Result
-    from plmetrics.api.suite_run import RunOptions
     from plmetrics.features.nights.calendar import Interval
     from plmetrics.suite.yaml.load import LoadedSuite
 
-_PRECEDENCE = (1, 130, 6, 2, 4, 5, 3, 0)
-"""Exit codes, the gravest first."""
+_PRECEDENCE = (1, 130, 6, 2, 4, 5, 3, 0, 99)
+"""Exit codes, the gravest first; what was skipped does not count beside what was done."""
 
 
 @dataclass(frozen=True, slots=True)
 class IntervalOutcome:
-    """What became of one interval: a verdict, or what was wrong, and whether its result was there already."""
+    """What became of one interval: a verdict, or what was wrong.
+
+    `message` says what was wrong, or why the exit code is not that of the verdict. `existing` says whether its result
+    was there already, `accepted` whether a person accepted that: it is no failure.
+    """
 
     interval: str
     verdict: str
@@ -38,6 +42,7 @@ class IntervalOutcome:
     run: str | None = None
     message: str = ""
     existing: bool = False
+    accepted: bool = False
 
 
 def backfill(
@@ -50,6 +55,7 @@ def backfill(
     only_missing: bool = False,
     force: bool = False,
     jobs: int = 1,
+    exits: ExitPolicy | None = None,
     on_each: Callable[[IntervalOutcome], None] | None = None,
 ) -> list[IntervalOutcome]:
     """Evaluate the intervals from one moment to before another; an error in one leaves the others as they are.
@@ -65,6 +71,7 @@ def backfill(
         only_missing: whether intervals with any result, but for labels that were still to come, are left out.
         force: whether intervals are evaluated again whatever is there.
         jobs: how many processes evaluate side by side. Intervals that are compared with earlier ones go one by one.
+        exits: which exit codes intervals have, where more than failed gates is to fail them.
         on_each: called with what became of each interval.
 
     Returns:
@@ -76,11 +83,17 @@ def backfill(
     """
     loaded, directory = open_suite(Path(path), set or {}, output)
     calendar = section_of(loaded).calendar
-    intervals = list(calendar.between(calendar.moment(start), calendar.moment(end)))
+    with call_errors("from"):
+        first = calendar.moment(start)
+    with call_errors("to"):
+        last = calendar.moment(end)
+    intervals = list(calendar.between(first, last))
     if only_missing:
         manifests = Manifests(directory / loaded.suite.name)
         intervals = [interval for interval in intervals if _is_missing(manifests, interval)]
-    one = _Job(Path(path), None if output is None else Path(output), dict(set or {}), force)
+    one = _Job(
+        Path(path), None if output is None else Path(output), dict(set or {}), force, exits or ExitPolicy()
+    )
     outcomes: dict[str, IntervalOutcome] = {}
     for outcome in _side_by_side(one, intervals, jobs) if _are_independent(loaded) else map(one, intervals):
         outcomes[outcome.interval] = outcome
@@ -100,7 +113,12 @@ def exit_code_of(outcomes: Iterable[IntervalOutcome]) -> int:
 
 
 def evaluate_next(
-    loaded: LoadedSuite, directory: Path, options: RunOptions | None = None, now: datetime | None = None
+    loaded: LoadedSuite,
+    directory: Path,
+    options: RunOptions | None = None,
+    now: datetime | None = None,
+    *,
+    force: bool = False,
 ) -> Result:
     """Evaluate the first interval without an accepted result.
 
@@ -112,6 +130,7 @@ def evaluate_next(
         directory: that of its runs.
         options: what is said of the run beside its suite.
         now: the moment until which an interval must have ended; the present one if not given.
+        force: whether to evaluate it again where its result is there, and was not accepted.
 
     Raises:
         ConfigError: the suite has no intervals, or nothing says which is the first.
@@ -125,7 +144,7 @@ def evaluate_next(
     if interval.end > (now or datetime.now(UTC)):
         msg = f"the next interval, {interval}, ends at {section.calendar.shown(interval.end)}"
         raise AbsentDataError(Problem(msg, ("interval",), "run again then"))
-    return evaluate_interval(loaded, directory, interval.key, options)
+    return evaluate_interval(loaded, directory, interval.key, options, force=force)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,19 +155,24 @@ class _Job:
     output: Path | None
     set: dict[str, object]
     force: bool
+    exits: ExitPolicy
 
     def __call__(self, interval: Interval) -> IntervalOutcome:
         try:
             loaded, directory = open_suite(self.path, self.set, self.output)
             before = Manifests(directory / loaded.suite.name).current(interval.key)
-            result = evaluate_night(loaded, directory, interval, force=self.force)
+            options = RunOptions(exits=self.exits)
+            result = evaluate_night(loaded, directory, interval, options, force=self.force)
         except Exception as error:  # also a fault of ours leaves other intervals as they are
-            failure = failure_of(error)
+            failure = self.exits.of_failure(failure_of(error))
             return IntervalOutcome(interval.key, "error", failure.exit_code, message=failure.message)
         assert result.folder is not None
-        run, code = result.folder.name, verdict_exit_code(result.verdict)
+        run, code = result.folder.name, self.exits.of_result(result.verdict, result.gates)
         existing = before is not None and before.run == run
-        return IntervalOutcome(interval.key, result.verdict, code, run, existing=existing)
+        if existing and before is not None and before.accepted is not None:
+            return IntervalOutcome(interval.key, result.verdict, OK, run, existing=True, accepted=True)
+        reason = self.exits.reason(result.gates) or ""
+        return IntervalOutcome(interval.key, result.verdict, code, run, reason, existing=existing)
 
 
 def _side_by_side(one: _Job, intervals: list[Interval], jobs: int) -> Iterator[IntervalOutcome]:

@@ -15,11 +15,16 @@ from plmetrics.api.pipeline import evaluate_suite
 from plmetrics.api.stopwatch import Stopwatch
 from plmetrics.api.suite_files import redact_head
 from plmetrics.api.suite_run import Evaluation, RunOptions, deliver, write_run
-from plmetrics.core.errors import ConfigError, DataError, Problem
+from plmetrics.core.errors import CallError, ConfigError, DataError, Problem, call_errors
 from plmetrics.features.nights.interval_section import adds_states, decomposes_scores, interval_section
 from plmetrics.features.nights.manifests import Manifest, Manifests, digest_of_value, folder_facts
 from plmetrics.features.nights.references import EarlierIntervals
-from plmetrics.features.nights.row_condition import conjunction, partition_condition, rows_condition
+from plmetrics.features.nights.row_condition import (
+    conjunction,
+    partition_condition,
+    rows_condition,
+    rows_without_time,
+)
 from plmetrics.runs.failure import verdict_exit_code
 from plmetrics.runs.record import fingerprint
 
@@ -64,8 +69,9 @@ def evaluate_interval(
     section = section_of(loaded)
     if text is None:
         hint = "add --interval 2026-11-20, or --next for the first one without an accepted result"
-        raise loaded.locate(ConfigError(Problem("which interval is to be evaluated?", ("interval",), hint)))
-    interval = section.calendar.interval(text)
+        raise loaded.locate(CallError(Problem("which interval is to be evaluated?", ("interval",), hint)))
+    with call_errors("interval"):
+        interval = section.calendar.interval(text)
     words = list(_look_back(loaded, directory, section, interval, options))
     result = evaluate_night(loaded, directory, interval, options, force=force)
     return replace(result, record={**result.record, "warnings": [*result.warnings, *words]})
@@ -98,7 +104,7 @@ def evaluate_night(
     result = write_run(loaded, directory, evaluation)
     if result is None:
         result = evaluation.stored_result()
-        deliver(loaded, result)
+        deliver(evaluation, result)
         words = f"{interval} was evaluated already, of the same files, suite and references; --force does it again"
         result = replace(result, record={**result.record, "warnings": [*result.warnings, words]})
     return result
@@ -160,9 +166,14 @@ class IntervalEvaluation(Evaluation):
         self._stamps: dict[str, str] = {}
 
     @property
-    def interval_text(self) -> str:
-        """The interval that is evaluated, as it is named."""
-        return str(self.interval)
+    def recorded_interval(self) -> RecordedInterval:
+        """What run.json says of the interval, also where the run fails."""
+        return {
+            "key": self.interval.key,
+            "start": self.interval.start.isoformat(),
+            "end": self.interval.end.isoformat(),
+            "timezone": self.section.timezone,
+        }
 
     def previous_status(self) -> str | None:
         """The verdict of what this result takes the place of, or of the interval before; `error` after a failed run."""
@@ -190,8 +201,9 @@ class IntervalEvaluation(Evaluation):
         }
         if not self._force and self._is_current(runs):
             return None
-        context = replace(context, where=where, interval=self._recorded(), as_of=self.as_of)
+        context = replace(context, where=where, interval=self.recorded_interval, as_of=self.as_of)
         result = evaluate_suite(suite, source, self.options.progress, context)
+        result.record["warnings"] += rows_without_time(self.section, source, suite.data.where)
         if adds_states(suite):
             state = self._count(source, where)
             if decomposes_scores(suite) and context.earlier is not None:
@@ -300,15 +312,6 @@ class IntervalEvaluation(Evaluation):
             self.loaded.suite, state, runs.reference_runs("compare.run"), run_name(earlier)
         )
         return replace(result, decomposition=pl.concat([result.decomposition, changes]))
-
-    def _recorded(self) -> RecordedInterval:
-        """What run.json says of the interval."""
-        return {
-            "key": self.interval.key,
-            "start": self.interval.start.isoformat(),
-            "end": self.interval.end.isoformat(),
-            "timezone": self.section.timezone,
-        }
 
 
 def _lacks_labels(result: Result) -> bool:

@@ -6,7 +6,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from plmetrics.cli.options import Debug, Outcome, OutcomeFormat, OutputFolder, Settings, SuiteFile, overrides
+from plmetrics.cli.options import (
+    Debug,
+    FailOnWords,
+    Outcome,
+    OutcomeFormat,
+    OutputFolder,
+    Settings,
+    SkipIfEmpty,
+    SuiteFile,
+    exit_policy,
+    overrides,
+)
 from plmetrics.cli.terminal.console import say, write_result
 from plmetrics.cli.terminal.guard import UsageError, guard
 from plmetrics.core.errors import Problem
@@ -30,6 +41,8 @@ def backfill(
     jobs: Annotated[int, typer.Option("--jobs", "-j", min=1, help="Processes side by side.")] = 1,
     output: OutputFolder = None,
     settings: Settings = None,
+    fail_on: FailOnWords = None,
+    skip_if_empty: SkipIfEmpty = False,
     form: Outcome = OutcomeFormat.text,
     debug: Debug = False,
 ) -> None:
@@ -37,8 +50,9 @@ def backfill(
 
     They are those from A to before B, each with a run folder of its own.
 
-    An error in one interval leaves the others as they are; the exit code is the gravest of all. Intervals that are
-    compared with earlier ones are evaluated one by one, in their order, whatever --jobs says.
+    An error in one interval leaves the others as they are; the exit code is the gravest of all, and 99 only where
+    all were skipped. Intervals that are compared with earlier ones are evaluated one by one, in their order,
+    whatever --jobs says.
     """
     with guard(debug=debug, json=form == "json"):
         from plmetrics.api.nights import backfill as nights
@@ -54,6 +68,7 @@ def backfill(
             only_missing=only_missing,
             force=force,
             jobs=jobs,
+            exits=exit_policy(fail_on, skip_if_empty=skip_if_empty),
             on_each=None if form == "json" else _show,
         )
         code = nights.exit_code_of(outcomes)
@@ -71,5 +86,6 @@ def backfill(
 def _show(outcome: IntervalOutcome) -> None:
     from plmetrics.report.layout import printable
 
-    words = outcome.message or f"{outcome.run}{' (was there)' if outcome.existing else ''}"
+    existing = "(accepted)" if outcome.accepted else "(was there)" if outcome.existing else ""
+    words = " ".join(filter(None, (outcome.run, existing, outcome.message)))
     write_result(printable(f"{outcome.interval}  {outcome.verdict:12}  {words}") + "\n")

@@ -13,7 +13,7 @@ import typer
 from plmetrics.cli.terminal.console import say, wants_color, write_result
 from plmetrics.cli.terminal.json_outcome import failure_json
 from plmetrics.cli.terminal.native_words import native_words
-from plmetrics.core.errors import ConfigError, PlmetricsWarning, Problem
+from plmetrics.core.errors import CallError, ConfigError, PlmetricsWarning, Problem
 from plmetrics.core.names import did_you_mean
 from plmetrics.runs.failure import BUG, INTERRUPTED, Failure, failure_of
 
@@ -25,10 +25,8 @@ if TYPE_CHECKING:
 _BUG_HINT = "This is a bug in plmetrics. Run again with --debug to see where, and report it with the suite."
 
 
-class UsageError(ConfigError):
+class UsageError(CallError):
     """The command line is wrong, in a way that only we can tell."""
-
-    title = "the command line is not valid"
 
     @classmethod
     def unknown(cls, name: str, names: Iterable[str], kind: str) -> UsageError:

@@ -27,6 +27,7 @@ from plmetrics.runs.files import (
     names_in,
     remove_temporary,
     sync_directory,
+    write_durable,
 )
 
 if TYPE_CHECKING:
@@ -250,11 +251,8 @@ def _number(name: str) -> int:
 def create(path: Path, content: bytes) -> bool:
     """Create a file with all of its content at once; False where it is there already."""
     temporary = path.with_name(f".{secrets.token_hex(8)}.tmp")
-    with temporary.open("xb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
     try:
+        write_durable(temporary, content, "xb")
         os.link(temporary, path)
     except FileExistsError:
         return False
@@ -271,10 +269,7 @@ def create(path: Path, content: bytes) -> bool:
 def _create_without_link(path: Path, content: bytes) -> bool:
     """The same where a file system has no links: a crash meanwhile leaves what is no manifest, and is passed over."""
     try:
-        with path.open("xb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
+        write_durable(path, content, "xb")
     except FileExistsError:
         return False
     sync_directory(path.parent)

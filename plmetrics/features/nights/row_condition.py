@@ -9,12 +9,16 @@ import polars as pl
 
 from plmetrics.core.errors import DataError, Problem
 from plmetrics.core.names import did_you_mean
+from plmetrics.core.rowsql import compile_row
+from plmetrics.engine.faults import reading
+from plmetrics.engine.streaming import collected_frame
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from plmetrics.features.nights.calendar import Interval
     from plmetrics.features.nights.interval_section import IntervalSection
+    from plmetrics.table.source import Source
 
 _HOURS = "%Y-%m-%dT%H"
 
@@ -69,6 +73,30 @@ def rows_condition(section: IntervalSection, interval: Interval, schema: pl.Sche
     if names is not None and (section.format is not None or schema[name] == pl.String):
         return names
     return _of_type(section, interval, name, schema[name])
+
+
+def rows_without_time(section: IntervalSection, source: Source, where: str | None) -> list[str]:
+    """A warning where rows have no time, and so are of no interval; none where names of folders say it.
+
+    Files with statistics are passed over where these tell of no null.
+
+    Args:
+        section: which column says when a row is of.
+        source: the table.
+        where: the condition on the rows that the suite is about.
+
+    Raises:
+        DataError: the rows cannot be read.
+    """
+    if section.column is None:
+        return []
+    condition = compile_row(conjunction(where, f'"{_escape(section.column)}" IS NULL')).expr
+    with reading(source):
+        count = collected_frame(source.frame.filter(condition).select(pl.len())).item()
+    if not count:
+        return []
+    rows = "row has" if count == 1 else "rows have"
+    return [f"{count:,} {rows} no time in column '{section.column}': of no interval, in no result"]
 
 
 def _of_type(section: IntervalSection, interval: Interval, name: str, dtype: pl.DataType) -> str:

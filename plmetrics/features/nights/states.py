@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from plmetrics.core.errors import DataError, PlmetricsError, Problem
-from plmetrics.features.nights.manifests import create
+from plmetrics.features.nights.manifests import Manifests, create
 from plmetrics.features.stored.alignment import StateReference
 from plmetrics.features.stored.compatibility import check_compatible
-from plmetrics.features.stored.state_files import state_bytes
+from plmetrics.features.stored.state_files import StateFault, state_bytes
 from plmetrics.features.stored.state_of_rows import state_of_rows
 from plmetrics.features.stored.stored_state import stored_state
 from plmetrics.features.stored.support import countable
-from plmetrics.runs.files import environment_faults, make_directory
+from plmetrics.runs.files import environment_faults, make_directory, write_atomic
 from plmetrics.runs.record import fingerprint
 
 if TYPE_CHECKING:
@@ -81,7 +81,9 @@ def state_of_interval(
 ) -> IntervalState:
     """The state of the rows of an interval, made with the constants that all intervals of the suite share.
 
-    The first interval makes them; where two do so at once, the second one counts again with those of the first.
+    The first interval makes them; where two do so at once, the second one counts again with those of the first. Where
+    their file is damaged, they are those of the last state that was made with them; where none is left, new ones are
+    made: there is nothing that the state must add to.
 
     Args:
         suite: what is asked.
@@ -97,7 +99,8 @@ def state_of_interval(
         EnvironmentFault: the constants cannot be written.
     """
     asked = state_suite(suite)
-    file = constants_path(home, fingerprint(asked))
+    identity = fingerprint(asked)
+    file = constants_path(home, identity)
 
     def counted(constants: StateReference | None) -> IntervalState:
         head, table = state_of_rows(asked, source, constants, stage, where)
@@ -105,13 +108,42 @@ def state_of_interval(
         content, digest = state_bytes(head, table)
         return IntervalState(StateReference(head, table, "the state of this interval", digest), content)
 
-    if not file.is_file():
+    shared = _state_of(file, identity)
+    if shared is None and file.is_file():
+        with environment_faults("the damaged constants of states cannot be replaced"):
+            shared = _restore(home, file, identity)
+    if shared is None:
         first = counted(None)
         with environment_faults("the constants of states cannot be written"):
             make_directory(file.parent)
             if create(file, first.content):
                 return first
-    return counted(stored_state(file))
+        shared = stored_state(file)
+    return counted(shared)
+
+
+def _state_of(file: Path, identity: str) -> StateReference | None:
+    """The state of a fingerprint in a file; None where it is absent, damaged or of another one."""
+    with suppress(StateFault):
+        state = stored_state(file)
+        return state if state.head.fingerprint == identity else None
+    return None
+
+
+def _restore(home: Path, file: Path, identity: str) -> StateReference | None:
+    """The state of the last interval that was made with the same constants, which takes the place of a damaged file.
+
+    Without such a state the file is removed.
+    """
+    manifests = Manifests(home)
+    current = (manifests.current(key) for key in reversed(manifests.interval_keys()))
+    for place in (home / manifest.run / STATE for manifest in current if manifest is not None):
+        state = _state_of(place, identity)
+        if state is not None:
+            write_atomic(file, place.read_bytes())
+            return state
+    file.unlink(missing_ok=True)
+    return None
 
 
 def alike_states(suite: Suite) -> Callable[[StoredRun], StateReference]:
