@@ -107,7 +107,7 @@ def data_files(source: Source) -> list[RecordedFile]:
             "path": file.name,
             "folder": file.folder,
             "bytes": file.size,
-            "rows": file.rows,
+            "rows": file.live_rows,
             "digest": digest,
         }
         for file, digest in zip(source.files, digests_of(source.files), strict=True)

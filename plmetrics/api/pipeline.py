@@ -100,6 +100,8 @@ def _run_stages(
     outputs += _of_features("tests", run, watch, context)
     record = _record(prepared, aggregated, watch)
     record["files"] = list(context.files) or data_files(source)
+    if source.version is not None:
+        record["table_version"] = source.version
     record["warnings"] += uneven
     record = with_additions(record, outputs, context)
     suite = suite.model_copy(update=written)

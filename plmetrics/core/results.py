@@ -206,6 +206,7 @@ class RunRecord(TypedDict, total=False):
     suite: Mapping[str, Json]
     constants: Mapping[str, Json]
     files: Sequence[RecordedFile]
+    table_version: int
     states: Sequence[Mapping[str, Json]]
     rows: RecordedRows
     timings: Mapping[str, float]

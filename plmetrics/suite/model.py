@@ -257,7 +257,7 @@ _COSMETIC: Any = {
     "output": True,
     "notify": True,
     "memory": True,
-    "data": {"path": True, "database": True, "query": True, "trec": {"qrels", "run"}},
+    "data": {"path": True, "version": True, "database": True, "query": True, "trec": {"qrels", "run"}},
     "gates": {"__all__": {"name"}},
     "compare": {"run", "reference"},
     "uncertainty": {"keep"},

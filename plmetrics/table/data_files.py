@@ -71,16 +71,25 @@ def open_trec(files: Mapping[str, Any], base: Path) -> Source:
     )
 
 
-def open_files(paths: Sequence[str], base: Path, where: str | None, optional: Collection[str] = ()) -> Source:
+def open_files(
+    paths: Sequence[str],
+    base: Path,
+    where: str | None,
+    optional: Collection[str] = (),
+    version: int | None = None,
+) -> Source:
     """Files, folders or globs of one format, or a Delta or Iceberg table; `where` may leave out partitions.
 
-    Files may lack the `optional` columns.
+    Files may lack the `optional` columns. `version` is that of a Delta table, or the snapshot of an Iceberg table.
     """
     complaints = Complaints()
-    listing = _listing(paths, base, complaints)
+    listing = _listing(paths, base, complaints, version)
     if listing is not None:
         complaints.settle()
-        return _open_format(ListedFiles(listing), listing.files, listing.partitions, complaints)
+        source = _open_format(ListedFiles(listing), listing.files, listing.partitions, complaints)
+        return replace(source, version=listing.version)
+    if version is not None:
+        raise ConfigError(Problem("only Delta and Iceberg tables have versions", ("data", "version")))
     by_ending = endings()
     named = list_data_files(paths, base, complaints)
     chosen, partitions = _prune_files(named, find_partitions(named, complaints), where)
@@ -144,19 +153,19 @@ def _prune_files(
     return chosen, replace(partitions, values=partitions.values.filter(holds))
 
 
-def _listing(paths: Sequence[str], base: Path, complaints: Complaints) -> Listing | None:
+def _listing(paths: Sequence[str], base: Path, complaints: Complaints, version: int | None) -> Listing | None:
     """The files of a Delta or Iceberg table, if that is what is named."""
     for path in paths:
-        if is_address(path):
+        if is_address(path) and len(paths) > 1:
             continue
-        place = absolute(path, base)
+        place = path.rstrip("/") if is_address(path) else str(absolute(path, base))
         kind = table_kind(place)
         if kind is None:
             continue
         if len(paths) > 1:
             message = f"{shown_path(place)} is {article(kind)} table, which stands alone, not in a list"
             raise ConfigError(Problem(message, path=("data", "path"), hint="name one table"))
-        listing = _list_table(kind, place, complaints)
+        listing = _list_table(kind, place, complaints, version)
         if not listing.files and not complaints:
             msg = f"{shown_path(place)}: {article(kind)} table without rows"
             raise AbsentDataError(msg)
@@ -164,15 +173,15 @@ def _listing(paths: Sequence[str], base: Path, complaints: Complaints) -> Listin
     return None
 
 
-def _list_table(kind: str, place: Path, complaints: Complaints) -> Listing:
-    """The data files of a Delta or Iceberg table."""
+def _list_table(kind: str, place: str, complaints: Complaints, version: int | None) -> Listing:
+    """The data files of a Delta or Iceberg table, of its present version if none is named."""
     if kind == DELTA:
         from plmetrics.table.formats import delta
 
-        return delta.list_table(place, complaints)
+        return delta.list_table(place, complaints, version)
     from plmetrics.table.formats import iceberg
 
-    return iceberg.list_table(place, complaints)
+    return iceberg.list_table(place, complaints, version)
 
 
 def _open_format(
@@ -191,6 +200,6 @@ def _open_format(
         raise
     reader = Reader(format_, tuple(inspected), stored, partitions, bool(optional))
     frame = reader.rows()
-    counts = [file.rows for file in inspected if file.rows is not None]
+    counts = [file.live_rows for file in inspected if file.live_rows is not None]
     rows = sum(counts) if len(counts) == len(inspected) else None
     return Source(frame, schema_of(frame), reader.files, kind=format_.KIND, rows=rows, reader=reader)

@@ -37,7 +37,7 @@ class SourceFile:
     `name` is its path below the root of the source, with `/`: the file's identity, also on another machine.
     `size` is in bytes; `rows` comes from the footer and is None where the format has none. `stamp` is that of the
     listing; None where the file is not read later. `origin` is where the rows of a scratch file come from, and `digest`
-    that of its rows.
+    that of its rows. `deleted` counts those of its `rows` that a table has marked as deleted.
     """
 
     path: str
@@ -47,6 +47,12 @@ class SourceFile:
     stamp: Stamp | None = field(default=None, repr=False, compare=False)
     origin: str | None = None
     digest: str | None = None
+    deleted: int = 0
+
+    @property
+    def live_rows(self) -> int | None:
+        """The number of rows without those that are marked as deleted."""
+        return None if self.rows is None else self.rows - self.deleted
 
     @property
     def folder(self) -> str:

@@ -31,9 +31,10 @@ def open_source(
     """Find out what the data are, without reading them: files, footers, headers, schema.
 
     Args:
-        data: a Polars DataFrame or LazyFrame, a path, glob or folder of data files, a list of such
-            paths, a pandas DataFrame, a pyarrow Table, anything else of the Arrow stream interface, a mapping of
-            columns, {"trec": {"qrels": path, "run": path}}, or {"database": address, "query": text}.
+        data: a Polars DataFrame or LazyFrame; a path, address, glob or folder of data files, or a list of such; a
+            pandas DataFrame, a pyarrow Table, anything else of the Arrow stream interface, or a mapping of columns;
+            {"trec": {"qrels": path, "run": path}}, {"database": address, "query": text}, or
+            {"path": table, "version": number}.
         base: the folder that relative paths start from; the working directory if None.
         where: a condition on all rows that will be read: files whose folders' names rule it out are not looked at.
         optional: columns that files may lack, and which are null there.
@@ -46,6 +47,7 @@ def open_source(
     """
     if isinstance(data, Mapping) and set(data) == {"database", "query"}:
         return _open_query(data, base or Path(), rows=rows)
+    data, version = _without_version(data)
     frame = as_frame(data)
     if frame is not None:
         height = frame.height if isinstance(frame, pl.DataFrame) else None
@@ -56,7 +58,14 @@ def open_source(
 
     if isinstance(data, Mapping) and set(data) == {"trec"}:
         return open_trec(data["trec"], base or Path())
-    return open_files(_paths(data), base or Path(), where, optional)
+    return open_files(_paths(data), base or Path(), where, optional, version)
+
+
+def _without_version(data: object) -> tuple[object, int | None]:
+    """A table, and the version of it that is named."""
+    if isinstance(data, Mapping) and set(data) == {"path", "version"} and isinstance(data["version"], int):
+        return data["path"], data["version"]
+    return data, None
 
 
 def _open_query(data: Mapping[str, str], base: Path, *, rows: bool) -> Source:

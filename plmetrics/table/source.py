@@ -120,7 +120,8 @@ class Source:
     that the model did not retrieve the row; a query of which it retrieved nothing then has "no_part" or counts "zero".
     `unjudged` is the number of queries of a ranking that its judgements lack, and which are left out.
     `conflicts` are columns that a change of its form left out, since its rows disagree: plans of an example. `absent`
-    are columns that it lacks, and which are null. `resource` is what must last as long as the table does.
+    are columns that it lacks, and which are null. `resource` is what must last as long as the table does,
+    `version` the version of a Delta table, or the snapshot of an Iceberg table.
     """
 
     frame: pl.LazyFrame
@@ -134,6 +135,7 @@ class Source:
     conflicts: Mapping[str, pl.LazyFrame] = field(default_factory=dict, repr=False, compare=False)
     absent: tuple[str, ...] = ()
     resource: object = field(default=None, repr=False, compare=False)
+    version: int | None = None
 
     def with_absent(self, column: str) -> Source:
         """The table with a column that it may lack, and which is null then.

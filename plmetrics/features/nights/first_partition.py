@@ -37,7 +37,7 @@ def first_partition(suite: Suite, section: IntervalSection, base: Path) -> Inter
         msg = "no interval has a result yet, and a column does not say which is the first"
         raise ConfigError(Problem(msg, ("interval", "column"), _HINT))
     complaints = Complaints()
-    rows = suite.data.rows
+    rows = suite.data.path or ()
     paths = [rows] if isinstance(rows, str) else list(rows)
     files = list_data_files(paths, base, complaints)
     complaints.settle()

@@ -32,7 +32,7 @@ def head_of(suite: Suite, source: Source, captured: CapturedState, warnings: tup
                 "path": file.location,
                 "name": file.name,
                 "bytes": file.size,
-                "rows": file.rows,
+                "rows": file.live_rows,
                 "digest": digest,
             }
             for file, digest in zip(source.files, digests_of(source.files), strict=True)

@@ -24,7 +24,7 @@ _DECIDES = ("task", "data", "columns", "positive", "classes")
 _BY_NAME = ("slices", "metrics")
 _NOT_VALUES = frozenset(
     {
-        *("data.path", "data.database", "data.query", "data.trec.qrels", "data.trec.run"),
+        *("data.path", "data.version", "data.database", "data.query", "data.trec.qrels", "data.trec.run"),
         *("columns.unit", "columns.fold"),
     }
 )

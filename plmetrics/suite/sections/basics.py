@@ -85,6 +85,10 @@ class Data(Strict):
     trec: Trec | None = Field(
         default=None, description="Files of a TREC evaluation, in place of path (ranking)."
     )
+    version: Annotated[int, Field(ge=0)] | None = Field(
+        default=None,
+        description="Version of a Delta table, or snapshot of an Iceberg table; else the present one.",
+    )
     database: Column | None = Field(
         default=None,
         description="Address of a database, in place of path: PostgreSQL, SQLite or DuckDB. ${VAR} is replaced.",
@@ -104,6 +108,8 @@ class Data(Strict):
         """What says where the rows are, as `plmetrics.table.source.open_source` takes it."""
         if self.database is not None:
             return {"database": self.database, "query": self.query}
+        if self.version is not None:
+            return {"path": self.path, "version": self.version}
         return self.path if self.trec is None else {"trec": self.trec.model_dump()}
 
 

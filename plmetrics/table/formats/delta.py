@@ -1,90 +1,121 @@
-"""Delta tables: the log says which parquet files belong to the present version, and their partitions."""
+"""Delta tables: the log says which parquet files belong to a version, and their partitions."""
 
 from __future__ import annotations
 
-from pathlib import Path
+import json
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
 import polars as pl
 
-from plmetrics.core.errors import DataError, EnvironmentFault, Problem
+from plmetrics.core.errors import EnvironmentFault
+from plmetrics.core.names import is_address
 from plmetrics.table.files import shown_path
 from plmetrics.table.formats.hive import FILE_PATH, NULL, Partitions, partition_pairs
-from plmetrics.table.formats.lakehouse import DELTA, Listing, data_file, unreadable
+from plmetrics.table.formats.lakehouse import DELTA, Listing, absent_version, data_files, unreadable
+from plmetrics.table.storage.scanning import plain_http
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from plmetrics.table.files import Complaints, SourceFile
 
 _PARTITION = "partition."
 _REPAIR = "restore the file, or repair the table: DeltaTable.repair() takes lost files out of the log"
 _MAPPING = "delta.columnMapping.mode"
+_STORED_NAME = "delta.columnMapping.physicalName"
 
 
-def list_table(root: Path, complaints: Complaints) -> Listing:
-    """The files of a Delta table at its present version, sorted by name.
+def list_table(root: str, complaints: Complaints, version: int | None = None) -> Listing:
+    """The files of a Delta table at a version, the present one if none is named, sorted by name.
 
     Raises:
-        DataError: the log cannot be read, or the table asks for what plain parquet files do not show
-        EnvironmentFault: the extra is not installed
+        DataError: the log cannot be read
+        EnvironmentFault: the extra is not installed, or a store cannot be reached
     """
-    table = _open(root)
-    _refuse_hidden_changes(table, root)
+    table = _open(root, version)
     actions = pl.DataFrame(table.get_add_actions(flatten=True))
+    schema = pl.Schema(table.schema())
+    names = _stored_names(table)
     keys = list(table.metadata().partition_columns)
-    values = actions.select(
-        "path",
-        *(
-            pl.col(_PARTITION + key).alias(key)
-            if _PARTITION + key in actions.columns
-            else pl.lit(None, dtype=pl.String).alias(key)
-            for key in keys
-        ),
-    )
-    paths: dict[SourceFile, str] = {}
-    for path in actions["path"]:
-        file = data_file(_on_disk(path, root), root, complaints, _REPAIR)
-        if file is not None:
-            paths[file] = path
-    files = tuple(sorted(paths, key=lambda file: file.name))
+    values = actions.select("path", *(_partition_values(actions, key, names, schema) for key in keys))
+    places = {_place(path, root): path for path in actions["path"]}
+    listed = data_files(list(places), root, complaints, _REPAIR)
+    files = tuple(sorted(listed.values(), key=lambda file: file.name))
     partitions = pl.DataFrame(
-        {"path": [paths[file] for file in files], FILE_PATH: [file.path for file in files]},
+        {"path": [places[file.path] for file in files], FILE_PATH: [file.path for file in files]},
         schema={"path": pl.String, FILE_PATH: pl.String},
     )
     values = partitions.join(values, on="path", how="left", maintain_order="left").drop("path")
-    declared = pl.scan_delta(table).collect_schema()
-    schema = pl.Schema({name: dtype for name, dtype in declared.items() if name not in keys})
-    return Listing(DELTA, files, schema, _partitions(values))
+    in_files = pl.Schema({name: dtype for name, dtype in schema.items() if name not in keys})
+    return Listing(
+        DELTA,
+        files,
+        in_files,
+        _partitions(values),
+        stored_names={name: names[name] for name in in_files if name in names},
+        deletions=_deletions(table, root, files),
+        version=table.version(),
+    )
 
 
-def _open(root: Path) -> Any:
+def _open(root: str, version: int | None) -> Any:
     try:
         from deltalake import DeltaTable
         from deltalake.exceptions import DeltaError
     except ImportError as error:
         raise EnvironmentFault.missing_extra(extra="delta", needed_for="reading a Delta table") from error
     try:
-        return DeltaTable(str(root))
+        table = DeltaTable(root, storage_options={"AWS_ALLOW_HTTP": "true"} if plain_http(root) else None)
+        present = table.version()
+        if version is not None and version != present:
+            if not 0 <= version < present:
+                raise absent_version(root, version, present)
+            table.load_as_version(version)
     except (DeltaError, OSError, ValueError) as error:
-        raise unreadable(DELTA, Path(shown_path(root)), error) from error
+        raise unreadable(DELTA, shown_path(root), error) from error
+    return table
 
 
-def _refuse_hidden_changes(table: Any, root: Path) -> None:
-    """Rows that are deleted, and columns that are renamed, without the files saying so."""
-    if table.metadata().configuration.get(_MAPPING, "none") != "none":
-        message = "its columns have other names in its files (column mapping)"
-        raise DataError(Problem(f"{shown_path(root)}: {message}", hint="write a copy without column mapping"))
-    features = table.protocol().reader_features or ()
-    if "deletionVectors" in features and pl.DataFrame(table.deletion_vectors()).height:
-        message = "rows of its files are marked as deleted (deletion vectors)"
-        hint = "purge them first: REORG TABLE ... APPLY (PURGE)"
-        raise DataError(Problem(f"{shown_path(root)}: {message}", hint=hint))
+def _stored_names(table: Any) -> Mapping[str, str]:
+    """The names that columns have in the files, where the table maps them."""
+    if table.metadata().configuration.get(_MAPPING, "none") == "none":
+        return {}
+    fields = json.loads(table.schema().to_json())["fields"]
+    return {field["name"]: field["metadata"].get(_STORED_NAME, field["name"]) for field in fields}
 
 
-def _on_disk(path: str, root: Path) -> Path:
+def _partition_values(
+    actions: pl.DataFrame, key: str, names: Mapping[str, str], schema: pl.Schema
+) -> pl.Expr:
+    """The values of a partition column by file; those that all are null stand nowhere."""
+    known = (_PARTITION + name for name in (key, names.get(key, key)))
+    column = next((name for name in known if name in actions.columns), None)
+    if column is None:
+        return pl.lit(None, dtype=pl.String).alias(key)
+    return (pl.col(column).cast(schema[key]) if names else pl.col(column)).alias(key)
+
+
+def _deletions(table: Any, root: str, files: Sequence[SourceFile]) -> dict[str, pl.Series]:
+    """By the path of a file the numbers of its rows that are marked as deleted."""
+    if "deletionVectors" not in (table.protocol().reader_features or ()):
+        return {}
+    vectors = pl.DataFrame(table.deletion_vectors())
+    paths = {file.path for file in files}
+    deletions = {}
+    for path, retained in vectors.select("filepath", "selection_vector").iter_rows():
+        place = path if path in paths else _place(path, root)
+        deletions[place] = (~pl.Series(retained, dtype=pl.Boolean)).arg_true()
+    return deletions
+
+
+def _place(path: str, root: str) -> str:
     """The file of a path in the log: escaped, and relative to the table unless it is a URL."""
     parts = urlsplit(path)
-    return root / unquote(parts.path if parts.scheme == "file" else path)
+    if parts.scheme in {"", "file"}:
+        place = unquote(parts.path if parts.scheme else path)
+        return place if place.startswith("/") and not is_address(root) else f"{root}/{place.lstrip('/')}"
+    return unquote(path)
 
 
 def _partitions(values: pl.DataFrame) -> Partitions:

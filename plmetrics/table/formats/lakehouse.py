@@ -2,35 +2,45 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import glob
+import posixpath
+from dataclasses import dataclass, field, replace
+from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import polars as pl
 
-from plmetrics.core.errors import DataError, Problem
+from plmetrics.core.errors import AbsentDataError, DataError, PlmetricsError, Problem
+from plmetrics.core.names import is_address
 from plmetrics.table.files import SourceFile, shown_path, stamp
 from plmetrics.table.formats import parquet
-from plmetrics.table.storage.objects import each_file
+from plmetrics.table.formats.hive import FILE_PATH
+from plmetrics.table.storage.addresses import parse_address
+from plmetrics.table.storage.faults import is_storage_error, storage_fault
+from plmetrics.table.storage.objects import at_once, each_file, facts_stamp, names_in, object_facts
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from plmetrics.table.files import Complaints
     from plmetrics.table.formats.hive import Partitions
+    from plmetrics.table.storage.addresses import Address
 
 DELTA, ICEBERG = "delta", "iceberg"
 METADATA_ENDING = ".metadata.json"
 _LOG = "_delta_log"
 _METADATA = "metadata"
+_PLACE = "@place"
 
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """The parquet files of a table at its present version.
+    """The parquet files of a table at one version.
 
     `schema` is that of its columns that stand in the files. Those that came later than some files are null there,
-    those of `needed` must stand in all.
+    those of `needed` must stand in all. `stored_names` are the names that columns have in the files, where these are
+    others. `deletions` are the numbers of rows that are marked as deleted, by the path of their file.
     """
 
     kind: str
@@ -38,12 +48,18 @@ class Listing:
     schema: pl.Schema
     partitions: Partitions
     needed: frozenset[str] = frozenset()
+    stored_names: Mapping[str, str] = field(default_factory=dict)
+    deletions: Mapping[str, pl.Series] = field(default_factory=dict)
+    version: int | None = None
 
 
-def table_kind(path: Path) -> str | None:
-    """Whether a path is a Delta table, an Iceberg table or the metadata of one; else None."""
-    if path.name.endswith(METADATA_ENDING):
+def table_kind(place: str) -> str | None:
+    """Whether a path or an address is a Delta table, an Iceberg table or the metadata of one; else None."""
+    if place.endswith(METADATA_ENDING):
         return ICEBERG
+    if is_address(place):
+        return _remote_kind(parse_address(place))
+    path = Path(place)
     try:
         if (path / _LOG).is_dir():
             return DELTA
@@ -54,6 +70,18 @@ def table_kind(path: Path) -> str | None:
     return None
 
 
+def _remote_kind(address: Address) -> str | None:
+    if address.is_web or glob.has_magic(address.path) or "." in posixpath.basename(address.path):
+        return None
+    names = names_in(address)
+    if _LOG in names:
+        return DELTA
+    if _METADATA not in names:
+        return None
+    files = names_in(address._replace(key=f"{address.key}/{_METADATA}"))
+    return ICEBERG if any(name.endswith(METADATA_ENDING) for name in files) else None
+
+
 def refuse_loose_files(files: Iterable[SourceFile]) -> None:
     """Refuse files of a table that are named themselves: some may no longer belong to it.
 
@@ -62,15 +90,16 @@ def refuse_loose_files(files: Iterable[SourceFile]) -> None:
     """
     folders = sorted({folder for file in files for folder in Path(file.path).parents})
     problems = [
-        Problem(
-            f"{shown_path(folder)}: is {article(kind)} table, whose folder may hold files that it has dropped",
-            hint="name the table's folder itself, and nothing else",
-        )
-        for folder in folders
-        if (kind := table_kind(folder))
+        loose_files(shown_path(folder), kind) for folder in folders if (kind := table_kind(str(folder)))
     ]
     if problems:
         raise DataError(problems)
+
+
+def loose_files(shown: str, kind: str) -> Problem:
+    """What is wrong with files of a table that are named themselves."""
+    message = f"{shown}: is {article(kind)} table, whose folder may hold files that it has dropped"
+    return Problem(message, hint="name the table's folder itself, and nothing else")
 
 
 def article(kind: str) -> str:
@@ -82,8 +111,23 @@ def article(kind: str) -> str:
     return "an Iceberg" if kind == ICEBERG else "a Delta"
 
 
-def data_file(path: Path, root: Path, complaints: Complaints, hint: str) -> SourceFile | None:
-    """A file that a table names; None, and a complaint with the hint, if it is not there."""
+def data_files(paths: Sequence[str], root: str, complaints: Complaints, hint: str) -> dict[str, SourceFile]:
+    """By path or address the files that a table names; a complaint with the hint for each that is not there."""
+    remote = bool(paths) and is_address(paths[0])
+    files = (at_once if remote else map)(lambda path: _data_file(path, root, complaints, hint), paths)
+    return {path: file for path, file in zip(paths, files, strict=True) if file is not None}
+
+
+def _data_file(place: str, root: str, complaints: Complaints, hint: str) -> SourceFile | None:
+    name = place.removeprefix(root).lstrip("/") if place.startswith(f"{root}/") else place
+    if is_address(place):
+        address = parse_address(place)
+        facts = object_facts(address)
+        if facts is None:
+            complaints.add(place, "no such object, but the table names it", hint)
+            return None
+        return SourceFile(place, name, facts.size, stamp=facts_stamp(address, facts))
+    path = Path(place)
     try:
         status = path.stat()
     except FileNotFoundError:
@@ -92,8 +136,7 @@ def data_file(path: Path, root: Path, complaints: Complaints, hint: str) -> Sour
     except OSError as error:
         complaints.fault(path, error)
         return None
-    name = path.relative_to(root).as_posix() if path.is_relative_to(root) else path.as_posix()
-    return SourceFile(path=str(path), name=name, size=status.st_size, stamp=stamp(status))
+    return SourceFile(place, name, status.st_size, stamp=stamp(status))
 
 
 class ListedFiles:
@@ -121,18 +164,19 @@ class ListedFiles:
                 continue
             rows, columns = footer
             for name in self._listing.schema:
-                if name in columns:
-                    wide = parquet.common_type(schema.get(name, columns[name]), columns[name])
+                stored_name = self._listing.stored_names.get(name, name)
+                if stored_name in columns:
+                    dtype = columns[stored_name]
+                    wide = parquet.common_type(schema.get(name, dtype), dtype)
                     if wide is None:
-                        message = (
-                            f"column '{name}' is {columns[name]}, but {schema[name]} in the files before it"
-                        )
+                        message = f"column '{name}' is {dtype}, but {schema[name]} in the files before it"
                         complaints.add(file.path, message)
                     else:
                         schema[name] = wide
                 elif name in self._listing.needed:
                     complaints.add(file.path, f"column '{name}' stands in the table's metadata only")
-            counted_files.append(replace(file, rows=rows))
+            deleted = self._listing.deletions.get(file.path)
+            counted_files.append(replace(file, rows=rows, deleted=0 if deleted is None else len(deleted)))
         return counted_files, pl.Schema(
             {name: schema.get(name, dtype) for name, dtype in self._listing.schema.items()}
         )
@@ -146,11 +190,45 @@ class ListedFiles:
         *,
         insert: bool = True,  # noqa: ARG002
     ) -> pl.LazyFrame:
-        """One lazy scan of all files; a column that a file does not have is null there."""
-        return parquet.scan(files, stored, partitions, row_index, insert=True)
+        """One lazy scan of all files; a column that a file does not have is null there.
+
+        Rows that are marked as deleted keep their numbers, and are left out.
+        """
+        names = {self._listing.stored_names.get(name, name): name for name in stored}
+        in_files = pl.Schema({name: stored[names[name]] for name in names})
+        deleted = self._deleted_rows(files)
+        index = row_index or (_PLACE if len(deleted) else None)
+        rows = parquet.scan(files, in_files, partitions, index, insert=True)
+        rows = rows.rename({name: new for name, new in names.items() if name != new}, strict=False)
+        if len(deleted):
+            rows = rows.join(deleted.to_frame(index).lazy(), on=index, how="anti", maintain_order="left")
+        if index is None or index == row_index:
+            return rows
+        return rows.drop(index, *((FILE_PATH,) if partitions.native else ()))
+
+    def _deleted_rows(self, files: Sequence[SourceFile]) -> pl.Series:
+        """The numbers, across files, of the rows that are marked as deleted."""
+        starts = accumulate((file.rows or 0 for file in files), initial=0)
+        deletions = self._listing.deletions
+        parts = [
+            deletions[file.path].cast(pl.UInt64) + start
+            for file, start in zip(files, starts, strict=False)
+            if file.path in deletions
+        ]
+        return pl.concat([pl.Series(dtype=pl.UInt64), *parts]).cast(pl.get_index_type())
 
 
-def unreadable(kind: str, root: Path, error: BaseException) -> DataError:
+def absent_version(root: str, version: int, present: int | None) -> AbsentDataError:
+    """What is said where a table does not have a version."""
+    hint = None if present is None else f"the present one is {present}"
+    return AbsentDataError(
+        Problem(f"{shown_path(root)}: there is no version {version}", ("data", "version"), hint)
+    )
+
+
+def unreadable(kind: str, root: str, error: BaseException) -> PlmetricsError:
     """What is said where a table's log or metadata cannot be read."""
+    if is_address(root) and is_storage_error(error):
+        return storage_fault(error, root)
     lines = str(error).strip().splitlines() or [type(error).__name__]
     return DataError(f"{root}: {article(kind)} table that cannot be read: {lines[0]}")

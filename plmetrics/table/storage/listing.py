@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import glob
 import posixpath
+import re
 from collections import Counter
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
-from plmetrics.core.errors import ConfigError, Problem
+from plmetrics.core.errors import ConfigError, DataError, Problem
 from plmetrics.core.names import file_hint
 from plmetrics.table.files import (
     ANY_DEPTH,
@@ -19,6 +20,7 @@ from plmetrics.table.files import (
     ending_of,
     name_list,
 )
+from plmetrics.table.formats.lakehouse import DELTA, ICEBERG, loose_files
 from plmetrics.table.storage.addresses import Address, parse_address
 from plmetrics.table.storage.objects import facts_stamp, list_folder, names_in, object_facts
 
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 
     from plmetrics.table.storage.stores import ObjectFacts
 
+_TABLE = re.compile(r"(?P<table>.*?)/?((?P<log>_delta_log/)|metadata/[^/]*\.metadata\.json$)", re.DOTALL)
 _PATH = ("data", "path")
 
 
@@ -87,6 +90,7 @@ def _expand(
         return folder, []
     below = address.path.strip("/")
     listed = list_folder(address)
+    _refuse_tables(address, listed)
     if not listed:
         complaints.absent(str(address), "no such object or folder", _nearest(address))
         return below, []
@@ -104,6 +108,7 @@ def _expand_glob(address: Address, complaints: Complaints) -> tuple[str, list[Ob
     fixed = next(place for place, part in enumerate(parts) if glob.has_magic(part))
     folder = "/".join(parts[:fixed])
     listed = list_folder(address._replace(key=folder))
+    _refuse_tables(address, listed)
     pattern = [part for part in parts if part]
     chosen = [entry for entry in listed if _is_data(entry, folder) and _fits(pattern, entry.key.split("/"))]
     if not chosen:
@@ -148,6 +153,19 @@ def _refuse_twice(objects: Sequence[tuple[Address, ObjectFacts]]) -> None:
     if twice:
         message = f"named twice, so that its rows would count twice: {name_list(twice)}"
         raise ConfigError(Problem(message, path=_PATH, hint="name each file once"))
+
+
+def _refuse_tables(address: Address, listed: Sequence[ObjectFacts]) -> None:
+    """Refuse folders in which a Delta or Iceberg table lies: some files may no longer belong to it."""
+    tables = {
+        match["table"]: match["log"] is not None for entry in listed if (match := _TABLE.match(entry.key))
+    }
+    problems = [
+        loose_files(address._replace(key=folder).shown, DELTA if is_delta else ICEBERG)
+        for folder, is_delta in tables.items()
+    ]
+    if problems:
+        raise DataError(problems)
 
 
 def _nearest(address: Address) -> str | None:

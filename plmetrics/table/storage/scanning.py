@@ -14,12 +14,17 @@ if TYPE_CHECKING:
     from plmetrics.table.files import SourceFile
 
 
+def plain_http(path: str) -> bool:
+    """Whether an object lies on an S3 server that is reached without encryption, as one on this machine."""
+    return path.startswith("s3://") and os.environ.get("AWS_ENDPOINT_URL", "").startswith("http://")
+
+
 def scan_options(files: Sequence[SourceFile]) -> dict[str, Any]:
     """What a scan of files is told beside their paths; nothing for those on a local disk."""
     if not files or not is_address(files[0].path):
         return {}
     most, milliseconds = retries()
     options: dict[str, Any] = {"max_retries": most, "retry_timeout_ms": milliseconds}
-    if files[0].path.startswith("s3://") and os.environ.get("AWS_ENDPOINT_URL", "").startswith("http://"):
+    if plain_http(files[0].path):
         options["aws_allow_http"] = "true"
     return {"credential_provider": None, "storage_options": options}

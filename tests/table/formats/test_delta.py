@@ -2,11 +2,11 @@ from __future__ import annotations
 
 import json
 import shutil
+import string
+import struct
 import sys
-from contextlib import nullcontext
 from datetime import date, datetime
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import polars as pl
@@ -163,24 +163,63 @@ def test_a_log_that_cannot_be_read(root, text):
     assert refused().startswith("t: a Delta table that cannot be read: ")
 
 
-def test_column_mapping_is_refused():
-    write(ROWS)
-    edit_log(0, metaData={"configuration": {"delta.columnMapping.mode": "name"}})
-    assert refused() == (
-        "t: its columns have other names in its files (column mapping)\n    write a copy without column mapping"
+@pytest.mark.parametrize("keys", [[], ["k"]])
+def test_columns_that_have_other_names_in_the_files(keys):
+    names = {name: f"col-{place}" for place, name in enumerate(ROWS.columns)}
+    write(ROWS.rename(names), partition_by=[names[key] for key in keys] or None)
+    schema = json.loads(DeltaTable("t").schema().to_json())
+    for field in schema["fields"]:
+        logical = next(name for name, stored in names.items() if stored == field["name"])
+        number = int(field["name"][-1]) + 1
+        mapping = {"delta.columnMapping.id": number, "delta.columnMapping.physicalName": field["name"]}
+        field |= {"name": logical, "metadata": mapping}
+    edit_log(
+        0,
+        protocol={"minReaderVersion": 2, "minWriterVersion": 5},
+        metaData={
+            "configuration": {"delta.columnMapping.mode": "name", "delta.columnMapping.maxColumnId": "4"},
+            "schemaString": json.dumps(schema),
+            "partitionColumns": keys,
+        },
     )
+    source = open_source("t")
+    assert dict(source.schema) == dict(ROWS.schema)
+    assert_frame_equal(source.frame.collect().sort("s"), ROWS.sort("s"), check_column_order=False)
+    assert source.with_row_key().collect()[ROW_KEY].n_unique() == 3
 
 
-def test_rows_that_are_marked_as_deleted_are_refused(root):
-    marked = pl.DataFrame({"filepath": ["a.parquet"], "selection_vector": [[True, False]]})
-    for vectors in (marked, marked.clear()):
-        table = SimpleNamespace(
-            metadata=lambda: SimpleNamespace(configuration={}),
-            protocol=lambda: SimpleNamespace(reader_features=["deletionVectors"]),
-            deletion_vectors=lambda vectors=vectors: vectors,
-        )
-        with pytest.raises(DataError, match="deletion vectors") if vectors.height else nullcontext():
-            delta._refuse_hidden_changes(table, root)
+def deletion_vector(rows: list[int]) -> dict[str, Any]:
+    """A vector that stands in the log, by the protocol: a magic number and 64-bit roaring bitmaps, in Z85."""
+    roaring = pytest.importorskip("pyroaring")
+    body = struct.pack("<iqi", 1681511377, 1, 0) + roaring.BitMap(rows).serialize()
+    size = len(body)
+    body += bytes(-size % 4)
+    marks = string.digits + string.ascii_lowercase + string.ascii_uppercase + ".-:+=^!/*?&<>()[]{}@%$#"
+    words = struct.unpack(f">{len(body) // 4}I", body)
+    text = "".join(marks[word // 85**power % 85] for word in words for power in (4, 3, 2, 1, 0))
+    return {"storageType": "i", "pathOrInlineDv": text, "sizeInBytes": size, "cardinality": len(rows)}
+
+
+@pytest.mark.parametrize("keys", [[], ["k"]])
+def test_rows_that_are_marked_as_deleted_are_not_there(keys):
+    write(ROWS, partition_by=keys or None, configuration={"delta.enableDeletionVectors": "true"})
+    before = open_source("t").with_row_key().collect()
+    rows = [0, 2] if not keys else [1]
+    path = Path("t/_delta_log/00000000000000000000.json")
+    actions = [json.loads(line) for line in path.read_text().splitlines()]
+    next(
+        action["add"]
+        for action in actions[::-1]
+        if "add" in action and '"numRecords":1,' not in action["add"]["stats"]
+    )["deletionVector"] = deletion_vector(rows)
+    path.write_text("\n".join(map(json.dumps, actions)))
+    source = open_source("t")
+    retained = ROWS[[1]] if not keys else ROWS[[0, 1]]
+    assert source.rows == retained.height
+    assert_frame_equal(source.frame.collect().sort("s"), retained.sort("s"), check_column_order=False)
+    after = source.with_row_key().collect()
+    assert_frame_equal(after.sort("s"), before.join(retained, on="s", how="semi").sort("s"))
+    assert sum(file.live_rows for file in source.files) == retained.height
 
 
 @pytest.mark.parametrize(
@@ -192,7 +231,7 @@ def test_rows_that_are_marked_as_deleted_are_refused(root):
     ],
 )
 def test_where_the_files_of_the_log_are(path, place):
-    assert delta._on_disk(path, Path("/t")) == Path(place)
+    assert delta._place(path, "/t") == place
 
 
 def test_its_files_are_not_to_be_named_themselves(root):

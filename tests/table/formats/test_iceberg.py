@@ -186,22 +186,38 @@ def test_without_the_extra(table, monkeypatch, module):
     )
 
 
-@pytest.mark.parametrize(
-    ("deletes", "form", "words"),
-    [
-        (["d.parquet"], "PARQUET", r"rows of its files are marked as deleted \(delete files\)"),
-        ([], "ORC", "its data files are ORC, not parquet"),
-    ],
-)
-def test_what_plain_parquet_files_do_not_show_is_refused(table, deletes, form, words):
+@pytest.mark.parametrize(("form", "words"), [("ORC", "its data files are ORC, not parquet")])
+def test_what_plain_parquet_files_do_not_show_is_refused(table, form, words):
     file = SimpleNamespace(file_format=SimpleNamespace(value=form))
     with pytest.raises(DataError, match=words):
-        iceberg._refuse_hidden_changes(table, [SimpleNamespace(delete_files=deletes, file=file)], Path("t"))
+        iceberg._refuse_hidden_changes(table, [SimpleNamespace(file=file)], "t")
 
 
-def test_remote_files_are_refused():
-    with pytest.raises(DataError, match=r"'s3://b/p\.parquet': remote storage is not available yet"):
-        iceberg._on_disk("s3://b/p.parquet")
+def test_rows_that_delete_files_name_are_not_there(table, monkeypatch):
+    """The library writes no delete files, so that only its plan is changed here."""
+    before = open_source("t").with_row_key().collect()
+    opened = iceberg._open
+
+    def with_deletes(metadata: str, _: Any) -> Any:
+        static, (task,) = opened(metadata)
+        path = task.file.file_path
+        pl.DataFrame({"file_path": [path, path, "gone.parquet"], "pos": [0, 2, 1]}).write_parquet("d.parquet")
+        delete = pyiceberg_file("d.parquet")
+        return static, [SimpleNamespace(file=task.file, delete_files={delete})]
+
+    monkeypatch.setattr(iceberg, "_open", with_deletes)
+    source = open_source("t")
+    assert source.rows == 1
+    assert_frame_equal(source.frame.collect(), ROWS[[1]])
+    assert_frame_equal(source.with_row_key().collect(), before[[1]])
+
+
+def pyiceberg_file(path: str) -> Any:
+    from pyiceberg.manifest import DataFile, DataFileContent, FileFormat
+
+    return DataFile.from_args(
+        content=DataFileContent.POSITION_DELETES, file_path=path, file_format=FileFormat.PARQUET
+    )
 
 
 def test_a_partition_column_that_stands_in_the_metadata_only(table, monkeypatch):
@@ -210,6 +226,8 @@ def test_a_partition_column_that_stands_in_the_metadata_only(table, monkeypatch)
     monkeypatch.setattr(
         iceberg,
         "Listing",
-        lambda *given: Listing(*given[:2], pl.Schema({**given[2], "day": pl.Date()}), *given[3:]),
+        lambda *given, **more: Listing(
+            *given[:2], pl.Schema({**given[2], "day": pl.Date()}), *given[3:], **more
+        ),
     )
     assert refused().endswith(": column 'day' stands in the table's metadata only")
