@@ -41,6 +41,7 @@ def together(*questions: Question[Any]) -> Question[tuple[Any, ...]]:
                 plans[place] = questions[place].send(known)
             except StopIteration as done:
                 answers[place] = done.value
+        frames, known = {}, None  # what is known is let go before more is asked
         if plans:
             collected = iter(
                 (yield [plan for plans_of_question in plans.values() for plan in plans_of_question])

@@ -52,6 +52,9 @@ _NUMBER, _SORTED = 2, 3
 """Bytes of a cell's number; and how often a model's scores are there while they are sorted: by cell, and two slices."""
 
 _MOST_RANGES = 64
+_PARTS_SHARE = 2
+"""Rows that are held a part at a time may take half of the room: the rest is for what is made of them."""
+
 _STEP, _STEPS_IN_GB = 100_000_000, 10
 _MEGA, _GIGA = 10**6, 10**9
 
@@ -296,6 +299,35 @@ def refuse_to_hold(
     number = int(counted.item())
     if (needed := number * columns * _SCORE) > budget:
         raise _no_room_to_hold(request, number, needed + LIBRARIES, what, place)
+
+
+def passes_to_hold(
+    request: Request, rows: pl.LazyFrame, columns: int, what: str, *place: str | int
+) -> Question[int]:
+    """In how many passes rows can be held a part at a time, where what is made of them takes little; 1 if all fit.
+
+    Args:
+        request: the suite and its table.
+        rows: what is to be held.
+        columns: about how many numbers a row takes meanwhile, copies of a sort among them.
+        what: what holds the rows, as a message begins.
+        place: where in the suite it is asked for.
+
+    Raises:
+        ConfigError: more passes would be needed than are made.
+    """
+    budget, number = working_memory(request), request.source.rows
+    if number is None or number * columns * _SCORE > budget:
+        (counted,) = yield [rows.select(pl.len())]
+        number = int(counted.item())
+    needed = number * columns * _SCORE
+    if needed <= budget:
+        return 1
+    passes = math.ceil(needed * _PARTS_SHARE / budget)
+    if passes > _MOST_RANGES:
+        least = needed * _PARTS_SHARE // _MOST_RANGES + LIBRARIES
+        raise _no_room_to_hold(request, number, least, what, place)
+    return passes
 
 
 def _no_room_to_hold(

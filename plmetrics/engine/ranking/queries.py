@@ -1,7 +1,8 @@
 """Rankings: the table of rows becomes a table of queries, whose numbers the rest of a run adds up as it does rows'.
 
 One collection brings the rows, one sort per model puts them in order, and every number that a metric reads of a query
-becomes a column. Weight, unit and slices belong to the query: a column that varies within one is an error.
+becomes a column. Rows that do not fit into memory come in passes, each with all rows of some queries, by the hash of
+their names. Weight, unit and slices belong to the query: a column that varies within one is an error.
 """
 
 from __future__ import annotations
@@ -13,8 +14,9 @@ import numpy as np
 import polars as pl
 
 from plmetrics.core.errors import AbsentDataError, DataError, Problem
+from plmetrics.core.hashing import mix_expr
 from plmetrics.engine.bad_rows import bad_values
-from plmetrics.engine.memory.budget import refuse_to_hold
+from plmetrics.engine.memory.budget import passes_to_hold
 from plmetrics.engine.ranking.rank_order import QueryRows, codes_of
 from plmetrics.states.queries import QUERY, QUERY_NAME, query_column
 from plmetrics.suite.tasks import RANKING_CURVES
@@ -28,6 +30,7 @@ from plmetrics.table.roles import (
     plain_column,
     prediction_table,
 )
+from plmetrics.table.units import key_word
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -45,7 +48,36 @@ def by_query(request: Request) -> Question[Request]:
     Raises:
         DataError: rows failed a check, a query has a document twice, or what belongs to queries varies within one.
     """
-    collected = yield from _SoundRows.collect(request)
+    passes = yield from passes_to_hold(
+        request, request.raw, len(_columns(request)) + _RANKED, "ranking", "task"
+    )
+    parts: list[pl.DataFrame] = []
+    read = 0
+    for number in range(passes):
+        part = request if passes == 1 else replace(request, raw=_some_queries(request, number, passes))
+        queries, rows = yield from _queries_of_pass(part, request)
+        read += rows
+        parts += queries
+    if not parts:
+        raise _no_rows_error(request, read)
+    return replace(rebound(request, pl.concat(parts)), pairs_read=read)
+
+
+def _some_queries(request: Request, number: int, passes: int) -> pl.LazyFrame:
+    """The rows of some of the queries; those without a query are among the first, where they are found to be bad."""
+    name = _query(request)
+    word = mix_expr(key_word(pl.col(name), request.schema[name], _PASSES_SALT)).fill_null(0)
+    return request.raw.filter(word % passes == number)
+
+
+def _queries_of_pass(request: Request, whole: Request) -> Question[tuple[list[pl.DataFrame], int]]:
+    """The queries of a pass, if there are any, and how many rows it read; these are let go."""
+    frame, rows = yield from _collect_rows(request, whole)
+    return [_queries(request, _SoundRows.of(request, frame))] if frame.height else [], rows
+
+
+def _queries(request: Request, collected: _SoundRows) -> pl.DataFrame:
+    """A row for each query, with the numbers that metrics read of it."""
     columns: dict[str, pl.Series] = {}
     firsts = collected.frame[collected.first_rows]
     for name in (WEIGHT, UNIT, *(key.column for key in request.roles.keys)):
@@ -62,7 +94,7 @@ def by_query(request: Request) -> Question[Request]:
             columns[query_column(model, key)] = _with_nulls(numbers)
     if any(curve.curve in RANKING_CURVES for curve in request.suite.curves):
         columns[QUERY_NAME] = firsts[plain_column(_query(request))].cast(pl.String)
-    return replace(rebound(request, pl.DataFrame(columns)), pairs_read=collected.read)
+    return pl.DataFrame(columns)
 
 
 def _with_nulls(values: Array) -> pl.Series:
@@ -72,6 +104,9 @@ def _with_nulls(values: Array) -> pl.Series:
 _RANKED = 6
 """So many numbers a row takes beside its columns while a model's rows are put in order."""
 
+_PASSES_SALT = 0x71756572
+"""Queries are told apart by passes in another way than by blocks."""
+
 
 @dataclass(frozen=True, slots=True)
 class _SoundRows:
@@ -80,7 +115,6 @@ class _SoundRows:
     frame: pl.DataFrame
     codes: Codes
     first_rows: Codes
-    read: int
 
     @property
     def labelled(self) -> NDArray[np.bool_]:
@@ -90,10 +124,14 @@ class _SoundRows:
         return out
 
     @classmethod
-    def collect(cls, request: Request) -> Question[_SoundRows]:
-        frame, total = yield from _collect_rows(request)
+    def of(cls, request: Request, frame: pl.DataFrame) -> _SoundRows:
+        """The rows of some queries.
+
+        Raises:
+            DataError: a query has a document twice, or what belongs to queries varies within one.
+        """
         codes, first_rows = codes_of(frame[plain_column(_query(request))])
-        collected = cls(frame, codes, first_rows, total)
+        collected = cls(frame, codes, first_rows)
         problems = [*_varying(request, collected), *_twice(request, collected)]
         if problems:
             raise DataError(problems)
@@ -106,9 +144,8 @@ def _query(request: Request) -> str:
     return name
 
 
-def _collect_rows(request: Request) -> Question[tuple[pl.DataFrame, int]]:
-    """The rows that passed all checks, with a label or not yet, and how many were read."""
-    table = prediction_table(request.raw, request.schema, request.roles)
+def _columns(request: Request) -> list[str]:
+    """The columns of the prediction table that queries are made of."""
     document = request.suite.columns.document
     columns = [LABEL, plain_column(_query(request)), *(score_column(model) for model in request.models)]
     columns += [] if document is None else [plain_column(document)]
@@ -119,22 +156,25 @@ def _collect_rows(request: Request) -> Question[tuple[pl.DataFrame, int]]:
         columns += [_valid(request, model) for model in request.models]
     if request.suite.data.missing == "error":
         columns.append(SCORED if request.roles.unlabelled else VALID)
-    plans = [
-        table.scored.select(list(dict.fromkeys(columns))),
-        request.raw.select(pl.len()),
-        _without_weight(request),
-    ]
-    yield from refuse_to_hold(request, request.raw, len(columns) + _RANKED, "ranking", "task")
+    return list(dict.fromkeys(columns))
+
+
+def _collect_rows(request: Request, whole: Request) -> Question[tuple[pl.DataFrame, int]]:
+    """The rows that passed all checks, with a label or not yet, and how many were read.
+
+    Raises:
+        DataError: some did not pass; what it says is of the `whole` table.
+    """
+    table = prediction_table(request.raw, request.schema, request.roles)
+    plans = [table.scored.select(_columns(request)), request.raw.select(pl.len()), _without_weight(request)]
     frame, rows, without = yield plans
-    total = rows.item()
     for name in (VALID, SCORED):
         if name in frame.columns and not frame[name].all():
-            raise bad_values(request, table.checks, total)
+            total = rows.item() if request is whole else whole.raw.select(pl.len()).collect().item()
+            raise bad_values(whole, table.checks, total)
     frame = frame.drop(VALID, SCORED, strict=False)
-    if frame.height == 0:
-        raise _no_rows_error(request, total)
     _refuse_partial(request, frame, without)
-    return frame, total
+    return frame, rows.item()
 
 
 def _valid(request: Request, model: str) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from plmetrics.core.threads import processors
 from plmetrics.engine.aggregate.aggregation import needs_rows, sum_plans
 from plmetrics.engine.aggregate.paired_rows import reads_paired_rows
-from plmetrics.engine.memory.budget import counting_room, sort_bytes
+from plmetrics.engine.memory.budget import counting_room, sort_bytes, working_memory
 from plmetrics.engine.order.encoding import BATCH_ROWS
 from plmetrics.engine.order.orderings import orderings
 from plmetrics.engine.prepare.slices import most_rows
@@ -111,7 +111,8 @@ def _before(prepared: Prepared, sizes: Sizes) -> dict[str, int]:
     weight = _NUMBER if request.roles.weight is not None else 0
     parts: dict[str, int] = {}
     if request.pairs_read is not None:
-        parts["rows of queries"] = rows * (_NUMBER * (2 + len(request.models)) + _QUERY_ROW)
+        held = rows * (_NUMBER * (2 + len(request.models)) + _QUERY_ROW)
+        parts["rows of queries"] = min(held, working_memory(request))
     if any(key.kind == "bins" and key.number for key in request.roles.keys):
         parts["rows that slices are cut by"] = (
             _COPIES_OF_ROWS * min(rows, most_rows(request)) * (_NUMBER + weight)

@@ -245,7 +245,7 @@ def test_memory_that_is_too_small_is_refused_with_what_to_do(monkeypatch):
 )
 def test_what_must_hold_rows_says_so_where_there_is_no_room(options, what):
     with pytest.raises(ConfigError, match=what) as told:
-        evaluate(table(), slices=None, memory=100_000, **options)
+        evaluate(table(), slices=None, memory=10_000, **options)
     assert "raise memory" in str(told.value)
 
 
