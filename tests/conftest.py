@@ -1,8 +1,33 @@
-import os
+from __future__ import annotations
 
+import os
+from collections.abc import Iterator
+
+import pytest
 from hypothesis import settings
 
 THOROUGH = os.environ.get("PLMETRICS_SLOW") == "1"
 
 settings.register_profile("plmetrics", deadline=None, derandomize=True, max_examples=200 if THOROUGH else 15)
 settings.load_profile("plmetrics")
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[object]:
+    """An S3 server; skips without the packages that it needs."""
+    from table.storage.s3_server import S3Server
+
+    server = S3Server()
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def store(server, monkeypatch):
+    """The server with an empty bucket, and its credentials in the environment."""
+    server.clear()
+    for name, value in server.environment.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("POLARS_CLOUD_MAX_RETRIES", "3")
+    yield server
+    server.rules.clear()

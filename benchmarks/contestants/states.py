@@ -42,7 +42,7 @@ def written(folder: Path, metrics: list[str], number: int | None) -> Days:
         first = made[0].path if made else None
         made.append(plm.state(file, Path(home.name) / f"{file.stem}.state", constants=first, **asked))
     chosen = [made[day % len(made)] for day in range(number or len(made))]
-    files = tuple(state.path for state in chosen if state.path is not None)
+    files = tuple(Path(state.path) for state in chosen if state.path is not None)
     return Days(home, files, sum(state.rows for state in chosen))
 
 

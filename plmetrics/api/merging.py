@@ -53,9 +53,10 @@ def merge(
     room there is put in order instead, which takes longer and gives the same.
 
     Args:
-        states: states, their files, or folders of such files.
+        states: states, their files, or folders of such files; also in an object store, such as s3://bucket/states.
         output: a folder for the run folder; none is written if not given.
-        state: a file that ends in `.state`, or a folder: the merged state is written there, to be merged in its turn.
+        state: a file that ends in `.state`, a folder, or an address: the merged state is written there, to be merged in
+            its turn.
         allow_overlap: whether a file or state may be there twice; its rows then count twice.
         interval: the span of time whose intervals are merged, such as "2026-03-01/2026-04-01" or "2026-03"; the one
             thing to merge is then the folder of a suite's runs.
@@ -73,7 +74,8 @@ def merge(
         EnvironmentFault: something cannot be written.
     """
     from plmetrics.features.stored.compatibility import check_apart, check_compatible, check_complete
-    from plmetrics.features.stored.state_files import write_state
+    from plmetrics.features.stored.remote_states import local_states
+    from plmetrics.features.stored.state_of_rows import written_state
 
     watch = Stopwatch(progress)
     missing: list[str] = []
@@ -82,22 +84,23 @@ def merge(
 
         with call_errors("interval"):
             states, missing = states_of_intervals(states, interval, allow_missing=allow_missing)
-    sources = list(_all_states(states))
-    stamps = {str(source): stamp_of(source) for source in sources if isinstance(source, Path)}
-    with damage_errors(map(shown_path, stamps)), watch_stamps(stamps, "merged", StateFault):
-        with watch.stage("read"):
-            stored = parallel_map(stored_state, sources)
-            if not stored:
-                raise ConfigError(
-                    Problem("there are no states to merge", hint="name state files, or a folder of them")
-                )
-            check_complete(stored)
-            check_compatible(stored)
-            check_apart(stored, allow_overlap=allow_overlap or interval is not None)
-        suite, total = _sum(stored, watch)
+    with local_states(states) as (copies, addresses):
+        sources = list(_all_states(copies))
+        stamps = {str(source): stamp_of(source) for source in sources if isinstance(source, Path)}
+        with damage_errors(map(shown_path, stamps)), watch_stamps(stamps, "merged", StateFault):
+            with watch.stage("read"):
+                stored = [reference.at(addresses) for reference in parallel_map(stored_state, sources)]
+                if not stored:
+                    raise ConfigError(
+                        Problem("there are no states to merge", hint="name state files, or a folder of them")
+                    )
+                check_complete(stored)
+                check_compatible(stored)
+                check_apart(stored, allow_overlap=allow_overlap or interval is not None)
+            suite, total = _sum(stored, watch)
     if state is not None:
         with watch.stage("write"):
-            write_state(Path(state), total.head, total.table)
+            written_state(total.head, total.table, state)
     return _publish(suite, total, stored, watch, None if output is None else Path(output), missing, exits)
 
 
@@ -122,7 +125,7 @@ def _sum(stored: Sequence[StateReference], watch: Stopwatch) -> tuple[Suite, Sav
         return suite, merge_states(stored, totals=resamples_totals(suite), room=merging_room(suite))
 
 
-def _all_states(states: Sequence[State | str | Path]) -> Iterator[State | Path]:
+def _all_states(states: Sequence[object]) -> Iterator[State | Path]:
     """The states, with the files in folders."""
     for item in states:
         if isinstance(item, State):

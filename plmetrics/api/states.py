@@ -41,8 +41,8 @@ def state(
 
     Args:
         data: a YAML suite, or a table as `evaluate` takes it, then with its keyword arguments.
-        output: the file, which ends in `.state`, or a folder. A suite's state goes to `states` beside it if not given;
-            that of a table is not written.
+        output: the file, which ends in `.state`, or a folder; or an address such as s3://bucket/states. A suite's state
+            goes to `states` beside it if not given; that of a table is not written.
         set: suite keys to replace, dotted, e.g. {"data.path": "scores/2026-11-20.parquet"}.
         constants: a state, or its file, whose constants are taken.
         progress: called with the name of each stage as it begins.
@@ -75,7 +75,7 @@ def state(
             source = open_source(data, where=suite.reads_where, optional=suite.optional_columns)
             head, table = state_of_rows(suite, source, pinned, watch.stage)
         head = replace(head, warnings=python_warnings(head.warnings))
-        return written_state(head, table, None if output is None else Path(output))
+        return written_state(head, table, output)
     if not isinstance(data, (str, Path)):
         raise ConfigError(
             Problem("a table needs the keyword arguments of evaluate: label, models", ("data",))
@@ -84,5 +84,5 @@ def state(
     with without_values(loaded), error_places(loaded):
         source = open_rows(loaded)
         head, table = state_of_rows(loaded.suite, source, pinned, watch.stage)
-    target = loaded.folder / "states" if output is None else Path(output)
+    target = loaded.folder / "states" if output is None else output
     return written_state(redact_head(loaded, head), table, target)

@@ -26,7 +26,10 @@ def merge(
     states: Annotated[
         list[Path],
         typer.Argument(
-            metavar="STATES...", help="State files, or folders of them.", readable=False, show_default=False
+            metavar="STATES...",
+            help="State files, or folders of them; addresses, too.",
+            readable=False,
+            show_default=False,
         ),
     ],
     output: Annotated[

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path  # noqa: TC003 (typer reads the annotations)
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -21,7 +21,8 @@ def state(
         typer.Option(
             metavar="FILE|DIR",
             readable=False,
-            help="The file, which ends in .state, or a folder; the folder 'states' beside the suite if not given.",
+            help="The file, which ends in .state, a folder, or an address; the folder 'states' beside the suite if "
+            "not given.",
         ),
     ] = None,
     settings: Settings = None,
@@ -57,6 +58,7 @@ def state(
             head = {"status": "complete", "exit_code": 0, "folder": None, "state": str(result.path)}
             write_result(json_text(head | {"warnings": list(result.warnings)}))
         else:
-            write_result(f"{shown_path(result.path)}\n")
+            place = shown_path(result.path) if isinstance(result.path, Path) else result.path
+            write_result(f"{place}\n")
         for warning in result.warnings:
             say(printable(f"warning: {warning}"))

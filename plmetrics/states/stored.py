@@ -195,7 +195,7 @@ def frame_of(text: str) -> pl.DataFrame:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """A state: what it says of itself, its rows, and the file it was written to.
+    """A state: what it says of itself, its rows, and the file that it was written to, or the address of an object.
 
     `content` is the hash of what it holds: the same rows, suite and constants give the same, but for what drift adds
     within bins, which is rounded as it comes.
@@ -204,7 +204,7 @@ class State:
     head: Head
     table: pl.DataFrame
     content: str
-    path: Path | None = None
+    path: Path | str | None = None
 
     @property
     def rows(self) -> int:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from plmetrics.core.errors import DataError, Problem, errors_at
+from plmetrics.core.names import is_address
 from plmetrics.features.drift.against_counts import on_slices_of
 from plmetrics.features.drift.description import Description
 from plmetrics.features.drift.drift_section import section_of
@@ -104,7 +105,7 @@ def _open_states(sources: Sequence[Any], base: Path | None) -> tuple[StateRefere
     """States, with the files in folders; one that is there twice would count twice."""
     out: list[StateReference] = []
     for item in sources:
-        if isinstance(item, State):
+        if isinstance(item, State) or is_address(str(item)):
             out.append(stored_state(item))
         else:
             named = Path(item) if base is None else base / item

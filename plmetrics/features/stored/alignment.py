@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import polars as pl
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
@@ -25,6 +25,11 @@ class StateReference:
     table: Path | pl.DataFrame
     place: str
     content: str
+
+    def at(self, addresses: Mapping[Path, str]) -> StateReference:
+        """The same state, called by its address where its file is a copy."""
+        address = addresses.get(self.table) if isinstance(self.table, Path) else None
+        return self if address is None else replace(self, place=address)
 
     def read(self, names: Sequence[str]) -> pl.DataFrame:
         """Some columns of the table."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from plmetrics.core.names import is_address
 from plmetrics.features.stored.alignment import StateReference
 from plmetrics.features.stored.state_files import read_head
 from plmetrics.runs.record import fingerprint, versions
@@ -48,13 +49,25 @@ def head_of(suite: Suite, source: Source, captured: CapturedState, warnings: tup
 
 
 def stored_state(source: State | str | Path) -> StateReference:
-    """A state as it is merged: checked, its table not read."""
+    """A state as it is merged: checked, its table not read unless it is an object of a store."""
     if isinstance(source, State):
         place = f"the state '{source.head.name}'" if source.path is None else shown_path(source.path)
         return StateReference(source.head, source.table, place, source.content)
+    if is_address(str(source)):
+        return _remote_state(str(source))
     path = Path(source)
     head, content = read_head(path)
     return StateReference(head, path, shown_path(path), content)
+
+
+def _remote_state(address: str) -> StateReference:
+    from plmetrics.features.stored.remote_states import local_states
+    from plmetrics.features.stored.state_files import read_state
+
+    with local_states([address]) as (copies, addresses):
+        (path,) = map(Path, copies)
+        state = read_state(path)
+        return StateReference(state.head, state.table, addresses[path], state.content)
 
 
 def file_places(states: Sequence[StateReference]) -> list[str]:

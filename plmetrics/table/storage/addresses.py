@@ -60,7 +60,7 @@ def parse_address(text: str) -> Address:
         message = f"'{mask_address(text)}' is not an address that can be read"
         hint = f"addresses start with {', '.join(f'{name}://' for name in SCHEMES)}; others are paths on a local disk"
         raise ConfigError(Problem(message, path=("data", "path"), hint=hint))
-    bucket, _, key = match["rest"].removeprefix("/").partition("/")
+    bucket, _, key = match["rest"].removeprefix("/").partition("/")  # a Path has one slash of two
     user, at, host = bucket.rpartition("@")
     if at and match["scheme"].lower().startswith(
         "abfs"
@@ -69,7 +69,7 @@ def parse_address(text: str) -> Address:
     if user:
         message = f"'{scheme}://***@{host}/...' holds a user or a password"
         raise ConfigError(Problem(message, path=("data", "path"), hint=_CREDENTIALS))
-    if not match["rest"].startswith("/") or not bucket:
+    if not bucket:
         message = f"'{mask_address(text)}' names no bucket or server"
         raise ConfigError(Problem(message, path=("data", "path"), hint=f"write {scheme}://NAME/..."))
     return Address(scheme, f"{scheme}://{bucket}", key)

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
-from plmetrics.core.errors import AbsentDataError, PlmetricsError
+from plmetrics.core.errors import AbsentDataError, ConfigError, PlmetricsError, Problem
 from plmetrics.core.names import is_address
 from plmetrics.table.storage import stores, web
 from plmetrics.table.storage.addresses import Address, parse_address
@@ -43,6 +43,29 @@ def object_facts(address: Address) -> ObjectFacts | None:
 def list_folder(address: Address) -> list[ObjectFacts]:
     """All objects below a folder of a store."""
     return _answer_of(address, lambda: list(stores.list_below(address.root, address.key.strip("/"))))
+
+
+def read_object(address: Address) -> bytes:
+    """All bytes of an object.
+
+    Raises:
+        AbsentDataError: there is none.
+    """
+    facts = _answer_of(address, lambda: _head(address))
+    return _answer_of(address, lambda: _read(address, 0, facts.size))
+
+
+def write_object(address: Address, content: bytes) -> None:
+    """Write an object, all of it or nothing; one of that name is replaced.
+
+    Raises:
+        ConfigError: it is on a web server.
+        EnvironmentFault: the store cannot be reached, or denies access.
+    """
+    if address.is_web or not address.key:
+        message = f"{address.shown}: nothing can be written there"
+        raise ConfigError(Problem(message, hint="name an object or a folder in a bucket: s3://BUCKET/FOLDER"))
+    _answer_of(address, lambda: stores.write(address.root, address.key, content))
 
 
 def names_in(address: Address) -> list[str]:

@@ -45,7 +45,15 @@ def read_range(root: str, key: str, start: int, length: int) -> bytes:
     import_obstore()
     import obstore
 
-    return bytes(obstore.get_range(_store(root), key, start=start, length=length))
+    return bytes(obstore.get_range(_store(root), key, start=start, length=length)) if length else b""
+
+
+def write(root: str, key: str, content: bytes) -> None:
+    """Write an object."""
+    import_obstore()
+    import obstore
+
+    obstore.put(_store(root), key, content)
 
 
 def list_below(root: str, folder: str) -> Iterator[ObjectFacts]:
@@ -76,7 +84,7 @@ def import_obstore() -> None:
     try:
         import obstore  # noqa: F401
     except ImportError as error:
-        raise EnvironmentFault.missing_extra(extra="s3", needed_for="listing an object store") from error
+        raise EnvironmentFault.missing_extra(extra="s3", needed_for="an object store") from error
 
 
 def retries() -> tuple[int, int]:
