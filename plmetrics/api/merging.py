@@ -18,7 +18,7 @@ from plmetrics.core.results import COMPARISONS_SCHEMA, TABLES, RecordedFile
 from plmetrics.core.threads import parallel_map
 from plmetrics.features.protocol import Run
 from plmetrics.features.registry import features_of
-from plmetrics.features.stored.state_files import StateFault, damage_errors, state_files
+from plmetrics.features.stored.state_files import ENDING, StateFault, damage_errors, state_files
 from plmetrics.features.stored.stored_state import file_places, stored_state, suite_of
 from plmetrics.states.stored import State
 from plmetrics.table.files import shown_path, stamp_of
@@ -74,8 +74,8 @@ def merge(
         EnvironmentFault: something cannot be written.
     """
     from plmetrics.features.stored.compatibility import check_apart, check_compatible, check_complete
-    from plmetrics.features.stored.remote_states import local_states
-    from plmetrics.features.stored.state_of_rows import written_state
+    from plmetrics.features.stored.state_files import write_state
+    from plmetrics.table.storage.copies import local_copies
 
     watch = Stopwatch(progress)
     missing: list[str] = []
@@ -84,7 +84,7 @@ def merge(
 
         with call_errors("interval"):
             states, missing = states_of_intervals(states, interval, allow_missing=allow_missing)
-    with local_states(states) as (copies, addresses):
+    with local_copies(states, ENDING) as (copies, addresses):
         sources = list(_all_states(copies))
         stamps = {str(source): stamp_of(source) for source in sources if isinstance(source, Path)}
         with damage_errors(map(shown_path, stamps)), watch_stamps(stamps, "merged", StateFault):
@@ -100,7 +100,7 @@ def merge(
             suite, total = _sum(stored, watch)
     if state is not None:
         with watch.stage("write"):
-            written_state(total.head, total.table, state)
+            write_state(state, total.head, total.table)
     return _publish(suite, total, stored, watch, None if output is None else Path(output), missing, exits)
 
 

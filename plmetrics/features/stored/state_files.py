@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import polars as pl
@@ -17,6 +18,7 @@ from plmetrics.core.errors import (
     PlmetricsError,
     Problem,
 )
+from plmetrics.core.names import is_address
 from plmetrics.engine.memory.budget import machine_budget
 from plmetrics.runs.documents import HEAD, misfit
 from plmetrics.runs.failure import os_message
@@ -28,7 +30,6 @@ from plmetrics.table.formats.footer import FooterError, footer_rows, read_footer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-    from pathlib import Path
 
 ENDING = ".state"
 DRIFT_STATE = f"drift{ENDING}"
@@ -84,27 +85,41 @@ def state_path(output: Path, name: str, content: str) -> Path:
     return output
 
 
-def write_state(output: Path, head: Head, table: pl.DataFrame) -> tuple[Path, str]:
+def write_state(output: Path | str, head: Head, table: pl.DataFrame) -> tuple[Path | str, str]:
     """Write a state, so that a reader sees all of it or nothing.
 
     Args:
-        output: a file that ends in `.state`, which is replaced, or a folder.
+        output: a file that ends in `.state`, which is replaced, or a folder; or the address of either.
         head: what the state says of itself.
         table: its rows.
 
     Returns:
-        The file, and the hash of its content.
+        The file or the address, and the hash of its content.
 
     Raises:
         EnvironmentFault: the system refuses.
     """
     content, digest = state_bytes(head, table)
-    path = state_path(output, head.name, digest)
+    if is_address(str(output)):
+        return _write_object(str(output), head.name, content, digest), digest
+    path = state_path(Path(output), head.name, digest)
     with environment_faults(f"the state {shown_path(path)} cannot be written"):
         path.parent.mkdir(parents=True, exist_ok=True)
         remove_temporary(path.parent)
         write_atomic(path, content)
     return path, digest
+
+
+def _write_object(output: str, name: str, content: bytes, digest: str) -> str:
+    from plmetrics.table.storage.addresses import parse_address
+    from plmetrics.table.storage.objects import write_object
+
+    address = parse_address(output)
+    if not address.key.endswith(ENDING):
+        check_name(name)
+        address = address._replace(key=f"{address.key.rstrip('/')}/{name}-{digest[:12]}{ENDING}".lstrip("/"))
+    write_object(address, content)
+    return str(address)
 
 
 def state_files(paths: Iterable[Path]) -> Iterator[Path]:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from plmetrics.core.errors import Problem
-from plmetrics.core.names import is_address
 from plmetrics.engine.aggregate.aggregation import collect_aggregates, sum_cubes
 from plmetrics.engine.binding.bind import bind
 from plmetrics.engine.faults import check_rows, reading
@@ -28,6 +26,7 @@ from plmetrics.states.stored import State
 if TYPE_CHECKING:
     from collections.abc import Callable
     from contextlib import AbstractContextManager
+    from pathlib import Path
 
     import polars as pl
 
@@ -98,10 +97,5 @@ def written_state(head: Head, table: pl.DataFrame, output: Path | str | None) ->
     """The state, in a file or an object where one is named."""
     if output is None:
         return State(head, table, state_bytes(head, table)[1])
-    if is_address(str(output)):
-        from plmetrics.features.stored.remote_states import write_remote_state
-
-        data, digest = state_bytes(head, table)
-        return State(head, table, digest, write_remote_state(str(output), head.name, data, digest))
-    path, content = write_state(Path(output), head, table)
+    path, content = write_state(output, head, table)
     return State(head, table, content, path)

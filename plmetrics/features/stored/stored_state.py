@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from plmetrics.core.names import is_address
 from plmetrics.features.stored.alignment import StateReference
-from plmetrics.features.stored.state_files import read_head
+from plmetrics.features.stored.state_files import ENDING, read_head, read_state
 from plmetrics.runs.record import fingerprint, versions
 from plmetrics.states.stored import State
 from plmetrics.suite.model import canonical
@@ -61,10 +61,9 @@ def stored_state(source: State | str | Path) -> StateReference:
 
 
 def _remote_state(address: str) -> StateReference:
-    from plmetrics.features.stored.remote_states import local_states
-    from plmetrics.features.stored.state_files import read_state
+    from plmetrics.table.storage.copies import local_copies
 
-    with local_states([address]) as (copies, addresses):
+    with local_copies([address], ENDING) as (copies, addresses):
         (path,) = map(Path, copies)
         state = read_state(path)
         return StateReference(state.head, state.table, addresses[path], state.content)
