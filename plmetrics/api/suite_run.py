@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from plmetrics.api.context import RunContext
 from plmetrics.api.pipeline import evaluate_suite
+from plmetrics.api.stopwatch import Stopwatch
 from plmetrics.api.suite_files import error_places, open_rows, without_values, without_variables
 from plmetrics.core.errors import EnvironmentFault, PlmetricsError
 from plmetrics.features.registry import features_of
@@ -245,7 +246,7 @@ def deliver(evaluation: Evaluation, result: Result) -> None:
     exports = evaluation.exports
     if exports is not None:
         assert result.folder is not None
-        with without_values(evaluation.loaded):
+        with without_values(evaluation.loaded), Stopwatch(evaluation.options.progress).stage("deliver"):
             exports.deliver(result.folder, result.record, result)
 
 

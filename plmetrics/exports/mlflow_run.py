@@ -6,7 +6,7 @@ import logging
 import os
 import re
 import warnings
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -19,7 +19,7 @@ from plmetrics.exports.values import OVERALL, headline_values
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from mlflow.entities import Metric
+    from mlflow.entities import Metric, RunInfo
     from mlflow.tracking import MlflowClient
 
     from plmetrics.exports.protocol import Run
@@ -31,7 +31,12 @@ _REPORT = "report.html"
 _INVALID = re.compile(r"[^\w./ -]", re.ASCII)
 _LONGEST_NAME, _LONGEST_VALUE = 240, 5000
 _MOST_METRICS, _MOST_TAGS = 1000, 100
-_TELEMETRY = "MLFLOW_DISABLE_TELEMETRY"
+_SETTINGS = {
+    "MLFLOW_DISABLE_TELEMETRY": "true",
+    "MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": "true",
+    "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "3",
+}
+"""What MLflow is told in our own process, unless it is told otherwise: its 7 retries take four minutes."""
 _NUMBERS = {"value": "", "lower": ".lower", "upper": ".upper", "n": ".n"}
 
 
@@ -65,15 +70,19 @@ class MlflowTarget:
             logged = client.create_run(
                 experiment,
                 start_time=_milliseconds(run.started.timestamp()),
+                tags=_identity(run),
                 run_name=self.run_name or run.run_id,
             ).info.run_id
             try:
                 _log(client, logged, run, run.result)
             except BaseException:
-                client.set_terminated(logged, "FAILED")
+                with suppress(Exception):  # The server may be away; the next run marks it then.
+                    client.set_terminated(logged, "FAILED")
                 raise
-            for earlier_id in earlier:
-                client.set_tag(earlier_id, "plmetrics.superseded_by", logged)
+            for before in earlier:
+                client.set_tag(before.run_id, "plmetrics.superseded_by", logged)
+                if before.status == "RUNNING":
+                    client.set_terminated(before.run_id, "FAILED")
             client.set_terminated(logged, end_time=_milliseconds(run.finished.timestamp()))
 
 
@@ -119,6 +128,11 @@ def _valid(text: str) -> str:
     return _INVALID.sub("_", text).replace("/", "_")
 
 
+def _rule_words(rule: str) -> str:
+    """A rule without signs that names of tags cannot have."""
+    return rule.replace(">=", "at least").replace("<=", "at most")
+
+
 def _log(client: MlflowClient, logged: str, run: Run, result: Outcome) -> None:
     from mlflow.entities import Param, RunTag
 
@@ -147,11 +161,16 @@ def _metrics(run: Run, result: Outcome) -> list[Metric]:
     ]
 
 
+def _identity(run: Run) -> dict[str, str]:
+    """The tags by which a run is known from its start, also where logging it is cut short."""
+    return {"plmetrics.suite": run.name, "plmetrics.run_id": run.run_id, "plmetrics.key": run.key}
+
+
 def _tags(run: Run, result: Outcome) -> dict[str, str]:
-    tags = {"plmetrics.run_id": run.run_id, "plmetrics.key": run.key, "plmetrics.verdict": run.verdict}
+    tags = {"plmetrics.verdict": run.verdict}
     for row in result.gates.rows(named=True):
         place = (row["model"], row["slice"] if row["slice_set"] != OVERALL else None)
-        text = " ".join(filter(None, (row["gate"], *place)))
+        text = " ".join(filter(None, (_rule_words(row["gate"]), *place)))
         name = f"plmetrics.gate/{_valid(text)}"[:_LONGEST_NAME]
         tags[name] = row["verdict"] if tags.get(name, "pass") == "pass" else tags[name]
     return tags
@@ -174,23 +193,26 @@ def _experiment(client: MlflowClient, name: str) -> str:
 
 def _is_logged(client: MlflowClient, experiment: str, run: Run) -> bool:
     """Whether the run is there, complete."""
-    condition = f"tags.`plmetrics.run_id` = '{run.run_id}' and params.suite = '{run.name}'"
-    return bool(client.search_runs([experiment], f"{condition} and attributes.status = 'FINISHED'"))
+    condition = f"{_condition(run, 'run_id')} and attributes.status = 'FINISHED'"
+    return bool(client.search_runs([experiment], condition))
 
 
-def _earlier_runs(client: MlflowClient, experiment: str, run: Run) -> list[str]:
-    """The runs of the same interval; those without an interval are never of the same."""
-    if run.interval is None:
-        return []
-    condition = f"tags.`plmetrics.key` = '{run.key}' and params.suite = '{run.name}'"
-    return [earlier.info.run_id for earlier in client.search_runs([experiment], condition)]
+def _earlier_runs(client: MlflowClient, experiment: str, run: Run) -> list[RunInfo]:
+    """The runs of the same interval, or the same run where it has none, that are in force or were cut short."""
+    return [earlier.info for earlier in client.search_runs([experiment], _condition(run, "key"))]
+
+
+def _condition(run: Run, tag: str) -> str:
+    """The runs of a suite that share a tag; names of suites have no double quotes."""
+    tags = {name: _identity(run)[name] for name in ("plmetrics.suite", f"plmetrics.{tag}")}
+    return " and ".join(f'tags.`{name}` = "{text}"' for name, text in tags.items())
 
 
 @contextmanager
 def _mlflow() -> Iterator[type[MlflowClient]]:
-    """MLflow's client, without its warnings and notes; in our own process it reports nothing to its makers."""
+    """MLflow's client, without its warnings and notes; in our own process it also prints and reports nothing."""
     if is_ours():
-        os.environ.setdefault(_TELEMETRY, "true")
+        os.environ.update({name: text for name, text in _SETTINGS.items() if name not in os.environ})
     logger = logging.getLogger("mlflow")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

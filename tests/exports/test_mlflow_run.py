@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import sys
 import warnings
 from collections.abc import Callable
@@ -12,8 +13,9 @@ from exports.examples import of_interval
 import plmetrics as plm
 from plmetrics.core.errors import EnvironmentFault
 from plmetrics.core.results import first_rows
-from plmetrics.exports.mlflow_run import MlflowTarget, metric_names
+from plmetrics.exports.mlflow_run import MlflowTarget, metric_names, mlflow_target
 from plmetrics.exports.protocol import Run
+from plmetrics.suite.yaml.load import load_suite
 
 # MLflow and alembic warn of their own plans.
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -48,8 +50,8 @@ def test_a_run_is_logged_with_its_report(suite_file: Callable[..., Path], tmp_pa
     assert run.data.params == {"suite": "credit", "fingerprint": result.record["fingerprint"]}  # type: ignore[typeddict-item]
     assert run.data.tags["plmetrics.verdict"] == "fail"
     assert run.data.tags["plmetrics.run_id"] == result.folder.name
-    assert run.data.tags["plmetrics.gate/roc_auc __ 0.8 B"] == "fail"
-    assert run.data.tags["plmetrics.gate/roc_auc __ 0.8 A"] == "pass"
+    assert run.data.tags["plmetrics.gate/roc_auc at least 0.8 B"] == "fail"
+    assert run.data.tags["plmetrics.gate/roc_auc at least 0.8 A"] == "pass"
     overall = first_rows(result.metrics).filter(slice_set="overall")
     expected = {
         f"{row['model']}/{row['metric']}{ending}": row[name]
@@ -76,6 +78,48 @@ def test_an_interval_that_is_run_again_supersedes(ended: Run, tmp_path: Path) ->
     assert len(superseded) == 3
     assert [by for by in superseded.values() if by] == [by for by in superseded if by in superseded.values()]
     assert sum(by is not None for by in superseded.values()) == 1
+
+
+def test_a_run_that_was_cut_short_is_logged_again(
+    ended: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")  # It is made sooner than a database.
+    uri = str(tmp_path / "mlruns")
+    target, run = MlflowTarget("e", uri, None), of_interval(ended, 20)
+    from mlflow.tracking import MlflowClient
+
+    class Dead(MlflowClient):
+        def log_batch(self, *_: Any, **__: Any) -> None:
+            raise ConnectionError("the server went away")
+
+        def set_terminated(self, *_: Any, **__: Any) -> None:
+            raise ConnectionError("it is still away")
+
+    with monkeypatch.context() as away:
+        away.setattr("mlflow.tracking.MlflowClient", Dead)
+        with pytest.raises(EnvironmentFault, match="went away"):
+            target.write(run)
+    (begun,) = logged(uri, "e")
+    assert (begun.info.status, begun.data.tags["plmetrics.key"]) == ("RUNNING", run.key)
+    target.write(run)
+    again = {each.info.status: each for each in logged(uri, "e")}
+    assert set(again) == {"FAILED", "FINISHED"}
+    assert again["FAILED"].info.run_id == begun.info.run_id
+    assert again["FAILED"].data.tags["plmetrics.superseded_by"] == again["FINISHED"].info.run_id
+
+
+def test_mlflow_prints_nothing_in_our_own_process(
+    suite_file: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = ("MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT", "MLFLOW_HTTP_REQUEST_MAX_RETRIES")
+    loaded = load_suite(suite_file({"mlflow": {"experiment": "e"}}))
+    assert loaded.suite.output.mlflow is not None
+    for ours, expected in ((False, [None, None]), (True, ["true", "3"])):
+        for name in names:
+            monkeypatch.delenv(name, raising=False)
+        monkeypatch.setattr("plmetrics.exports.mlflow_run.is_ours", lambda ours=ours: ours)
+        mlflow_target(loaded, loaded.suite.output.mlflow)
+        assert [os.environ.get(name) for name in names] == expected
 
 
 def test_a_store_of_files(ended: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
