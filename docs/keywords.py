@@ -28,7 +28,7 @@ TYPES = {
     "boolean": "bool",
     "null": "None",
 }
-NOT_ARGUMENTS = ("data", "columns", "output", "defaults", "interval", "keep", "notify")
+NOT_ARGUMENTS = ("data", "columns", "output", "defaults", "engine", "interval", "keep", "notify")
 PYTHON = {
     ("Arguments", "metrics"): "Metric | Sequence[MetricText | MetricInSlices | MetricDefinition]",
     ("Compare", "run"): "RunFolder | None",

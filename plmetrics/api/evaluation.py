@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,8 @@ from plmetrics.api.warnings import issues_warnings
 from plmetrics.core.errors import ConfigError, Problem
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
+    from concurrent.futures import Executor
     from typing import Never
 
     from plmetrics.api.result import Result
@@ -202,6 +204,7 @@ def run(
     command: Sequence[str] | None = None,
     *,
     force: bool = False,
+    on: str | Executor | None = None,
 ) -> Result:
     """Evaluate a YAML suite and write the run folder.
 
@@ -215,6 +218,8 @@ def run(
         labels: texts by name that run.json is to have, such as {"git": "abc"}; results do not depend on them.
         command: the command line that asked for the run, for run.json.
         force: whether an interval is evaluated again where nothing changed.
+        on: where the units of the table are counted, in place of what the suite says: `processes:4` or another runner,
+            or any executor of `concurrent.futures`.
 
     Returns:
         The result, with `folder` set. A gate that fails is in `verdict`, not an exception.
@@ -230,10 +235,16 @@ def run(
 
     options = RunOptions(progress, exits, labels, command)
     loaded, directory = open_suite(Path(path), set or {}, output)
-    if interval is not None or force or "interval" in loaded.suite.sections:
+    intervals = interval is not None or force or "interval" in loaded.suite.sections
+    if intervals and on is None:
         from plmetrics.api.nights.night import evaluate_interval
 
         return evaluate_interval(loaded, directory, interval, options, force=force)
-    result = write_run(loaded, directory, Evaluation(loaded, directory / loaded.suite.name, options))
+    kind: Callable[..., Evaluation] = Evaluation
+    if on is not None or "engine" in loaded.suite.sections:
+        from plmetrics.api.shards.distribution import DistributedEvaluation
+
+        kind = partial(DistributedEvaluation, on=on)
+    result = write_run(loaded, directory, kind(loaded, directory / loaded.suite.name, options))
     assert result is not None
     return result

@@ -6,6 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
+import polars as pl
+
 from plmetrics.api.context import RunContext
 from plmetrics.api.gates import gate_history
 from plmetrics.api.pipeline import estimate, infer, with_additions
@@ -27,6 +29,7 @@ from plmetrics.table.stamps import watch_stamps
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from plmetrics.api.shards.completeness import UnitCoverage
     from plmetrics.api.stopwatch import Progress
     from plmetrics.core.results import RecordedInterval, RecordedRows, RunRecord
     from plmetrics.features.stored.alignment import StateReference
@@ -44,6 +47,8 @@ def merge(
     allow_overlap: bool = False,
     interval: str | None = None,
     allow_missing: bool = False,
+    plan: str | Path | None = None,
+    least_coverage: float = 1.0,
     progress: Progress | None = None,
     exits: ExitPolicy | None = None,
 ) -> Result:
@@ -60,7 +65,10 @@ def merge(
         allow_overlap: whether a file or state may be there twice; its rows then count twice.
         interval: the span of time whose intervals are merged, such as "2026-03-01/2026-04-01" or "2026-03"; the one
             thing to merge is then the folder of a suite's runs.
-        allow_missing: whether intervals of that span may be missing; what is missing is a warning then.
+        allow_missing: whether intervals of that span, or planned units, may be missing; what is missing is a warning
+            then, and where units are a gate fails.
+        plan: the plan of the units that states are of, where it does not lie beside them.
+        least_coverage: the share of the rows with which that gate passes.
         progress: called with the name of each stage as it begins.
         exits: which exit code is recorded, where more than failed gates is to fail the run.
 
@@ -69,6 +77,7 @@ def merge(
 
     Raises:
         AbsentDataError: intervals are missing.
+        UnitsMissingError: planned units are missing.
         ConfigError: the states are of different suites or were made with different constants.
         DataError: a state is absent, damaged or of another version, or two share rows.
         EnvironmentFault: something cannot be written.
@@ -84,6 +93,7 @@ def merge(
 
         with call_errors("interval"):
             states, missing = states_of_intervals(states, interval, allow_missing=allow_missing)
+    coverage = None
     with local_copies(states, ENDING) as (copies, addresses):
         sources = list(_all_states(copies))
         stamps = {str(source): stamp_of(source) for source in sources if isinstance(source, Path)}
@@ -95,13 +105,37 @@ def merge(
                         Problem("there are no states to merge", hint="name state files, or a folder of them")
                     )
                 check_complete(stored)
-                check_compatible(stored)
-                check_apart(stored, allow_overlap=allow_overlap or interval is not None)
+                if any(reference.head.plan is not None for reference in stored):
+                    from plmetrics.api.shards.completeness import planned_states
+
+                    file = None if plan is None else Path(plan)
+                    stored, coverage = planned_states(
+                        stored, file, least_coverage, allow_missing=allow_missing
+                    )
+                full = [reference for reference in stored if reference.head.parts]
+                check_compatible(full or stored)
+                check_apart(full, allow_overlap=allow_overlap or interval is not None)
             suite, total = _sum(stored, watch)
     if state is not None:
         with watch.stage("write"):
-            write_state(state, total.head, total.table)
-    return _publish(suite, total, stored, watch, None if output is None else Path(output), missing, exits)
+            incomplete = coverage is not None and coverage.missing
+            head = replace(total.head, plan=coverage.head()) if coverage and incomplete else total.head
+            write_state(state, head, total.table)
+    place = None if output is None else Path(output)
+    return _publish(suite, total, stored, watch, place, missing, coverage, exits)
+
+
+def result_of_units(places: Sequence[str], coverage: UnitCoverage, watch: Stopwatch, home: Path) -> Result:
+    """The result of the states of a plan's units, in the folder of a suite's runs.
+
+    Raises:
+        AbsentDataError: they have no rows.
+        DataError: a state is damaged.
+    """
+    with watch.stage("read"):
+        stored = parallel_map(stored_state, [Path(place) for place in places])
+    suite, total = _sum(stored, watch)
+    return _beside_runs(suite, total, stored, watch, home, coverage)
 
 
 def merged_result(stored: Sequence[StateReference], interval: RecordedInterval) -> Result:
@@ -148,27 +182,47 @@ def _publish(
     watch: Stopwatch,
     output: Path | None,
     words: Sequence[str],
+    coverage: UnitCoverage | None,
     exits: ExitPolicy | None,
 ) -> Result:
     """The result, in a run folder where one is asked for; `words` are further warnings."""
     from plmetrics.runs.folder import RunFolder
-    from plmetrics.runs.history.earlier_runs import EarlierRuns
 
     if output is None:
-        result = _result(suite, total, stored, watch, RunContext())
+        result = _result(suite, total, stored, watch, RunContext(), coverage)
         result.record["warnings"] += words
         return result
     with RunFolder.start(output, suite.name, exits) as folder:
-        runs = EarlierRuns.of(suite, total.head.files, output / suite.name)
-        result = _result(suite, total, stored, watch, RunContext(history=gate_history(suite, runs)))
-        result.record.update(runs.added_to(result.record))
+        result = _beside_runs(suite, total, stored, watch, output / suite.name, coverage)
         result.record["warnings"] += words
         record = folder.publish(result)
     return replace(result, folder=folder.path, record=record)
 
 
+def _beside_runs(
+    suite: Suite,
+    total: SavedState,
+    stored: Sequence[StateReference],
+    watch: Stopwatch,
+    home: Path,
+    coverage: UnitCoverage | None,
+) -> Result:
+    """The result, whose gates may ask for earlier runs."""
+    from plmetrics.runs.history.earlier_runs import EarlierRuns
+
+    runs = EarlierRuns.of(suite, total.head.files, home)
+    result = _result(suite, total, stored, watch, RunContext(history=gate_history(suite, runs)), coverage)
+    result.record.update(runs.added_to(result.record))
+    return result
+
+
 def _result(
-    suite: Suite, total: SavedState, stored: Sequence[StateReference], watch: Stopwatch, context: RunContext
+    suite: Suite,
+    total: SavedState,
+    stored: Sequence[StateReference],
+    watch: Stopwatch,
+    context: RunContext,
+    coverage: UnitCoverage | None = None,
 ) -> Result:
     from plmetrics.features.stored.restoration import restore
     from plmetrics.gates.verdicts import verdict
@@ -192,6 +246,12 @@ def _result(
         if feature.of_sums
     ]
     empty = {name: schema.to_frame() for name, schema in TABLES.items() if name not in tables}
+    record = with_additions(_record(run, total.head, stored, watch), outputs, RunContext())
+    if coverage is not None:
+        record["warnings"] += coverage.words()
+    if coverage is not None and coverage.missing:
+        tables["gates"] = pl.concat([tables["gates"], coverage.gates()])
+        record = cast("RunRecord", {**record, "unit_coverage": coverage.head()})
     return Result(
         **{**empty, **tables, "curves": curves},
         others={name: table for output in outputs for name, table in output.tables.items()},
@@ -200,7 +260,7 @@ def _result(
         kept=replicates,
         folder=None,
         drift_state=None,
-        record=with_additions(_record(run, total.head, stored, watch), outputs, RunContext()),
+        record=record,
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from plmetrics.core.errors import DataError, EnvironmentFault, PlmetricsError
 
@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from plmetrics.api.result import Result
-    from plmetrics.core.results import RecordedFile
     from plmetrics.states.stored import Head
     from plmetrics.suite.yaml.load import LoadedSuite
     from plmetrics.table.source import Source
@@ -68,11 +67,6 @@ def error_places(loaded: LoadedSuite) -> Iterator[None]:
 
 def redact_head(loaded: LoadedSuite, head: Head) -> Head:
     """The head of a state without values of variables."""
-    facts = loaded.record(
-        {
-            "suite": head.suite,
-            "files": cast("tuple[RecordedFile, ...]", head.files),
-            "warnings": list(head.warnings),
-        }
-    )
-    return replace(head, suite=facts["suite"], files=tuple(facts["files"]), warnings=tuple(facts["warnings"]))
+    from plmetrics.runs.record import mask_head
+
+    return mask_head(loaded.variables, head)

@@ -30,6 +30,7 @@ from plmetrics.cli.terminal.bus_error import explain_bus_errors
 from plmetrics.cli.terminal.console import open_streams, say, write_result
 from plmetrics.cli.terminal.guard import UsageError
 from plmetrics.cli.terminal.json_outcome import failure_json, wants_json
+from plmetrics.cli.unit_list import units
 from plmetrics.cli.validate import validate
 from plmetrics.core.errors import Problem
 from plmetrics.core.process import take_over
@@ -45,7 +46,7 @@ Exit codes:
   2   the suite or the command line is not valid
   3   a gate failed, results are written; or --fail-on found what it names
   4   the data is not what the suite says
-  5   no data yet: no file, or no row, of what is asked
+  5   no data yet: no file, or no row, of what is asked; or units are missing
   6   the environment: permissions, storage, a missing extra
   99  no data yet, with --skip-if-empty
   130 interrupted
@@ -101,6 +102,7 @@ for command in (
     suggest,
     split,
     readout,
+    units,
     state,
     merge,
     backfill,

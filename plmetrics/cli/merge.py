@@ -58,8 +58,28 @@ def merge(
         ),
     ] = None,
     allow_missing: Annotated[
-        bool, typer.Option("--allow-missing", help="Leave out intervals of A/B without a result or state.")
+        bool,
+        typer.Option(
+            "--allow-missing", help="Leave out intervals of A/B, or planned units, without a state."
+        ),
     ] = False,
+    plan: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            readable=False,
+            help="The plan of the units that states are of; units.plan beside them if not given.",
+        ),
+    ] = None,
+    least_coverage: Annotated[
+        float,
+        typer.Option(
+            metavar="SHARE",
+            min=0.0,
+            max=1.0,
+            help="With --allow-missing: the share of the rows with which the result does not fail.",
+        ),
+    ] = 1.0,
     fail_on: FailOnWords = None,
     skip_if_empty: SkipIfEmpty = False,
     form: ResultFormat = ReportFormat.text,
@@ -72,6 +92,8 @@ def merge(
 
     With --interval the one thing to name is the folder of a suite's runs, such as runs/nightly: the states of its
     intervals are added, and what is missing ends the command with exit code 5.
+
+    States of units lie beside their plan: a unit that is missing ends the command with exit code 5, too.
 
     States must be of one suite and have the same constants; states that share a file or a query are refused.
     """
@@ -88,6 +110,8 @@ def merge(
                 allow_overlap=allow_overlap,
                 interval=interval,
                 allow_missing=allow_missing,
+                plan=plan,
+                least_coverage=least_coverage,
                 progress=progress,
                 exits=exits,
             )

@@ -92,6 +92,10 @@ SliceSets: TypeAlias = Annotated[
         "--slices", metavar="SET", help="List the values in the slices of a set. May be given several times."
     ),
 ]
+PlanFile: TypeAlias = Annotated[
+    Path | None,
+    typer.Option("--plan", metavar="FILE", readable=False, help="The file of a plan of units."),
+]
 HtmlFile: TypeAlias = Annotated[
     Path | None,
     typer.Option("--html", metavar="FILE", readable=False, help="Write an HTML file and print nothing."),

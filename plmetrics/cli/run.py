@@ -59,6 +59,14 @@ def run(
     force: Annotated[
         bool, typer.Option("--force", help="Evaluate an interval again also where nothing changed.")
     ] = False,
+    on: Annotated[
+        str | None,
+        typer.Option(
+            "--on",
+            metavar="RUNNER",
+            help="Count the units of the table there: inline, processes:4, dask:tcp://HOST:8786, ray or ray:ADDRESS.",
+        ),
+    ] = None,
 ) -> None:
     """Evaluate a suite, write its run folder and print the result.
 
@@ -89,6 +97,7 @@ def run(
                     exits=exits,
                     interval=interval,
                     force=force,
+                    on=on,
                     labels=labels,
                     command=sys.argv,
                 )

@@ -3,7 +3,8 @@
 PlmetricsError            1  the root; raised as itself only for a bug of ours
 ├── ConfigError           2  the suite or the call is wrong; nothing was read
 ├── DataError             4  the data is not what the suite says
-│   └── AbsentDataError   5  there is no data yet for what is asked
+│   ├── AbsentDataError   5  there is no data yet for what is asked
+│   └── UnitsMissingError 5  units of a planned table are missing, or end their workers
 └── EnvironmentFault      6  permissions, storage, a missing extra
 """
 
@@ -129,6 +130,13 @@ class AbsentDataError(DataError):
 
     exit_code = 5
     title = "there is no data for what is asked"
+
+
+class UnitsMissingError(DataError):
+    """Units of a planned table were not counted: their states are missing, or each worker that counts them dies."""
+
+    exit_code = 5
+    title = "units are missing"
 
 
 class EnvironmentFault(PlmetricsError):  # noqa: N818

@@ -23,6 +23,7 @@ FEATURES = {
     "find_slices": "plmetrics.features.slice_search.slice_search_feature:SliceSearchFeature",
     "interval": "plmetrics.features.nights.interval_feature:IntervalFeature",
     "keep": "plmetrics.features.nights.interval_feature:KeepFeature",
+    "engine": "plmetrics.features.shards.engine_feature:EngineFeature",
 }
 """By key in the suite the class of a feature. Results list them in this order."""
 

@@ -35,7 +35,15 @@ def to_json(result: Outcome, folder: Path | None = None, exit_code: int = 0) -> 
 
 def json_text(content: Mapping[str, Any]) -> str:
     """A JSON object for programs; characters that are not printable are escaped."""
-    text = json.dumps(content, ensure_ascii=False, allow_nan=False, indent=2)
+    return _printable(json.dumps(content, ensure_ascii=False, allow_nan=False, indent=2))
+
+
+def json_line(content: Mapping[str, Any]) -> str:
+    """A JSON object in one line, as `json_text` writes it."""
+    return _printable(json.dumps(content, ensure_ascii=False, allow_nan=False))
+
+
+def _printable(text: str) -> str:
     return "".join(c if c == "\n" or c.isprintable() else json.dumps(c)[1:-1] for c in text) + "\n"
 
 

@@ -106,6 +106,7 @@ HEAD: dict[Any, Shape] = {
     "states!": [str],
     "warnings!": [str],
     "drift!": ({str: object}, None),
+    "plan": {"unit": str, "missing": [str], "share": NUMBER, "units": int},
     "format!": int,
 }
 """What a state says of itself; one that holds only what drift counts has no constants."""

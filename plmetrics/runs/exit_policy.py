@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 import polars as pl
 
-from plmetrics.core.errors import AbsentDataError
+from plmetrics.core.errors import AbsentDataError, UnitsMissingError
 from plmetrics.runs.failure import GATE_FAILED, SKIPPED, verdict_exit_code
 
 if TYPE_CHECKING:
@@ -37,7 +37,9 @@ class ExitPolicy:
 
     def of_failure(self, failure: Failure) -> Failure:
         """A failure with the exit code it is to have."""
-        absent = failure.exit_code == AbsentDataError.exit_code
+        absent = (
+            failure.exit_code == AbsentDataError.exit_code and failure.error != UnitsMissingError.__name__
+        )
         return replace(failure, exit_code=SKIPPED) if absent and self.skip_if_empty else failure
 
     def reason(self, gates: pl.DataFrame) -> str | None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 import platform
+from dataclasses import replace
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from plmetrics.core.hashing import HASH_VERSION
 from plmetrics.core.redaction import mask_address
@@ -17,7 +18,10 @@ from plmetrics.suite.model import canonical
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from plmetrics.core.redaction import Redaction
+    from plmetrics.core.results import RecordedFile
     from plmetrics.runs.outcome import Outcome
+    from plmetrics.states.stored import Head
     from plmetrics.suite.model import Suite
 
 
@@ -91,6 +95,18 @@ def suite_of_run(result: Outcome) -> Mapping[str, Any]:
     """What the suite of a result says: as it was written, or else as it is."""
     stored: Mapping[str, Any] | None = result.record.get("suite")
     return suite_content(result.suite) if stored is None else stored
+
+
+def mask_head(variables: Redaction, head: Head) -> Head:
+    """The head of a state without values of variables."""
+    facts = variables.record(
+        {
+            "suite": head.suite,
+            "files": cast("tuple[RecordedFile, ...]", head.files),
+            "warnings": list(head.warnings),
+        }
+    )
+    return replace(head, suite=facts["suite"], files=tuple(facts["files"]), warnings=tuple(facts["warnings"]))
 
 
 def _mask(value: Any) -> Any:

@@ -82,7 +82,7 @@ class Head:
     all units; if not, `units` says how many are in each block. `typed` are the columns whose type must be the same.
     `layout` is the same for states whose cells and slices have the same numbers. `states` are the content hashes of
     those that it was merged from, `text_units` says whether the hashes are those of texts. `drift` says what its counts
-    for drift are about, where it has some.
+    for drift are about, where it has some. `plan` says which unit of a planned table it is of, or which are missing.
     """
 
     name: str
@@ -107,11 +107,15 @@ class Head:
     states: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     drift: Mapping[str, Any] | None = None
+    plan: Mapping[str, Any] | None = None
     format: int = FORMAT
 
     def text(self) -> str:
         """The head as JSON."""
-        return json.dumps(asdict(self), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+        content = asdict(self)
+        if self.plan is None:
+            del content["plan"]
+        return json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
     @classmethod
     def read(cls, content: Mapping[str, Any]) -> Head:

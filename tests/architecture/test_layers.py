@@ -22,6 +22,7 @@ LAYERS = [
     "runs",
     "report",
     "exports",
+    "runners",
     "features",
     "api",
     "jobs",
@@ -36,6 +37,10 @@ ANYWHERE = ("plmetrics.features.registry", "plmetrics.features.protocol")
 COMMANDS = {
     "plmetrics.cli.explain": "explain",
     "plmetrics.api.merging": "stored",
+    "plmetrics.api.shards.completeness": "shards",
+    "plmetrics.api.shards.distribution": "shards",
+    "plmetrics.api.shards.plans": "shards",
+    "plmetrics.api.shards.unit_runs": "shards",
     "plmetrics.api.nights.acceptance": "nights",
     "plmetrics.api.nights.backfill": "nights",
     "plmetrics.api.nights.collection": "nights",

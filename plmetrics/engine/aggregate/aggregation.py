@@ -41,12 +41,18 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from plmetrics.engine.inquiry import Question
-    from plmetrics.engine.prepared import Prepared
+    from plmetrics.engine.prepared import Accounting, Prepared
     from plmetrics.engine.request import Request
     from plmetrics.states.sums import SlicedSums
     from plmetrics.table.slices import Cube
 
 Counted = TypeVar("Counted")
+
+
+class NoRowsLeftError(DataError):
+    """Rows were read, and each has weight 0 or is dropped."""
+
+    rows: Accounting
 
 
 @dataclass(frozen=True, slots=True)
@@ -313,18 +319,21 @@ def unlabelled_rows(prepared: Prepared, aggregated: Aggregates) -> dict[str, int
     return {model: number - aggregated.used[model] for model, number in scored.items()} or None
 
 
-def _no_rows_error(prepared: Prepared) -> DataError:
+def _no_rows_error(prepared: Prepared) -> NoRowsLeftError:
     rows = prepared.rows
     if rows.zero_weight == rows.read:
         msg = f"no rows are left: all {rows.read:,} have weight 0"
-        return DataError(Problem(msg, ("columns", "weight")))
-    msg = f"no rows are left of {rows.read:,}: each has weight 0 or a value for which it is dropped"
-    from plmetrics.engine.bad_rows import bad_values
+        error = NoRowsLeftError(Problem(msg, ("columns", "weight")))
+    else:
+        msg = f"no rows are left of {rows.read:,}: each has weight 0 or a value for which it is dropped"
+        from plmetrics.engine.bad_rows import bad_values
 
-    problems = bad_values(prepared.request, prepared.table.checks, rows.read).problems
-    return DataError(
-        [Problem(msg, ("data", "missing")), *(replace(problem, hint=None) for problem in problems)]
-    )
+        problems = bad_values(prepared.request, prepared.table.checks, rows.read).problems
+        error = NoRowsLeftError(
+            [Problem(msg, ("data", "missing")), *(replace(problem, hint=None) for problem in problems)]
+        )
+    error.rows = rows
+    return error
 
 
 def sliced_rests(prepared: Prepared, aggregated: Aggregates) -> list[RestSums | None]:

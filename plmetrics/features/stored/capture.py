@@ -33,7 +33,6 @@ from plmetrics.states.stored import (
     BLOCKS,
     CELL,
     Builder,
-    Head,
     Part,
     frame_text,
 )
@@ -67,10 +66,6 @@ class CapturedState:
 
     fields: Mapping[str, Any]
     table: pl.DataFrame
-
-    def head(self, **further: Any) -> Head:
-        """The head, with what only others know."""
-        return Head(**self.fields, **further)
 
 
 def capture(
@@ -106,7 +101,7 @@ def capture(
     fields = {
         "schema": frame_text(pl.DataFrame(schema=bound.schema)),
         "queries_schema": "" if schema is None else frame_text(pl.DataFrame(schema=schema)),
-        "constants": said_of(prepared, _settled_keys(bound, prepared), grids),
+        "constants": said_of(prepared, settled_keys(bound, prepared), grids),
         "parts": tuple(builder.parts),
         "layout": builder.layout(),
         "rows": {
@@ -132,7 +127,7 @@ def rows_of(bound: Request, prepared: Prepared) -> Request:
     """The request of the rows as they are in the data, on the slices of the run; that of a ranking is of queries."""
     if prepared.request.pairs_read is None:
         return prepared.request
-    keys = {column: said_of_key(key) for column, key in _settled_keys(bound, prepared).items()}
+    keys = {column: said_of_key(key) for column, key in settled_keys(bound, prepared).items()}
     return pin_request(bound, Constants(keys=keys))
 
 
@@ -152,7 +147,7 @@ def _text_units(bound: Request) -> bool:
     return not (dtype.is_integer() or dtype.is_temporal() or dtype == pl.Boolean)
 
 
-def _settled_keys(bound: Request, prepared: Prepared) -> dict[str, Any]:
+def settled_keys(bound: Request, prepared: Prepared) -> dict[str, Any]:
     """The keys that waited for edges or values, as they are now."""
     waiting = {key.column for key in bound.roles.keys if key.waits}
     return {key.column: key for key in prepared.request.roles.keys if key.column in waiting}

@@ -138,7 +138,7 @@ def check_complete(states: Sequence[StateReference]) -> None:
         DataError: a state is what a run keeps for the drift of later ones.
     """
     for state in states:
-        if not state.head.numbers("cells"):
+        if state.head.drift is not None and not state.head.numbers("cells"):
             msg = f"{state.place} holds what drift counts, and no metrics: a run keeps it as a later one's reference"
             raise DataError(Problem(msg, hint="take states that plmetrics state has written"))
 

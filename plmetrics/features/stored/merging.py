@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from plmetrics.core.errors import AbsentDataError, Problem
 from plmetrics.engine.streaming import collected_frame
 from plmetrics.features.registry import features_in
 from plmetrics.features.stored.alignment import AlignedStates, StateReference, tables
@@ -43,11 +44,17 @@ def merge_states(states: Sequence[StateReference], *, totals: bool, room: int) -
     """One state of several that add.
 
     Args:
-        states: at least one, of which `adding.check` found nothing against it.
+        states: at least one, of which `adding.check` found nothing against it. Those without parts are of no rows.
         totals: whether replicates need to know how many different units there are.
         room: bytes for what they are added in; with less it takes longer, and gives the same.
+
+    Raises:
+        AbsentDataError: none of them has rows.
     """
-    alike = by_layout(states)
+    full = [state for state in states if state.head.parts]
+    if not full:
+        raise AbsentDataError(Problem("the states have no rows", ("data", "path")))
+    alike = by_layout(full)
     blocks = blocks_of(alike, totals=totals)
     builder = Builder()
     groups = list(_groups([group.head for group in alike]))
@@ -59,10 +66,11 @@ def merge_states(states: Sequence[StateReference], *, totals: bool, room: int) -
     _constants(builder, alike[0].first)
     blocks.write(builder)
     of_features: dict[str, Any] = {
-        feature.key: feature.merge(alike, builder) for feature in features_in(states[0].head.suite)
+        feature.key: feature.merge(alike, builder) for feature in features_in(full[0].head.suite)
     }
     present = {key: content for key, content in of_features.items() if content is not None}
-    head = replace(_head(states, builder, blocks), **present)
+    empty = [state for state in states if not state.head.parts]
+    head = replace(_head([*full, *empty], builder, blocks), **present)
     return SavedState(head, builder.table(), "the merged states")
 
 
@@ -153,6 +161,7 @@ def _head(states: Sequence[StateReference], builder: Builder, blocks: MergedBloc
         units=blocks.units,
         states=tuple(content for contents in contents_of_states for content in contents if content),
         warnings=tuple(dict.fromkeys(word for head in heads for word in head.warnings)),
+        plan=None,
     )
 
 

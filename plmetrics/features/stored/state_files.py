@@ -219,7 +219,7 @@ def _head(path: Path, text: str) -> Head:
         msg = f"{path} is of {version}, and this version reads formats {' and '.join(map(str, READ))}"
         raise StateFault(Problem(msg, hint="write it again from the rows with this version"))
     words = misfit(content, HEAD)
-    unknown = [] if words else [key for key in content if f"{key}!" not in HEAD]
+    unknown = [] if words else [key for key in content if not {key, f"{key}!"} & HEAD.keys()]
     if words or unknown:
         raise _damage_fault(path, words or f"'{unknown[0]}' is not known")
     try:

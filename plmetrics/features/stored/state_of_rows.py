@@ -84,13 +84,22 @@ def _constants(suite: Suite, stored: StateReference) -> Constants:
     Raises:
         ConfigError: it is of another suite.
     """
+    check_constants(suite, stored)
+    with damage_errors(file_places([stored])):
+        return read_constants(stored.head.constants, read_grids(read_state(stored, "edges", "usual", "cuts")))
+
+
+def check_constants(suite: Suite, stored: StateReference) -> None:
+    """Check that the constants of a state are those of a suite.
+
+    Raises:
+        ConfigError: it is of another suite.
+    """
     check_complete([stored])
     if stored.head.fingerprint != fingerprint(suite):
         differing = ", ".join(differences(suite, suite_of(stored.head)))
         msg = f"the constants of {stored.place} are those of another suite: they differ in {differing}"
         raise NotAdding(Problem(msg, hint="take constants from a state of this suite"))
-    with damage_errors(file_places([stored])):
-        return read_constants(stored.head.constants, read_grids(read_state(stored, "edges", "usual", "cuts")))
 
 
 def written_state(head: Head, table: pl.DataFrame, output: Path | str | None) -> State:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from plmetrics.core.names import is_address
 from plmetrics.features.stored.alignment import StateReference
 from plmetrics.features.stored.state_files import ENDING, read_head, read_state
 from plmetrics.runs.record import fingerprint, versions
-from plmetrics.states.stored import State
+from plmetrics.states.stored import Head, State
 from plmetrics.suite.model import canonical
 from plmetrics.suite.yaml.dump import suite_content, suite_from_content
 from plmetrics.table.faults import stamps_of
@@ -17,16 +17,20 @@ from plmetrics.table.files import shown_path
 from plmetrics.table.stamps import digests_of, watch_stamps
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from plmetrics.features.stored.capture import CapturedState
-    from plmetrics.states.stored import Head
     from plmetrics.suite.model import Suite
     from plmetrics.table.source import Source
 
 
 def head_of(suite: Suite, source: Source, captured: CapturedState, warnings: tuple[str, ...]) -> Head:
     """The head of a state of some files: what it holds, of which files, and what was noted."""
+    return head_of_files(suite, source, captured.fields, warnings)
+
+
+def head_of_files(suite: Suite, source: Source, fields: Mapping[str, Any], warnings: tuple[str, ...]) -> Head:
+    """The head of a state of some files, whose further fields are given."""
     with watch_stamps(stamps_of(source)):
         files = tuple(
             {
@@ -38,13 +42,14 @@ def head_of(suite: Suite, source: Source, captured: CapturedState, warnings: tup
             }
             for file, digest in zip(source.files, digests_of(source.files), strict=True)
         )
-    return captured.head(
+    return Head(
         name=suite.name,
         suite=suite_content(suite),
         fingerprint=fingerprint(suite),
         versions=versions(),
         files=files,
         warnings=warnings,
+        **fields,
     )
 
 

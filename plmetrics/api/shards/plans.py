@@ -1,0 +1,78 @@
+"""The plan of a suite's units, as schedulers read it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from plmetrics.api.stopwatch import Stopwatch
+from plmetrics.api.suite_files import error_places, open_rows, without_values
+from plmetrics.features.shards.engine_section import EngineSection, engine_section
+from plmetrics.features.shards.planning import plan_units
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from plmetrics.api.stopwatch import Progress
+    from plmetrics.features.shards.unit_plan import UnitPlan
+    from plmetrics.suite.yaml.load import LoadedSuite
+
+
+def units(
+    path: str | Path,
+    *,
+    set: Mapping[str, object] | None = None,  # noqa: A002
+    plan: str | Path | None = None,
+    constants: str | Path | None = None,
+    progress: Progress | None = None,
+) -> list[dict[str, Any]]:
+    """List the units of a suite's table: files that are counted together, each into a state of its own.
+
+    Args:
+        path: the suite.
+        set: suite keys to replace, dotted.
+        plan: a file for the plan, which holds the units and the constants that their states share.
+        constants: the file of a state whose constants are taken; those of all rows are looked up if not given, where
+            the suite needs any.
+        progress: called with the name of each stage as it begins.
+
+    Returns:
+        By unit `id`, `files`, `rows` (null where the files do not say) and `bytes`.
+
+    Raises:
+        ConfigError: the suite is wrong, or asks for what no state carries.
+        DataError: the data is not what the suite says.
+        EnvironmentFault: the plan cannot be written.
+    """
+    from plmetrics.suite.yaml.load import load_suite
+
+    loaded = load_suite(Path(path), set or {})
+    made = plan_of(loaded, Stopwatch(progress), None if constants is None else Path(constants))
+    if plan is not None:
+        made.write(Path(plan))
+    return [unit.facts() for unit in made.units]
+
+
+def plan_of(loaded: LoadedSuite, watch: Stopwatch, constants: Path | None = None) -> UnitPlan:
+    """The plan of a suite's units; `constants` is the file of a state whose constants are taken.
+
+    Raises:
+        ConfigError: the suite asks for what no state carries, or has no files.
+        DataError: the data is not what the suite says.
+    """
+    section = engine_of(loaded)
+    with without_values(loaded), error_places(loaded):
+        source = open_rows(loaded)
+        return plan_units(
+            loaded.suite,
+            source,
+            watch.stage,
+            variables=[name for _, name in loaded.variables.names],
+            constants=constants,
+            by_folder=section.unit == "folder",
+        )
+
+
+def engine_of(loaded: LoadedSuite) -> EngineSection:
+    """What a suite says of where its units are counted, with defaults for what it does not say."""
+    return engine_section(loaded.suite) or EngineSection()

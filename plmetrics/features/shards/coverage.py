@@ -1,0 +1,179 @@
+"""Which planned units some states leave out, and what a result says of that."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from plmetrics.core.errors import ConfigError, Problem, UnitsMissingError
+from plmetrics.core.results import GATES_SCHEMA
+from plmetrics.features.shards.unit_plan import PLAN, read_plan
+from plmetrics.table.files import shown_path
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from plmetrics.core.results import Json
+    from plmetrics.features.shards.unit_plan import Unit, UnitPlan
+    from plmetrics.features.stored.alignment import StateReference
+
+_SHOWN = 10
+_GATE = "units of the plan"
+
+
+@dataclass(slots=True)
+class UnitCoverage:
+    """How much of what was planned some states have.
+
+    `present` and `planned` are in rows, or in what stands for them; `missing` are units in words, `units` how many were
+    planned. `least` is the share that a result may rest on.
+    """
+
+    present: float = 0.0
+    planned: float = 0.0
+    missing: list[str] = field(default_factory=list)
+    units: int = 0
+    warnings: list[str] = field(default_factory=list)
+    least: float = 1.0
+
+    @property
+    def share(self) -> float:
+        """The part of the rows that is there; less than 1 where a unit is missing, however small it is."""
+        share = self.present / self.planned if self.planned else 0.0
+        return min(share, 1.0 - 1e-9) if self.missing else 1.0
+
+    def head(self) -> Mapping[str, Json]:
+        """What the merged state says of it."""
+        return {"missing": self.missing, "share": self.share, "units": self.units}
+
+    def words(self) -> list[str]:
+        """Warnings."""
+        if not self.missing:
+            return self.warnings
+        some = "; ".join(self.missing[:_SHOWN])
+        more = f" and {len(self.missing) - _SHOWN} more" if len(self.missing) > _SHOWN else ""
+        msg = f"{_count(self)} missing, the result rests on {self.share:.1%} of the rows: {some}{more}"
+        return [msg, *self.warnings]
+
+    def gates(self) -> pl.DataFrame:
+        """The row of the gate on it, where units are missing."""
+        columns = {
+            "gate": _GATE,
+            "level": "fail",
+            "metric": "coverage",
+            "slice_set": "overall",
+            "slice": "all",
+            "rule": f">= {self.least:g}",
+            "observed": self.share,
+            "verdict": "pass" if self.share >= self.least else "fail",
+            "status": "ok",
+            "note": f"{_count(self)} missing",
+        }
+        return pl.DataFrame([dict.fromkeys(GATES_SCHEMA) | columns], schema=GATES_SCHEMA, orient="row")
+
+
+def _count(coverage: UnitCoverage) -> str:
+    number = len(coverage.missing)
+    return f"{number:,} of {coverage.units:,} units {'is' if number == 1 else 'are'}"
+
+
+def planned_states(
+    states: Sequence[StateReference], plan: Path | None, least: float, *, allow_missing: bool
+) -> tuple[list[StateReference], UnitCoverage]:
+    """The states that are to be merged, without those of units of earlier plans; and what is missing.
+
+    Each folder of units has its plan beside them.
+
+    Args:
+        states: some of them of units.
+        plan: the plan of all units, in place of those that lie beside their states.
+        least: the share of the rows that the result may rest on.
+        allow_missing: whether units may be missing.
+
+    Raises:
+        ConfigError: there is no plan of some units.
+        UnitsMissingError: units are missing; they are named.
+    """
+    coverage = UnitCoverage(least=least)
+    chosen = [state for state in states if _unit_of(state) is None]
+    for state in chosen:
+        _count_rows(coverage, state)
+    folders: dict[Path | None, list[StateReference]] = defaultdict(list)
+    for state in states:
+        if _unit_of(state) is not None:
+            folders[None if plan is not None else _folder_of(state)].append(state)
+    for folder, of_units in folders.items():
+        file = plan or _plan_file(folder, of_units)
+        chosen += _add_units(coverage, read_plan(file), of_units)
+    if coverage.missing and folders and not allow_missing:
+        raise missing_units(coverage.missing, coverage.units)
+    return chosen, coverage
+
+
+def missing_units(missing: Sequence[str], units: int, reasons: str = "") -> UnitsMissingError:
+    """The error that names units."""
+    number = len(missing)
+    head = f"{number:,} of {units:,} planned units {'is' if number == 1 else 'are'} missing{reasons}"
+    hint = "plmetrics state SUITE --unit ID writes one; --allow-missing leaves them out"
+    problems = [Problem(head, hint=hint), *(Problem(f"unit {text}") for text in missing[:_SHOWN])]
+    return UnitsMissingError(
+        [*problems, *([Problem(f"and {number - _SHOWN} more")] if number > _SHOWN else [])]
+    )
+
+
+def of_plan(plan: UnitPlan, missing: Sequence[Unit], least: float) -> UnitCoverage:
+    """What is missing of a plan."""
+    size, lost = plan.size[0], sum(map(plan.size_of, missing))
+    texts = [unit.text for unit in missing]
+    return UnitCoverage(size - lost, size, texts, len(plan.units), least=least)
+
+
+def _unit_of(state: StateReference) -> str | None:
+    unit: str | None = (state.head.plan or {}).get("unit")
+    return unit
+
+
+def _folder_of(state: StateReference) -> Path | None:
+    return state.table.resolve().parent if isinstance(state.table, Path) else None
+
+
+def _plan_file(folder: Path | None, states: Sequence[StateReference]) -> Path:
+    """The plan that lies beside the states of its units."""
+    if folder is None or not (folder / PLAN).is_file():
+        msg = f"{states[0].place} is the state of a unit, and there is no {PLAN} beside it"
+        hint = "name the plan with --plan FILE: it says whether units are missing"
+        raise ConfigError(Problem(msg, hint=hint))
+    return folder / PLAN
+
+
+def _add_units(
+    coverage: UnitCoverage, plan: UnitPlan, states: Sequence[StateReference]
+) -> list[StateReference]:
+    """The states of a plan's units; notes what is missing."""
+    ids = {unit.id for unit in plan.units}
+    chosen = [state for state in states if _unit_of(state) in ids]
+    there = {_unit_of(state) for state in chosen}
+    missing = [unit for unit in plan.units if unit.id not in there]
+    of_units = of_plan(plan, missing, 1.0)
+    coverage.present += of_units.present
+    coverage.planned += of_units.planned
+    coverage.missing += of_units.missing
+    coverage.units += of_units.units
+    old = [state for state in states if _unit_of(state) not in ids]
+    if old:
+        places = f"{shown_path(old[0].place)}{f' and {len(old) - 1} more' if len(old) > 1 else ''}"
+        coverage.warnings.append(f"{places}: of units of an earlier plan, and left out")
+    return chosen
+
+
+def _count_rows(coverage: UnitCoverage, state: StateReference) -> None:
+    """Count a state that is of no unit, but may have been merged without some."""
+    rows, plan = state.head.rows["read"], state.head.plan or {}
+    coverage.present += rows
+    coverage.planned += rows / plan["share"] if plan.get("share") else rows
+    coverage.missing += plan.get("missing", ())
+    coverage.units += plan.get("units", 0)

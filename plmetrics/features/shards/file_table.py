@@ -1,0 +1,150 @@
+"""Files of a table as JSON, by which another machine opens some of them as the same table, and looks at no other."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from plmetrics.core.errors import ConfigError, DataError, Problem
+from plmetrics.core.redaction import mask_address
+from plmetrics.states.stored import frame_of, frame_text
+from plmetrics.suite.yaml.variables import expand
+from plmetrics.table.data_files import formats
+from plmetrics.table.files import SourceFile, shown_path
+from plmetrics.table.formats.hive import FILE_PATH, Partitions
+from plmetrics.table.formats.lakehouse import ListedFiles, Listing
+from plmetrics.table.source import Reader, Source, schema_of
+from plmetrics.table.stamps import stamps_now
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from plmetrics.table.files import Stamp
+    from plmetrics.table.source import Format
+
+
+def table_content(source: Source) -> dict[str, Any]:
+    """What is the same for all files of a table.
+
+    Raises:
+        ConfigError: it has no files.
+    """
+    reader = _reader(source)
+    return {
+        "kind": source.kind,
+        "columns": frame_text(pl.DataFrame(schema=reader.stored)),
+        "partitions": reader.partitions.schema.names(),
+        "native": reader.partitions.native,
+        "insert": reader.insert,
+        "absent": list(source.absent),
+    }
+
+
+def file_contents(source: Source, written: Callable[[str], str]) -> list[dict[str, Any]]:
+    """What is said of each file; `written` says how paths are written."""
+    reader = _reader(source)
+    values = reader.partitions.values
+    names = reader.partitions.schema.names()
+    return [
+        {
+            "path": _without_signature(written(file.path)),
+            "name": file.name,
+            "bytes": file.size,
+            "rows": file.rows,
+            "stamp": _stamp(file.stamp),
+            **({"partition": frame_text(values[number].select(names))} if names else {}),
+        }
+        for number, file in enumerate(reader.files)
+    ]
+
+
+def open_table(table: Mapping[str, Any], files: Sequence[Mapping[str, Any]]) -> Source:
+    """Some files of a table.
+
+    Raises:
+        DataError: a file changed since it was written down.
+        ConfigError: a path names a variable that is not set.
+    """
+    listed = _source_files(files)
+    stored = frame_of(table["columns"]).schema
+    values = pl.DataFrame({FILE_PATH: [file.path for file in listed]})
+    if table["partitions"]:
+        values = pl.concat(
+            [values, pl.concat([frame_of(file["partition"]) for file in files])], how="horizontal"
+        )
+    schema = pl.Schema({name: values.schema[name] for name in table["partitions"]})
+    partitions = Partitions(schema, values, table["native"])
+    reader = Reader(
+        _format(table["kind"], listed, stored, partitions), tuple(listed), stored, partitions, table["insert"]
+    )
+    frame = reader.rows()
+    counts = [file.rows for file in listed if file.rows is not None]
+    rows = sum(counts) if len(counts) == len(listed) else None
+    source = Source(frame, schema_of(frame), reader.files, table["kind"], rows, reader)
+    for column in table["absent"]:
+        source = source.with_absent(column)
+    return source
+
+
+def _without_signature(path: str) -> str:
+    if mask_address(path) == path:
+        return path
+    msg = f"{mask_address(path)}: the signature of an address would be written into the plan"
+    hint = "write the address as a variable of the environment, ${NAME}, which workers have as well"
+    raise ConfigError(Problem(msg, ("data", "path"), hint))
+
+
+def _reader(source: Source) -> Reader:
+    if source.reader is None:
+        msg = "only a table of files has units: rows in memory and TREC files are one"
+        raise ConfigError(Problem(msg, ("data",), "write the table to several parquet files"))
+    return source.reader
+
+
+def _format(kind: str, files: Iterable[SourceFile], stored: pl.Schema, partitions: Partitions) -> Format:
+    known = formats().get(kind)
+    return ListedFiles(Listing(kind, tuple(files), stored, partitions)) if known is None else known
+
+
+def _stamp(stamp: Stamp | None) -> list[int | str] | None:
+    """Size and time of the last change, or entity tag: the same on every machine that sees the file."""
+    return None if stamp is None else list(stamp[2:])
+
+
+def _source_files(contents: Sequence[Mapping[str, Any]]) -> list[SourceFile]:
+    paths = [_path(content["path"]) for content in contents]
+    stamps = stamps_now(paths)
+    files = []
+    for path, content in zip(paths, contents, strict=True):
+        stamp = stamps[path]
+        if stamp is None or (content["stamp"] is not None and list(stamp[2:]) != content["stamp"]):
+            verb = "is not there any more" if stamp is None else "changed since the plan was made"
+            raise DataError(
+                Problem(f"{shown_path(path)} {verb}", hint="make the plan again: plmetrics units")
+            )
+        files.append(SourceFile(path, content["name"], content["bytes"], content["rows"], stamp))
+    return files
+
+
+def _path(text: str) -> str:
+    path = expand(text)
+    if path is None:
+        msg = f"{text}: a variable of the environment in it is not set here"
+        raise ConfigError(Problem(msg, hint="set it as where the plan was made"))
+    return path
+
+
+def variable_paths(names: Iterable[str]) -> Callable[[str], str]:
+    """Writes paths with variables of the environment in place of their values, longest first."""
+    values = {os.environ[name]: name for name in names if os.environ.get(name, "").strip("./")}
+
+    def written(path: str) -> str:
+        if "${" in path:
+            return path
+        for value in sorted(values, key=len, reverse=True):
+            path = path.replace(value, f"${{{values[value]}}}") if "${" not in path else path
+        return path
+
+    return written

@@ -1,0 +1,144 @@
+"""The units of a suite's table: each of some files, with an id by which a state of it is known again."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from itertools import groupby
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, Any
+
+from plmetrics.core.errors import ConfigError, Problem
+from plmetrics.features.shards.file_table import file_contents, table_content, variable_paths
+from plmetrics.features.shards.shared_constants import GRIDS, constants_alone, shared_constants
+from plmetrics.features.shards.unit_plan import Unit, UnitPlan, read_plan
+from plmetrics.features.stored.merging import read_state
+from plmetrics.features.stored.state_of_rows import check_constants
+from plmetrics.features.stored.stored_state import stored_state
+from plmetrics.features.stored.support import countable
+from plmetrics.runs.record import fingerprint, versions
+from plmetrics.states.stored import FORMAT, frame_text
+from plmetrics.suite.yaml.dump import readable
+from plmetrics.table.files import shown_path
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from plmetrics.features.stored.state_of_rows import Stage
+    from plmetrics.states.stored import State
+    from plmetrics.suite.model import Suite
+    from plmetrics.table.source import Source
+
+_ELSEWHERE = ("notify", "output", "engine", "keep")
+"""What a suite says that is nothing to a worker."""
+
+_PATH = ("data", "path")
+
+
+def plan_units(
+    suite: Suite,
+    source: Source,
+    stage: Stage,
+    *,
+    variables: Iterable[str] = (),
+    constants: Path | None = None,
+    by_folder: bool = False,
+) -> UnitPlan:
+    """The plan of a table's units.
+
+    Args:
+        suite: what is asked.
+        source: its rows.
+        stage: is entered with the name of each stage.
+        variables: those of the environment that the suite names; their values are not written.
+        constants: the file of a state whose constants are taken, in place of those of all rows.
+        by_folder: whether the files of a folder are one unit; each file is one else.
+
+    Raises:
+        ConfigError: the suite asks for what no state carries, or its table has no files.
+        DataError: the data is not what the suite says.
+    """
+    if suite.data.long is not None:
+        msg = "rows of one forecast may lie in several files, so that units of a long table do not add"
+        raise ConfigError(Problem(msg, ("data", "long"), "write a column for each quantile"))
+    table = table_content(source)
+    counted = countable(suite)
+    shared_state = (
+        shared_constants(suite, source, stage) if constants is None else _state_constants(counted, constants)
+    )
+    where = suite.data.where
+    shared: dict[str, Any] = {
+        "fingerprint": fingerprint(counted),
+        "where": None if where is None else hashlib.sha256(where.encode()).hexdigest(),
+        "versions": versions(),
+        "table": table,
+        "constants": None if shared_state is None else _constants_content(shared_state),
+    }
+    files = file_contents(source, variable_paths(variables))
+    groups = _groups(files) if by_folder else ([file] for file in files)
+    units = [_unit(shared, group) for group in groups]
+    return UnitPlan(name=suite.name, suite=worker_suite(suite), units=tuple(units), **shared)
+
+
+def stored_plan(suite: Suite, file: Path) -> UnitPlan:
+    """A plan that was made of a suite before.
+
+    Raises:
+        ConfigError: it was made of another suite.
+        DataError: it cannot be read.
+    """
+    plan = read_plan(file)
+    if plan.fingerprint != fingerprint(countable(suite)):
+        msg = f"{shown_path(file)} is the plan of another suite, or of another --set"
+        raise ConfigError(Problem(msg, hint="make it again: plmetrics units SUITE --plan FILE"))
+    return plan
+
+
+def _state_constants(suite: Suite, file: Path) -> State:
+    """The constants in the file of a state."""
+    stored = stored_state(file)
+    check_constants(suite, stored)
+    grids = read_state(stored, *GRIDS)
+    return constants_alone(stored.head, grids.table)
+
+
+def worker_suite(suite: Suite) -> dict[str, Any]:
+    """The suite as a worker needs it: with the names of variables, and without paths and what is done with results."""
+    sections = {key: part for key, part in suite.sections.items() if key not in _ELSEWHERE}
+    texts = [text for text in suite.templates if text.path[0] not in _ELSEWHERE and text.path != _PATH]
+    alone = suite.model_copy(update={"sections": sections}).with_templates(texts)
+    content = readable(alone.model_dump(mode="json", exclude_defaults=True, exclude={"notify", "output"}))
+    data = {key: value for key, value in content.pop("data", {}).items() if key != "path"}
+    return content | ({"data": data} if data else {})
+
+
+def _constants_content(state: State) -> dict[str, Any]:
+    return {"head": json.loads(state.head.text()), "table": frame_text(state.table)}
+
+
+def _groups(files: Sequence[Mapping[str, Any]]) -> Iterator[list[Mapping[str, Any]]]:
+    """The files of each folder; those of one lie together, as their names do."""
+    for _, group in groupby(files, key=lambda file: PurePosixPath(file["name"]).parent):
+        yield list(group)
+
+
+def _unit(shared: Mapping[str, Any], files: Sequence[Mapping[str, Any]]) -> Unit:
+    constants = shared["constants"]
+    identity = [
+        FORMAT,
+        shared["fingerprint"],
+        shared["where"],
+        {key: shared["versions"][key] for key in ("plmetrics", "polars", "hash")},
+        shared["table"],
+        None if constants is None else constants["head"]["constants"],
+        [[file["name"], file["stamp"] or file["bytes"], file.get("partition")] for file in files],
+    ]
+    text = json.dumps(identity, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    rows = [file["rows"] for file in files]
+    return Unit(
+        id=hashlib.sha256(text.encode()).hexdigest(),
+        files=tuple(files),
+        rows=None if None in rows else sum(rows),
+        bytes=sum(file["bytes"] for file in files),
+    )

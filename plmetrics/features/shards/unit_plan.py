@@ -1,0 +1,189 @@
+"""The plan of a table's units: which files each has, and what all of them share; one file of JSON lines."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from plmetrics.core.errors import ConfigError, DataError, Problem
+from plmetrics.core.names import did_you_mean
+from plmetrics.runs.failure import os_message
+from plmetrics.runs.files import environment_faults, make_directory, write_atomic
+from plmetrics.table.files import shown_path
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+FORMAT = 1
+PLAN = "units.plan"
+"""The name of a plan beside the states of its units."""
+
+_SHOWN = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """Files whose rows are counted together.
+
+    `id` depends on what is asked, the constants, the files, and the versions of what counts them.
+    """
+
+    id: str
+    files: tuple[Mapping[str, Any], ...]
+    rows: int | None
+    bytes: int
+
+    @property
+    def short_id(self) -> str:
+        """Enough of the id to tell units apart."""
+        return self.id[:_SHOWN]
+
+    @property
+    def text(self) -> str:
+        """The unit in words: its id and its files."""
+        more = f" and {len(self.files) - 1} more" if len(self.files) > 1 else ""
+        return f"{self.short_id} ({self.files[0]['name']}{more})"
+
+    def facts(self) -> dict[str, Any]:
+        """What people and schedulers read of it."""
+        names = [file["name"] for file in self.files]
+        return {"id": self.id, "files": names, "rows": self.rows, "bytes": self.bytes}
+
+
+@dataclass(frozen=True, slots=True)
+class UnitPlan:
+    """The units of a table, and what all of them share.
+
+    `suite` is what is asked, with the names of variables for their values; `where` the digest of its condition with
+    their values. `table` is what all files share, `constants` the head and the table of a state that has them; None
+    where states need none.
+    """
+
+    name: str
+    suite: Mapping[str, Any]
+    fingerprint: str
+    where: str | None
+    versions: Mapping[str, Any]
+    table: Mapping[str, Any]
+    constants: Mapping[str, Any] | None
+    units: tuple[Unit, ...]
+
+    @property
+    def size(self) -> tuple[int, str]:
+        """How much there is, and what it is counted in: rows where all files say how many they have, else bytes."""
+        rows = [unit.rows for unit in self.units if unit.rows is not None]
+        if len(rows) == len(self.units):
+            return sum(rows), "rows"
+        return sum(unit.bytes for unit in self.units), "bytes"
+
+    def size_of(self, unit: Unit) -> int:
+        """How much of that a unit has."""
+        size = unit.rows if self.size[1] == "rows" else unit.bytes
+        assert size is not None
+        return size
+
+    def unit(self, text: str) -> Unit:
+        """The unit of an id, or of its beginning.
+
+        Raises:
+            ConfigError: there is none, or several.
+        """
+        units = [unit for unit in self.units if text and unit.id.startswith(text)]
+        if len(units) == 1:
+            return units[0]
+        msg = f"{len(units) or 'no'} units have an id that begins with '{text}'"
+        hint = did_you_mean(text, [unit.short_id for unit in self.units]) or "plmetrics units lists them"
+        raise ConfigError(Problem(msg, hint=hint))
+
+    def content(self) -> bytes:
+        """The plan as a file: a line with the hash of what follows, one of what is shared, and one a unit."""
+        shared = {key: value for key, value in asdict(self).items() if key != "units"}
+        lines = [_line(shared), *(_line(asdict(unit)) for unit in self.units)]
+        body = "".join(lines)
+        digest = hashlib.sha256(body.encode()).hexdigest()
+        return (_line({"format": FORMAT, "sha256": digest}) + body).encode()
+
+    def write(self, path: Path) -> None:
+        """Write the plan, so that a reader sees all of it or nothing; a file that holds it already is left alone.
+
+        Raises:
+            EnvironmentFault: the system refuses.
+        """
+        with environment_faults(f"the plan {shown_path(path)} cannot be written"):
+            content = self.content()
+            make_directory(path.parent)
+            if not path.is_file() or path.read_bytes() != content:
+                write_atomic(path, content)
+
+
+def read_plan(path: Path) -> UnitPlan:
+    """The plan in a file.
+
+    Raises:
+        DataError: there is none, or it is damaged or of another version.
+    """
+    try:
+        first, _, body = path.read_text(encoding="utf-8").partition("\n")
+        head = json.loads(first)
+        if head["format"] != FORMAT:
+            msg = f"{shown_path(path)} is a plan of format {head['format']}, and this version reads {FORMAT}"
+            raise DataError(Problem(msg, hint="make it again: plmetrics units"))
+        whole = hashlib.sha256(body.encode()).hexdigest() == head["sha256"]
+        shared, *units = [json.loads(line) for line in body.splitlines()]
+        if not whole:
+            raise _damage(path)
+        return UnitPlan(**shared, units=tuple(map(_unit, units)))
+    except OSError as error:
+        raise DataError(
+            Problem(f"the plan {shown_path(path)} cannot be read: {os_message(error)}")
+        ) from error
+    except (ValueError, KeyError, TypeError) as error:
+        raise _damage(path) from error
+
+
+def _damage(path: Path) -> DataError:
+    msg = f"{shown_path(path)} is no plan of units, or damaged"
+    return DataError(Problem(msg, hint="plmetrics units SUITE --plan FILE writes one"))
+
+
+def _unit(content: Mapping[str, Any]) -> Unit:
+    return Unit(content["id"], tuple(content["files"]), content["rows"], content["bytes"])
+
+
+def _line(content: Mapping[str, Any]) -> str:
+    return json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False) + "\n"
+
+
+def balanced_shard(units: Sequence[Unit], index: int, count: int) -> list[Unit]:
+    """The units of one shard of several: the largest first, each to the shard that has the least by then.
+
+    >>> units = [Unit(name, (), None, size) for name, size in (("a", 5), ("b", 3), ("c", 3), ("d", 1))]
+    >>> [[unit.id for unit in balanced_shard(units, index, 2)] for index in (1, 2)]
+    [['a', 'd'], ['b', 'c']]
+    """
+    loads = [0] * count
+    chosen = []
+    for unit in sorted(units, key=lambda unit: (-unit.bytes, unit.id)):
+        place = loads.index(min(loads))
+        loads[place] += unit.bytes
+        if place == index - 1:
+            chosen.append(unit)
+    return chosen
+
+
+def read_shard(text: str) -> tuple[int, int]:
+    """Which shard of how many, as it is written: 3/8.
+
+    Raises:
+        ConfigError: it is none.
+
+    >>> read_shard("3/8")
+    (3, 8)
+    """
+    index, _, count = text.partition("/")
+    if index.isdecimal() and count.isdecimal() and 1 <= int(index) <= int(count):
+        return int(index), int(count)
+    raise ConfigError(Problem(f"'{text}' is no shard", hint="write 3/8 for the third of eight: 1/8 to 8/8"))

@@ -1,0 +1,176 @@
+"""States of units: what a worker does with one unit of a plan, knowing nothing but the plan's file."""
+
+from __future__ import annotations
+
+import json
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from plmetrics.core.errors import AbsentDataError, EnvironmentFault, PlmetricsError, Problem
+from plmetrics.core.redaction import Redaction
+from plmetrics.engine.aggregate.aggregation import NoRowsLeftError
+from plmetrics.features.shards.file_table import open_table
+from plmetrics.features.shards.unit_plan import read_plan
+from plmetrics.features.stored.state_files import ENDING, read_head, write_state
+from plmetrics.features.stored.state_of_rows import state_of_rows
+from plmetrics.features.stored.stored_state import head_of_files, stored_state
+from plmetrics.features.stored.support import countable
+from plmetrics.runs.record import fingerprint, mask_head, versions
+from plmetrics.states.stored import PART, Head, State, frame_of, frame_text
+from plmetrics.suite.reader import suite_from_mapping
+from plmetrics.suite.yaml.variables import Expansion
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from plmetrics.features.shards.unit_plan import Unit, UnitPlan
+    from plmetrics.features.stored.alignment import StateReference
+    from plmetrics.suite.model import Suite
+    from plmetrics.table.source import Source
+
+TASK = f"{__name__}:write_unit"
+"""The task of a runner: it takes and gives JSON."""
+
+_DECISIVE = ("plmetrics", "polars", "hash")
+
+
+@dataclass(frozen=True, slots=True)
+class UnitJob:
+    """What a worker is told: the plan's file, the unit, the folder for its state, and memory if it has not all."""
+
+    plan: str
+    unit: str
+    output: str
+    memory: int | None = None
+
+    def text(self) -> str:
+        """The job as JSON."""
+        return json.dumps(
+            {"plan": self.plan, "unit": self.unit, "output": self.output, "memory": self.memory}
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class UnitReceipt:
+    """What a worker gives: the state's file, how many rows it read, and whether the state was there before."""
+
+    path: str
+    rows: int
+    again: bool
+
+    @classmethod
+    def read(cls, text: str) -> UnitReceipt:
+        """The receipt from its JSON."""
+        return cls(**json.loads(text))
+
+
+def write_unit(text: str) -> str:
+    """Write the state of a unit, unless a valid one is there; JSON of a `UnitJob` in, of a `UnitReceipt` out.
+
+    Raises:
+        ConfigError: the suite names what is not known or not set here.
+        DataError: the data is not what the suite says, or changed since the plan was made.
+        EnvironmentFault: this worker is of another version than the plan, or the state cannot be written.
+    """
+    job = UnitJob(**json.loads(text))
+    plan, suite, variables, constants = _plan(job.plan, Path(job.plan).stat().st_mtime_ns)
+    unit = plan.unit(job.unit)
+    path = unit_path(Path(job.output), plan, unit)
+    try:
+        stored = _valid(path, unit)
+        if stored is not None:
+            return json.dumps({"path": str(path), "rows": stored.rows["read"], "again": True})
+        _check_versions(plan)
+        if job.memory is not None:
+            suite = suite.model_copy(update={"memory": job.memory}).with_templates(suite.templates)
+        head, table = _state(suite, open_table(plan.table, unit.files), constants)
+        write_state(path, mask_head(variables, replace(head, plan={"unit": unit.id})), table)
+    except BaseException as error:
+        variables.mask(error)
+        raise
+    return json.dumps({"path": str(path), "rows": head.rows["read"], "again": False})
+
+
+def unit_path(folder: Path, plan: UnitPlan, unit: Unit) -> Path:
+    """The file of a unit's state."""
+    return folder / f"{plan.name}-{unit.short_id}{ENDING}"
+
+
+@lru_cache(maxsize=2)
+def _plan(path: str, changed: int) -> tuple[UnitPlan, Suite, Redaction, StateReference | None]:  # noqa: ARG001
+    """A plan with its suite, the variables in that, and its constants: read once by a worker, not for each unit."""
+    plan = read_plan(Path(path))
+    expansion = Expansion()
+    content = expansion.of_suite(plan.suite)
+    suite = suite_from_mapping(content, name=plan.name).with_templates(expansion.templates)
+    if fingerprint(countable(suite)) != plan.fingerprint:
+        msg = "the suite of the plan means something else here: another version of plmetrics has written it"
+        raise EnvironmentFault(Problem(msg, hint="run the same version of plmetrics on all workers"))
+    constants = None if plan.constants is None else stored_state(constants_state(plan.constants))
+    return plan, suite, Redaction.of(expansion.used), constants
+
+
+def constants_state(content: Mapping[str, Any]) -> State:
+    """The constants of a plan, as a state without rows."""
+    return State(Head.read(content["head"]), frame_of(content["table"]), "")
+
+
+def _valid(path: Path, unit: Unit) -> Head | None:
+    """The head of the unit's state, if it is there and whole."""
+    if not path.is_file():
+        return None
+    try:
+        head, _ = read_head(path)
+    except PlmetricsError:
+        return None
+    return head if head.plan is not None and head.plan.get("unit") == unit.id else None
+
+
+def _check_versions(plan: UnitPlan) -> None:
+    ours = versions()
+    for name in _DECISIVE:
+        if plan.versions[name] != ours[name]:
+            msg = f"the plan was made with {name} {plan.versions[name]}, and here is {ours[name]}"
+            raise EnvironmentFault(Problem(msg, hint="install the same versions on all workers"))
+
+
+def _state(suite: Suite, source: Source, constants: StateReference | None) -> tuple[Head, pl.DataFrame]:
+    """The state of some rows; without any it holds nothing but how many were read."""
+    try:
+        return state_of_rows(suite, source, constants, lambda _: nullcontext())
+    except NoRowsLeftError as error:
+        rows = error.rows
+        return _empty(suite, source, rows.read, rows.zero_weight, rows.dropped)
+    except AbsentDataError:
+        return _empty(suite, source, 0, 0, dict.fromkeys(suite.models, 0))
+
+
+def _empty(
+    suite: Suite, source: Source, read: int, zero_weight: int, dropped: Mapping[str, int]
+) -> tuple[Head, pl.DataFrame]:
+    rows = {
+        "read": read,
+        "units": 0,
+        "zero_weight": zero_weight,
+        "dropped": dict(dropped),
+        "pairs_read": None,
+    }
+    head = head_of_files(
+        countable(suite),
+        source,
+        {
+            "schema": frame_text(pl.DataFrame(schema=source.schema)),
+            "constants": {},
+            "parts": (),
+            "layout": "",
+            "rows": rows,
+            "sets": (),
+        },
+        (),
+    )
+    return head, pl.DataFrame(schema={PART: pl.UInt16})

@@ -1,0 +1,90 @@
+"""Which runner is meant: by its name, as suites and the command line write it, or by an executor."""
+
+from __future__ import annotations
+
+from concurrent.futures import Executor
+from typing import TYPE_CHECKING
+
+from plmetrics.core.errors import ConfigError, Problem
+from plmetrics.core.names import did_you_mean
+from plmetrics.core.threads import processors
+from plmetrics.runners.pool import PoolRunner
+
+if TYPE_CHECKING:
+    from plmetrics.runners.protocol import Backend, Runner
+
+KINDS = ("inline", "processes", "dask", "ray")
+_WRITE = "write inline, processes:4, dask:tcp://HOST:8786, ray or ray:ADDRESS"
+
+
+def split_name(text: str) -> tuple[str, str]:
+    """The kind of a runner and what is said of it.
+
+    Raises:
+        ConfigError: there is no such kind, or what is said of it is wrong.
+
+    >>> split_name("processes:4"), split_name("dask:tcp://10.0.0.1:8786")
+    (('processes', '4'), ('dask', 'tcp://10.0.0.1:8786'))
+    """
+    kind, _, detail = text.partition(":")
+    if kind not in KINDS:
+        raise ConfigError(
+            Problem(f"unknown runner '{text}'", ("engine", "on"), did_you_mean(kind, KINDS) or _WRITE)
+        )
+    wrong = (kind == "inline" and detail) or (
+        kind == "processes" and detail and not (detail.isdecimal() and int(detail) > 0)
+    )
+    if wrong:
+        raise ConfigError(Problem(f"'{text}' is no runner", ("engine", "on"), _WRITE))
+    return kind, detail
+
+
+def process_count(text: str) -> int:
+    """How many processes of this machine a runner takes beside each other.
+
+    >>> process_count("processes:4"), process_count("inline")
+    (4, 1)
+    """
+    kind, detail = split_name(text)
+    return int(detail or processors()) if kind == "processes" else 1
+
+
+def runner_of(on: str | Executor, address: str | None = None, cpus: int | None = None) -> Runner:
+    """The runner that is meant.
+
+    Args:
+        on: its name, such as `processes:4`, or an executor.
+        address: that of the cluster, where the name does not have it.
+        cpus: processors of a task.
+
+    Raises:
+        ConfigError: there is no such runner.
+        EnvironmentFault: its extra is not installed, or its cluster does not answer.
+    """
+    return PoolRunner(_backend(on, address, cpus))
+
+
+def _backend(on: str | Executor, address: str | None, cpus: int | None) -> Backend:
+    if isinstance(on, Executor):
+        from plmetrics.runners.executors import ExecutorBackend
+
+        return ExecutorBackend(on, threads=cpus)
+    kind, detail = split_name(on)
+    if kind == "processes":
+        from plmetrics.runners.processes import ProcessesBackend
+
+        count = process_count(on)
+        return ProcessesBackend(count, cpus or max(processors() // count, 1))
+    if kind == "ray":
+        from plmetrics.runners.ray_tasks import RayBackend
+
+        return RayBackend(detail or address, cpus or 1)
+    if kind == "dask":
+        from plmetrics.runners.executors import dask_backend
+
+        if not (detail or address):
+            raise ConfigError(Problem("dask needs the address of its scheduler", ("engine", "on"), _WRITE))
+        return dask_backend(detail or str(address), cpus)
+    from plmetrics.runners.inline import InlineBackend
+
+    return InlineBackend()

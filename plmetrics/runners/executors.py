@@ -1,0 +1,82 @@
+"""The runner over any executor of `concurrent.futures`, such as that of a Dask cluster."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from plmetrics.core.errors import EnvironmentFault, Problem
+from plmetrics.core.threads import processors
+from plmetrics.runners.worker import answer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from concurrent.futures import Executor, Future
+
+_DEATHS = frozenset({"BrokenExecutor", "KilledWorker", "WorkerDeathError"})
+"""Names of the errors that tell of a worker that died: those of libraries are known without these libraries."""
+
+_EXTRA = "dask"
+_PER_SLOT = 2
+"""Calls in flight for each that can run, so that no worker waits for the next one."""
+
+
+class ExecutorBackend:
+    """Calls on an executor, which is not shut down unless `end` does it.
+
+    Args:
+        executor: where calls run.
+        slots: how many it runs at a time; what it says of itself if not given.
+        threads: how many threads Polars may take in a call, where it has not begun yet.
+        end: ends what was started for the executor.
+    """
+
+    retries = 1
+    """Once, alone: executors such as Dask's try again themselves, and blame all that shared a worker."""
+
+    def __init__(
+        self,
+        executor: Executor,
+        slots: int | None = None,
+        threads: int | None = None,
+        end: Callable[[], object] | None = None,
+    ) -> None:
+        workers = slots or getattr(executor, "_max_workers", None) or processors()
+        self.window = _PER_SLOT * workers
+        self._executor = executor
+        self._threads = threads
+        self._end = end
+
+    def submit(self, task: str, text: str) -> Future[str]:
+        """Call a task somewhere."""
+        return self._executor.submit(answer, task, text, self._threads)
+
+    def is_crash(self, error: BaseException) -> bool:
+        """Whether a worker died, by the name of the error."""
+        return any(kind.__name__ in _DEATHS for kind in type(error).__mro__)
+
+    def close(self, *, cancel: bool) -> None:  # noqa: ARG002 (what is in flight was cancelled)
+        """End what was started for the executor."""
+        if self._end is not None:
+            self._end()
+
+
+def dask_backend(address: str, threads: int | None) -> ExecutorBackend:
+    """Calls on the cluster of a Dask scheduler, which makes those again whose worker died.
+
+    Raises:
+        EnvironmentFault: Dask is not installed, or there is no scheduler at the address.
+    """
+    try:
+        distributed: Any = import_module("distributed")
+    except ImportError as error:
+        raise EnvironmentFault.missing_extra(_EXTRA, f"the runner {_EXTRA}") from error
+    try:
+        client = distributed.Client(address, timeout=10, set_as_default=False)
+    except (OSError, ValueError) as error:
+        hint = "start one with `dask scheduler`, and workers with `dask worker ADDRESS`"
+        raise EnvironmentFault(
+            Problem(f"no Dask scheduler answers at {address}", ("engine",), hint)
+        ) from error
+    slots = sum(client.ncores().values())
+    return ExecutorBackend(client.get_executor(pure=False), max(slots, 1), threads, end=client.close)

@@ -1,0 +1,73 @@
+"""The runner over any backend: a bounded number of calls in flight, and another try for those whose worker died."""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from typing import TYPE_CHECKING, Self
+
+from plmetrics.runners.protocol import Crash, Job, Receipt
+from plmetrics.runners.worker import receipt_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from types import TracebackType
+
+    from plmetrics.runners.protocol import Backend
+
+
+class PoolRunner:
+    """A runner over a backend."""
+
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._backend.close(cancel=kind is not None)
+
+    def map(self, task: str, jobs: Sequence[Job]) -> Iterator[Receipt | Crash]:
+        """Run a task on some units; see `Runner`.
+
+        A unit whose worker died is tried again alone, after the others: so none is blamed for what another did to the
+        worker that they shared, and one that needs much memory has it.
+        """
+        waiting, suspects, attempts = deque(jobs), deque[Job](), Counter[str]()
+        flying: dict[Future[str], Job] = {}
+        try:
+            while waiting or flying or suspects:
+                while waiting and len(flying) < self._backend.window:
+                    job = waiting.popleft()
+                    flying[self._submit(task, job)] = job
+                if not flying:
+                    job = suspects.popleft()
+                    flying[self._submit(task, job)] = job
+                for future in wait(flying, return_when=FIRST_COMPLETED).done:
+                    job = flying.pop(future)
+                    error = future.exception()
+                    if error is None:
+                        yield Receipt(job.name, receipt_of(future.result()))
+                        continue
+                    if not self._backend.is_crash(error):
+                        raise error
+                    attempts[job.name] += 1
+                    if attempts[job.name] > self._backend.retries:
+                        yield Crash(job.name, attempts[job.name], str(error) or type(error).__name__)
+                    else:
+                        suspects.append(job)
+        finally:
+            for future in flying:
+                future.cancel()
+
+    def _submit(self, task: str, job: Job) -> Future[str]:
+        """The call of a unit; a pool that is broken refuses it, which is the end of a worker, too."""
+        try:
+            return self._backend.submit(task, job.text)
+        except Exception as error:
+            refusal: Future[str] = Future()
+            refusal.set_exception(error)
+            return refusal

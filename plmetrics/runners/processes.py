@@ -1,0 +1,143 @@
+"""The runner in processes of this machine: one that is killed is started anew, and only its unit is run again."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path
+from queue import SimpleQueue
+from typing import TYPE_CHECKING
+
+from plmetrics.runners.worker import THREADS
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+
+_SERVE = "from plmetrics.runners.worker import serve; serve()"
+_PATIENCE = 10.0
+"""Seconds that a process without work has to end."""
+
+
+class WorkerDeathError(RuntimeError):
+    """The process of a call ended before it answered."""
+
+
+class ProcessesBackend:
+    """Processes that answer calls, each started anew if it dies: fresh interpreters, never forks of this one.
+
+    Args:
+        count: how many processes.
+        threads: how many threads Polars may take in each.
+    """
+
+    retries = 3
+
+    def __init__(self, count: int, threads: int) -> None:
+        self.window = count
+        self._pool = ThreadPoolExecutor(count, thread_name_prefix="plmetrics-runner")
+        self._workers = [_Worker(threads) for _ in range(count)]
+        self._idle: SimpleQueue[_Worker] = SimpleQueue()
+        for worker in self._workers:
+            self._idle.put(worker)
+
+    def submit(self, task: str, text: str) -> Future[str]:
+        """Call a task in a process that is idle."""
+        return self._pool.submit(self._call, task, text)
+
+    def _call(self, task: str, text: str) -> str:
+        worker = self._idle.get()
+        try:
+            return worker.call(task, text)
+        finally:
+            self._idle.put(worker)
+
+    def is_crash(self, error: BaseException) -> bool:
+        """Whether the process died."""
+        return isinstance(error, WorkerDeathError)
+
+    def close(self, *, cancel: bool) -> None:
+        """End all processes; with `cancel` whatever they do."""
+        if cancel:
+            for worker in self._workers:
+                worker.kill()
+        self._pool.shutdown(cancel_futures=True)
+        for worker in self._workers:
+            worker.end()
+
+
+class _Worker:
+    """A process that answers one call at a time; none before the first."""
+
+    def __init__(self, threads: int) -> None:
+        self._threads = threads
+        self._process: subprocess.Popen[bytes] | None = None
+        self._over = False
+
+    def call(self, task: str, text: str) -> str:
+        process = self._process or self._start()
+        assert process.stdin is not None
+        assert process.stdout is not None
+        with suppress(BrokenPipeError):  # then it is dead, as its answer shows
+            process.stdin.write(json.dumps({"task": task, "text": text}).encode() + b"\n")
+            process.stdin.flush()
+        line = process.stdout.readline()
+        if not line.endswith(b"\n"):
+            self._process = None
+            raise WorkerDeathError(_ending(_exit_code(process)))
+        return line.decode()
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        if self._over:
+            msg = "the runner was closed"
+            raise WorkerDeathError(msg)
+        path = os.pathsep.join(entry or str(Path.cwd()) for entry in sys.path)
+        environment = os.environ | {THREADS: str(self._threads), "PYTHONPATH": path}
+        self._process = subprocess.Popen(
+            [sys.executable, "-P", "-c", _SERVE],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env=environment,
+        )
+        return self._process
+
+    def kill(self) -> None:
+        """End the process at once; there will be no other."""
+        self._over = True
+        process = self._process
+        if process is not None:
+            process.kill()
+
+    def end(self) -> None:
+        """End the process, which has no work."""
+        self._over = True
+        process, self._process = self._process, None
+        if process is None:
+            return
+        assert process.stdin is not None
+        process.stdin.close()
+        try:
+            process.wait(_PATIENCE)
+        except subprocess.TimeoutExpired:
+            process.kill()
+        _exit_code(process)
+
+
+def _exit_code(process: subprocess.Popen[bytes]) -> int:
+    """The exit code of a process, whose pipes are closed."""
+    for pipe in (process.stdin, process.stdout):
+        assert pipe is not None
+        with suppress(BrokenPipeError):
+            pipe.close()
+    return process.wait()
+
+
+def _ending(code: int) -> str:
+    if code >= 0:
+        return f"its process ended with exit code {code}"
+    names = {int(number): number.name for number in signal.Signals}
+    return f"its process was ended by signal {-code} ({names.get(-code, 'unknown')})"

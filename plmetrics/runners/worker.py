@@ -1,0 +1,64 @@
+"""The other side of a runner: calls in a worker. It is imported before Polars, whose threads it limits."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import pickle
+import signal
+import sys
+import traceback
+from importlib import import_module
+
+THREADS = "POLARS_MAX_THREADS"
+
+
+def call(task: str, text: str, threads: int | None = None) -> str:
+    """Call a task by its name, `module:function`, on at most so many threads where Polars has not begun yet."""
+    if threads is not None and "polars" not in sys.modules:
+        os.environ[THREADS] = str(threads)
+    module, _, function = task.partition(":")
+    receipt: str = getattr(import_module(module), function)(text)
+    return receipt
+
+
+def answer(task: str, text: str, threads: int | None = None) -> str:
+    """The JSON of what a call gave, or of its error: an error of ours arrives as itself from any worker."""
+    try:
+        return json.dumps({"receipt": call(task, text, threads)})
+    except BaseException as error:
+        return json.dumps({"error": _encode(error), "trace": "".join(traceback.format_exception(error))})
+
+
+def serve() -> None:
+    """Answer the calls on stdin, a line each, until it ends; whatever else is printed goes to stderr."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # who started it ends it
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    for line in sys.stdin.buffer:
+        answers.write(answer(**json.loads(line)).encode() + b"\n")
+        answers.flush()
+
+
+def receipt_of(text: str) -> str:
+    """What a call gave, from its answer.
+
+    Raises:
+        BaseException: its error, caused by the words of its traceback.
+    """
+    content = json.loads(text)
+    if "error" in content:
+        error: BaseException = pickle.loads(base64.b64decode(content["error"]))
+        raise error from RuntimeError(content["trace"])
+    receipt: str = content["receipt"]
+    return receipt
+
+
+def _encode(error: BaseException) -> str:
+    try:
+        content = pickle.dumps(error)
+        pickle.loads(content)
+    except Exception:
+        content = pickle.dumps(RuntimeError(f"{type(error).__name__}: {error}"))
+    return base64.b64encode(content).decode()

@@ -1,0 +1,147 @@
+"""Tables in units on every runner: the bytes of one run over all rows, however they are cut, and whatever dies."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+import yaml
+from runners.conftest import write_files
+
+import plmetrics as plm
+from plmetrics.api.merging import result_of_units
+from plmetrics.api.shards import unit_runs
+from plmetrics.api.shards.plans import plan_of
+from plmetrics.api.stopwatch import Stopwatch
+from plmetrics.features.shards.coverage import of_plan
+from plmetrics.features.shards.unit_plan import UnitPlan
+from plmetrics.runners.protocol import Runner
+from plmetrics.suite.yaml.load import load_suite
+
+pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+
+SUITE: dict[str, Any] = {
+    "data": {"path": "scores"},
+    "columns": {"label": "y", "unit": "u"},
+    "models": {"a": "a", "b": "b"},
+    "metrics": ["log_loss", "brier", "f1"],
+    "slices": {"region": "region", "size": {"column": "size", "quantiles": 3}},
+    "uncertainty": {"replicates": 20},
+    "compare": "a",
+    "exact": False,
+    "reproducible": True,
+}
+
+
+def write(folder: Path, files: int, **changes: Any) -> Path:
+    write_files(folder / "scores", files)
+    file = folder / "suite.yaml"
+    file.write_text(yaml.safe_dump({**SUITE, **changes}))
+    return file
+
+
+def print_of(result: plm.Result) -> dict[str, str]:
+    """A hash of the bytes of each table."""
+    tables = {name: table.serialize() for name, table in result.tables.items()}
+    return {name: hashlib.sha256(content).hexdigest() for name, content in tables.items()}
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """The tables of one run over all rows."""
+    return print_of(plm.run(write(tmp_path_factory.mktemp("whole"), 1)))
+
+
+def plan_in(folder: Path, files: int, **changes: Any) -> UnitPlan:
+    return plan_of(load_suite(write(folder, files, **changes)), Stopwatch(None))
+
+
+def merged(plan: UnitPlan, outcome: unit_runs.UnitOutcome, folder: Path) -> plm.Result:
+    paths = [receipt.path for receipt in outcome.receipts.values()]
+    return result_of_units(paths, of_plan(plan, [], 1.0), Stopwatch(None), folder)
+
+
+@pytest.mark.parametrize("files", [1, 3, 24])
+def test_units_in_any_order_are_one_run_to_the_last_bit(
+    runner: Runner, whole: dict[str, str], tmp_path: Path, files: int
+) -> None:
+    plan = plan_in(tmp_path, files)
+    units = random.Random(files).sample(plan.units, len(plan.units))
+    outcome = unit_runs.run_units(runner, plan, units, tmp_path / "states", None)
+    assert len(outcome.receipts) == files
+    assert not any(receipt.again for receipt in outcome.receipts.values())
+    assert print_of(merged(plan, outcome, tmp_path)) == whole
+
+
+def test_scores_on_a_grid_and_chosen_thresholds(tmp_path: Path) -> None:
+    """What units must share is looked up in the rows of all: edges of bins, thresholds."""
+    metrics = ["roc_auc", "precision(threshold=max(f1))"]
+    file = write(tmp_path, 3, metrics=metrics, curves=["roc"], compare=None)
+    assert print_of(plm.run(file, on="inline")) == print_of(plm.run(file))
+
+
+def test_a_worker_killed_in_the_midst_changes_nothing(
+    remote: Runner, whole: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(unit_runs, "TASK", "runners.samples:unit_killed_once")
+    plan = plan_in(tmp_path, 3)
+    (tmp_path / "states").mkdir()
+    outcome = unit_runs.run_units(remote, plan, plan.units, tmp_path / "states", None)
+    assert (tmp_path / "states" / "killed").exists()
+    assert print_of(merged(plan, outcome, tmp_path)) == whole
+
+
+def test_poison_ends_a_run_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(unit_runs, "TASK", "runners.samples:unit_of_poison")
+    monkeypatch.setattr("plmetrics.runners.processes.ProcessesBackend.retries", 0)
+    file = write(tmp_path, 3, metrics=["f1"], slices={}, uncertainty=None)
+    (tmp_path / "scores/part-01.parquet").rename(tmp_path / "scores/poison.parquet")
+    with pytest.raises(plm.PlmetricsError) as caught:
+        plm.run(file, on="processes:1")
+    assert caught.value.exit_code == 5
+    assert "poison.parquet" in str(caught.value)
+    assert "SIGKILL" in str(caught.value)
+    folder = tmp_path / "runs/suite"
+    assert len(list(folder.glob("unit-states/*.state"))) == 2
+    file.write_text(f"{file.read_text()}engine: {{on: {{processes: 1}}, coverage: 0.6}}")
+    result = plm.run(file)
+    gate = result.gates.row(-1, named=True)
+    assert (gate["gate"], gate["verdict"], gate["rule"]) == ("units of the plan", "pass", ">= 0.6")
+    assert gate["observed"] == pytest.approx(2 / 3)
+    assert any("poison.parquet" in warning for warning in result.warnings)
+
+
+@pytest.mark.parametrize("missing", ["error", "drop"])
+def test_units_without_rows_count_as_none(tmp_path: Path, missing: str) -> None:
+    """A unit of which no row satisfies the condition, or is left, does not fail the others."""
+    where = "size > 0" if missing == "drop" else "size < 2"
+    changes = {"data": {"path": "scores", "where": where, "missing": missing}}
+    file = write(tmp_path, 3, **changes)
+    path = tmp_path / "scores/part-01.parquet"
+    rows = pl.read_parquet(path)
+    if missing == "error":
+        rows = rows.with_columns(size=rows["size"] + 10)
+    else:
+        rows = rows.with_columns(a=None, b=None).cast({"a": rows["a"].dtype, "b": rows["b"].dtype})
+    rows.write_parquet(path)
+    one, units = plm.run(file), plm.run(file, on="inline")
+    assert print_of(units) == print_of(one)
+    assert units.record["rows"] == one.record["rows"]
+
+
+def test_a_unit_that_was_replaced_is_counted_again_alone(tmp_path: Path) -> None:
+    file = write(tmp_path, 3, reproducible=False, metrics=["f1"], slices={}, uncertainty=None)
+    plm.run(file, on="inline")
+    states = tmp_path / "runs/suite/unit-states"
+    before = {path.name: path.stat().st_mtime_ns for path in states.glob("*.state")}
+    part = tmp_path / "scores/part-02.parquet"
+    pl.read_parquet(part).head(100).write_parquet(part)
+    again = plm.run(file, on="inline")
+    after = {path.name: path.stat().st_mtime_ns for path in states.glob("*.state")}
+    assert len(before.items() & after.items()) == 2
+    assert len(after) == 3
+    assert again.metrics.equals(plm.run(file).metrics)
