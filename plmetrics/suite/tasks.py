@@ -86,10 +86,10 @@ CurveName = Literal[
 BINNED_CURVES = ("reliability", "score_histogram", "net_benefit")
 """Curves of scores that are counted in bins of their own."""
 
-BANDED_CURVES = ("roc", "pr", "gain", "lift", "corp")
+BANDED_CURVES = ("roc", "pr", "gain", "lift", "corp", "qini", "uplift", "guelman")
 """Curves whose bands come from counts of scores by block, where intervals are asked for."""
 
-ROW_CURVES = (*CONFUSION_CURVES, *REGRESSION_CURVES, *UPLIFT_CURVES)
+ROW_CURVES = (*CONFUSION_CURVES, *REGRESSION_CURVES, "effect_calibration")
 """Curves that are drawn from the rows themselves."""
 
 CURVES: dict[str, tuple[str, ...]] = {

@@ -286,3 +286,68 @@ def test_standard_errors_of_areas_are_those_of_fresh_samples(
                 stated[row["metric"]].append(row["std_error"])
     for metric in metrics:
         assert np.mean(stated[metric]) == pytest.approx(np.std(found[metric], ddof=1), rel=0.22), metric
+
+
+@pytest.mark.parametrize("binary", [False, True])
+@pytest.mark.parametrize("weight", [None, "w"])
+@pytest.mark.parametrize("shift", [0.0, -9.0])
+def test_a_grid_is_as_near_as_its_bound_says(binary: bool, weight: str | None, shift: float) -> None:
+    """The grid of a few rows has wide bins; that of all rows tells nearly all scores apart."""
+    rng = np.random.default_rng(5)
+    frame = table(2000, seed=6, binary=binary).with_columns(p=pl.col("p") + pl.Series(rng.normal(size=2000)))
+    frame = frame if binary else frame.with_columns(pl.col("y") + shift)
+    metrics = [*ORDERED, *(PERFECT if binary else [])]
+    roles = {
+        "task": "uplift",
+        "label": "y",
+        "treatment": "t",
+        "models": "p",
+        "metrics": metrics,
+        "slices": "g",
+    }
+    exact = plm.evaluate(frame, **roles, weight=weight).metrics["value"].to_numpy()
+    near = plm.evaluate(frame, **roles, weight=weight, exact=False).metrics
+    few = plm.state(frame[:50], **roles, weight=weight)
+    far = plm.merge(plm.state(frame, **roles, weight=weight, constants=few)).metrics
+    for found in (near, far):
+        off = np.abs(found["value"].to_numpy() - exact)[np.isfinite(exact)]
+        assert (off <= found["bound"].to_numpy()[np.isfinite(exact)] + 1e-9).all()
+    assert (off > 1e-4).mean() > 0.5
+    areas = pl.col("metric").str.contains("qini|auuc")
+    assert near.filter(areas)["bound"].max() < 0.1 * far.filter(areas)["bound"].max()
+
+
+def test_orders_of_effects_add_in_states() -> None:
+    frame = table(1200, seed=8, binary=True).with_columns(u=pl.int_range(pl.len()) // 3)
+    roles = {
+        "task": "uplift",
+        "label": "y",
+        "treatment": "t",
+        "models": "p",
+        "metrics": ORDERED[:4],
+        "unit": "u",
+    }
+    roles |= {"slices": "g", "uncertainty": {"replicates": 60}, "curves": ["qini", "uplift", "guelman"]}
+    whole = plm.state(frame, **roles)
+    states = [plm.state(day, **roles, constants=whole) for day in (frame[:200], frame[200:900], frame[900:])]
+    merged = plm.merge(*states).metrics
+    assert plm.merge(*states).curves.equals(plm.merge(*states[::-1]).curves)
+    assert merged.equals(plm.merge(*states[::-1]).metrics)
+    assert merged.equals(plm.merge(whole).metrics)
+    rows = plm.evaluate(frame, **roles)
+    assert rows.curves.select("curve", "x", "y").equals(plm.merge(whole).curves.select("curve", "x", "y"))
+    exact = rows.metrics
+    np.testing.assert_allclose(merged["value"], exact["value"], rtol=1e-12)
+    width = (exact["upper"] - exact["lower"]).max()
+    for end in ("lower", "upper"):
+        assert (merged[end] - exact[end]).abs().max() < 0.2 * width
+
+
+def test_what_orders_of_effects_are_counted_on_is_the_same_to_the_last_bit() -> None:
+    frame = table(3000, seed=9).with_columns(p=pl.col("p") + pl.col("e"), u=pl.int_range(pl.len()) // 3)
+    settings = {"exact": False, "reproducible": True, "unit": "u", "uncertainty": {"replicates": 40}}
+    once = evaluate(frame, ORDERED, weight="w", **settings).metrics
+    again = evaluate(
+        frame.sample(fraction=1.0, shuffle=True, seed=1), ORDERED, weight="w", **settings
+    ).metrics
+    assert once.equals(again)

@@ -12,6 +12,7 @@ from plmetrics.catalogue.needs import Points
 from plmetrics.catalogue.parameters import one_of, parameter
 from plmetrics.catalogue.registry import register
 from plmetrics.catalogue.uplift.arms import OfArms
+from plmetrics.catalogue.uplift.bin_bounds import area_bound, top_bound
 from plmetrics.catalogue.uplift.targeted import TargetedTotals
 from plmetrics.core import ops
 
@@ -32,7 +33,7 @@ _TIE = 1e-12
 class OfOrder(OfArms):
     """Base of the metrics of the order of predicted effects: every distinct score is a point, in replicates as well."""
 
-    needs = Points("scores")
+    needs = Points("order")
     needs_score = True
 
 
@@ -94,14 +95,21 @@ class Qini(OfCurve):
     def finalise(self, state: Any) -> Any:
         """Area less that of the line, maybe over the perfect one."""
         targeted = TargetedTotals(state)
-        curve = targeted.guelman() if self.method == "guelman" else targeted.radcliffe()
-        area = targeted.area(curve) - self._end(state) / 2.0
+        area = targeted.area(self._curve(targeted)) - self._end(state) / 2.0
         return ops.ratio(area, self._perfect(state)) if self.binary_outcome else area
 
     def undefined(self, state: Any) -> Undefined:
         """Also no area of a perfect order."""
         nothing = (self._perfect(state) == 0) & self.binary_outcome
         return [*super().undefined(state), ("zero_denominator", nothing)]
+
+    def bound(self, state: Any) -> Any:
+        """What the order inside bins may add to the area."""
+        area = area_bound(state, self._curve)
+        return ops.absolute(ops.ratio(area, self._perfect(state))) if self.binary_outcome else area
+
+    def _curve(self, totals: Any) -> Any:
+        return totals.guelman() if self.method == "guelman" else totals.radcliffe()
 
     def _end(self, state: Any) -> Any:
         """The end of the curve, rounded as the curve is: a score that tells nothing has exactly 0."""
@@ -147,7 +155,14 @@ class UpliftArea(OfCurve):
     def finalise(self, state: Any) -> Any:
         """By trapezoids."""
         targeted = TargetedTotals(state)
-        return targeted.area(targeted.guelman() if self.method == "guelman" else targeted.uplift())
+        return targeted.area(self._curve(targeted))
+
+    def bound(self, state: Any) -> Any:
+        """What the order inside bins may add to the area."""
+        return area_bound(state, self._curve)
+
+    def _curve(self, totals: Any) -> Any:
+        return totals.guelman() if self.method == "guelman" else totals.uplift()
 
 
 @register
@@ -202,6 +217,10 @@ class UpliftAtTop(OfOrder):
         empty = (ops.total(state.treated * treated) == 0) | (ops.total(state.control * control) == 0)
         short = self._size(total) > total * (1 + _TIE)
         return [*super().undefined(state), ("too_few_rows", short), ("empty_arm", empty)]
+
+    def bound(self, state: Any) -> Any:
+        """What the order inside the bin at the cut may change."""
+        return top_bound(state, self.finalise(state), self._shares(state), by_arm=self._by_arm)
 
     def cut(self, state: Any) -> Any:
         """The score at which the top of all rows ends."""

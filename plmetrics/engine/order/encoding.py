@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from plmetrics.core.threads import parallel_map
-from plmetrics.engine.aggregate.row_plan import BLOCK, cell_column, rows_plan
+from plmetrics.engine.aggregate.row_plan import BLOCK, TREATED, cell_column, rows_plan
 from plmetrics.engine.order.in_memory import block_numbers
 from plmetrics.engine.order.orderings import orderings, sample_columns
 from plmetrics.engine.step import Step
@@ -17,7 +17,7 @@ from plmetrics.engine.streaming import collected_batches, collected_frame
 from plmetrics.states.scores.bin_lookup import Locator, value_locator
 from plmetrics.states.scores.grid import FINE_BINS, Members
 from plmetrics.states.scores.sorted import balanced_edges
-from plmetrics.table.roles import WEIGHT
+from plmetrics.table.roles import LABEL, WEIGHT
 from plmetrics.table.sampling import telling
 from plmetrics.table.slices import LOOKUP_CELLS
 
@@ -56,7 +56,7 @@ class EncodedRows:
     """A few rows as small whole numbers, those of a cell together.
 
     `place` is, by what rows are ordered by, twice the fine bin of a row plus one for a positive; `held` are the rows
-    that have the number where not all do.
+    that have the number where not all do. `outcome` is that of each row where there are two arms.
     """
 
     cells: dict[int, Members]
@@ -65,11 +65,12 @@ class EncodedRows:
     weight: Array | None
     place: dict[str, NDArray[Any]]
     held: dict[str, NDArray[np.bool_]]
+    outcome: Array | None = None
 
     @property
     def bytes(self) -> int:
         """How much memory it takes."""
-        parts = [*self.place.values(), *self.held.values(), self.block, self.weight]
+        parts = [*self.place.values(), *self.held.values(), self.block, self.weight, self.outcome]
         parts += [array for members in self.cells.values() for array in (members.code, members.starts)]
         return sum(part.nbytes for part in parts if part is not None)
 
@@ -121,7 +122,8 @@ class Encoder:
         if BLOCK in frame.columns:
             block = _smallest(block_numbers(frame[BLOCK].to_numpy(), self._known), len(self._known))
         weight = frame[WEIGHT].to_numpy() if WEIGHT in frame.columns else None
-        return EncodedRows(cells, frame.height, block, weight, {}, {})
+        outcome = frame[LABEL].to_numpy() if TREATED in frame.columns else None
+        return EncodedRows(cells, frame.height, block, weight, {}, {}, outcome)
 
     def locate(self, frame: pl.DataFrame, rows: EncodedRows, name: str, place: NDArray[np.uint16]) -> Scored:
         """Add the places of what rows are ordered by, written to `place`; gives the numbers with their keys."""

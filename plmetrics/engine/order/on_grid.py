@@ -23,9 +23,11 @@ from plmetrics.engine.memory.budget import compares_rests, counting_room
 from plmetrics.engine.order.encoding import FINE_SHARE, STEP_ROWS, Encoder, Group
 from plmetrics.engine.order.score_bins import by_quantile, wanted_bins
 from plmetrics.engine.prepare.exponents import IN_BINS
+from plmetrics.states.arms import ARMS
 from plmetrics.states.complements import rest_codes
 from plmetrics.states.scores.coarse import coarse_of_fine
 from plmetrics.states.scores.grid import (
+    ArmsTally,
     CoarseTally,
     EndsTally,
     FixedTally,
@@ -38,7 +40,7 @@ from plmetrics.states.scores.grid import (
 )
 from plmetrics.states.scores.quantile_bins import quantile_bins
 from plmetrics.states.scores.sliced_grid import SlicedGrid, rolled_ends, rolled_up
-from plmetrics.states.scores.sorted import Binning
+from plmetrics.states.scores.sorted import CLASSES, Binning
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -291,7 +293,8 @@ class Passes:
     ) -> None:
         """Count a few rows of an ordering; `scored` are its numbers, which fixed bins need."""
         mask = rows.held.get(name)
-        placed = PlacedRows(rows.place[name], rows.weight, rows.block, *(scored or (None, None))).take(mask)
+        score, key = scored or (None, None)
+        placed = PlacedRows(rows.place[name], rows.weight, rows.block, score, key, rows.outcome).take(mask)
         for part, tally in tallies.items():
             if part.ordering == name:
                 members = self._encoder.members_in(rows, part.group)
@@ -301,23 +304,27 @@ class Passes:
 
     def _tally(self, part: Part, spare: list[NDArray[Any]], table: NDArray[np.uint16] | None) -> Tally:
         size, first = self._size(part), 0 if part.rest else part.first
-        single = part.bins == "coarse" and self._exact_single
+        arms = self.orderings[part.ordering].arms
+        single = part.bins == "coarse" and self._exact_single and not arms
         counts = zero_counts(size, np.float32 if single else np.float64, spare)
         if part.bins == "ends":
             return EndsTally(first, counts)
-        power = self._exponent(part.bins)
+        power = self._exponent(part)
         if isinstance(part.bins, Binning):
             if table is not None:
                 return QuantileTally(first, counts, part.bins, table, power)
             bins = fixed_bins(part.bins, self.locators[part.ordering].keys)
             return FixedTally(first, counts, part.bins, bins, power)
+        if arms:
+            return ArmsTally(first, counts, table, power)
         if table is None:
             return Tally(first, counts, power)
         return CoarseTally(first, counts, table, power)
 
-    def _exponent(self, bins: Bins) -> int | None:
-        """That of what is added in some bins, where its order must not show; None where it does not anyway."""
-        fractions = isinstance(bins, Binning) or self._prepared.request.suite.columns.weight is not None
+    def _exponent(self, part: Part) -> int | None:
+        """That of what is added in a part, where its order must not show; None where it does not anyway."""
+        fractions = isinstance(part.bins, Binning) or self.orderings[part.ordering].arms
+        fractions = fractions or self._prepared.request.suite.columns.weight is not None
         return self._prepared.addition.exponents.get(IN_BINS) if fractions else None
 
     def _tables(self, parts: list[Part]) -> dict[Part, NDArray[np.uint16]]:
@@ -354,12 +361,13 @@ class Passes:
         return np.concatenate(parallel_map(partial(coarse_of_fine, slices=len(slices)), batches))
 
     def _shape(self, part: Part) -> tuple[int, int]:
+        channels = len(ARMS if self.orderings[part.ordering].arms else CLASSES)
         if part.rest:
-            return shape(part.bins, self.locators[part.ordering].edges, 1)
+            return shape(part.bins, self.locators[part.ordering].edges, 1, channels)
         if part.bins == "coarse" and part.group.index is not None and self._prepared.grids is not None:
             number = self._prepared.number_of(self._prepared.slices[part.group.index])
-            return self._prepared.grids[part.ordering].coarse_bins(number), 2
-        return shape(part.bins, self.locators[part.ordering].edges, self._members(part.group))
+            return self._prepared.grids[part.ordering].coarse_bins(number), channels
+        return shape(part.bins, self.locators[part.ordering].edges, self._members(part.group), channels)
 
     def _size(self, part: Part) -> tuple[int, ...]:
         return (part.last - part.first, self._blocks(part.bins), *self._shape(part))
@@ -369,7 +377,7 @@ class Passes:
 
     def _bytes(self, part: Part) -> int:
         """How much memory a part takes."""
-        copies = 1 if self._exponent(part.bins) is None else PARTS
+        copies = 1 if self._exponent(part) is None else PARTS
         return math.prod(self._size(part)) * 8 * copies
 
     def _parts_on(self, bins_list: list[Bins]) -> Iterator[Part]:

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from plmetrics.engine.aggregate.row_plan import HAS_LABEL, POSITIVE, class_column, value_column
+from plmetrics.engine.aggregate.row_plan import HAS_LABEL, POSITIVE, TREATED, class_column, value_column
 from plmetrics.table.checks import scored_column, valid_column
 from plmetrics.table.predicted import score_column
-from plmetrics.table.roles import LABEL
+from plmetrics.table.roles import LABEL, TREATMENT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,12 +29,14 @@ if TYPE_CHECKING:
 class Ordering:
     """A number of each row of a model, ascending: the score without a `value`.
 
-    With `label_free` rows without a label have it, too.
+    With `label_free` rows without a label have it, too; with `arms` rows are of two arms, not of two classes, and have
+    outcomes.
     """
 
     model: str
     value: RowValue | None = None
     label_free: bool = False
+    arms: bool = False
 
     @property
     def key(self) -> str | None:
@@ -67,10 +69,12 @@ class Ordering:
             yield self.value.positive(rows).alias(class_column(self.model, self.value))
 
     def positives(self, frame: pl.DataFrame) -> NDArray[np.bool_]:
-        """Which rows are of the positive class."""
+        """Which rows are of the positive class, or treated."""
         if self.one_class:
             return np.ones(frame.height, dtype=np.bool_)
-        column = POSITIVE if self.value is None else class_column(self.model, self.value)
+        column = TREATED if self.arms else POSITIVE
+        if self.value is not None:
+            column = class_column(self.model, self.value)
         return frame[column].fill_null(value=False).to_numpy()
 
     def members(self, frame: pl.DataFrame) -> NDArray[np.bool_] | None:
@@ -88,10 +92,10 @@ class Ordering:
 
 def orderings(request: Request) -> tuple[Ordering, ...]:
     """What the rows of each model are ordered by, model after model, scores first."""
-    label_free = request.label_free_values
+    label_free, arms = request.label_free_values, request.roles.treatment is not None
     out: list[Ordering] = []
     for model in request.models:
-        out += [Ordering(model)] if request.orders_scores else []
+        out += [Ordering(model, arms=arms)] if request.orders_scores else []
         out += [Ordering(model, value, value.key in label_free) for value in request.values]
     return tuple(out)
 
@@ -100,4 +104,6 @@ def sample_columns(prepared: Prepared, rows: pl.LazyFrame) -> pl.LazyFrame:
     """Numbers and classes of some rows of the canonical table."""
     every = orderings(prepared.request)
     columns = [column for ordering in every for column in ordering.expressions(prepared)]
+    if prepared.request.roles.treatment is not None:
+        columns.append((pl.col(TREATMENT) == 1).alias(TREATED))
     return rows.select(*columns, (pl.col(LABEL) == 1).alias(POSITIVE))

@@ -52,7 +52,7 @@ def wanted_bins(prepared: Prepared, ordering: Ordering) -> list[Bins]:
     bins: list[Bins] = []
     if pointed or any(curve.curve not in BINNED_CURVES for curve in curves) or any(map(by_quantile, drawn)):
         bins.append("fine")
-    if any(isinstance(need, Quantiles) for need in needs):
+    if any(isinstance(need, Quantiles) for need in needs) or (pointed and ordering.arms):
         bins.append("ends")
     banded = any(curve.curve in BANDED_CURVES for curve in curves)
     if (pointed or banded) and prepared.blocks is not None:

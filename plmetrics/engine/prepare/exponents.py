@@ -9,11 +9,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import polars as pl
+
 from plmetrics.catalogue.metric import leaves
 from plmetrics.catalogue.needs import Bins, OrderedRows
 from plmetrics.core.exact_sums import HEADROOM, Addition, exponent_of
 from plmetrics.engine.aggregate.totals import summed_in, totals
 from plmetrics.engine.arithmetic import largest
+from plmetrics.table.roles import LABEL
 
 if TYPE_CHECKING:
     from plmetrics.engine.inquiry import Question
@@ -23,9 +26,9 @@ if TYPE_CHECKING:
     from plmetrics.suite.model import Suite
 
 IN_BINS = "in bins of scores"
-"""The name of the exponent of what is added in bins: weights, and weights times numbers from 0 to 1."""
+"""The name of the exponent of what is added in bins: weights, and weights times numbers from 0 to 1, or outcomes."""
 
-_WEIGHT = "@most of weight"
+_WEIGHT, _OUTCOME = "@most of weight", "@most of outcome"
 
 
 def with_exponents(prepared: Prepared, constants: Constants | None) -> Question[Prepared]:
@@ -54,6 +57,8 @@ def adds_in_bins(suite: Suite) -> bool:
     needs = [leaf.needs for metric in suite.metrics for leaf in leaves(metric)]
     if suite.columns.weight is not None:
         return bool(suite.row_curves) or any(isinstance(need, OrderedRows) for need in needs)
+    if suite.task == "uplift" and any(isinstance(need, OrderedRows) for need in needs):
+        return True
     has_curves = any(curve.curve == "reliability" for curve in suite.curves)
     return has_curves or any(isinstance(need, Bins) for need in needs)
 
@@ -68,13 +73,14 @@ def exponents_of(prepared: Prepared) -> Question[dict[str, int]]:
     }
     if prepared.table.weight is not None:
         values[_WEIGHT] = prepared.table.weight
+    if prepared.request.roles.treatment is not None and adds_in_bins(prepared.request.suite):
+        values[_OUTCOME] = pl.col(LABEL)
     most = yield from largest(prepared.rows_added, values)
     heaviest = most.get(_WEIGHT, 1.0)
     limits = {
         name: total.most * heaviest for name, total in sums.items() if total.value is not None and total.most
     }
     if adds_in_bins(prepared.request.suite):
-        limits[IN_BINS] = heaviest
-    return {
-        name: exponent_of(most_of_sum) for name, most_of_sum in (most | limits).items() if name != _WEIGHT
-    }
+        limits[IN_BINS] = heaviest * max(1.0, most.get(_OUTCOME, 0.0))
+    sizes = {name: size for name, size in (most | limits).items() if name not in {_WEIGHT, _OUTCOME}}
+    return {name: exponent_of(size) for name, size in sizes.items()}

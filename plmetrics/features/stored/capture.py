@@ -27,7 +27,7 @@ from plmetrics.features.stored.sparse_counts import KEYS, pieces_of, summarise_p
 from plmetrics.features.stored.support import resamples_totals
 from plmetrics.states.moments import CENTRE
 from plmetrics.states.scores.run_grids import Cuts, ModelGrid, cuts_of, usual_cuts
-from plmetrics.states.scores.sorted import Binning
+from plmetrics.states.scores.sorted import CLASSES, Binning
 from plmetrics.states.stored import (
     BLOCK,
     BLOCKS,
@@ -264,7 +264,7 @@ def _together(parts: Sequence[Cuts]) -> Cuts:
 
 def _cuts(sliced: SlicedGrid, values: pl.DataFrame) -> Cuts:
     """The cuts of the slices that have rows."""
-    occupied = sliced.fine.sum(axis=(1, 2)) > 0
+    occupied = sliced.fine[..., : len(CLASSES)].sum(axis=(1, 2)) > 0
     if not values.width:
         return Cuts(values, cuts_of(sliced.fine, sliced.slices))
     return Cuts(values.filter(pl.Series(occupied)), cuts_of(sliced.fine, sliced.slices)[occupied])

@@ -24,8 +24,10 @@ from plmetrics.features.stored.ends import read_ends
 from plmetrics.features.stored.grids import read_grids
 from plmetrics.features.stored.pinning import pin_request, read_constants
 from plmetrics.features.stored.sparse_counts import PIECES, PieceRows
+from plmetrics.states.arms import ARMS
 from plmetrics.states.scores.grid import shape
 from plmetrics.states.scores.sliced_grid import SlicedGrid
+from plmetrics.states.scores.sorted import CLASSES
 from plmetrics.states.stored import BLOCK, BLOCKS, CELL, frame_of
 from plmetrics.table.roles import prediction_table
 from plmetrics.table.slices import plan_cubes
@@ -227,9 +229,10 @@ class _SliceCounts:
     def _shape(self, bins: Bins) -> tuple[int, int]:
         assert self.prepared.grids is not None
         grid = self.prepared.grids[self.name]
+        channels = len(CLASSES if self.prepared.request.roles.treatment is None else ARMS)
         if bins == "coarse":
-            return grid.coarse_bins(self.number), 2
-        return shape(bins, grid.edges, 1)
+            return grid.coarse_bins(self.number), channels
+        return shape(bins, grid.edges, 1, channels)
 
     def _dense(
         self,

@@ -65,7 +65,7 @@ def _problems(suite: Suite) -> Iterator[Problem]:
                 yield Problem(message, ("metrics", index), "use strategy=uniform" if choice else _INSTEAD)
     for index, curve in enumerate(suite.curves):
         by_rows = curve.curve in {*ROW_CURVES, *RANKING_CURVES}
-        if by_rows or suite.task == "uplift":
+        if by_rows:
             message = f"curve {curve.curve} needs the rows, which a state does not hold"
             yield Problem(message, ("curves", index), _INSTEAD)
         elif curve.strategy == "count":

@@ -53,7 +53,8 @@ def _gain_points(
     curve: str, state: Mapping[str, Segments], index: int, drawn: Array | None, level: float
 ) -> Points:
     low, high = state["score"].offsets[index : index + 2]
-    view = score_view({name: part.values[low:high] for name, part in state.items()})
+    channels = {name: state[name] for name in ("score", *ARMS)}
+    view = score_view({name: part.values[low:high] for name, part in channels.items()})
     if view.treated_weight == 0 or view.control_weight == 0:
         return {}
     targeted = TargetedTotals(view)

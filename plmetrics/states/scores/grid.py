@@ -32,16 +32,16 @@ _DENSE_SHARE = 0.5
 _ROOM_IN_32_BITS = 1 << 31
 
 
-def shape(bins: Bins, edges: Array, slices: int) -> tuple[int, int]:
+def shape(bins: Bins, edges: Array, slices: int, channels: int = 2) -> tuple[int, int]:
     """Number of bins of a kind in a set of so many slices, and of what is counted in each.
 
-    `edges` are those of the fine bins.
+    `edges` are those of the fine bins, `channels` what is counted in these: of two classes, or of two arms.
     """
     if isinstance(bins, Binning):
         return bins.bins, bins.channels
     if bins == "ends":
         return 1, 2
-    return (len(edges) + 1 if bins == "fine" else coarse_number(slices)), 2
+    return (len(edges) + 1 if bins == "fine" else coarse_number(slices)), channels
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class PlacedRows:
     """Some rows of one model, in any order.
 
     `place` is twice the fine bin of a row, plus one for a positive. `score` and its `key` are there where fixed bins
-    are to be counted.
+    are to be counted, `outcome` where there are two arms.
     """
 
     place: NDArray[Any]
@@ -57,15 +57,14 @@ class PlacedRows:
     block: NDArray[Any] | None
     score: Array | None = None
     key: Codes | None = None
+    outcome: Array | None = None
 
     def take(self, index: NDArray[Any] | slice | None) -> PlacedRows:
         """Some of the rows, all of them without an index."""
         if index is None:
             return self
-        weight, block = _select(self.weight, index), _select(self.block, index)
-        return PlacedRows(
-            self.place[index], weight, block, _select(self.score, index), _select(self.key, index)
-        )
+        others = (self.weight, self.block, self.score, self.key, self.outcome)
+        return PlacedRows(self.place[index], *(_select(values, index) for values in others))
 
 
 def _select(values: NDArray[Any] | None, index: NDArray[Any] | slice) -> NDArray[Any] | None:
@@ -215,7 +214,10 @@ def add_at(flat: NDArray[Any], key: NDArray[Any], weight: Array | None) -> None:
 
 
 class EndsTally(Tally):
-    """The lowest and the highest number of each slice, or cell, in place of counts: `[slice, 1, 1, end]`."""
+    """The lowest and the highest number of each slice, or cell, in place of counts: `[slice, 1, 1, end]`.
+
+    Of two arms they are those of the outcomes.
+    """
 
     def __init__(self, first: int, counts: NDArray[Any]) -> None:
         super().__init__(first, counts)
@@ -227,8 +229,9 @@ class EndsTally(Tally):
         inside = (code >= 0) & (code < len(self.counts))
         if not len(code) or not inside.any():
             return
-        assert rows.score is not None
-        low, high = (end.reduceat(rows.score, members.starts)[inside] for end in (np.minimum, np.maximum))
+        numbers = rows.score if rows.outcome is None else rows.outcome
+        assert numbers is not None
+        low, high = (end.reduceat(numbers, members.starts)[inside] for end in (np.minimum, np.maximum))
         np.minimum.at(self.counts[:, 0, 0, 0], code[inside], low)
         np.maximum.at(self.counts[:, 0, 0, 1], code[inside], high)
 
@@ -253,6 +256,37 @@ class CoarseTally(Tally):
             table, place = self._places.reshape(-1), number * self._places.shape[1] + rows.place
         places: NDArray[Any] = table.take(place)
         return places
+
+
+class ArmsTally(Tally):
+    """Weight and outcome of two arms, see `arms.ARMS`; on fine bins, or by a table on coarse ones."""
+
+    def __init__(
+        self,
+        first: int,
+        counts: NDArray[Any],
+        coarse: NDArray[np.uint16] | None = None,
+        exponent: int | None = None,
+    ) -> None:
+        super().__init__(first, counts, exponent)
+        self._coarse = coarse
+
+    def add(self, rows: PlacedRows, members: Members) -> None:
+        """Count some rows: what is added are sums, as of weights."""
+        self._add_mixed(rows, members)
+
+    def _place(self, rows: PlacedRows, number: Codes | int) -> NDArray[Any]:
+        places = rows.place >> 1
+        if self._coarse is not None:
+            places = self._coarse[number, places]
+        key: NDArray[Any] = places.astype(np.int32) * self.counts.shape[-1] + (rows.place & 1)
+        return key
+
+    def _sum(self, some: slice, key: NDArray[Any], rows: PlacedRows) -> None:
+        assert rows.outcome is not None
+        weight = np.ones_like(rows.outcome) if rows.weight is None else rows.weight
+        values = np.concatenate([weight, weight * rows.outcome])
+        self._add_at(some, np.concatenate([key, key + 2]), values)
 
 
 class FixedTally(Tally):

@@ -7,11 +7,12 @@ hold several distinct scores leave their order open.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from plmetrics.core.segments import Segments
+from plmetrics.states.arms import ARMS
 from plmetrics.states.scores.coarse import Array, Codes, tied_bins
 from plmetrics.states.scores.grid import NO_ENDS, Bins
 from plmetrics.states.scores.quantile_bins import quantile_places
@@ -51,7 +52,7 @@ class SlicedGrid:
     """The counts of a slice set: `fine` `[slice, bin, class]`, and by block as `parts` of a few slices give them.
 
     `coarse` gives the coarse bin of each fine one `[slice, bin]`, `ends` the lowest and highest number of each slice
-    `[slice, end]` where quantiles are to be read.
+    `[slice, end]` where quantiles are to be read, of two arms the lowest and highest outcome.
     """
 
     edges: Array
@@ -61,7 +62,11 @@ class SlicedGrid:
     weighted: bool
     coarse: Callable[[], NDArray[np.uint16]]
     ends: Array | None = None
-    channels: ClassVar[tuple[str, ...]] = CLASSES
+
+    @property
+    def channels(self) -> tuple[str, ...]:
+        """What is counted in each bin: two classes, or two arms with their outcomes."""
+        return ARMS if self.fine.shape[-1:] == (len(ARMS),) else CLASSES
 
     @property
     def rows(self) -> None:
@@ -73,20 +78,25 @@ class SlicedGrid:
         """Points are bins."""
         return True
 
-    def point_state(self) -> dict[str, Segments]:
-        """The fine bins of each slice, each at the lowest score that it can hold; with ends also at the highest."""
+    def point_state(self) -> dict[str, Any]:
+        """The fine bins of each slice, each at the lowest score that it can hold.
+
+        Quantiles find the highest as well, the order of two arms the lowest and the highest outcome of each slice.
+        """
         offsets = np.arange(self.slices + 1) * (len(self.edges) + 1)
         lowest = np.append(-np.inf, np.nextafter(self.edges, np.inf))
         scores = {"score": np.tile(lowest, self.slices)}
-        if self.ends is not None:
+        if self.ends is not None and self.channels == CLASSES:
             low, high = (np.repeat(end, len(lowest)) for end in self.ends.T)
             scores["highest"] = np.tile(np.append(self.edges, np.inf), self.slices)
             scores = {name: np.minimum(np.maximum(score, low), high) for name, score in scores.items()}
-        return {
-            **{name: Segments(score, offsets) for name, score in scores.items()},
-            "negative": Segments(self.fine[..., 0].reshape(-1), offsets),
-            "positive": Segments(self.fine[..., 1].reshape(-1), offsets),
+        counts = dict(zip(self.channels, np.moveaxis(self.fine, -1, 0), strict=True))
+        state: dict[str, Any] = {
+            name: Segments(values.reshape(-1), offsets) for name, values in (scores | counts).items()
         }
+        if self.ends is not None and self.channels == ARMS:
+            state |= dict(zip(("lowest_outcome", "highest_outcome"), self.ends.T, strict=True))
+        return state
 
     def replicate_points(self, weights: Array, *, scores: bool = False) -> Iterator[dict[str, Segments]]:
         """A grid has no rows to resample."""

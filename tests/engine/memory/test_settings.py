@@ -141,7 +141,7 @@ BINARY = {"label": "y", "models": {"p": "p"}, "metrics": ["roc_auc"]}
         {"metrics": ["precision_at_recall(recall=0.5)"], "exact": True},
         {"task": "regression", "label": "w", "metrics": ["spearman"], "exact": True},
         {"task": "regression", "label": "w", "metrics": ["median_absolute_error"], "exact": True},
-        {"task": "uplift", "treatment": "t", "metrics": ["qini"]},
+        {"task": "uplift", "treatment": "t", "metrics": ["qini"], "exact": True},
         {"metrics": ["precision(threshold=max(f1))"]},
         {"metrics": ["accuracy"], "leakage": {"keys": ["id"], "duplicates": True}},
     ],

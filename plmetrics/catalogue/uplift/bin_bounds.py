@@ -1,0 +1,138 @@
+"""How far metrics of uplift may be from their exact values where scores are counted in bins.
+
+At the ends of bins curves are exact. Inside a bin they depend on the order of its rows, which is not known: only how
+many rows of each arm it holds, the sum of their outcomes, and between what any outcome lies.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from plmetrics.catalogue.uplift.targeted import TargetedTotals
+from plmetrics.core import ops
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Interval = tuple[Any, Any]
+
+
+class BinBounds:
+    """Between what the curves lie inside each bin."""
+
+    def __init__(self, state: Any) -> None:
+        self._totals = TargetedTotals(state)
+        self._state = state
+        self._ends = tuple(
+            ops.broadcast(end, self._totals.mass) for end in (state.lowest_outcome, state.highest_outcome)
+        )
+
+    def guelman(self) -> Interval:
+        """Of the curve of this name."""
+        (low, high), (least, most) = self._outcome("treated"), self._outcome("control")
+        treated, control = (self._all("treated"), self._all("control"))
+        return low / treated - most / control, high / treated - least / control
+
+    def radcliffe(self) -> Interval:
+        """Of the curve of this name."""
+        low, high = self._outcome("treated")
+        least, most = _product(self._mean("control"), self._mass("treated"))
+        treated = self._all("treated")
+        return (low - most) / treated, (high - least) / treated
+
+    def uplift(self) -> Interval:
+        """Of the curve of this name."""
+        (low, high), (least, most) = self._mean("treated"), self._mean("control")
+        share = self._totals.share
+        return _product((low - most, high - least), (ops.above(share, 0.0), share))
+
+    def area(self, curve: Any, between: Interval) -> Any:
+        """How far the area under a curve may be from that of straight lines, given between what it lies."""
+        low, high = between
+        middle = (curve + ops.above(curve, 0.0)) / 2.0
+        step = self._totals.mass / ops.broadcast(self._state.weight, self._totals.mass)
+        return ops.total(step * ops.larger(ops.larger(high - middle, middle - low), 0.0))
+
+    def _all(self, arm: str) -> Any:
+        return ops.broadcast(getattr(self._state, f"{arm}_weight"), self._totals.mass)
+
+    def _mass(self, arm: str) -> Interval:
+        """The weight of an arm from a place in a bin upwards."""
+        running = getattr(self._totals, arm)
+        return ops.above(running, 0.0), running
+
+    def _outcome(self, arm: str) -> Interval:
+        """The sum of an arm's outcomes from there upwards."""
+        mass, outcome = getattr(self._state, arm), getattr(self._state, f"{arm}_outcome")
+        above = ops.above(getattr(self._totals, f"{arm}_outcome"), 0.0)
+        gained, lost = _partial_sums(mass, outcome, *self._ends)
+        return above - lost, above + gained
+
+    def _mean(self, arm: str) -> Interval:
+        """The mean of an arm's outcomes from there upwards; 0 as long as it has no rows."""
+        low, high = mean_between(self._outcome(arm), self._mass(arm), *self._ends)
+        fewest, most = self._mass(arm)
+        none = fewest <= 0
+        low = ops.where(none, ops.smaller(low, 0.0), low)
+        high = ops.where(none, ops.larger(high, 0.0), high)
+        return ops.where(most <= 0, 0.0, low), ops.where(most <= 0, 0.0, high)
+
+
+def top_bound(state: Any, value: Any, shares: tuple[Any, Any], *, by_arm: bool) -> Any:
+    """How far the effect in a top may be from `value`, where it takes a share of each arm's rows of a bin."""
+    treated, control = shares
+    cut = {"treated": (treated > 0) & (treated < 1), "control": (control > 0) & (control < 1)}
+    taken = {
+        arm: ops.total(ops.where(cut[arm], getattr(state, arm) * share, 0.0))
+        for arm, share in zip(cut, shares, strict=True)
+    }
+    there = {arm: ops.total(ops.where(cut[arm], getattr(state, arm), 0.0)) for arm in cut}
+    means = []
+    for arm, other, share in (("treated", "control", treated), ("control", "treated", control)):
+        fewest = most = taken[arm]
+        if not by_arm:
+            both = taken["treated"] + taken["control"]
+            fewest, most = ops.larger(both - there[other], 0.0), ops.smaller(both, there[arm])
+        outcome = getattr(state, f"{arm}_outcome")
+        full = ops.total(ops.where(share >= 1, getattr(state, arm), 0.0))
+        gained, lost = _partial_sums(
+            there[arm],
+            ops.total(ops.where(cut[arm], outcome, 0.0)),
+            state.lowest_outcome,
+            state.highest_outcome,
+        )
+        sure = ops.total(ops.where(share >= 1, outcome, 0.0))
+        sums, masses = (sure - lost, sure + gained), (full + fewest, full + most)
+        means.append(mean_between(sums, masses, state.lowest_outcome, state.highest_outcome))
+    (low, high), (least, highest) = means
+    return ops.larger(ops.larger(high - least - value, value - (low - highest)), 0.0)
+
+
+def mean_between(sums: Interval, masses: Interval, lowest: Any, highest: Any) -> Interval:
+    """Between what a mean lies, given between what the sum and the weight do, and each number."""
+    (low, high), (fewest, most) = sums, masses
+    least = ops.where(low < 0, ops.ratio(low, fewest, otherwise=0.0), ops.ratio(low, most, otherwise=0.0))
+    largest = ops.where(
+        high > 0, ops.ratio(high, fewest, otherwise=0.0), ops.ratio(high, most, otherwise=0.0)
+    )
+    least = ops.where(fewest <= 0, lowest, ops.larger(least, lowest))
+    return least, ops.where(fewest <= 0, highest, ops.smaller(largest, highest))
+
+
+def _partial_sums(mass: Any, total: Any, lowest: Any, highest: Any) -> Interval:
+    """How far a sum over some rows may be above 0, and below it, given those of all and between what each lies."""
+    spread = ops.ratio(highest * (total - mass * lowest), highest - lowest, otherwise=0.0)
+    gained = ops.where(lowest >= 0, total, ops.where(highest <= 0, 0.0, spread))
+    return gained, gained - total
+
+
+def _product(one: Interval, positive: Interval) -> Interval:
+    """Between what a product lies, whose second factor is 0 or more."""
+    (low, high), (least, most) = one, positive
+    return low * ops.where(low < 0, most, least), high * ops.where(high > 0, most, least)
+
+
+def area_bound(state: Any, curve: Callable[[Any], Any]) -> Any:
+    """How far an area may be from that of the bins; `curve` gives a curve of totals, or its ends inside bins."""
+    bounds = BinBounds(state)
+    return bounds.area(curve(TargetedTotals(state)), curve(bounds))
