@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from plmetrics.engine.aggregate.aggregation import Aggregates
     from plmetrics.engine.order.orderings import Ordering
     from plmetrics.engine.prepared import Prepared
     from plmetrics.states.scores.coarse import Array, Codes
@@ -39,6 +40,9 @@ FINE_SHARE = 4
 _LEAST_ROWS = 1 << 16
 _LEAST_BINS = 256
 _ROOM_IN_32_BITS = 1 << 32
+_ROOM_IN_SINGLE = 1 << 24
+"""Whole numbers up to this are exact in single precision."""
+
 _BATCH_COPIES = 8
 """A batch is there while the next ones are read, sorted, and as small numbers, with what these are made from."""
 
@@ -201,3 +205,12 @@ def _locators(prepared: Prepared, every: Sequence[Ordering], room: int) -> dict[
 
     names = [ordering.name for ordering in every]
     return dict(zip(names, parallel_map(locator, every), strict=True))
+
+
+def counts_in_single(prepared: Prepared, aggregated: Aggregates) -> bool:
+    """Whether single precision counts the rows of every block exactly."""
+    state = aggregated.sums[0]
+    if prepared.request.suite.columns.weight is not None or "n" not in state.columns:
+        return False
+    by_block = np.bincount(state.block, weights=state.columns["n"])
+    return float(by_block.max(initial=0.0)) < _ROOM_IN_SINGLE

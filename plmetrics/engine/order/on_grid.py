@@ -20,7 +20,7 @@ from plmetrics.core.exact_sums import PARTS
 from plmetrics.core.threads import parallel_map, processors, steps
 from plmetrics.engine.aggregate.aggregation import needs_rows
 from plmetrics.engine.memory.budget import compares_rests, counting_room
-from plmetrics.engine.order.encoding import FINE_SHARE, STEP_ROWS, Encoder, Group
+from plmetrics.engine.order.encoding import FINE_SHARE, STEP_ROWS, Encoder, Group, counts_in_single
 from plmetrics.engine.order.score_bins import by_quantile, wanted_bins
 from plmetrics.engine.prepare.exponents import IN_BINS
 from plmetrics.states.arms import ARMS
@@ -58,8 +58,6 @@ if TYPE_CHECKING:
 
 _CELLS_PER_SLICE = 4
 _SLICES_AT_ONCE = 4
-_ROOM_IN_SINGLE = 1 << 24
-"""Whole numbers up to this are exact in single precision."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +92,7 @@ class Passes:
     def __init__(self, prepared: Prepared, aggregated: Aggregates) -> None:
         self._prepared = prepared
         self._known = aggregated.block_keys
-        self._exact_single = _exact_in_single(prepared, aggregated)
+        self._exact_single = counts_in_single(prepared, aggregated)
         self._room = counting_room(prepared.request, beside_points=prepared.exact)
         self._encoder = Encoder(prepared, aggregated.block_keys, self._room)
         self._sliced: dict[tuple[Part, int], Array] = {}
@@ -394,12 +392,3 @@ class Passes:
                 for number in range(len(slices)) if index in self._rests else ():
                     for bins in kinds:
                         yield Part(name, group, bins, number, number + 1, rest=True)
-
-
-def _exact_in_single(prepared: Prepared, aggregated: Aggregates) -> bool:
-    """Whether single precision counts the rows of every block exactly."""
-    state = aggregated.sums[0]
-    if prepared.request.suite.columns.weight is not None or "n" not in state.columns:
-        return False
-    by_block = np.bincount(state.block, weights=state.columns["n"])
-    return float(by_block.max(initial=0.0)) < _ROOM_IN_SINGLE
