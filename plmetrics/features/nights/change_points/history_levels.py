@@ -10,6 +10,7 @@ import polars as pl
 from plmetrics.features.nights.change_points.levels import levels
 from plmetrics.features.nights.history_selection import select
 from plmetrics.features.nights.interval_history import CURRENT, SUPERSEDED, read_history
+from plmetrics.report.layout import printable
 from plmetrics.report.numbers import number
 from plmetrics.report.sections.overall import metric_label
 
@@ -116,9 +117,10 @@ def change_lines(changes: pl.DataFrame) -> Iterator[str]:
     """Changes in words, as `roc_auc of champion moved on 2026-03-04 from 0.91 to 0.87`."""
     for row in changes.iter_rows(named=True):
         part = "" if row["slice_set"] == "overall" else f", {row['slice']},"
-        when = row["interval"] or f"{row['start']:%Y-%m-%d %H:%M}"
+        start = row["run_id"] if row["start"] is None else f"{row['start']:%Y-%m-%d %H:%M}"
+        when = row["interval"] or start
         levels_text = f"from {number(row[LEVEL_BEFORE])} to {number(row[LEVEL])}"
-        yield f"{metric_label(row)}{part} of {row['model']} moved on {when} {levels_text}"
+        yield printable(f"{metric_label(row)}{part} of {row['model']} moved on {when} {levels_text}")
 
 
 def _matrix(

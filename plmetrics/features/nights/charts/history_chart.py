@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 LAST = 60
 _MOST_PANELS = 12
 _MOST_METRICS = 4
+_MOST_MOVES = 2
 _KEYS = ("metric", "class", "slice_set", "slice")
 _RINGED = "ringed: a gate failed"
 _LIMIT = re.compile(r"(>=|<=) (-?[\d.]+(?:e[-+]?\d+)?)")
@@ -106,10 +107,11 @@ def figure_of(
     title, chart, width = _panels(history, subjects, drawn, shown, by_slice=bool(slices))
     rows = pl.concat([part.select(history.frame.columns) for part in drawn])
     places = frame.filter(pl.col("start") >= shown[0]).unique("start", maintain_order=True)
-    subtitle = (_span(places), _marks(drawn), *notes)
+    moves = [in_line(short(line, 90)) for line in change_lines(changes_of(pl.concat(drawn)))]
+    subtitle = (_span(places), _marks(drawn), *moves[-_MOST_MOVES:], *notes)
     size = (width, HEIGHT) if len(subjects) == 1 else (width, None)
     whole = titled(chart, title, subtitle, *size)
-    return Figure(whole, rows, title, _finding(title, drawn, places), tuple(notes))
+    return Figure(whole, rows, title, _finding(title, drawn, places, moves), tuple(notes))
 
 
 def _subjects(
@@ -215,7 +217,7 @@ def _marks(drawn: Sequence[pl.DataFrame]) -> str:
     return "; ".join(words)
 
 
-def _finding(title: str, drawn: Sequence[pl.DataFrame], places: pl.DataFrame) -> str:
+def _finding(title: str, drawn: Sequence[pl.DataFrame], places: pl.DataFrame, moves: Sequence[str]) -> str:
     """What there is to see, in words: last and extreme values of each series, and failures."""
     words = []
     for part in (series for panel in drawn for series in panel.partition_by("model", maintain_order=True)):
@@ -225,8 +227,8 @@ def _finding(title: str, drawn: Sequence[pl.DataFrame], places: pl.DataFrame) ->
         words.append(f"{name}: {number(row['value'])} last, {number(low)} to {number(high)}")  # type: ignore[arg-type]
     failed = pl.concat(drawn).filter(gate_verdict="fail")["interval"].drop_nulls().unique(maintain_order=True)
     failures = f" Gates failed in {', '.join(failed.to_list()[:6])}." if failed.len() else ""
-    moves = "".join(f" {line}." for line in [*change_lines(changes_of(pl.concat(drawn)))][-4:])
-    return f"{title}, {_span(places)}. {'; '.join(words[:12])}.{moves}{failures}"
+    moved = "".join(f" {line}." for line in moves[-4:])
+    return f"{title}, {_span(places)}. {'; '.join(words[:12])}.{moved}{failures}"
 
 
 def _limits_of(gates: pl.DataFrame, metric: str, slice_set: str) -> list[tuple[str, float]]:
