@@ -84,8 +84,9 @@ def _rows(analysis: Analysis, model: str, states: SetStates, name: str) -> pl.Da
         for first in range(0, size, _SLICES_AT_ONCE)
     ]
     data = {column: np.concatenate([part[column] for part in parts]) for column in parts[0]} if parts else {}
+    texts = {column: values.tolist() for column, values in data.items() if values.dtype == object}
     places = {"slice": states.slices.texts(), "slice_values": states.slices.pair_lists()}
-    frame = pl.DataFrame({"model": [model] * size, "slice_set": [name] * size, **places, **data})
+    frame = pl.DataFrame({"model": [model] * size, "slice_set": [name] * size, **places, **data, **texts})
     numbers = pl.selectors.float().fill_nan(None)
     return frame.with_columns(numbers).select(pl.col(c).cast(t) for c, t in LABELLING_SCHEMA.items())
 

@@ -76,6 +76,12 @@ def test_the_interval_is_near_welchs_where_each_row_is_a_block() -> None:
     assert row["method"] == "delta"
 
 
+def test_slices_may_begin_with_one_that_has_no_interval() -> None:
+    frame = table().with_columns(g=pl.col("g").replace({"c": "0"}))
+    rows = evaluated(frame, uncertainty=True).others["labelling"]
+    assert rows.select("slice", "method").rows()[1:] == [("g=0", None), ("g=a", "delta"), ("g=b", "delta")]
+
+
 def test_a_clear_difference_is_said_in_words() -> None:
     (warning,) = (text for text in evaluated(table(), uncertainty=True).warnings if text.startswith("labels"))
     assert "rows with a label have higher scores of model 'm': 0.5" in warning
