@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plmetrics.core.threads import parallel_map, steps
-from plmetrics.inference.finalised import conditions, finalise, finalising
+from plmetrics.inference.finalised import conditions, finalise, finalising, value_or_nan
 from plmetrics.inference.ordered.views import score_view
 
 if TYPE_CHECKING:
@@ -54,9 +54,9 @@ class Worth:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SlicedPair:
-    """Weight on common bins of the score in the slices of two tables: `[slice, class, bin]`, negatives first.
+    """Weight on common bins of the score in the slices of two tables: `[..., slice, class, bin]`, negatives first.
 
-    Slices hold every row once. Both tables weigh the same in all.
+    Slices hold every row once. Both tables weigh the same in all. Replicates are an axis before the others.
     """
 
     before: Array
@@ -64,16 +64,20 @@ class SlicedPair:
 
     @classmethod
     def of(cls, before: Array, after: Array) -> Self:
-        """On the bins that hold anything; the first table is weighed as the second one."""
+        """On the bins that hold anything."""
         occupied = (before.sum(axis=(0, 1)) + after.sum(axis=(0, 1))) > 0
-        first, second = before[..., occupied], after[..., occupied]
-        weight = float(first.sum())
-        return cls(first * (second.sum() / weight) if weight else first, second)
+        return cls.alike(before[..., occupied], after[..., occupied])
+
+    @classmethod
+    def alike(cls, before: Array, after: Array) -> Self:
+        """The first table weighed as the second one."""
+        first, second = (side.sum(axis=(-3, -2, -1), keepdims=True) for side in (before, after))
+        return cls(before * np.divide(second, first, out=np.ones_like(first), where=first > 0), after)
 
     @property
     def slices(self) -> int:
         """Number of slices."""
-        return len(self.before)
+        return int(self.before.shape[-3])
 
     @property
     def bins(self) -> int:
@@ -84,12 +88,7 @@ class SlicedPair:
         """The same on so many bins at most: equal shares of rows, of positives, and ever fewer of these to the top."""
         if self.bins <= bins:
             return self
-        weight = (self.before + self.after).sum(axis=0)
-        rows, positives = np.cumsum(weight.sum(axis=0)[::-1]), np.cumsum(weight[1][::-1])
-        code = np.zeros(self.bins)
-        for running in (rows, positives, np.log1p(positives)):
-            code += np.floor(running / max(running[-1], np.finfo(float).tiny) * (bins // 3 - 1))
-        starts = np.flatnonzero(np.diff(code[::-1], prepend=np.inf))
+        starts = bin_starts(self.before + self.after, bins)
         return SlicedPair(*(np.add.reduceat(side, starts, axis=-1) for side in (self.before, self.after)))
 
     def worths(self, metrics: Sequence[Metric], kinds: Kinds) -> list[Worth]:
@@ -112,7 +111,7 @@ class SlicedPair:
 
     def of_kinds(self) -> tuple[Array, Array, Array, Array]:
         """The weight in slices of each kind. A slice that is in one table alone is like itself in the other."""
-        first, second = (side.sum(axis=(1, 2), keepdims=True) for side in (self.before, self.after))
+        first, second = (side.sum(axis=(-2, -1), keepdims=True) for side in (self.before, self.after))
         both = (first > 0) & (second > 0)
         growth = np.divide(second, first, out=np.zeros_like(first), where=both)
         shrinkage = np.divide(first, second, out=np.zeros_like(first), where=both)
@@ -137,3 +136,32 @@ def _worths(pair: SlicedPair, metrics: Sequence[Metric], kinds: Kinds) -> list[W
         Worth(*(np.concatenate([getattr(part, name) for part in of_metric]) for name in Worth.__slots__))
         for of_metric in zip(*parts, strict=True)
     ]
+
+
+def replicate_worths(pair: SlicedPair, metrics: Sequence[Metric], kinds: Kinds) -> list[Array]:
+    """Metrics of mixtures of the replicates of two tables: `[replicate, mixture]`, NaN where they are undefined."""
+    chosen = np.hstack([kinds == kind for kind in range(4)]).astype(np.float64)
+
+    def of_some(step: tuple[int, int]) -> list[Array]:
+        some = SlicedPair.alike(*(side[slice(*step)] for side in (pair.before, pair.after)))
+        sides = np.concatenate(some.of_kinds(), axis=-3).reshape(step[1] - step[0], 4 * pair.slices, -1)
+        counts = (chosen @ sides).reshape(len(sides), len(kinds), 2, pair.bins)
+        view = score_view({"negative": counts[:, :, 0], "positive": counts[:, :, 1]}, binned=True)
+        return [value_or_nan(metric, view) for metric in metrics]
+
+    at_once = max(1, _AT_ONCE // (len(kinds) * max(pair.bins, 1)))
+    parts = parallel_map(of_some, steps(0, len(pair.before), at_once))
+    return [np.concatenate(of_metric) for of_metric in zip(*parts, strict=True)]
+
+
+def bin_starts(weight: Array, bins: int) -> NDArray[np.int64]:
+    """Where so many bins at most begin among finer ones, for weights `[slice, class, bin]`.
+
+    They hold equal shares of the rows, of the positives, and ever fewer of these towards the top.
+    """
+    total = weight.sum(axis=0)
+    rows, positives = np.cumsum(total.sum(axis=0)[::-1]), np.cumsum(total[1][::-1])
+    code = np.zeros(weight.shape[-1])
+    for running in (rows, positives, np.log1p(positives)):
+        code += np.floor(running / max(running[-1], np.finfo(float).tiny) * (bins // 3 - 1))
+    return np.flatnonzero(np.diff(code[::-1], prepend=np.inf))

@@ -61,6 +61,12 @@ class Steps:
         sampled = Coalitions.along_orders(slices, pairs, seed)
         return cls(Coalitions.every(slices) if slices <= MOST_EXACT else sampled, sampled)
 
+    @classmethod
+    def single(cls, slices: int, seed: int) -> Self:
+        """One order and its reverse, by which it is told how values vary."""
+        both = Coalitions.along_orders(slices, 1, seed)
+        return cls(both, both)
+
     @property
     def mixtures(self) -> Kinds:
         """What of each slice is as in this run: of coalitions, and where halves lead from, by share and by scores."""
@@ -84,13 +90,20 @@ class Steps:
             return within, Parts(both.value - within.value, bound, within.error), both
         return within, _parts(self.halves, [(by_share - before) / 2, (after - by_scores) / 2], bound), both
 
+    def values(self, worth: Array) -> Array:
+        """Within, mix, and both together `[..., slice, part]`, from the worth of mixtures `[..., mixture]`."""
+        before, after, by_share, by_scores = self._steps(worth)
+        within = self.halves.mean([(by_scores - before) / 2, (after - by_share) / 2])
+        mix = self.halves.mean([(by_share - before) / 2, (after - by_scores) / 2])
+        return np.stack([within, mix, within + mix], axis=-1)
+
     def _steps(self, numbers: Array) -> tuple[Array, Array, Array, Array]:
         """Numbers of mixtures at the steps of halves `[slice, step]`: before, after, and with either half alone."""
         steps = self.halves.before
-        whole, *half = np.split(numbers, [len(numbers) - 2 * steps.size, len(numbers) - steps.size])
-        of_coalitions = whole[len(whole) - len(self.halves.members) :]
-        share, scores = (part.reshape(steps.shape) for part in half)
-        return of_coalitions[steps], of_coalitions[self.halves.after], share, scores
+        whole, *half = np.split(numbers, [-2 * steps.size, -steps.size], axis=-1)
+        of_coalitions = whole[..., -len(self.halves.members) :]
+        share, scores = (part.reshape(*part.shape[:-1], *steps.shape) for part in half)
+        return of_coalitions[..., steps], of_coalitions[..., self.halves.after], share, scores
 
 
 def _kinds(members: NDArray[np.bool_]) -> Kinds:

@@ -16,9 +16,12 @@ import polars as pl
 from numpy.typing import NDArray
 
 from plmetrics.core.results import DECOMPOSITION_SCHEMA
+from plmetrics.inference.across_runs.comparisons import NOTE
 from plmetrics.inference.across_runs.decomposition import PARTS, part_rows
 from plmetrics.inference.across_runs.owen import Steps
-from plmetrics.inference.comparisons.paired import Difference
+from plmetrics.inference.across_runs.variations import variations
+from plmetrics.inference.comparisons.paired import Difference, paired_difference
+from plmetrics.inference.estimate import Estimate
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -26,19 +29,23 @@ if TYPE_CHECKING:
     from plmetrics.inference.across_runs.decomposition import Subject
     from plmetrics.inference.across_runs.mixtures import SlicedPair, Worth
     from plmetrics.inference.across_runs.owen import Parts
+    from plmetrics.inference.across_runs.variations import Variation
+    from plmetrics.suite.sections.uncertainty import Uncertainty
 
 Array = NDArray[np.float64]
+Texts = NDArray[np.object_]
 
 SLICE_PARTS = ("within", "mix", "shapley")
 
-_NO_REPLICATES = "mixtures of runs have no replicates"
+_NO_REPLICATES = "no replicates"
 
 
 @dataclass(frozen=True, slots=True)
 class SlicedChange:
     """The scores of a model in both runs by slice of a set; `names` and `values` are the slices' columns.
 
-    `constants` are the columns that all rows share, `note` what to say of the slices.
+    `constants` are the columns that all rows share, `note` what to say of the slices. `blocks` are the scores of the
+    earlier run and of this one by block, on fewer bins: `[slice, block, class, bin]`; None where nothing is resampled.
     """
 
     pair: SlicedPair
@@ -46,24 +53,34 @@ class SlicedChange:
     values: Sequence[Any]
     constants: Mapping[str, str | None]
     note: str | None = None
+    blocks: tuple[Array, Array] | None = None
 
 
 def score_decomposition(
-    change: SlicedChange, subjects: Sequence[Subject], *, seed: int, intervals: bool
+    change: SlicedChange, subjects: Sequence[Subject], uncertainty: Uncertainty | None
 ) -> pl.DataFrame:
     """Rows of the table `decomposition`: `within`, `mix` and their sum `shapley` of each slice, and those of all.
+
+    Runs are taken as independent samples: the blocks of each are resampled by themselves. A replicate's parts are those
+    of one order of slices and its reverse, moved by what these cost the value.
 
     Args:
         change: the scores of both runs.
         subjects: the metrics, all over the set of the change.
-        seed: that of the orders, where slices are too many for every coalition of them.
-        intervals: whether the suite asks for intervals, which these parts have not.
+        uncertainty: how they are resampled, with the seed of that and of the orders where slices are too many for every
+            coalition of them.
     """
+    seed = 0 if uncertainty is None else uncertainty.seed
     steps = Steps.of(change.pair.slices, seed)
-    worths = change.pair.worths([subject.own for subject in subjects], steps.mixtures)
+    metrics = [subject.own for subject in subjects]
+    worths = change.pair.worths(metrics, steps.mixtures)
+    varying: Sequence[Variation | None] = [None] * len(metrics)
+    if uncertainty is not None and change.blocks is not None:
+        varying = variations(change.blocks, metrics, uncertainty.replicates, seed)
+    level = None if uncertainty is None else uncertainty.level
     parts = [
-        _rows(change, subject, steps, worth, intervals=intervals)
-        for subject, worth in zip(subjects, worths, strict=True)
+        _rows(change, subject, steps, worth, variation, level)
+        for subject, worth, variation in zip(subjects, worths, varying, strict=True)
     ]
     return pl.concat([DECOMPOSITION_SCHEMA.to_frame(), *parts])
 
@@ -82,7 +99,12 @@ def refused_decomposition(
 
 
 def _rows(
-    change: SlicedChange, subject: Subject, steps: Steps, worth: Worth, *, intervals: bool
+    change: SlicedChange,
+    subject: Subject,
+    steps: Steps,
+    worth: Worth,
+    variation: Variation | None,
+    level: float | None,
 ) -> pl.DataFrame:
     coalitions = len(steps.coalitions.members)
     none, every = 0, coalitions - 1
@@ -107,8 +129,8 @@ def _rows(
         [name for name in [*change.names, "all"] for _ in SLICE_PARTS],
         [pairs for pairs in [*change.values, []] for _ in SLICE_PARTS],
         [*SLICE_PARTS] * len(change.names) + [*PARTS],
-        _without_intervals(value, status, "not_estimable" if intervals else "not_requested"),
-        _note(change, steps, undefined=len(undefined) > 0, intervals=intervals),
+        _difference(value, status, variation, level),
+        _note(change, steps, undefined=len(undefined) > 0, lacks=level is not None and variation is None),
         np.where(ok & (bound > 0), bound, np.nan),
         np.where(ok, errors, np.nan),
     )
@@ -128,17 +150,28 @@ def _constants(constants: Mapping[str, str | None], subject: Subject) -> dict[st
     }
 
 
-def _note(change: SlicedChange, steps: Steps, *, undefined: bool, intervals: bool) -> str | None:
+def _difference(value: Array, status: Texts, variation: Variation | None, level: float | None) -> Difference:
+    """Parts with their intervals, where they were resampled."""
+    if level is None or variation is None:
+        return _without_intervals(value, status, "not_requested" if level is None else "not_estimable")
+    replicates = variation.deviations + value
+    blocks, zeros = variation.blocks, np.zeros_like(value)
+    part = Estimate(value, status, blocks, replicates, ())
+    nothing = Estimate(zeros, np.full(value.shape, "ok", dtype=object), blocks, np.zeros_like(replicates), ())
+    sure = (value == 0) & (variation.deviations == 0).all(axis=0)
+    return paired_difference(part, nothing, equal=sure, level=level)
+
+
+def _note(change: SlicedChange, steps: Steps, *, undefined: bool, lacks: bool) -> str | None:
     sampled = steps.halves.sampled
     orders = f"{steps.halves.before.shape[1]} random orders of slices" if sampled else None
     mixtures = "some mixtures of the runs have no value" if undefined else None
-    words = [change.note, orders, mixtures, _NO_REPLICATES if intervals else None]
+    lacking = _NO_REPLICATES if lacks else None
+    words = [change.note, orders, mixtures, lacking, NOTE if change.blocks is not None else None]
     return "; ".join(filter(None, words)) or None
 
 
-def _without_intervals(
-    value: Array, status: NDArray[np.object_], interval_status: str = "undefined_value"
-) -> Difference:
+def _without_intervals(value: Array, status: Texts, interval_status: str = "undefined_value") -> Difference:
     """Values that have no interval, for a reason."""
     missing = np.full(value.shape, np.nan)
     reasons = np.where(status == "ok", interval_status, "undefined_value").astype(object)

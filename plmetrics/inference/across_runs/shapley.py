@@ -69,13 +69,13 @@ class Coalitions:
         return cls(members.reshape(-1, parts), before, before + 1, share, sampled=True)
 
     def mean(self, terms: Sequence[Array]) -> Array:
-        """The mean over orders of what is added up at each step `[part, step]`.
+        """The mean over orders of what is added up at each step `[..., part, step]`.
 
         >>> every, worth = Coalitions.every(2), np.array([0.0, 1.0, 2.0, 5.0])
         >>> every.mean([worth[every.after], -worth[every.before]]).tolist()
         [2.0, 3.0]
         """
-        total: Array = (self.share * np.sum(terms, axis=0)).sum(axis=1)
+        total: Array = (self.share * np.sum(terms, axis=0)).sum(axis=-1)
         return total
 
     def error(self, terms: Sequence[Array]) -> Array | None:

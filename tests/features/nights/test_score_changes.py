@@ -137,6 +137,44 @@ def test_smaller_slices_are_in_the_rest(tmp_path: Path, monkeypatch: pytest.Monk
     assert "rest has 1 smaller slices" in seen["n"]["note"]
 
 
+@pytest.mark.parametrize(("reference", "excluded"), [("previous", []), ({"window": "2d"}, ["n"])])
+def test_the_interval_of_all_parts_is_that_of_the_comparison(
+    tmp_path: Path, reference: Any, excluded: list[str]
+) -> None:
+    def days(number: int) -> pl.DataFrame:
+        frame = rows(number, 400)
+        return pl.concat([frame, frame]).with_columns(unit=pl.int_range(pl.len()) % 400 + 400 * number)
+
+    result = evaluated(
+        tmp_path,
+        3,
+        days=days,
+        columns={"label": "y", "unit": "unit"},
+        slices={"region": {"column": "region", "exclude": excluded}},
+        compare={"run": reference, "decompose": {"region": ["roc_auc"]}},
+        uncertainty={"replicates": 400},
+    )
+    parts = result.decomposition.filter(metric="roc_auc")
+    total = parts.filter(part="total").row(0, named=True)
+    change = result.comparisons.filter(contrast="run", metric="roc_auc", slice_set="overall").row(
+        0, named=True
+    )
+    assert total["std_error"] == pytest.approx(change["std_error"], rel=0.15)
+    assert total["upper"] - total["lower"] == pytest.approx(change["upper"] - change["lower"], rel=0.15)
+    assert parts["slice"].unique(maintain_order=True).to_list()[-2] == ("rest" if excluded else "region=s")
+    assert (parts["interval_status"] == "ok").all()
+    within = parts.filter(part="within", slice="all").row(0, named=True)
+    assert within["lower"] < within["value"] < within["upper"]
+
+
+def test_many_slices_have_parts_without_intervals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(score_changes, "MOST_RESAMPLED", 2)
+    result = evaluated(tmp_path, 2, uncertainty={"replicates": 20})
+    parts = result.decomposition.filter(metric="roc_auc")
+    assert set(parts["interval_status"]) == {"not_estimable"}
+    assert "no replicates" in parts["note"][0]
+
+
 def test_a_night_without_a_state_says_so(tmp_path: Path) -> None:
     nights = Nights(tmp_path)
     nights.write_suite(gates=None, models={"new": "new"}, compare=COMPARE)

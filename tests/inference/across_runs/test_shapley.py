@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from functools import cache
 from itertools import permutations, product
 from typing import TYPE_CHECKING, Any
@@ -13,15 +14,18 @@ from sklearn.metrics import average_precision_score, roc_auc_score
 import plmetrics as plm
 from plmetrics.inference.across_runs import mixtures
 from plmetrics.inference.across_runs.decomposition import Subject
-from plmetrics.inference.across_runs.mixtures import SlicedPair
+from plmetrics.inference.across_runs.mixtures import SlicedPair, bin_starts
 from plmetrics.inference.across_runs.owen import Steps
 from plmetrics.inference.across_runs.score_decomposition import SlicedChange, score_decomposition
 from plmetrics.inference.across_runs.shapley import Coalitions
+from plmetrics.suite.sections.uncertainty import Uncertainty
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     import polars as pl
+
+FULL = os.environ.get("PLMETRICS_SLOW") == "1"
 
 Rows = tuple[np.ndarray, np.ndarray]
 """Labels and scores of a slice."""
@@ -151,7 +155,7 @@ def decomposed(pair: SlicedPair, names: list[str], *metrics: str, seed: int = 0)
         for metric in (plm.metric(text, task="binary") for text in metrics)
     ]
     change = SlicedChange(pair, names, [[] for _ in names], {"model": "m", "baseline": "b"})
-    return score_decomposition(change, subjects, seed=seed, intervals=True)
+    return score_decomposition(change, subjects, Uncertainty(seed=seed))
 
 
 def cells(frame: pl.DataFrame, **facts: Any) -> dict[tuple[str, str], Any]:
@@ -247,3 +251,59 @@ def test_mixtures_without_a_value_leave_the_total_alone() -> None:
     assert frame.filter(~pl_part)["status"].unique().to_list() == ["no_positives"]
     lost = decomposed(pair_of(before, {"n": after["n"]}, ["n", "s"]), ["n", "s"], "roc_auc")
     assert lost.select("slice", "part", "value", "status").rows() == [("all", "total", None, "no_positives")]
+
+
+FINE = 400
+
+
+def drawn(draw: np.random.Generator, shares: list[float], noise: list[float], per: int) -> Any:
+    """Counts of a table of units of some rows each, on fine bins, and its rows."""
+    units = 600 // per
+    unit = np.repeat(np.arange(units), per)
+    region = np.repeat(draw.choice(len(shares), units, p=shares), per)
+    label = (draw.uniform(size=len(unit)) < 0.3).astype(int)
+    shock = np.repeat(draw.normal(size=units) * (per > 1), per)
+    score = 1.6 * label - 1 + shock + np.array(noise)[region] * draw.normal(size=len(unit))
+    place = np.minimum((FINE / (1 + np.exp(-score))).astype(int), FINE - 1)
+    fine = np.zeros((len(shares), 2, FINE))
+    np.add.at(fine, (region, label, place), 1)
+    return fine, (region, unit, label, place)
+
+
+def resampled(seed: int, per: int) -> pl.DataFrame:
+    """The parts of a change with intervals: the share of the last slice grows, the scores of the second get worse."""
+    draw = np.random.default_rng([seed, per])
+    before = drawn(draw, [0.4, 0.4, 0.2], [1, 1, 2.5], per)
+    after = drawn(draw, [0.3, 0.3, 0.4], [1, 1.5, 2.5], per)
+    starts = bin_starts(before[0] + after[0], 128)
+    bin_of = np.repeat(np.arange(len(starts)), np.diff(starts, append=FINE))
+    blocks = []
+    for _, (region, unit, label, place) in (before, after):
+        counts = np.zeros((3, 700, 2, len(starts)))
+        np.add.at(counts, (region, unit, label, bin_of[place]), 1)
+        blocks.append(counts)
+    names = ["n", "s", "w"]
+    pair = SlicedPair.of(before[0], after[0])
+    change = SlicedChange(
+        pair, names, [[]] * 3, {"model": "m", "baseline": "b"}, None, (blocks[0], blocks[1])
+    )
+    metric = plm.metric("roc_auc", task="binary")
+    return score_decomposition(
+        change, [Subject("region", metric, "", metric)], Uncertainty(replicates=60, seed=seed)
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("per", [1, 4])
+def test_intervals_are_as_wide_as_parts_vary(per: int) -> None:
+    """Rows that are units, and units of several rows."""
+    number = 300 if FULL else 24
+    frames = [resampled(seed, per) for seed in range(number)]
+    values = np.array([frame["value"] for frame in frames])
+    errors = np.sqrt(np.mean(np.square([frame["std_error"] for frame in frames]), axis=0))
+    ratio = errors / values.std(axis=0, ddof=1)
+    assert np.exp(np.log(ratio).mean()) == pytest.approx(1, abs=0.08 if FULL else 0.25)
+    assert np.abs(np.log(ratio)).max() < (0.2 if FULL else 0.7)
+    low, high = (np.array([frame[end] for frame in frames]) for end in ("lower", "upper"))
+    inside = (low <= values.mean(axis=0)) & (values.mean(axis=0) <= high)
+    assert inside.mean() == pytest.approx(0.95, abs=0.03 if FULL else 0.06)
