@@ -44,38 +44,34 @@ def variations(
         seed: that of the draws, which are others for the two runs.
     """
     occupied = [counts[:, counts.any(axis=(0, 2, 3))] for counts in sides]
-    if not all(counts.size for counts in occupied):
-        return [None] * len(metrics)
     smooth = [metric for metric in metrics if metric.value_kind.is_smooth]
+    if not (smooth and all(counts.size for counts in occupied)):
+        return [None] * len(metrics)
     steps = Steps.single(len(sides[0]), seed)
     kinds = steps.mixtures
+
+    def parts(weights: Sequence[Array]) -> list[Array]:
+        return _parts(steps, replicate_worths(_replicates(occupied, weights), smooth, kinds))
+
     weights = [
         draw_weights(np.ones(counts.shape[1], dtype=np.int64), replicates, of_side).counts.astype(np.float64)
         for counts, of_side in zip(occupied, (~seed, seed), strict=True)
     ]
-    whole = [np.ones((1, counts.shape[1])) for counts in occupied]
-    point = _parts(steps, replicate_worths(_drawn(occupied, whole), smooth, kinds))
+    point = parts([np.ones((1, counts.shape[1])) for counts in occupied])
     at_once = max(1, _ROOM // occupied[0][:, 0].size)
     drawn = [
-        _parts(
-            steps,
-            replicate_worths(
-                _drawn(occupied, [weight[first : first + at_once] for weight in weights]), smooth, kinds
-            ),
-        )
+        parts([weight[first : first + at_once] for weight in weights])
         for first in range(0, replicates, at_once)
     ]
     blocks = _blocks(occupied)
-    found = iter(
-        [
-            Variation(np.concatenate([part[place] for part in drawn]) - point[place], blocks)
-            for place in range(len(smooth))
-        ]
-    )
-    return [next(found) if metric.value_kind.is_smooth else None for metric in metrics]
+    varying = {
+        metric.text: Variation(np.concatenate([part[place] for part in drawn]) - point[place], blocks)
+        for place, metric in enumerate(smooth)
+    }
+    return [varying.get(metric.text) for metric in metrics]
 
 
-def _drawn(sides: Sequence[Array], weights: Sequence[Array]) -> SlicedPair:
+def _replicates(sides: Sequence[Array], weights: Sequence[Array]) -> SlicedPair:
     """Replicates of both runs."""
     drawn = []
     for counts, weight in zip(sides, weights, strict=True):
