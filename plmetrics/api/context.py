@@ -149,15 +149,20 @@ def feature_counts(
     return {key: counts for key, counts in opened.items() if counts is not None}
 
 
-def check_feature_counts(bound: Request, counts: Mapping[str, object]) -> None:
+def check_feature_counts(bound: Request, counts: Mapping[str, object]) -> dict[str, object]:
     """Check that counts hold what the suite needs of them.
+
+    Returns:
+        Those that serve.
 
     Raises:
         DataError: they do not; all that they lack is named.
     """
-    for feature in features_of(bound.suite):
-        if feature.key in counts:
-            feature.check_counts(bound, counts[feature.key])
+    return {
+        feature.key: feature.check_counts(bound, counts[feature.key])
+        for feature in features_of(bound.suite)
+        if feature.key in counts
+    }
 
 
 def with_label_status(bound: Request, context: RunContext) -> Request:

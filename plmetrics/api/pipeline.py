@@ -75,7 +75,7 @@ def _run_stages(
     with watch.stage("prepare"), reading(source, *tables):
         part = suite if context.where is None else suite.with_where(context.where)
         bound = with_label_status(bind(part, source, context.tables), context)
-        check_feature_counts(bound, context.counts)
+        context = replace(context, counts=check_feature_counts(bound, context.counts))
         uneven = check_rows(suite.data.missing, bound.source, *tables)
         prepared = prepare(bound, looks=looks(bound, context.counts))
         written = {"models": suite.models, "data": suite.data}

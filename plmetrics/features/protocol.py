@@ -173,12 +173,16 @@ class Feature(ABC):
             DataError: columns of its table are absent or of a wrong type.
         """
 
-    def check_counts(self, bound: Request, counts: object) -> None:  # noqa: B027
+    def check_counts(self, bound: Request, counts: object) -> object:  # noqa: ARG002
         """Check that counts hold what the suite needs of them.
+
+        Returns:
+            Those that serve.
 
         Raises:
             DataError: they do not; all that they lack is named.
         """
+        return counts
 
     def requirements(self, suite: Suite) -> Sequence[Requirement]:  # noqa: ARG002
         """What columns of the rows must hold, so that rows where they do not are bad."""

@@ -12,6 +12,7 @@ from plmetrics.core.errors import ConfigError, Problem
 from plmetrics.features.nights.manifests import Acceptance, Manifests
 
 if TYPE_CHECKING:
+    from plmetrics.api.result import Result
     from plmetrics.features.nights.manifests import Manifest
 
 
@@ -53,6 +54,19 @@ def accept(run: str | Path, because: str, by: str | None = None) -> Manifest:
         msg = f"another result of {interval['key']} was written meanwhile"
         raise ConfigError(Problem(msg, hint="look at that, and accept it if it is to count"))
     return changed
+
+
+def still_accepted(before: Result, after: Result) -> bool:
+    """Whether an acceptance of a result holds for another one of the same rows: no other check fails."""
+    failed = [
+        set(
+            result.gates.filter(level="fail", verdict="fail")
+            .select("gate", "model", "slice_set", "slice")
+            .iter_rows()
+        )
+        for result in (before, after)
+    ]
+    return failed[1] <= failed[0]
 
 
 def _user() -> str:

@@ -9,7 +9,8 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from plmetrics.api.nights.night import evaluate_interval, evaluate_night, section_of
+from plmetrics.api.nights.lookback import evaluate_interval
+from plmetrics.api.nights.night import evaluate_night, section_of
 from plmetrics.api.suite_run import RunOptions, open_suite
 from plmetrics.core.errors import AbsentDataError, Problem, call_errors
 from plmetrics.features.nights.interval_section import references
@@ -68,7 +69,8 @@ def backfill(
         end: where the last one ends, such as 2026-12-01.
         output: folder that replaces `output.directory` and may lie anywhere.
         set: suite keys to replace, dotted.
-        only_missing: whether intervals with any result, but for labels that were still to come, are left out.
+        only_missing: whether intervals with any result stay as they are, but for those whose labels were still to come
+            and are due now, or did not come in time and whose files changed since.
         force: whether intervals are evaluated again whatever is there.
         jobs: how many processes evaluate side by side. Intervals that are compared with earlier ones go one by one.
         exits: which exit codes intervals have, where more than failed gates is to fail them.
@@ -92,7 +94,12 @@ def backfill(
         manifests = Manifests(directory / loaded.suite.name)
         intervals = [interval for interval in intervals if _is_missing(manifests, interval)]
     one = _Job(
-        Path(path), None if output is None else Path(output), dict(set or {}), force, exits or ExitPolicy()
+        Path(path),
+        None if output is None else Path(output),
+        dict(set or {}),
+        force,
+        only_missing,
+        exits or ExitPolicy(),
     )
     outcomes: dict[str, IntervalOutcome] = {}
     for outcome in _side_by_side(one, intervals, jobs) if _are_independent(loaded) else map(one, intervals):
@@ -155,22 +162,27 @@ class _Job:
     output: Path | None
     set: dict[str, object]
     force: bool
+    only_missing: bool
     exits: ExitPolicy
 
     def __call__(self, interval: Interval) -> IntervalOutcome:
         try:
             loaded, directory = open_suite(self.path, self.set, self.output)
-            before = Manifests(directory / loaded.suite.name).current(interval.key)
+            manifests = Manifests(directory / loaded.suite.name)
+            before = manifests.current(interval.key)
             options = RunOptions(exits=self.exits)
-            result = evaluate_night(loaded, directory, interval, options, force=self.force)
+            result = evaluate_night(
+                loaded, directory, interval, options, force=self.force, for_data=self.only_missing
+            )
         except Exception as error:  # also a fault of ours leaves other intervals as they are
             failure = self.exits.of_failure(failure_of(error))
             return IntervalOutcome(interval.key, "error", failure.exit_code, message=failure.message)
         assert result.folder is not None
         run, code = result.folder.name, self.exits.of_result(result.verdict, result.gates)
         existing = before is not None and before.run == run
-        if existing and before is not None and before.accepted is not None:
-            return IntervalOutcome(interval.key, result.verdict, OK, run, existing=True, accepted=True)
+        after = manifests.current(interval.key)
+        if after is not None and after.run == run and after.accepted is not None:
+            return IntervalOutcome(interval.key, result.verdict, OK, run, existing=existing, accepted=True)
         reason = self.exits.reason(result.gates) or ""
         return IntervalOutcome(interval.key, result.verdict, code, run, reason, existing=existing)
 
@@ -194,7 +206,9 @@ def _are_independent(loaded: LoadedSuite) -> bool:
 
 def _is_missing(manifests: Manifests, interval: Interval) -> bool:
     manifest = manifests.current(interval.key)
-    return manifest is None or not manifest.of(interval) or manifest.awaits_labels
+    if manifest is None or not manifest.of(interval):
+        return True
+    return manifest.awaits_labels or manifest.lacks_labels
 
 
 def _first(loaded: LoadedSuite, manifests: Manifests) -> Interval:

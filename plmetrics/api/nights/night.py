@@ -15,9 +15,10 @@ from plmetrics.api.pipeline import evaluate_suite
 from plmetrics.api.stopwatch import Stopwatch
 from plmetrics.api.suite_files import redact_head
 from plmetrics.api.suite_run import Evaluation, RunOptions, deliver, write_run
-from plmetrics.core.errors import CallError, ConfigError, DataError, Problem, call_errors
+from plmetrics.core.errors import AbsentDataError, ConfigError, Problem
 from plmetrics.features.nights.interval_section import adds_states, decomposes_scores, interval_section
 from plmetrics.features.nights.manifests import Manifest, Manifests, digest_of_value, folder_facts
+from plmetrics.features.nights.maturity import Maturity
 from plmetrics.features.nights.references import EarlierIntervals
 from plmetrics.features.nights.row_condition import (
     conjunction,
@@ -36,45 +37,11 @@ if TYPE_CHECKING:
     from plmetrics.core.results import RecordedFile, RecordedInterval
     from plmetrics.features.nights.calendar import Interval
     from plmetrics.features.nights.interval_section import IntervalSection
+    from plmetrics.features.nights.manifests import Acceptance
     from plmetrics.features.nights.states import IntervalState
     from plmetrics.runs.outcome import Outcome
     from plmetrics.suite.yaml.load import LoadedSuite
     from plmetrics.table.source import Source
-
-
-def evaluate_interval(
-    loaded: LoadedSuite,
-    directory: Path,
-    text: str | None,
-    options: RunOptions | None = None,
-    *,
-    force: bool = False,
-) -> Result:
-    """Evaluate an interval of a suite, after earlier ones whose files changed, as far as the suite looks back.
-
-    An interval whose result is there already, of the same files, suite and references, is not evaluated again.
-
-    Args:
-        loaded: the suite.
-        directory: that of its runs.
-        text: the interval.
-        options: what is said of the run beside its suite.
-        force: whether to evaluate it again all the same.
-
-    Raises:
-        ConfigError: the suite has no intervals, or the text names none.
-        DataError: the data is not what the suite says.
-        EnvironmentFault: something cannot be written.
-    """
-    section = section_of(loaded)
-    if text is None:
-        hint = "add --interval 2026-11-20, or --next for the first one without an accepted result"
-        raise loaded.locate(CallError(Problem("which interval is to be evaluated?", ("interval",), hint)))
-    with call_errors("interval"):
-        interval = section.calendar.interval(text)
-    words = list(_look_back(loaded, directory, section, interval, options))
-    result = evaluate_night(loaded, directory, interval, options, force=force)
-    return replace(result, record={**result.record, "warnings": [*result.warnings, *words]})
 
 
 def section_of(loaded: LoadedSuite) -> IntervalSection:
@@ -98,9 +65,13 @@ def evaluate_night(
     options: RunOptions | None = None,
     *,
     force: bool = False,
+    for_data: bool = False,
 ) -> Result:
-    """Evaluate one interval, or load its result where that is there already; see `evaluate_interval`."""
-    evaluation = IntervalEvaluation(loaded, directory, interval, options, force=force)
+    """Evaluate one interval, or load its result where that is there already; see `lookback.evaluate_interval`.
+
+    With `for_data` a result stays unless its files changed, or labels are due: whatever became of suite and references.
+    """
+    evaluation = IntervalEvaluation(loaded, directory, interval, options, force=force, for_data=for_data)
     result = write_run(loaded, directory, evaluation)
     if result is None:
         result = evaluation.stored_result()
@@ -108,39 +79,6 @@ def evaluate_night(
         words = f"{interval} was evaluated already, of the same files, suite and references; --force does it again"
         result = replace(result, record={**result.record, "warnings": [*result.warnings, words]})
     return result
-
-
-def _look_back(
-    loaded: LoadedSuite,
-    directory: Path,
-    section: IntervalSection,
-    interval: Interval,
-    options: RunOptions | None,
-) -> list[str]:
-    """Evaluate earlier intervals again whose files changed; in words what became of them."""
-    if section.lookback is None:
-        return []
-    from plmetrics.core.durations import Duration
-
-    words = []
-    manifests = Manifests(directory / loaded.suite.name)
-    for earlier in section.calendar.before(interval, Duration.of(section.lookback)):
-        before = manifests.current(earlier.key)
-        if before is None:
-            continue
-        try:
-            result = evaluate_night(loaded, directory, earlier, options)
-        except DataError as error:
-            words.append(
-                f"{earlier} could not be evaluated again, its result stays: {error.problems[0].message}"
-            )
-            continue
-        if result.folder is not None and result.folder.name != before.run:
-            rows = f"{before.rows:,} rows then, {result.record['rows']['read']:,} now"
-            words.append(
-                f"{earlier} was evaluated again ({rows}): {before.verdict} then, {result.verdict} now"
-            )
-    return words
 
 
 class IntervalEvaluation(Evaluation):
@@ -154,6 +92,7 @@ class IntervalEvaluation(Evaluation):
         options: RunOptions | None = None,
         *,
         force: bool = False,
+        for_data: bool = False,
     ) -> None:
         super().__init__(loaded, directory / loaded.suite.name, options or RunOptions())
         self.interval = interval
@@ -161,7 +100,10 @@ class IntervalEvaluation(Evaluation):
         self.manifests = Manifests(self.home)
         self.current = self.manifests.current(interval.key)
         self.as_of = datetime.now(UTC)
+        self._maturity = Maturity.of(loaded.suite.labels, interval.end, self.as_of)
         self._force = force
+        self._for_data = for_data
+        self._accepted: Acceptance | None = None
         self._state: bytes | None = None
         self._stamps: dict[str, str] = {}
 
@@ -185,30 +127,50 @@ class IntervalEvaluation(Evaluation):
         return last if manifest is None else manifest.verdict
 
     def result(self) -> Result | None:
-        """The result; None where the one that is there is of the same files, suite and references."""
+        """The result; None where the one that is there is of the same files, suite and references.
+
+        Raises:
+            AbsentDataError: there are no rows of the interval yet.
+        """
+        try:
+            return self._result()
+        except AbsentDataError as error:
+            raise AbsentDataError([self._without_condition(problem) for problem in error.problems]) from error
+
+    def _without_condition(self, problem: Problem) -> Problem:
+        """A problem with the interval in place of the condition on its rows, which nobody wrote."""
+        if problem.path != ("data", "where"):
+            return problem
+        where = self.loaded.suite.data.where
+        words = f"there are no rows of {self.interval}" + ("" if where is None else f" where {where}")
+        return replace(problem, message=words, path=("interval",))
+
+    def _result(self) -> Result | None:
         suite = self.loaded.suite
         source = self._open()
         where = conjunction(suite.data.where, rows_condition(self.section, self.interval, source.schema))
         files = data_files(source)
+        self._stamps = {
+            "fingerprint": fingerprint(suite),
+            "data": digest_of_value([_content(file) for file in files]),
+        }
+        if self._for_data and self._is_whole() and "data" not in self._differing():
+            return None
         runs = self._earlier(files)
         context = RunContext.of(
             suite, source, base=self.loaded.folder, home=self.home, runs=runs, files=files
         )
-        self._stamps = {
-            "fingerprint": fingerprint(suite),
-            "data": digest_of_value([_content(file) for file in files]),
-            "references": digest_of_value([runs.record, runs.history]),
-        }
+        self._stamps["references"] = digest_of_value([runs.record, runs.history])
         if not self._force and self._is_current(runs):
             return None
         context = replace(context, where=where, interval=self.recorded_interval, as_of=self.as_of)
         result = evaluate_suite(suite, source, self.options.progress, context)
         result.record["warnings"] += rows_without_time(self.section, source, suite.data.where)
         if adds_states(suite):
-            state = self._count(source, where)
+            state = self._count(source, where, result)
             if decomposes_scores(suite) and context.earlier is not None:
                 result = self._with_score_changes(result, context.earlier, state, runs)
-        return result
+        return self._with_acceptance(result)
 
     def files(self, result: Result) -> dict[str, bytes]:
         """The files beside the tables: what drift counted, and the state of the interval."""
@@ -233,7 +195,9 @@ class IntervalEvaluation(Evaluation):
             fingerprint=self._stamps["fingerprint"],
             data=self._stamps["data"],
             references=self._stamps["references"],
-            awaits_labels=not self._labels_are_due() and _lacks_labels(result),
+            awaits_labels=self._maturity.awaits(result.metrics),
+            lacks_labels=self._maturity.lacks(result.metrics),
+            accepted=self._accepted,
         )
         self.manifests.commit(manifest)
 
@@ -268,36 +232,61 @@ class IntervalEvaluation(Evaluation):
             merge=merged_result,
         )
 
-    def _is_current(self, runs: EarlierIntervals) -> bool:
-        """Whether the result that is there is what would come out, or would if its references were still there."""
+    def _is_whole(self) -> bool:
+        """Whether there is a result of the interval, its files are whole, and no labels came due since."""
         current = self.current
         if current is None or not current.of(self.interval):
             return False
-        if current.awaits_labels and self._labels_are_due():
+        if current.awaits_labels and self._maturity.due:
             return False
-        differing = [key for key, value in self._stamps.items() if getattr(current, key) != value]
         if self.manifests.damage(current, thorough=True) is not None:
             return False
+        return not (current.awaits_labels or current.lacks_labels) or self._counts_with_others(current)
+
+    def _counts_with_others(self, manifest: Manifest) -> bool:
+        """Whether the state of a result adds to those of intervals that have labels."""
+        from plmetrics.features.nights.states import counts_apart
+
+        suite = self.loaded.suite
+        return not (adds_states(suite) and counts_apart(self.home, manifest.run, suite))
+
+    def _differing(self) -> list[str]:
+        """By which stamps the result that is there differs from what would come out."""
+        return [key for key, value in self._stamps.items() if getattr(self.current, key) != value]
+
+    def _is_current(self, runs: EarlierIntervals) -> bool:
+        """Whether the result that is there is what would come out, or would if its references were still there."""
+        if not self._is_whole():
+            return False
+        differing = self._differing()
         if differing == ["references"]:
             return runs.lack_files_alone(self.stored_result().record)
         return not differing
 
-    def _labels_are_due(self) -> bool:
-        """Whether rows without a label will not get one any more."""
-        labels = self.loaded.suite.labels
-        if labels is None:
-            return True
-        from plmetrics.suite.sections.labels import label_status
+    def _with_acceptance(self, result: Result) -> Result:
+        """The result with the acceptance of the one before, or a warning that it has none."""
+        from plmetrics.api.nights.acceptance import still_accepted
 
-        return label_status(self.interval.end, labels.mature_after, self.as_of) == "unlabelled"
+        before = self.current
+        if before is None or before.accepted is None:
+            return result
+        same = self._differing() in ([], ["references"]) and self.manifests.damage(before) is None
+        if same and still_accepted(self.stored_result(), result):
+            self._accepted = before.accepted
+        if self._accepted is not None or result.verdict != "fail":
+            return result
+        reason = f"{before.accepted.by} accepted {before.run} because {before.accepted.because!r}"
+        words = f"{reason}, and not this result, which fails as well: accept it if it is to count"
+        return replace(result, record={**result.record, "warnings": [*result.warnings, words]})
 
-    def _count(self, source: Source, where: str) -> IntervalState:
+    def _count(self, source: Source, where: str, result: Result) -> IntervalState:
         """Count the state of the interval."""
         from plmetrics.features.nights.states import state_of_interval
 
         suite, watch = self.loaded.suite, Stopwatch(self.options.progress)
         redact = partial(redact_head, self.loaded)
-        state = state_of_interval(suite, source, where, self.home, watch.stage, redact)
+        labelled = not (self._maturity.awaits(result.metrics) or self._maturity.lacks(result.metrics))
+        state = state_of_interval(suite, source, where, self.home, watch.stage, redact, labelled=labelled)
         self._state = state.content
         return state
 
@@ -312,11 +301,6 @@ class IntervalEvaluation(Evaluation):
             self.loaded.suite, state, runs.reference_runs("compare.run"), run_name(earlier)
         )
         return replace(result, decomposition=pl.concat([result.decomposition, changes]))
-
-
-def _lacks_labels(result: Result) -> bool:
-    """Whether rows of a result have no label."""
-    return any(result.record["rows"].get("unlabelled", {}).values())
 
 
 def _content(file: RecordedFile) -> dict[str, object]:

@@ -81,11 +81,11 @@ class DriftFeature(Feature):
 
         check_drift_windows(request)
 
-    def check_counts(self, bound: Request, counts: Any) -> None:
+    def check_counts(self, bound: Request, counts: Any) -> object:
         """Check that the counts of the reference hold what is compared."""
         from plmetrics.features.drift.references import check_counts
 
-        check_counts(bound, counts)
+        return check_counts(bound, counts)
 
     def rows(self, suite: Suite) -> str | None:
         """The condition on the rows of the reference, where these are of the same table."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from plmetrics.core.errors import DataError, Problem, errors_at
+from plmetrics.core.errors import ConfigError, DataError, Problem, errors_at
 from plmetrics.core.names import is_address
 from plmetrics.features.drift.against_counts import on_slices_of
 from plmetrics.features.drift.description import Description
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from plmetrics.table.source import Source
 
 _NAMED = 3
+_INTERVALS = "drift.reference"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +41,13 @@ class ReferenceCounts:
     """A reference of counts in place of rows: the states that add to it, and where the suite names them.
 
     There are no states before the first run of a suite whose own runs are the reference; `passed_over` then says of
-    earlier ones why they do not serve.
+    earlier ones why they do not serve. Of the intervals that `runs` chose those whose counts do not serve are left out.
     """
 
     states: tuple[StateReference, ...]
     path: SuitePath
     passed_over: str = ""
+    runs: EarlierRuns | None = None
 
 
 def reference_table(suite: Suite, argument: Any, base: Path | None) -> Source | None:
@@ -88,8 +90,8 @@ def reference_counts(
         return None
     if isinstance(spec.reference, IntervalReference):
         with errors_at("drift", "reference"):
-            counted = runs.of_intervals("drift.reference", spec.reference, spec.choice, _interval_counts)
-        return ReferenceCounts(tuple(counted), ("drift", "reference"), runs.none_yet("drift.reference"))
+            counted = runs.of_intervals(_INTERVALS, spec.reference, spec.choice, _interval_counts)
+        return ReferenceCounts(tuple(counted), ("drift", "reference"), runs.none_yet(_INTERVALS), runs)
     key = "state" if spec.state is not None else "run"
     chosen = getattr(spec, key)
     source = argument[key] if chosen == HANDED_OVER else chosen
@@ -136,7 +138,9 @@ def _counts(run: StoredRun) -> StateReference:
 
 def _interval_counts(run: StoredRun) -> StateReference:
     """What drift counted in the run of an interval."""
-    _check_counts(run)
+    if not (run.folder / DRIFT_STATE).is_file():
+        msg = "it keeps no counts for drift: its suite had no section drift"
+        raise DataError(msg)
     return _counts(run)
 
 
@@ -156,16 +160,36 @@ def _no_counts_problem(run: StoredRun) -> Problem:
     return Problem(msg, hint=f"{hint}; or {rows}")
 
 
-def check_counts(bound: Request, reference: ReferenceCounts) -> None:
+def check_counts(bound: Request, reference: ReferenceCounts) -> ReferenceCounts:
     """Check that counts of a reference hold what a suite compares, without a look at its rows.
+
+    Returns:
+        The reference; of earlier intervals those whose counts serve.
 
     Raises:
         DataError: they lack columns or slices, or hold them with another meaning; all is named.
     """
-    if not reference.states:
+    if reference.runs is None:
+        _check_states(bound, reference.states, reference.path)
+        return reference
+    serving: list[StateReference] = []
+    reasons = {}
+    for state in reference.states:
+        try:
+            _check_states(bound, [*serving[:1], state], reference.path)
+            serving.append(state)
+        except (ConfigError, DataError) as error:
+            assert isinstance(state.table, Path)
+            reasons[state.table.parent.name] = error.problems[0].message.replace(state.place, DRIFT_STATE)
+    if reasons:
+        reference.runs.pass_over(_INTERVALS, reasons)
+    return replace(reference, states=tuple(serving), passed_over=reference.runs.none_yet(_INTERVALS))
+
+
+def _check_states(bound: Request, states: Sequence[StateReference], path: SuitePath) -> None:
+    if not states:
         return
-    with damage_errors(file_places(reference.states)):
-        descriptions = descriptions_of(reference.states, reference.path)
-        request = on_slices_of(bound, bound, descriptions[0])
+    with damage_errors(file_places(states)):
+        request = on_slices_of(bound, bound, descriptions_of(states, path)[0])
         needed = Description.of(current_window(request, frozenset(bound.suite.models)))
-        check_reference(reference.states, needed, reference.path)
+        check_reference(states, needed, path)

@@ -48,7 +48,7 @@ _SHAPE: Shape = {
     **dict.fromkeys(("fingerprint!", "data!", "references!"), str),
     **dict.fromkeys(("exit_code!", "rows!"), int),
     "files!": {str: {"bytes!": int, "sha256!": str}},
-    "awaits_labels": bool,
+    **dict.fromkeys(("awaits_labels", "lacks_labels"), bool),
     "accepted!": ({"because!": str, "by!": str, "at!": str}, None),
 }
 _NO_LINKS = frozenset({errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EXDEV, errno.EMLINK})
@@ -81,6 +81,7 @@ class Manifest:
         rows: rows that were read.
         files: by path below the home their size and SHA-256.
         awaits_labels: whether rows had no label that was still to come.
+        lacks_labels: whether labels were due, and too few rows had one.
         accepted: by whom it was accepted; None where nobody had to.
         sequence: its number among the manifests of the interval; 0 where it is not written yet.
     """
@@ -98,6 +99,7 @@ class Manifest:
     rows: int
     files: dict[str, dict[str, Any]] = field(default_factory=dict)
     awaits_labels: bool = False
+    lacks_labels: bool = False
     accepted: Acceptance | None = None
     sequence: int = 0
 

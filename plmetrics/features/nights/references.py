@@ -44,6 +44,7 @@ class EarlierIntervals(EarlierRuns):
     suite: Suite
     merge: Callable[[Sequence[StateReference], RecordedInterval], Outcome]
     manifests: Manifests = field(init=False)
+    _taken: dict[str, list[Manifest]] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         assert self.home is not None
@@ -85,21 +86,36 @@ class EarlierIntervals(EarlierRuns):
         """What is read of the first candidates that may serve, at most so many."""
         values: list[T] = []
         taken: list[Manifest] = []
+        unusable: list[dict[str, str]] = []
         for candidate in candidates:
-            reason = self._rejection(candidate, choice)
-            if reason is None and (reason := self._damage(candidate)) is None:
-                try:
-                    values.append(reader(self._run(candidate)))
-                    taken.append(candidate)
-                except PlmetricsError as error:
-                    reason = error.problems[0].message
-                    self.warn([_words(candidate, reason)])
-            if reason is not None:
-                rejections.append({"run": candidate.run, "interval": candidate.interval, "reason": reason})
-            elif len(taken) == most:
+            entry = {"run": candidate.run, "interval": candidate.interval}
+            if (reason := self._rejection(candidate, choice)) is not None:
+                rejections.append({**entry, "reason": reason})
+                continue
+            try:
+                self._check_files(candidate)
+                values.append(reader(self._run(candidate)))
+            except PlmetricsError as error:
+                unusable.append({**entry, "reason": error.problems[0].message})
+                rejections.append(unusable[-1])
+                continue
+            taken.append(candidate)
+            if len(taken) == most:
                 break
+        self.warn(_words(unusable))
         self._note(key, taken, rejections)
         return values
+
+    def pass_over(self, key: str, reasons: Mapping[str, str]) -> None:
+        """Note of runs that were taken why they cannot serve after all; see `EarlierRuns.pass_over`."""
+        entry = self.record[key]
+        of_runs = {manifest.run: manifest.interval for manifest in self._taken[key]}
+        taken = [manifest for manifest in self._taken[key] if manifest.run not in reasons]
+        unusable = [
+            {"run": run, "interval": of_runs[run], "reason": reason} for run, reason in reasons.items()
+        ]
+        self.warn(_words(unusable))
+        self._note(key, taken, [*entry["passed_over"], *unusable])
 
     def sum_of_intervals(self, key: str, reference: IntervalReference, choice: str) -> Outcome | None:
         """The result of the states of earlier intervals: those of other suites or constants are passed over."""
@@ -148,12 +164,13 @@ class EarlierIntervals(EarlierRuns):
         for manifest in self._latest_first():
             if len(results) == most:
                 break
-            if self._rejection(manifest, _ANY) is not None or self._damage(manifest) is not None:
+            if self._rejection(manifest, _ANY) is not None:
                 continue
             try:
+                self._check_files(manifest)
                 results.append(results_of(self._run(manifest)))
             except DataError as error:
-                self.warn([_words(manifest, error.problems[0].message)])
+                self.warn(_words([{"interval": manifest.interval, "reason": error.problems[0].message}]))
         return results
 
     def _candidates(
@@ -201,12 +218,15 @@ class EarlierIntervals(EarlierRuns):
             return "its gates failed"
         return None
 
-    def _damage(self, manifest: Manifest) -> str | None:
-        """What is wrong with the files of a result, which is a warning as well; None where nothing."""
+    def _check_files(self, manifest: Manifest) -> None:
+        """Check that the files of a result are as they were written.
+
+        Raises:
+            DataError: they are not.
+        """
         reason = self.manifests.damage(manifest)
         if reason is not None:
-            self.warn([_words(manifest, reason)])
-        return reason
+            raise DataError(reason)
 
     def _run(self, manifest: Manifest) -> StoredRun:
         return self._stored(manifest.run)
@@ -219,6 +239,7 @@ class EarlierIntervals(EarlierRuns):
 
     def _note(self, key: str, taken: list[Manifest], rejections: list[dict[str, str]]) -> None:
         """Say in the record what was taken, and what was passed over."""
+        self._taken[key] = taken
         self.record[key] = {
             "run": taken[0].run if taken else None,
             "runs": [manifest.run for manifest in taken],
@@ -245,5 +266,14 @@ def _span_name(first: str, last: str) -> str:
     return first if first == last else f"{first} to {last}"
 
 
-def _words(manifest: Manifest, reason: str) -> str:
-    return f"the result of {manifest.interval} is passed over: {reason}"
+def _words(unusable: Sequence[Mapping[str, str]]) -> list[str]:
+    """Results that cannot serve, one text for each reason."""
+    reasons: dict[str, list[str]] = {}
+    for entry in unusable:
+        reasons.setdefault(entry["reason"], []).append(entry["interval"])
+    return [
+        f"the result of {keys[0]} is passed over: {reason}"
+        if len(keys) == 1
+        else f"the results of {len(keys)} intervals, {_span_name(min(keys), max(keys))}, are passed over: {reason}"
+        for reason, keys in reasons.items()
+    ]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from plmetrics.core.errors import DataError, PlmetricsError, Problem
 from plmetrics.features.nights.manifests import Manifests, create
 from plmetrics.features.stored.alignment import StateReference
-from plmetrics.features.stored.compatibility import check_compatible
+from plmetrics.features.stored.compatibility import NotAdding, check_compatible, constants_that_differ
 from plmetrics.features.stored.state_files import StateFault, state_bytes
 from plmetrics.features.stored.state_of_rows import state_of_rows
 from plmetrics.features.stored.stored_state import stored_state
@@ -60,13 +60,29 @@ def state_suite(suite: Suite) -> Suite:
 
 
 def constants_file(home: Path, suite: Suite) -> Path:
-    """The state whose constants all intervals of a suite share."""
-    return constants_path(home, fingerprint(state_suite(suite)))
+    """The state whose constants the next interval of a suite takes, if it is there."""
+    identity = fingerprint(state_suite(suite))
+    file = constants_path(home, identity)
+    return file if file.is_file() else constants_path(home, identity, labelled=False)
 
 
-def constants_path(home: Path, identity: str) -> Path:
-    """The state whose constants all states of a fingerprint share."""
-    return home / CONSTANTS / f"{identity[:16]}.state"
+def constants_path(home: Path, identity: str, *, labelled: bool = True) -> Path:
+    """The state whose constants all states of a fingerprint share.
+
+    What is chosen by labels, as the grid of scores, needs some: until an interval has them, others share constants
+    without, and are counted again once their labels are there.
+    """
+    return home / CONSTANTS / f"{identity[:16]}{'' if labelled else '.unlabelled'}.state"
+
+
+def counts_apart(home: Path, run: str, suite: Suite) -> bool:
+    """Whether the state of a run was counted before there were constants of labelled rows, and there are some now."""
+    identity = fingerprint(state_suite(suite))
+    shared = _state_of(constants_path(home, identity), identity)
+    state = _state_of(home / run / STATE, identity)
+    if shared is None or state is None:
+        return False
+    return any(True for _ in constants_that_differ(shared.head.constants, state.head.constants))
 
 
 def constants_of_states(home: Path, names: Iterable[str]) -> Iterator[Path]:
@@ -77,7 +93,14 @@ def constants_of_states(home: Path, names: Iterable[str]) -> Iterator[Path]:
 
 
 def state_of_interval(
-    suite: Suite, source: Source, where: str, home: Path, stage: Stage, redact: Callable[[Head], Head]
+    suite: Suite,
+    source: Source,
+    where: str,
+    home: Path,
+    stage: Stage,
+    redact: Callable[[Head], Head],
+    *,
+    labelled: bool,
 ) -> IntervalState:
     """The state of the rows of an interval, made with the constants that all intervals of the suite share.
 
@@ -92,6 +115,7 @@ def state_of_interval(
         home: the folder of the suite's runs.
         stage: is entered with the name of each stage.
         redact: takes out of a head what is not to be written.
+        labelled: whether the rows have their labels, so that others may share constants that are chosen by them.
 
     Raises:
         ConfigError: the suite asks for what no state carries.
@@ -101,6 +125,8 @@ def state_of_interval(
     asked = state_suite(suite)
     identity = fingerprint(asked)
     file = constants_path(home, identity)
+    if not labelled and not file.is_file():
+        file = constants_path(home, identity, labelled=False)
 
     def counted(constants: StateReference | None) -> IntervalState:
         head, table = state_of_rows(asked, source, constants, stage, where)
@@ -147,7 +173,7 @@ def _restore(home: Path, file: Path, identity: str) -> StateReference | None:
 
 
 def alike_states(suite: Suite) -> Callable[[StoredRun], StateReference]:
-    """Reads the states of runs, as long as they add to those that were read before.
+    """Reads the states of runs, as long as they add to those that were read before, and have the constants of labels.
 
     Raises:
         DataError: a run has none that adds; so does what is returned.
@@ -159,12 +185,19 @@ def alike_states(suite: Suite) -> Callable[[StoredRun], StateReference]:
     def read(run: StoredRun) -> StateReference:
         path = run.folder / STATE
         if not path.is_file():
-            raise DataError(Problem(f"the run {run.run_id} has no state", hint="add keep: {states: 400d}"))
+            raise DataError(Problem("it has no state", hint="add keep: {states: 400d}"))
         state = stored_state(path)
         if state.head.fingerprint != expected:
-            msg = f"the state of {run.run_id} is of a suite that asked for something else"
-            raise DataError(Problem(msg, hint="evaluate its interval again: plmetrics backfill --force"))
-        check_compatible([*states[:1], state])
+            msg = "the suite asked for something else then; plmetrics backfill --force evaluates it again"
+            raise DataError(msg)
+        if not states:
+            shared = _state_of(constants_path(run.folder.parent, expected), expected)
+            states.extend([] if shared is None else [shared])
+        try:
+            check_compatible([*states[:1], state])
+        except NotAdding as error:
+            msg = "its state does not add to others; plmetrics backfill --force evaluates it again"
+            raise DataError(msg) from error
         states.append(state)
         return state
 

@@ -32,7 +32,7 @@ def verdict(summary: Summary, width: int) -> list[Text]:
     for key, reference in summary.record.get("references", {}).items():
         from plmetrics.runs.history.earlier_runs import passed_over_text
 
-        words = f"{_COMPARED.get(key, key)} {_reference_name(reference)}"
+        words = f"{_COMPARED.get(key) or _band_text(key)} {_reference_name(reference)}"
         words += passed_over_text(reference.get("passed_over", ()))
         lines += flow([Text(word, FAINT) for word in printable(words).split(" ")], width, indent=0, gap=1)
     return lines
@@ -42,6 +42,15 @@ def labels_text(summary: Summary) -> str:
     """The caller's labels of the run in one line; nothing where there are none."""
     labels = summary.record.get("run_labels") or {}
     return printable(", ".join(f"{name}: {text}" for name, text in labels.items()))
+
+
+def _band_text(key: str) -> str:
+    """What a key says of the intervals of a control band.
+
+    >>> _band_text("gates.within (28d)")
+    'band of 28d from'
+    """
+    return f"band of {key.removeprefix('gates.within (').removesuffix(')')} from"
 
 
 def _reference_name(reference: Mapping[str, Any]) -> str:

@@ -86,12 +86,14 @@ class EarlierRuns:
 
     def of_intervals(
         self,
-        key: str,
-        reference: IntervalReference,
-        choice: str,
-        reader: Callable[[StoredRun], T],
+        key: str,  # noqa: ARG002
+        reference: IntervalReference,  # noqa: ARG002
+        choice: str,  # noqa: ARG002
+        reader: Callable[[StoredRun], T],  # noqa: ARG002
     ) -> list[T]:
         """What is read of the intervals before this one that a reference names, the last one first.
+
+        There are none before rows that are of no interval, as those of `validate`.
 
         Args:
             key: of the suite, such as `compare.run`.
@@ -99,10 +101,19 @@ class EarlierRuns:
             choice: which results of them may serve: `accepted` or `any`.
             reader: gives what is needed of a run; raises a DataError where it has no such thing.
         """
-        raise NotImplementedError
+        return []
 
-    def sum_of_intervals(self, key: str, reference: IntervalReference, choice: str) -> Outcome | None:
+    def sum_of_intervals(self, key: str, reference: IntervalReference, choice: str) -> Outcome | None:  # noqa: ARG002
         """The result of the states of the intervals before this one that a reference names; None without one."""
+        return None
+
+    def pass_over(self, key: str, reasons: Mapping[str, str]) -> None:
+        """Note of runs that were taken why they cannot serve after all.
+
+        Args:
+            key: of the suite, such as `drift.reference`.
+            reasons: by the id of each run.
+        """
         raise NotImplementedError
 
     def results_before(self, most: int) -> list[StoredResult]:
@@ -175,13 +186,20 @@ class EarlierRuns:
 
 
 def passed_over_text(passed: Sequence[Mapping[str, Any]], most: int = 3) -> str:
-    """The runs that were passed over, and why, as the end of a sentence.
+    """The runs that were passed over, by their intervals where they have some, and why, as the end of a sentence.
 
-    >>> passed_over_text([{"run": "a", "reason": "the same data"}, {"run": "b", "reason": "its gates failed"}])
-    '; passed over: a (the same data), b (its gates failed)'
+    >>> passed_over_text([{"run": name, "reason": "its gates failed"} for name in "abcde"])
+    '; passed over: a, b, c and 2 more (its gates failed)'
     """
     if not passed:
         return ""
-    runs = ", ".join(f"{run['run']} ({run['reason']})" for run in passed[:most])
-    more = f" and {len(passed) - most} more" if len(passed) > most else ""
-    return f"; passed over: {runs}{more}"
+    reasons: dict[str, list[str]] = {}
+    for run in passed:
+        reasons.setdefault(run["reason"], []).append(run.get("interval", run["run"]))
+    texts = [f"{_listed(names, most)} ({reason})" for reason, names in reasons.items()]
+    return f"; passed over: {_listed(texts, most)}"
+
+
+def _listed(texts: Sequence[str], most: int) -> str:
+    more = f" and {len(texts) - most} more" if len(texts) > most else ""
+    return ", ".join(texts[:most]) + more

@@ -55,7 +55,7 @@ class NightMachine(RuleBasedStateMachine):
             shutil.rmtree(self.folder, ignore_errors=True)
 
     def evaluated(self, number: int) -> None:
-        """A result of other rows takes the place of that of a day, and nobody has accepted it."""
+        """A result takes the place of that of a day. Of other rows nobody has accepted it, of the same it stays so."""
         if self.results.get(number) != self.data[number]:
             self.accepted.discard(number)
         self.results[number] = self.data[number]
@@ -75,9 +75,6 @@ class NightMachine(RuleBasedStateMachine):
         earlier = [day(other) for other in range(number) if other in self.results and self.counts(other)]
         taken = result.record["references"]["compare.run"]["intervals"]
         assert taken in (earlier[-1:], []) if before is not None else taken == earlier[-1:] or not taken
-        if before is not None and result.folder.name != before.run:
-            # Evaluated anew: the rows are others, or what it is compared with.
-            self.accepted.discard(number)
         self.evaluated(number)
         runs = self.nights.runs()
         assert self.nights.run(number).folder == result.folder
@@ -89,14 +86,10 @@ class NightMachine(RuleBasedStateMachine):
 
     @rule(first=NUMBERS, force=st.booleans())
     def backfill(self, first: int, force: bool) -> None:
-        before = {number: self.nights.current(number) for number in range(first, DAYS)}
         outcomes = backfill(self.nights.suite, day(first), day(DAYS), force=force)
         for number, outcome in enumerate(outcomes, first):
             assert outcome.verdict == ("fail" if self.data[number][1] else "pass")
-            old = before[number]
             assert not force or not outcome.existing
-            if old is None or old.run != outcome.run:
-                self.accepted.discard(number)
             self.evaluated(number)
 
     @rule(number=NUMBERS)
@@ -131,8 +124,7 @@ class NightMachine(RuleBasedStateMachine):
                 self.nights.run(number)
         after = self.nights.current(number)
         if after is not None and (before is None or after.run != before.run):
-            self.accepted.discard(number)
-            self.results[number] = self.data[number]
+            self.evaluated(number)
         else:
             assert after == before
 

@@ -245,7 +245,10 @@ def test_late_rows_are_evaluated_as_far_as_the_suite_looks_back(nights: Nights) 
     for number in (0, 2):
         nights.write(number, pl.concat([rows(number), rows(50 + number)]))
     result = nights.run(4)
-    assert any(f"{day(2)} was evaluated again (60 rows then, 120 now)" in word for word in result.warnings)
+    assert any(
+        f"{day(2)} was evaluated again, since its files changed (60 rows then, 120 now)" in word
+        for word in result.warnings
+    )
     new = [nights.current(number) for number in range(4)]
     assert new[:2] == old[:2]  # day 0 is out of reach, day 1 as it was
     assert new[2] != old[2]
