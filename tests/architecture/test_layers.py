@@ -44,6 +44,7 @@ COMMANDS = {
     "plmetrics.api.nights.acceptance": "nights",
     "plmetrics.api.nights.backfill": "nights",
     "plmetrics.api.nights.collection": "nights",
+    "plmetrics.api.nights.lookback": "nights",
     "plmetrics.api.nights.history": "nights",
     "plmetrics.api.nights.night": "nights",
     "plmetrics.api.nights.roll_up": "nights",

@@ -56,8 +56,8 @@ def accept(run: str | Path, because: str, by: str | None = None) -> Manifest:
     return changed
 
 
-def still_accepted(before: Result, after: Result) -> bool:
-    """Whether an acceptance of a result holds for another one of the same rows: no other check fails."""
+def has_no_other_failure(before: Result, after: Result) -> bool:
+    """Whether no check fails but those that did before: then an acceptance of the one holds for the other."""
     failed = [
         set(
             result.gates.filter(level="fail", verdict="fail")

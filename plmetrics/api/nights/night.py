@@ -265,13 +265,13 @@ class IntervalEvaluation(Evaluation):
 
     def _with_acceptance(self, result: Result) -> Result:
         """The result with the acceptance of the one before, or a warning that it has none."""
-        from plmetrics.api.nights.acceptance import still_accepted
+        from plmetrics.api.nights.acceptance import has_no_other_failure
 
         before = self.current
         if before is None or before.accepted is None:
             return result
         same = self._differing() in ([], ["references"]) and self.manifests.damage(before) is None
-        if same and still_accepted(self.stored_result(), result):
+        if same and has_no_other_failure(self.stored_result(), result):
             self._accepted = before.accepted
         if self._accepted is not None or result.verdict != "fail":
             return result

@@ -196,10 +196,10 @@ def passed_over_text(passed: Sequence[Mapping[str, Any]], most: int = 3) -> str:
     reasons: dict[str, list[str]] = {}
     for run in passed:
         reasons.setdefault(run["reason"], []).append(run.get("interval", run["run"]))
-    texts = [f"{_listed(names, most)} ({reason})" for reason, names in reasons.items()]
-    return f"; passed over: {_listed(texts, most)}"
+    texts = [f"{_enumeration(names, most)} ({reason})" for reason, names in reasons.items()]
+    return f"; passed over: {_enumeration(texts, most)}"
 
 
-def _listed(texts: Sequence[str], most: int) -> str:
+def _enumeration(texts: Sequence[str], most: int) -> str:
     more = f" and {len(texts) - most} more" if len(texts) > most else ""
     return ", ".join(texts[:most]) + more
