@@ -271,7 +271,7 @@ class IntervalEvaluation(Evaluation):
         if before is None or before.accepted is None:
             return result
         same = self._differing() in ([], ["references"]) and self.manifests.damage(before) is None
-        if same and has_no_other_failure(self.stored_result(), result):
+        if same and not self._force and has_no_other_failure(self.stored_result(), result):
             self._accepted = before.accepted
         if self._accepted is not None or result.verdict != "fail":
             return result
