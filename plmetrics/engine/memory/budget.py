@@ -302,7 +302,12 @@ def refuse_to_hold(
 
 
 def passes_to_hold(
-    request: Request, rows: pl.LazyFrame, columns: int, what: str, *place: str | int
+    request: Request,
+    rows: pl.LazyFrame,
+    columns: int,
+    what: str,
+    *place: str | int,
+    most: int | None = None,
 ) -> Question[int]:
     """In how many passes rows can be held a part at a time, where what is made of them takes little; 1 if all fit.
 
@@ -312,11 +317,12 @@ def passes_to_hold(
         columns: about how many numbers a row takes meanwhile, copies of a sort among them.
         what: what holds the rows, as a message begins.
         place: where in the suite it is asked for.
+        most: at most how many rows there are, those of the table by default.
 
     Raises:
         ConfigError: more passes would be needed than are made.
     """
-    budget, number = working_memory(request), request.source.rows
+    budget, number = working_memory(request), request.source.rows if most is None else most
     if number is None or number * columns * _SCORE > budget:
         (counted,) = yield [rows.select(pl.len())]
         number = int(counted.item())

@@ -6,13 +6,20 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from plmetrics.engine.inquiry import constant_question, frames_by_name, together
-from plmetrics.engine.memory.budget import refuse_to_hold
+from plmetrics.engine.memory.budget import passes_to_hold
 from plmetrics.features.leakage.attributes import AttributesCounting, attribute_candidates
 from plmetrics.features.leakage.leakage_section import section_of
-from plmetrics.features.leakage.training_rows import Finding, LeakagePlans, evaluated_columns
+from plmetrics.features.leakage.training_rows import (
+    Finding,
+    LeakagePlans,
+    evaluated_columns,
+    joined_finds,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    import polars as pl
 
     from plmetrics.engine.inquiry import Question
     from plmetrics.engine.request import Request
@@ -36,10 +43,11 @@ def leakage_text(request: Request) -> str:
 
 @dataclass(frozen=True, slots=True)
 class LeakageCounting:
-    """The checks of the section `leakage`, as they are counted."""
+    """The checks of the section `leakage`, as they are counted: keys in so many passes, by their hash."""
 
     checks: LeakagePlans
     attributes: AttributesCounting | None
+    passes: int = 1
 
     @classmethod
     def look(cls, request: Request) -> Question[LeakageCounting]:
@@ -56,25 +64,34 @@ class LeakageCounting:
         rows = evaluated_columns(request, names)
         attributes = AttributesCounting.look(rows, request, names) if names else constant_question(None)
         checks, looked = yield from together(LeakagePlans.of(request, section_of(request.suite)), attributes)
-        yield from together(*_refuse_to_hold_keys(request, checks))
-        return cls(checks, looked)
+        passes = yield from together(*_passes_of_keys(request, checks))
+        return cls(checks, looked, max(passes, default=1))
 
     def count(self) -> Question[list[Finding]]:
         """Make the checks."""
         attributes = constant_question([]) if self.attributes is None else self.attributes.count()
-        frames, facts = yield from together(frames_by_name(self.checks.plans()), attributes)
+        frames, facts = yield from together(self._frames(), attributes)
         return [*self.checks.findings(frames), *(Finding("attributes", **each) for each in facts)]
 
+    def _frames(self) -> Question[dict[str, pl.DataFrame]]:
+        """What the plans find, of all passes together."""
+        keyed = self.checks.keyed_plans(0, self.passes)
+        frames = yield from frames_by_name({**self.checks.plans(), **keyed})
+        for number in range(1, self.passes):
+            more = yield from frames_by_name(self.checks.keyed_plans(number, self.passes))
+            frames |= {name: joined_finds(name, frames[name], frame) for name, frame in more.items()}
+        return frames
 
-def _refuse_to_hold_keys(request: Request, checks: LeakagePlans) -> Iterator[Question[None]]:
-    """Refuse keys that are looked up in tables for which the memory budget has no room."""
+
+def _passes_of_keys(request: Request, checks: LeakagePlans) -> Iterator[Question[int]]:
+    """In how many passes keys are looked up, and grouped by, so that the memory budget has room for them."""
     train = request.tables.get("leakage")
     if checks.keys and checks.train is not None and train is not None:
         columns = len(checks.keys) + _IN_TABLE
         what = "looking up the keys of the training table"
-        yield refuse_to_hold(request, checks.train, columns, what, *_PATH, "train", most=train.rows)
+        yield passes_to_hold(request, checks.train, columns, what, *_PATH, "train", most=train.rows)
     if checks.spec.duplicates or checks.fold is not None:
         listed = checks.spec.duplicates if isinstance(checks.spec.duplicates, tuple) else checks.keys
         columns = len(listed) + _IN_TABLE
         name = "duplicates" if checks.spec.duplicates else "keys"
-        yield refuse_to_hold(request, checks.rows, columns, "grouping by keys", *_PATH, name)
+        yield passes_to_hold(request, checks.rows, columns, "grouping by keys", *_PATH, name)

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import reduce
+from operator import xor
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -35,6 +37,7 @@ _TIME, _MOMENT = "@time", "@moment"
 _WITHIN = "@within|"
 _PATH = ("leakage",)
 _OF_ONE = ("fold", "split", "inner")
+_EXAMPLE = "|example"
 _NANOSECONDS = {"ns": 1, "us": 1_000, "ms": 1_000_000}
 
 
@@ -190,10 +193,7 @@ class LeakagePlans:
         return [f"{_KEY}{name}" for name in self.spec.keys or ()]
 
     def plans(self) -> dict[str, pl.LazyFrame]:
-        """What is to be collected, by name."""
-        sound = (
-            self.rows.filter(pl.all_horizontal(pl.col(self.keys).is_not_null())) if self.keys else self.rows
-        )
+        """What is to be collected once, by name."""
         nulls = (
             [pl.any_horizontal(pl.col(self.keys).is_null()).sum().cast(pl.Int64).alias("keys")]
             if self.keys
@@ -208,11 +208,22 @@ class LeakagePlans:
             ]
         plans = {"counts": self.rows.select(pl.len().cast(pl.Int64).alias("rows"), *nulls)}
         if self.keys and self.train is not None:
-            plans |= _sample_plans(
-                "keys", sound.join(self.train, on=self.keys, how="semi"), self.keys, pl.len().cast(pl.Int64)
-            )
             lacking = pl.any_horizontal(pl.col(self.keys).is_null())
             plans["train"] = self.train.select(rows=pl.len(), nulls=lacking.sum())
+        return plans
+
+    def keyed_plans(self, number: int, passes: int) -> dict[str, pl.LazyFrame]:
+        """What is looked up by key in one of some passes, by name: of the keys whose hash belongs to it."""
+        here = _of_pass(self.keys, number, passes)
+        plans: dict[str, pl.LazyFrame] = {}
+        sound = (
+            self.rows.filter(pl.all_horizontal(pl.col(self.keys).is_not_null())) if self.keys else self.rows
+        ).filter(*here)
+        if self.keys and self.train is not None:
+            known = self.train.filter(*here)
+            plans |= _sample_plans(
+                "keys", sound.join(known, on=self.keys, how="semi"), self.keys, pl.len().cast(pl.Int64)
+            )
         if self.fold is not None:
             ends = (pl.col(_FOLD).min().alias("low"), pl.col(_FOLD).max().alias("high"))
             groups = sound.group_by([*self.keys, *self.within]).agg(pl.len().cast(pl.Int64).alias("n"), *ends)
@@ -220,6 +231,7 @@ class LeakagePlans:
         if self.spec.duplicates:
             listed = isinstance(self.spec.duplicates, tuple)
             rows, by = (self.rows, list(self.spec.duplicates)) if listed else (sound, self.keys)  # type: ignore[arg-type]
+            rows = rows.filter(*_of_pass(by, number, passes))
             groups = rows.group_by([*by, *self.within]).agg(pl.len().cast(pl.Int64).alias("n"))
             plans |= _sample_plans("duplicates", groups.filter(pl.col("n") > 1), by)
         return plans
@@ -260,7 +272,24 @@ def _sample_plans(
 ) -> dict[str, pl.LazyFrame]:
     """How many rows, and the first of them by value, so that it does not depend on their order."""
     counted = pl.col("n").sum() if rows is None else rows
-    return {check: frame.select(counted.alias("rows")), f"{check}|example": frame.select(by).sort(by).head(1)}
+    return {
+        check: frame.select(counted.alias("rows")),
+        f"{check}{_EXAMPLE}": frame.select(by).sort(by).head(1),
+    }
+
+
+def _of_pass(by: Sequence[str], number: int, passes: int) -> list[pl.Expr]:
+    """The condition on rows of a pass: none where there is only one."""
+    if passes == 1:
+        return []
+    words = [pl.col(name).hash(place) for place, name in enumerate(by)]
+    return [reduce(xor, words) % passes == number]
+
+
+def joined_finds(name: str, one: pl.DataFrame, other: pl.DataFrame) -> pl.DataFrame:
+    """What two passes found: how many rows, or the first of them by value."""
+    both = pl.concat([one, other])
+    return both.sort(both.columns).head(1) if name.endswith(_EXAMPLE) else both.sum()
 
 
 def _fold_type(dtype: pl.DataType) -> pl.DataType:

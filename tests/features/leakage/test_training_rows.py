@@ -467,7 +467,9 @@ def test_every_plan_streams(tmp_path: Any, task: str) -> None:
     names = attribute_candidates(request)
     frame = evaluated_columns(request, names)
     columns = [_Column(name, request.schema[name], task) for name in names]
-    plans = [*checks.plans().values(), frame.select(part for column in columns for part in column.looks())]
+    plans = [frame.select(part for column in columns for part in column.looks())]
+    for some in (checks.plans(), checks.keyed_plans(0, 1), checks.keyed_plans(1, 3)):
+        plans += some.values()
     looked = {"@n": SIZE, **{f"values|{column.name}": 5 for column in columns}}
     plans += [column.grouped(frame, looked) for column in columns]
     plans += [column.order(frame) for column in columns]
