@@ -186,12 +186,14 @@ def _publish(
     exits: ExitPolicy | None,
 ) -> Result:
     """The result, in a run folder where one is asked for; `words` are further warnings."""
+    from plmetrics.runs.files import check_local
     from plmetrics.runs.folder import RunFolder
 
     if output is None:
         result = _result(suite, total, stored, watch, RunContext(), coverage)
         result.record["warnings"] += words
         return result
+    check_local(output)
     with RunFolder.start(output, suite.name, exits) as folder:
         result = _beside_runs(suite, total, stored, watch, output / suite.name, coverage)
         result.record["warnings"] += words

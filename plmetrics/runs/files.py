@@ -14,17 +14,37 @@ from contextlib import contextmanager, suppress
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Any, Literal
 
-from plmetrics.core.errors import EnvironmentFault, Problem
+from plmetrics.core.errors import ConfigError, EnvironmentFault, Problem
+from plmetrics.core.names import is_address
+from plmetrics.core.redaction import mask_address
 from plmetrics.runs.failure import os_message
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from plmetrics.core.names import SuitePath
+
 _TEMPORARY = re.compile(r"\.[0-9a-f]{16}\.tmp", re.ASCII)
 _DAY = 24 * 60 * 60
 # Network and FUSE file systems may not let a directory be synced; the rename itself is still atomic there.
 _NO_DIRECTORY_SYNC = frozenset({errno.EINVAL, errno.ENOTSUP, errno.EBADF})
+
+
+def check_local(directory: str | Path, path: SuitePath = ()) -> None:
+    """See that a directory is on a local disk.
+
+    Raises:
+        ConfigError: it is the address of an object store.
+    """
+    if is_address(str(directory)):
+        message = (
+            f"'{mask_address(str(directory))}' is an address, but run folders are written to a local disk"
+        )
+        hint = (
+            "name a directory, and copy what is in it; states may go to an address: plmetrics state --output"
+        )
+        raise ConfigError(Problem(message, path, hint))
 
 
 def write_atomic(path: Path, content: bytes) -> None:

@@ -32,6 +32,7 @@ from plmetrics.runs.failure import (
     problem_entry,
 )
 from plmetrics.runs.files import (
+    check_local,
     environment_faults,
     is_old,
     json_bytes,
@@ -327,8 +328,9 @@ def resolve_output(folder: Path, directory: str, name: str, override: str | Path
         EnvironmentFault: a file stands where a directory must be.
     """
     check_name(name)
-    chosen = (folder / _home(directory)) if override is None else _home(override)
     path = ("output", "directory") if override is None else ()
+    check_local(directory if override is None else override, path)
+    chosen = (folder / _home(directory)) if override is None else _home(override)
     if not is_path(str(chosen)):
         raise ConfigError(
             Problem(f"{message_text(str(override or directory))} cannot be the name of a directory", path)

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 from plmetrics.catalogue import registry
 from plmetrics.catalogue.advice.table_survey import Layout, survey
 from plmetrics.core.errors import ConfigError, DataError, Problem
+from plmetrics.core.names import is_address
+from plmetrics.core.redaction import mask_address
 from plmetrics.engine.faults import reading
 from plmetrics.engine.streaming import sample
 from plmetrics.features.advice.column_facts import column_facts
@@ -33,6 +35,8 @@ if TYPE_CHECKING:
     Costs = tuple[float | None, float | None]
 
 _NO_PATH = "predictions.parquet"
+_SIGNED = "${URL}"
+"""The path of a table whose address is signed."""
 _WIDEST = 44
 _FIRST = (
     "# A first suite, guessed from the table: read each line before you rely on it.",
@@ -163,7 +167,11 @@ def _place(data: object, folder: Path) -> tuple[str, str]:
     if not isinstance(data, (str, Path)):
         return _NO_PATH, "evaluation"
     text = str(data)
-    path = Path(os.path.relpath(Path.cwd() / Path(text).expanduser(), folder)).as_posix()
+    if is_address(text):
+        shown = mask_address(text)
+        path, text = (text if shown == text else _SIGNED), shown.partition("?")[0]
+    else:
+        path = Path(os.path.relpath(Path.cwd() / Path(text).expanduser(), folder)).as_posix()
     name = re.sub(r"[^A-Za-z0-9._-]+", "-", Path(text.rstrip("/*")).stem)
     return path, name.strip("-.")[:80] or "evaluation"
 

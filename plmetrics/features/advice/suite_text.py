@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from plmetrics.core.errors import Problem
-from plmetrics.core.names import RESERVED_SLICE_SETS
+from plmetrics.core.names import RESERVED_SLICE_SETS, is_address
 from plmetrics.features.advice.column_facts import short_text
 from plmetrics.features.advice.column_roles import AmbiguousRoles, choose_positive, choose_unit, has_slices
 
@@ -142,7 +142,8 @@ def _task(table: Table) -> Iterator[str]:
 
 def _data(table: Table) -> Iterator[str]:
     yield "data:"
-    yield _line(f"path: {yaml_scalar(table.path)}", "relative to this file", 2)
+    reason = "" if is_address(table.path) else "relative to this file"
+    yield _line(f"path: {yaml_scalar(table.path)}", reason, 2)
     roles = table.roles
     needed = [table.facts[name] for name in (roles.label, *roles.scores, roles.weight) if name is not None]
     bad = [

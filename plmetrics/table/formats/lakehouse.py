@@ -71,7 +71,7 @@ def table_kind(place: str) -> str | None:
 
 
 def _remote_kind(address: Address) -> str | None:
-    if address.is_web or glob.has_magic(address.path) or "." in posixpath.basename(address.path):
+    if not address.is_bucket or glob.has_magic(address.path) or "." in posixpath.basename(address.path):
         return None
     names = names_in(address)
     if _LOG in names:

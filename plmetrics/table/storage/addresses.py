@@ -12,7 +12,8 @@ from plmetrics.core.redaction import mask_address
 _ADDRESS = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]+):/(?P<rest>.*)", re.DOTALL)
 _WEB = ("http", "https")
 _SYNONYMS = {"s3a": "s3", "gcs": "gs", "abfs": "az", "abfss": "az"}
-SCHEMES = ("s3", "gs", "az", *_WEB)
+_BUCKETS = ("s3", "gs", "az")
+SCHEMES = (*_BUCKETS, "hf", *_WEB)
 _CREDENTIALS = (
     "credentials come from environment variables, such as AWS_ACCESS_KEY_ID, and stand in no address"
 )
@@ -32,6 +33,11 @@ class Address(NamedTuple):
     def is_web(self) -> bool:
         """Whether it is of a web server, which lists nothing."""
         return self.scheme in _WEB
+
+    @property
+    def is_bucket(self) -> bool:
+        """Whether it is of an object store."""
+        return self.scheme in _BUCKETS
 
     @property
     def path(self) -> str:

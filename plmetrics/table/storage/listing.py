@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 from plmetrics.core.errors import ConfigError, DataError, Problem
 from plmetrics.core.names import file_hint
@@ -22,7 +23,7 @@ from plmetrics.table.files import (
 )
 from plmetrics.table.formats.lakehouse import DELTA, ICEBERG, loose_files
 from plmetrics.table.storage.addresses import Address, parse_address
-from plmetrics.table.storage.objects import facts_stamp, list_folder, names_in, object_facts
+from plmetrics.table.storage.objects import at_once, facts_stamp, list_folder, names_in, object_facts
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -48,9 +49,11 @@ def list_objects(paths: Sequence[str], endings: Collection[str], complaints: Com
     folders: list[str] = []
     objects: list[tuple[Address, ObjectFacts]] = []
     for address in addresses:
-        folder, facts = _expand(address, endings, complaints)
+        web = _expand_data_set(address, complaints) if address.scheme == "hf" else None
+        folder, facts = web[1:] if web else _expand(address, endings, complaints)
+        place = web[0] if web else address
         folders.append(folder)
-        objects += [(address._replace(key=entry.key), entry) for entry in facts]
+        objects += [(place._replace(key=entry.key), entry) for entry in facts]
     _refuse_twice(objects)
     folder = _above_partitions(posixpath.commonpath([f"/{folder}" for folder in folders]))
     files = (_source_file(address, facts, folder) for address, facts in objects)
@@ -103,6 +106,25 @@ def _expand(
     return below, chosen
 
 
+def _expand_data_set(address: Address, complaints: Complaints) -> tuple[Address, str, list[ObjectFacts]]:
+    """A server, the folder that names start from, and the files of one address of the Hugging Face hub."""
+    from plmetrics.table.storage.hugging_face import data_set_files
+
+    start, path, names = data_set_files(address)
+    pattern = path.split("/") if path else []
+    fixed = next((place for place, part in enumerate(pattern) if glob.has_magic(part)), len(pattern))
+    folder = posixpath.dirname(path) if path in names else "/".join(pattern[:fixed])
+    places = [
+        start._replace(key=f"{start.key}/{quote(name)}")
+        for name in names
+        if _fits(pattern, name.split("/")) and (name == path or not _is_hidden(name, folder))
+    ]
+    if not places:
+        complaints.absent(str(address), "no such file or folder in the data set", file_hint(path, names))
+    facts = [entry for entry in at_once(object_facts, places) if entry is not None]
+    return start, f"{start.key}/{quote(folder)}".rstrip("/"), facts
+
+
 def _expand_glob(address: Address, complaints: Complaints) -> tuple[str, list[ObjectFacts]]:
     parts = address.key.split("/")
     fixed = next(place for place, part in enumerate(parts) if glob.has_magic(part))
@@ -131,9 +153,14 @@ def _fits(pattern: Sequence[str], parts: Sequence[str]) -> bool:
 
 def _is_data(entry: ObjectFacts, folder: str) -> bool:
     """Whether an object is data, not hidden, and not one that stands for a folder."""
-    below = entry.key[len(folder) :].lstrip("/")
-    marker = entry.size == 0 and "." not in posixpath.basename(below)
-    return bool(below) and not marker and not any(part.startswith(NOT_DATA) for part in below.split("/"))
+    marker = entry.size == 0 and "." not in posixpath.basename(entry.key)
+    return not marker and entry.key != folder and not _is_hidden(entry.key, folder)
+
+
+def _is_hidden(key: str, folder: str) -> bool:
+    """Whether a part of a key below a folder says that it is no data."""
+    below = key[len(folder) :].lstrip("/")
+    return any(part.startswith(NOT_DATA) for part in below.split("/"))
 
 
 def _source_file(address: Address, facts: ObjectFacts, folder: str) -> SourceFile:

@@ -62,7 +62,7 @@ def write_object(address: Address, content: bytes) -> None:
         ConfigError: it is on a web server.
         EnvironmentFault: the store cannot be reached, or denies access.
     """
-    if address.is_web or not address.key:
+    if not address.is_bucket or not address.key:
         message = f"{address.shown}: nothing can be written there"
         raise ConfigError(Problem(message, hint="name an object or a folder in a bucket: s3://BUCKET/FOLDER"))
     _answer_of(address, lambda: stores.write(address.root, address.key, content))

@@ -40,7 +40,12 @@ def read_range(address: Address, start: int, length: int) -> bytes:
     return _get(address, start, length)[0] if length else b""
 
 
-def _get(address: Address, start: int, length: int) -> tuple[bytes, dict[str, str]]:
+def read_text(address: Address) -> str:
+    """What a server answers, as text."""
+    return _get(address)[0].decode()
+
+
+def _get(address: Address, start: int = 0, length: int | None = None) -> tuple[bytes, dict[str, str]]:
     most, _ = retries()
     for attempt in range(most + 1):
         try:
@@ -59,10 +64,11 @@ def _get(address: Address, start: int, length: int) -> tuple[bytes, dict[str, st
     raise AssertionError
 
 
-def _request(address: Address, start: int, length: int) -> tuple[bytes, dict[str, str]]:
-    request = Request(str(address), headers={"Range": f"bytes={start}-{start + length - 1}"})
-    with urlopen(request, timeout=_SECONDS) as answer:
-        if answer.status != _PARTIAL:
+def _request(address: Address, start: int, length: int | None) -> tuple[bytes, dict[str, str]]:
+    """Some bytes, or all of them where no length is said; and the headers."""
+    headers = {} if length is None else {"Range": f"bytes={start}-{start + length - 1}"}
+    with urlopen(Request(str(address), headers=headers), timeout=_SECONDS) as answer:
+        if headers and answer.status != _PARTIAL:
             hint = "the server must answer requests for ranges of bytes; or copy the file to a local disk"
             raise DataError(Problem(f"{address.shown}: the server sends whole files only", hint=hint))
         return answer.read(), {name.lower(): value for name, value in answer.headers.items()}

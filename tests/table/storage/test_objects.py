@@ -191,16 +191,20 @@ def test_an_object_that_is_replaced_while_it_is_read(store, change, reads):
     assert type(caught.value) is (AbsentDataError if gone_at_once else DataError)
 
 
-def test_a_listing_that_names_an_object_which_is_gone(store):
-    address = fill(store)
-    old = store.client.list_objects_v2(Bucket=BUCKET, Prefix="t/")["Contents"]
+def listed(objects: list[dict[str, object]]) -> bytes:
     entries = "".join(
         f"<Contents><Key>{entry['Key']}</Key><LastModified>2026-01-01T00:00:00.000Z</LastModified>"
         f"<ETag>{entry['ETag']}</ETag><Size>{entry['Size']}</Size></Contents>"
-        for entry in old
+        for entry in objects
     )
+    return f"<ListBucketResult><Name>x</Name>{entries}</ListBucketResult>".encode()
+
+
+def test_a_listing_that_names_an_object_which_is_gone(store):
+    address = fill(store)
+    old = store.client.list_objects_v2(Bucket=BUCKET, Prefix="t/")["Contents"]
     store.client.delete_object(Bucket=BUCKET, Key=old[1]["Key"])
-    store.rules.append(listing(f"<ListBucketResult><Name>x</Name>{entries}</ListBucketResult>".encode()))
+    store.rules.append(listing(listed(old)))
     with pytest.raises(AbsentDataError, match=f"{old[1]['Key']}: no such object"):
         open_source(address)
 
@@ -232,3 +236,34 @@ def test_nothing_that_is_written_holds_a_credential(store, tmp_path, monkeypatch
         path for path in files if SECRET.encode() in path.read_bytes() or KEY.encode() in path.read_bytes()
     ]
     assert f"s3://{BUCKET}/t" in (folder / "run.json").read_text()
+
+
+def test_a_night_knows_objects_again_and_sees_what_a_lagging_listing_left_out(store, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    suite = {
+        "name": "nightly",
+        "data": {"path": fill(store)},
+        "interval": {"partition": "day"},
+        "columns": {"label": "y"},
+        "models": {"p": "p"},
+        "metrics": ["log_loss"],
+    }
+    Path("s.yaml").write_text(json.dumps(suite))
+
+    def night() -> plm.Result:
+        return plm.run("s.yaml", interval=DAYS[1])
+
+    first = night()
+    assert first.record["rows"]["read"] == 60
+    assert night().folder == first.folder
+    store.put(f"t/day={DAYS[1]}/part-0.parquet", content("parquet", 1))
+    assert night().folder == first.folder, "the same content was written again"
+    old = store.client.list_objects_v2(Bucket=BUCKET, Prefix="t/")["Contents"]
+    store.put(f"t/day={DAYS[1]}/part-1.parquet", content("parquet", 9))
+    store.rules.append(listing(listed(old)))
+    assert night().folder == first.folder
+    store.rules.clear()
+    second = night()
+    assert second.folder != first.folder
+    assert second.record["rows"]["read"] == 120
+    assert night().folder == second.folder

@@ -14,7 +14,8 @@ import polars as pl
 import pytest
 
 import plmetrics as plm
-from plmetrics.core.errors import AbsentDataError, DataError, EnvironmentFault
+from plmetrics.core.errors import AbsentDataError, ConfigError, DataError, EnvironmentFault
+from plmetrics.features.advice.suggestion import starter
 from plmetrics.table.opening import open_source
 
 SIGNATURE = "geheim-web-17"
@@ -29,10 +30,12 @@ class Server(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         body = self.files.get(self.path.partition("?")[0])
+        if self.path.startswith("/api/") and body is not None:
+            return self.answer(200, body)
         if type(self).unavailable:
             type(self).unavailable -= 1
             return self.answer(503, b"")
-        if f"sig={SIGNATURE}" not in self.path:
+        if f"sig={SIGNATURE}" not in self.path and not self.path.startswith(("/api/", "/datasets/")):
             return self.answer(403, b"")
         if body is None:
             return self.answer(404, b"")
@@ -99,6 +102,9 @@ def test_a_signature_is_nowhere(url, tmp_path, monkeypatch):
         files = [path for path in [*folder.rglob("*"), Path(f"{name}.plmstate")] if path.is_file()]
         assert files
         assert not [path for path in files if SIGNATURE.encode() in path.read_bytes()]
+    text = starter(address, tmp_path, "y")
+    assert SIGNATURE not in text
+    assert 'path: "${URL}"' in text
     with pytest.raises(AbsentDataError) as caught:
         open_source(f"{url}/b.parquet?sig={SIGNATURE}")
     assert SIGNATURE not in str(caught.value)
@@ -135,3 +141,38 @@ def test_a_file_that_is_replaced(url):
 
     with pytest.raises(DataError, match=r"a\.parquet\?sig=\*\*\* changed while it was read"):
         check_stamps(stamps_of(source))
+
+
+def test_a_data_set_of_the_hugging_face_hub(url, monkeypatch):
+    """The hub's answers are made here: its listing of a commit, and files by that commit."""
+    monkeypatch.setenv("HF_ENDPOINT", url.removesuffix("/t"))
+    files, body = Server.current.files, Server.current.files["/t/a.parquet"]
+    names = [
+        "README.md",
+        ".gitattributes",
+        "data/x.parquet",
+        "data/y.parquet",
+        "data/_old/z.parquet",
+        "more/x.csv",
+    ]
+    listing = json.dumps({"sha": "abc123", "siblings": [{"rfilename": name} for name in names]})
+    files["/api/datasets/me/my.set/revision/main"] = listing.encode()
+    files["/api/datasets/me/my.set/revision/v%2F2"] = listing.replace("abc123", "def456").encode()
+    for name in names:
+        files[f"/datasets/me/my.set/resolve/abc123/{name}"] = body
+    for path, chosen in (
+        ("data", ["x.parquet", "y.parquet"]),
+        ("data/*.parquet", ["x.parquet", "y.parquet"]),
+        ("**/x.parquet", ["data/x.parquet"]),
+        ("data/_old/z.parquet", ["z.parquet"]),
+    ):
+        source = open_source(f"hf://datasets/me/my.set/{path}")
+        assert [file.name for file in source.files] == chosen
+        assert source.frame.collect().height == 100 * len(chosen)
+        assert "/resolve/abc123" in source.files[0].folder
+    with pytest.raises(AbsentDataError, match=r"no such file or folder in the data set"):
+        open_source("hf://datasets/me/my.set/dta")
+    with pytest.raises(AbsentDataError, match=r"revision/v9: no such file"):
+        open_source("hf://datasets/me/my.set@v9/data")
+    with pytest.raises(ConfigError, match="names no data set"):
+        open_source("hf://models/me/x")
