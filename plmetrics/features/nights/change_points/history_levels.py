@@ -117,7 +117,7 @@ def change_lines(changes: pl.DataFrame) -> Iterator[str]:
     """Changes in words, as `roc_auc of champion moved on 2026-03-04 from 0.91 to 0.87`."""
     for row in changes.iter_rows(named=True):
         part = "" if row["slice_set"] == "overall" else f", {row['slice']},"
-        start = row["run_id"] if row["start"] is None else f"{row['start']:%Y-%m-%d %H:%M}"
+        start = row["run_id"] if row["start"] is None else f"{row['start']:%Y-%m-%d %H:%M:%S}Z"
         when = row["interval"] or start
         levels_text = f"from {number(row[LEVEL_BEFORE])} to {number(row[LEVEL])}"
         yield printable(f"{metric_label(row)}{part} of {row['model']} moved on {when} {levels_text}")
