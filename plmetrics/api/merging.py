@@ -130,10 +130,15 @@ def result_of_units(places: Sequence[str], coverage: UnitCoverage, watch: Stopwa
 
     Raises:
         AbsentDataError: they have no rows.
-        DataError: a state is damaged.
+        DataError: a state is damaged, or the rows of a query are in several units.
     """
+    from plmetrics.features.stored.compatibility import check_apart, check_compatible
+
     with watch.stage("read"):
         stored = parallel_map(stored_state, [Path(place) for place in places])
+        full = [reference for reference in stored if reference.head.parts]
+        check_compatible(full or stored)
+        check_apart(full, allow_overlap=True)
     suite, total = _sum(stored, watch)
     return _beside_runs(suite, total, stored, watch, home, coverage)
 

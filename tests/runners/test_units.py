@@ -145,3 +145,42 @@ def test_a_unit_that_was_replaced_is_counted_again_alone(tmp_path: Path) -> None
     assert len(before.items() & after.items()) == 2
     assert len(after) == 3
     assert again.metrics.equals(plm.run(file).metrics)
+
+
+def test_a_query_whose_rows_are_in_several_units_is_refused(tmp_path: Path) -> None:
+    changes = {"task": "ranking", "columns": {"label": "y", "query": "u"}, "compare": None, "slices": {}}
+    file = write(tmp_path, 3, **changes, metrics=["ndcg"], uncertainty=None)
+    with pytest.raises(plm.DataError, match="more than one state"):
+        plm.run(file, on="inline")
+
+
+@pytest.mark.parametrize("unit", ["file", "folder"])
+def test_partitions_are_columns_of_their_units(tmp_path: Path, unit: str) -> None:
+    file = write(tmp_path, 4, slices={"day": "day"}, engine={"on": "inline", "unit": unit})
+    for number, part in enumerate(sorted((tmp_path / "scores").iterdir())):
+        folder = tmp_path / f"scores/day=2026-01-0{number % 2 + 1}"
+        folder.mkdir(exist_ok=True)
+        part.rename(folder / part.name)
+    units = plm.run(file)
+    assert len(units.record["states"]) == {"file": 4, "folder": 2}[unit]
+    suite = yaml.safe_load(file.read_text())
+    del suite["engine"]
+    file.write_text(yaml.safe_dump(suite))
+    assert print_of(units) == print_of(plm.run(file))
+
+
+def test_variables_travel_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    secret = tmp_path / "secret-place"
+    monkeypatch.setenv("PLACE", str(secret))
+    monkeypatch.setenv("REGION", "north")
+    data = {"path": "${PLACE}/scores", "where": "region = '${REGION}'"}
+    file = write(tmp_path, 3, data=data)
+    secret.mkdir()
+    (tmp_path / "scores").rename(secret / "scores")
+    one, units = plm.run(file), plm.run(file, on="inline")
+    assert print_of(units) == print_of(one)
+    states = tmp_path / "runs/suite/unit-states"
+    plan = (states / "units.plan").read_text()
+    assert "${PLACE}" in plan
+    assert not [path for path in states.iterdir() if b"secret-place" in path.read_bytes()]
+    assert "north" not in plan

@@ -14,6 +14,7 @@ from plmetrics.core.errors import ConfigError, Problem
 from plmetrics.engine.memory.budget import budget_of
 from plmetrics.features.registry import features_of
 from plmetrics.features.shards.coverage import missing_units, of_plan
+from plmetrics.features.shards.shared_constants import counts_scores
 from plmetrics.runners.choice import process_count, runner_of
 
 if TYPE_CHECKING:
@@ -28,6 +29,11 @@ if TYPE_CHECKING:
 
 STATES = "unit-states"
 """The folder beside runs that holds the states of units: a run again counts what has changed."""
+
+_ON_GRID = (
+    "metrics of the order are counted on a grid, and have a bound: exact is left out, and a runner counts units; "
+    "write exact: false to say so"
+)
 
 
 class DistributedEvaluation(Evaluation):
@@ -73,6 +79,8 @@ class DistributedEvaluation(Evaluation):
         states = [outcome.receipts[unit.id].path for unit in plan.units if unit.id in outcome.receipts]
         result = result_of_units(states, coverage, watch, self.home)
         _remove_stale(folder, plan, states)
+        if suite.exact is None and counts_scores(plan):
+            result.record["warnings"].append(_ON_GRID)
         return replace(result, suite=suite)
 
 

@@ -62,6 +62,7 @@ def plan_units(
     if suite.data.long is not None:
         msg = "rows of one forecast may lie in several files, so that units of a long table do not add"
         raise ConfigError(Problem(msg, ("data", "long"), "write a column for each quantile"))
+    names = tuple(dict.fromkeys(variables))
     table = table_content(source)
     counted = countable(suite)
     shared_state = (
@@ -75,10 +76,11 @@ def plan_units(
         "table": table,
         "constants": None if shared_state is None else _constants_content(shared_state),
     }
-    files = file_contents(source, variable_paths(variables))
+    files = file_contents(source, variable_paths(names))
     groups = _groups(files) if by_folder else ([file] for file in files)
     units = [_unit(shared, group) for group in groups]
-    return UnitPlan(name=suite.name, suite=worker_suite(suite), units=tuple(units), **shared)
+    content = worker_suite(suite)
+    return UnitPlan(name=suite.name, suite=content, variables=names, units=tuple(units), **shared)
 
 
 def stored_plan(suite: Suite, file: Path) -> UnitPlan:

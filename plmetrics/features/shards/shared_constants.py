@@ -22,6 +22,7 @@ from plmetrics.suite.yaml.dump import suite_content
 
 if TYPE_CHECKING:
     from plmetrics.engine.request import Request
+    from plmetrics.features.shards.unit_plan import UnitPlan
     from plmetrics.features.stored.state_of_rows import Stage
     from plmetrics.suite.model import Suite
     from plmetrics.table.source import Source
@@ -75,6 +76,11 @@ def constants_alone(head: Head, table: pl.DataFrame) -> State:
         pl.col(PART).replace_strict(places, return_dtype=pl.UInt16), *(name for name in names if name != PART)
     )
     return State(replace(head, parts=tuple(numbers.values()), files=(), warnings=()), rows, "")
+
+
+def counts_scores(plan: UnitPlan) -> bool:
+    """Whether the states of a plan's units count scores on a grid."""
+    return plan.constants is not None and plan.constants["head"]["constants"]["grid"] is not None
 
 
 def _shares_constants(bound: Request) -> bool:

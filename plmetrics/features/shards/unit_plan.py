@@ -58,14 +58,15 @@ class UnitPlan:
     """The units of a table, and what all of them share.
 
     `suite` is what is asked, with the names of variables for their values; `where` the digest of its condition with
-    their values. `table` is what all files share, `constants` the head and the table of a state that has them; None
-    where states need none.
+    their values, `variables` those names. `table` is what all files share, `constants` the head and the table of a
+    state that has them; None where states need none.
     """
 
     name: str
     suite: Mapping[str, Any]
     fingerprint: str
     where: str | None
+    variables: tuple[str, ...]
     versions: Mapping[str, Any]
     table: Mapping[str, Any]
     constants: Mapping[str, Any] | None
@@ -135,7 +136,7 @@ def read_plan(path: Path) -> UnitPlan:
         shared, *units = [json.loads(line) for line in body.splitlines()]
         if not whole:
             raise _damage(path)
-        return UnitPlan(**shared, units=tuple(map(_unit, units)))
+        return UnitPlan(**{**shared, "variables": tuple(shared["variables"])}, units=tuple(map(_unit, units)))
     except OSError as error:
         raise DataError(
             Problem(f"the plan {shown_path(path)} cannot be read: {os_message(error)}")

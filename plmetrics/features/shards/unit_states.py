@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -112,7 +113,8 @@ def _plan(path: str, changed: int) -> tuple[UnitPlan, Suite, Redaction, StateRef
         msg = "the suite of the plan means something else here: another version of plmetrics has written it"
         raise EnvironmentFault(Problem(msg, hint="run the same version of plmetrics on all workers"))
     constants = None if plan.constants is None else stored_state(constants_state(plan.constants))
-    return plan, suite, Redaction.of(expansion.used), constants
+    values = {name: os.environ[name] for name in plan.variables if name in os.environ}
+    return plan, suite, Redaction.of(values | expansion.used), constants
 
 
 def constants_state(content: Mapping[str, Any]) -> State:
