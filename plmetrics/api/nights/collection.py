@@ -156,7 +156,8 @@ def _idle_files(
     manifests: Manifests, suite: Suite, current: Sequence[Manifest], gone: set[str]
 ) -> Iterator[Removal]:
     """Temporary files of processes that were killed, and constants that no state was made with."""
-    places = [manifests.home / INTERVALS / manifest.interval for manifest in current]
+    intervals, runs = manifests.home / INTERVALS, manifests.home
+    places = [place for manifest in current for place in (intervals / manifest.interval, runs / manifest.run)]
     for folder in (manifests.home, manifests.home / CONSTANTS, *places):
         old = tuple(path.name for path in old_temporary_files(folder))
         if old:

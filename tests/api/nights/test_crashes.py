@@ -6,21 +6,27 @@ import contextlib
 import errno
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
 import time
+import warnings
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import pytest
+from polars.testing import assert_frame_equal
 from suites.nights import Nights, day, nights, rows
 
 import plmetrics as plm
+from plmetrics.api.nights.acceptance import accept
+from plmetrics.api.nights.collection import collect_garbage
 from plmetrics.core.errors import EnvironmentFault
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
 __all__ = ["nights"]
@@ -37,10 +43,16 @@ class Faults:
     """The calls of a night that change the disk: one of them fails, or ends the process."""
 
     def __init__(
-        self, patch: pytest.MonkeyPatch, at: int, error: Callable[[], BaseException], *, last: bool
+        self,
+        patch: pytest.MonkeyPatch,
+        at: int,
+        error: Callable[[], BaseException],
+        *,
+        last: bool,
+        names: Sequence[str] = CALLS,
     ) -> None:
         self.calls: list[str] = []
-        for name in CALLS:
+        for name in names:
             patch.setattr(os, name, self._watch(name, getattr(os, name), at, error, last=last))
 
     def _watch(
@@ -116,6 +128,124 @@ def test_the_first_night_may_end_at_every_write(tmp_path: Path) -> None:
         check_whole(growing, 0, (0, 60))
         growing.run(0)
         check_whole(growing, 0, (60,))
+
+
+REMOVING = (*CALLS, "unlink", "rmdir")
+
+
+def crash_at_each_call(
+    nights: Nights, folder: Path, step: int, do: Callable[[Nights], object]
+) -> Iterator[Nights]:
+    """Copies of the nights, in each of which something ended at another of its calls that change the disk."""
+    at, ended = 0, False
+    while not ended:
+        at += step
+        copy = Nights(folder / str(at))
+        shutil.copytree(nights.folder, copy.folder, ignore=shutil.ignore_patterns(folder.name))
+        with pytest.MonkeyPatch.context() as patch:
+            faults = Faults(patch, at, Crash, last=True, names=REMOVING)
+            with contextlib.suppress(Crash):
+                do(copy)
+        ended = len(faults.calls) < at
+        yield copy
+        shutil.rmtree(copy.folder)
+
+
+def test_an_acceptance_may_end_at_every_write(nights: Nights, tmp_path: Path) -> None:
+    nights.write(0, bad=True)
+    nights.run(0)
+    before = nights.current(0)
+
+    def let_count(copy: Nights) -> None:
+        accept(copy.home / before.run, because="so it is", by="ann")
+
+    accepted = []
+    for copy in crash_at_each_call(nights, tmp_path / "copies", 1, let_count):
+        after = copy.current(0)
+        accepted.append(after.accepted is not None)
+        assert replace(after, accepted=None, sequence=1) == before
+        assert copy.manifests.damage(after, thorough=True) is None
+        let_count(copy)
+        assert copy.current(0).accepted.because == "so it is"
+    assert accepted == sorted(accepted)
+    assert {*accepted} == {False, True}
+
+
+def files_below(home: Path) -> set[str]:
+    """Files that count as data, those of nights without the names of their runs' manifests."""
+    names = (path.relative_to(home).as_posix() for path in home.rglob("*") if path.is_file())
+    return {name for name in names if not name.startswith("intervals/")}
+
+
+def age(folder: Path) -> None:
+    """Let everything look two days old."""
+    then = time.time() - 2 * 24 * 60 * 60
+    for path in (folder, *folder.rglob("*")):
+        os.utime(path, (then, then))
+
+
+def test_a_removal_may_end_at_every_call(nights: Nights, tmp_path: Path) -> None:
+    """Values and verdicts can be read after it, and the next removal ends it."""
+    nights.write_suite(keep={"states": "1d", "runs": "1d"}, metrics=["brier"], gates=None)
+    values = [nights.run(number).metrics for number in range(3)]
+    nights.write(2, height=70)
+    values[2] = nights.run(2).metrics  # there is a superseded run as well
+    age(nights.home)
+    whole = Nights(tmp_path / "copies" / "whole")
+    shutil.copytree(nights.folder, whole.folder, ignore=shutil.ignore_patterns("copies"))
+    assert collect_garbage(whole.suite)
+    step = 1 if os.environ.get("PLMETRICS_SLOW") else 4
+    for copy in crash_at_each_call(
+        nights, tmp_path / "copies", step, lambda copy: collect_garbage(copy.suite)
+    ):
+        for number, metrics in enumerate(values):
+            manifest = copy.current(number)
+            assert copy.manifests.damage(manifest, thorough=True) is None
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", plm.PlmetricsWarning)
+                assert_frame_equal(plm.load(copy.home / manifest.run).metrics, metrics)
+        age(copy.home)
+        collect_garbage(copy.suite)
+        assert files_below(copy.home) == files_below(whole.home)
+
+
+CHILD = """
+import os, sys
+import plmetrics as plm
+suite, day, at = sys.argv[1], sys.argv[2], int(sys.argv[3])
+calls = 0
+
+def watch(call):
+    def watched(*arguments, **options):
+        global calls
+        calls += 1
+        if calls == at:
+            os._exit(9)
+        return call(*arguments, **options)
+    return watched
+
+for name in ("fsync", "link", "replace", "mkdir"):
+    setattr(os, name, watch(getattr(os, name)))
+plm.run(suite, interval=day)
+"""
+
+
+def test_a_process_that_is_gone_at_a_write_leaves_the_old_result_or_the_new_one(nights: Nights) -> None:
+    nights.write_suite(metrics=["brier"], gates=None)
+    nights.run(0)
+    height = 60
+    for at in range(3, 40, 2 if os.environ.get("PLMETRICS_SLOW") else 25):
+        nights.write(0, rows(0, height=60 + at))
+        child = subprocess.run(
+            [sys.executable, "-c", CHILD, str(nights.suite), day(0), str(at)],
+            check=False,
+            capture_output=True,
+        )
+        assert child.returncode in (0, 9), child.stderr
+        check_whole(nights, 0, (height, 60 + at))
+        nights.run(0)
+        check_whole(nights, 0, (60 + at,))
+        height = 60 + at
 
 
 def test_new_folders_are_durable_in_those_above(nights: Nights, monkeypatch: pytest.MonkeyPatch) -> None:
