@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
 _SERVE = "from plmetrics.runners.worker import serve; serve()"
+_GRACE = 2.0
+"""Seconds that a process has to remove what it has half written."""
+
 _PATIENCE = 10.0
 """Seconds that a process without work has to end."""
 
@@ -64,6 +67,8 @@ class ProcessesBackend:
         """End all processes; with `cancel` whatever they do."""
         if cancel:
             for worker in self._workers:
+                worker.terminate()
+            for worker in self._workers:
                 worker.kill()
         self._pool.shutdown(cancel_futures=True)
         for worker in self._workers:
@@ -105,11 +110,19 @@ class _Worker:
         )
         return self._process
 
-    def kill(self) -> None:
-        """End the process at once; there will be no other."""
+    def terminate(self) -> None:
+        """Ask the process to end; there will be no other."""
         self._over = True
         process = self._process
         if process is not None:
+            process.terminate()
+
+    def kill(self) -> None:
+        """End the process that was asked to, at once if it takes longer."""
+        process = self._process
+        if process is not None:
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(_GRACE)
             process.kill()
 
     def end(self) -> None:

@@ -34,11 +34,22 @@ def answer(task: str, text: str, threads: int | None = None) -> str:
 def serve() -> None:
     """Answer the calls on stdin, a line each, until it ends; whatever else is printed goes to stderr."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # who started it ends it
+    over: list[int] = []
+    signal.signal(signal.SIGTERM, lambda number, _: _end(over, number))
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     for line in sys.stdin.buffer:
-        answers.write(answer(**json.loads(line)).encode() + b"\n")
+        text = answer(**json.loads(line))
+        if over:
+            return
+        answers.write(text.encode() + b"\n")
         answers.flush()
+
+
+def _end(over: list[int], number: int) -> None:
+    """End what is running as an error does, so that files that are half written are removed."""
+    over.append(number)
+    sys.exit(1)
 
 
 def receipt_of(text: str) -> str:
