@@ -6,9 +6,10 @@ import json
 import os
 import time
 from collections.abc import Callable
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import polars as pl
 import pytest
@@ -221,3 +222,41 @@ def check_last_window(scheduler: Scheduler) -> None:
         then = values(labelled, sorted({*window} - {*labelled}), column)["selection_rate"]
         difference = compared.filter(model=model, scale="difference")["difference"].item()
         assert difference == pytest.approx(now - then, abs=1e-9)
+
+
+HOURS = """\
+name: hours
+data: {path: log.parquet}
+interval: {column: scored_at, every: 1h, timezone: Europe/Berlin}
+columns: {label: fraud}
+models: {champion: p_v1}
+metrics: [brier]
+uncertainty: false
+output: {directory: runs}
+"""
+
+
+@pytest.mark.parametrize(("name", "hours"), [("2025-10-26", 25), ("2026-03-29", 23)])
+def test_a_day_has_as_many_hours_as_its_clocks_show(
+    tmp_path: Path, invoke: Callable[..., Any], name: str, hours: int
+) -> None:
+    """A row every ten minutes, in UTC: six in every hour, also in the two that clocks show as one."""
+    midnight = datetime.fromisoformat(f"{name}T00:00:00").replace(tzinfo=ZoneInfo("Europe/Berlin"))
+    first = midnight.astimezone(UTC).replace(tzinfo=None)
+    times = pl.datetime_range(
+        first, first + timedelta(hours=hours), "10m", closed="left", time_zone="UTC", eager=True
+    )
+    rows = quarter.rows(0).head(len(times)).with_columns(scored_at=times)
+    rows.write_parquet(tmp_path / "log.parquet")
+    suite = tmp_path / "hours.yaml"
+    following = (midnight.date() + timedelta(days=1)).isoformat()
+    spans = {"1h": (f"{name}T06:00", hours - 18, 6), "1d": (following, 1, 6 * hours)}
+    for every, (end, count, size) in spans.items():
+        suite.write_text(
+            HOURS.replace("every: 1h", f"every: {every}").replace("name: hours", f"name: of_{every}")
+        )
+        done = invoke("backfill", str(suite), "--from", name, "--to", end)
+        assert (done.code, len(done.out.splitlines())) == (0, count)
+        values = plm.history(tmp_path / "runs" / f"of_{every}", slices="overall")
+        assert values["n"].to_list() == [size] * count
+        assert values["start"].n_unique() == count
