@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from plmetrics.runs.history.earlier_runs import EarlierRuns
     from plmetrics.runs.reading import StoredResult
     from plmetrics.suite.model import Suite
+    from plmetrics.suite.sections.labels import LabelStatus
     from plmetrics.table.source import Source
 
 
@@ -149,7 +150,7 @@ def feature_counts(
     return {key: counts for key, counts in opened.items() if counts is not None}
 
 
-def check_feature_counts(bound: Request, counts: Mapping[str, object]) -> dict[str, object]:
+def check_feature_counts(request: Request, counts: Mapping[str, object]) -> dict[str, object]:
     """Check that counts hold what the suite needs of them.
 
     Returns:
@@ -159,19 +160,18 @@ def check_feature_counts(bound: Request, counts: Mapping[str, object]) -> dict[s
         DataError: they do not; all that they lack is named.
     """
     return {
-        feature.key: feature.check_counts(bound, counts[feature.key])
-        for feature in features_of(bound.suite)
+        feature.key: feature.check_counts(request, counts[feature.key])
+        for feature in features_of(request.suite)
         if feature.key in counts
     }
 
 
-def with_label_status(bound: Request, context: RunContext) -> Request:
-    """The request that knows why a slice has no labels: they are absent, or not due yet."""
-    labels = bound.suite.labels
+def label_status_of(suite: Suite, context: RunContext) -> LabelStatus:
+    """Why a slice has no labels: they are absent, or not due yet."""
+    labels = suite.labels
     if labels is None or labels.mature_after is None:
-        return bound
+        return "unlabelled"
     from plmetrics.suite.sections.labels import label_status
 
     end = None if context.interval is None else datetime.fromisoformat(context.interval["end"])
-    status = label_status(end, labels.mature_after, context.as_of)
-    return replace(bound, label_status=status)
+    return label_status(end, labels.mature_after, context.as_of)

@@ -68,11 +68,13 @@ def validate(path: str | Path, set: Mapping[str, object] | None = None) -> Valid
     with without_values(loaded), error_places(loaded):
         source = open_rows(loaded, rows=False)
         tables = feature_tables(loaded.suite, base=loaded.folder)
-        request = bind(loaded.suite, source, tables)
+        request = bind(loaded.suite, source, tables, classes=())
         uneven = check_rows(loaded.suite.data.missing, source, *tables.values(), ends=True)
         runs = EarlierRuns.of(loaded.suite, data_files(source), directory / loaded.suite.name)
         check_feature_counts(request, feature_counts(loaded.suite, runs, base=loaded.folder))
-    return Validated(request.suite, request.schema, (*uneven, *sample_warnings(request), *runs.warnings))
+    return Validated(
+        request.written, request.view.schema, (*uneven, *sample_warnings(request), *runs.warnings)
+    )
 
 
 @contextmanager
@@ -80,8 +82,13 @@ def bound_suite(
     path: str | Path,
     set: Mapping[str, object] | None = None,  # noqa: A002
     progress: Progress | None = None,
+    *,
+    data: bool = True,
 ) -> Iterator[Request]:
-    """A suite bound to its table; errors of what looks at it within have their place in the suite's file."""
+    """A suite bound to its table; errors of what looks at it within have their place in the suite's file.
+
+    Without `data`, classes that nobody names are left open.
+    """
     from plmetrics.engine.binding.bind import bind
     from plmetrics.engine.faults import reading
     from plmetrics.suite.yaml.load import load_suite
@@ -90,7 +97,8 @@ def bound_suite(
     with without_values(loaded), error_places(loaded):
         source = open_rows(loaded)
         with Stopwatch(progress).stage("prepare"), reading(source):
-            yield bind(loaded.suite, source, feature_tables(loaded.suite, base=loaded.folder))
+            tables = feature_tables(loaded.suite, base=loaded.folder)
+            yield bind(loaded.suite, source, tables, classes=None if data else ())
 
 
 def diff(before: Result | str | Path, after: Result | str | Path) -> Diff:

@@ -247,8 +247,7 @@ def _result(
         )
         tables["comparisons"] = correct_comparisons(analysis, compared).select(list(COMPARISONS_SCHEMA))
     outputs = [
-        feature.run(Run(request.source, request, run.prepared, run.aggregated, {}, analysis=analysis))
-        for request in [run.prepared.request]
+        feature.run(Run(run.prepared.view.source, run.prepared, run.aggregated, {}, analysis=analysis))
         for feature in features_of(suite)
         if feature.of_sums
     ]

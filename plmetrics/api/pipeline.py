@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, cast
 
 import polars as pl
 
-from plmetrics.api.context import RunContext, check_feature_counts, data_files, with_label_status
+from plmetrics.api.context import RunContext, check_feature_counts, data_files, label_status_of
 from plmetrics.api.gates import gates_table
 from plmetrics.api.result import Result
 from plmetrics.api.stopwatch import Stopwatch
@@ -74,15 +74,15 @@ def _run_stages(
     tables = context.tables.values()
     with watch.stage("prepare"), reading(source, *tables):
         part = suite if context.where is None else suite.with_where(context.where)
-        bound = with_label_status(bind(part, source, context.tables), context)
-        context = replace(context, counts=check_feature_counts(bound, context.counts))
-        uneven = check_rows(suite.data.missing, bound.source, *tables)
-        prepared = prepare(bound, looks=looks(bound, context.counts))
+        request = bind(part, source, context.tables, label_status=label_status_of(part, context))
+        context = replace(context, counts=check_feature_counts(request, context.counts))
+        uneven = check_rows(suite.data.missing, request.source, *tables)
+        prepared = prepare(request, looks=looks(request, context.counts))
         written = {"models": suite.models, "data": suite.data}
-        suite = prepared.request.suite
+        suite = request.suite
     with watch.stage("aggregate"), reading(source, *tables):
         aggregated, counted = aggregate(prepared, counting(prepared), digested=suite.keeps_replicates)
-    run = Run(source, bound, prepared, aggregated, context.counts, counted)
+    run = Run(source, prepared, aggregated, context.counts, counted)
     outputs = list(_of_features("aggregate", run, watch, context))
     alike = aggregated.arithmetic
     with watch.stage("order"), reading(source), alike():
@@ -255,7 +255,7 @@ def _of_rows(
     models: ScoresOfModels = models_to_order(prepared, aggregated) if counted is None else counted
     if watch is not None:
         models = watch.each_model("order", models, len(analysis.models), prepared.rows.read)
-    classes, spans = request.roles.classes, prepared.score_spans
+    classes, spans = request.classes, prepared.score_spans
     ordered, curves = ordered_stage(analysis, models, exact=prepared.exact, classes=classes, spans=spans)
     if request.reads_pairs:
         rows = list(models_by_row(prepared, aggregated))
@@ -326,8 +326,8 @@ def _record(prepared: Prepared, aggregated: Aggregates, watch: Stopwatch) -> Run
         rows["unlabelled"] = unlabelled
     if request.suite.calibrate:
         rows["fitted"] = prepared.rows.fitted
-    if request.pairs_read is not None:
-        rows["pairs_read"] = request.pairs_read
+    if prepared.rows.pairs is not None:
+        rows["pairs_read"] = prepared.rows.pairs
     return {
         "constants": prepared.constants(int(aggregated.units.sum())),
         "rows": rows,

@@ -41,7 +41,7 @@ def explain(
 
         with (
             Progress(sys.stderr) as progress,
-            bound_suite(suite, overrides(settings), progress) as request,
+            bound_suite(suite, overrides(settings), progress, data=not no_data) as request,
         ):
             plan = explanation.explain(request, data=not no_data)
         if form is Format.json:

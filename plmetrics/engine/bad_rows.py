@@ -8,36 +8,36 @@ import polars as pl
 
 from plmetrics.core.errors import DataError, Problem
 from plmetrics.core.names import nearest
-from plmetrics.engine.request import INDEX
 from plmetrics.table.checks import data_error, findings
 from plmetrics.table.files import name_list
 from plmetrics.table.roles import WEIGHT, unchecked_table
+from plmetrics.table.source import ROW_NUMBER
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from plmetrics.engine.request import Request
+    from plmetrics.engine.request import TableView
     from plmetrics.table.checks import Check
 
 
-def bad_values(request: Request, checks: Sequence[Check], rows: int) -> DataError:
+def bad_values(view: TableView, checks: Sequence[Check], rows: int) -> DataError:
     """What the checks of so many rows found."""
-    return data_error(findings(checks, _second_look(request, checks)), rows=rows, place=request.source.place)
+    return data_error(findings(checks, _second_look(view, checks)), rows=rows, place=view.source.place)
 
 
-def _second_look(request: Request, checks: Sequence[Check]) -> dict[str, object]:
+def _second_look(view: TableView, checks: Sequence[Check]) -> dict[str, object]:
     """Per check: how many rows fail, the first of them and the value there."""
     named = dict.fromkeys(check.column for check in checks)
-    raw = request.numbered().with_columns(pl.col(name).alias(f"@raw|{name}") for name in named)
-    keep = [INDEX, *(f"@raw|{name}" for name in named)]
-    frame = unchecked_table(raw, request.schema, request.roles, keep=keep)
-    present = (pl.col(WEIGHT) != 0).fill_null(value=True) if request.roles.weight else pl.lit(value=True)
+    raw = _rows_by_number(view).with_columns(pl.col(name).alias(f"@raw|{name}") for name in named)
+    keep = [ROW_NUMBER, *(f"@raw|{name}" for name in named)]
+    frame = unchecked_table(raw, view.schema, view.roles, keep=keep)
+    present = (pl.col(WEIGHT) != 0).fill_null(value=True) if view.roles.weight else pl.lit(value=True)
     summary: list[pl.Expr] = []
     for index, check in enumerate(checks):
         bad = pl.col(check.column_name) & present
         summary += [
             bad.sum().cast(pl.Int64).alias(f"{index}|count"),
-            pl.col(INDEX).filter(bad).first().cast(pl.Int64).alias(f"{index}|row"),
+            pl.col(ROW_NUMBER).filter(bad).first().cast(pl.Int64).alias(f"{index}|row"),
             (pl.col(f"@raw|{check.column}") if check.shown is None else check.shown)
             .filter(bad)
             .first()
@@ -46,11 +46,19 @@ def _second_look(request: Request, checks: Sequence[Check]) -> dict[str, object]
     return frame.select(summary).collect().row(0, named=True)
 
 
+def _rows_by_number(view: TableView) -> pl.LazyFrame:
+    """The raw rows in file order with their numbers, for a look at some of them."""
+    frame = view.source.frame.with_row_index(ROW_NUMBER).with_columns(
+        pl.lit(0, dtype=pl.UInt64).alias("@row")
+    )
+    return frame if view.where is None else frame.filter(view.where)
+
+
 _SHOWN = 5
 _MOST_LABELS = 1000
 
 
-def refuse_absent_positive(request: Request, sums: pl.DataFrame) -> None:
+def refuse_absent_positive(view: TableView, sums: pl.DataFrame) -> None:
     """Say that no label is `positive`, if the sums count none: it is misspelt, or the labels are others.
 
     Where all labels are one other value, and not nearly the same, there may just be no positive row.
@@ -58,11 +66,11 @@ def refuse_absent_positive(request: Request, sums: pl.DataFrame) -> None:
     Raises:
         DataError: no label is.
     """
-    positive, column = request.suite.positive, request.suite.columns.label
+    positive, column = view.suite.positive, view.suite.columns.label
     counts = [name for name in sums.columns if name == "positives" or name.endswith("|positives")]
     if positive is None or not counts or any(sums[name].sum() for name in counts):
         return
-    labels = label_values(request)
+    labels = label_values(view)
     near = (
         None if not isinstance(positive, str) else _similar_label(positive, [str(label) for label in labels])
     )
@@ -74,10 +82,10 @@ def refuse_absent_positive(request: Request, sums: pl.DataFrame) -> None:
     raise DataError(Problem(msg, ("positive",), hint))
 
 
-def label_values(request: Request) -> list[object]:
+def label_values(view: TableView) -> list[object]:
     """The different labels, in order, as many as may be classes."""
-    label = pl.col(request.suite.columns.label)
-    labels = request.raw.select(label.drop_nulls().unique().sort()).head(_MOST_LABELS).collect()
+    label = pl.col(view.suite.columns.label)
+    labels = view.raw.select(label.drop_nulls().unique().sort()).head(_MOST_LABELS).collect()
     return labels.to_series().to_list()
 
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from plmetrics.core.results import Json
-    from plmetrics.engine.request import Request
+    from plmetrics.engine.request import Request, TableView
     from plmetrics.engine.step import Step
     from plmetrics.states.scores.run_grids import Grids
     from plmetrics.table.roles import PredictionTable
@@ -37,13 +37,14 @@ if TYPE_CHECKING:
 class Accounting:
     """Where the rows went: read (after `where`), of weight 0, and dropped per model.
 
-    `fitted` are those beside them that calibrators were fitted on.
+    `fitted` are those beside them that calibrators were fitted on, `pairs` those that queries were made from.
     """
 
     read: int
     zero_weight: int
     dropped: Mapping[str, int]
     fitted: int = 0
+    pairs: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,11 +65,13 @@ class Blocks:
 class Prepared:
     """The constants of a run and the plans that use them.
 
+    `view` has the rows that are counted, with all models, on settled slice keys, and `table` their canonical columns.
     `grids` are those of another run that it takes its from, `score_spans` the ends of histograms of scores by model,
     `looks` what features know of the rows, by key, and `steps` what it took to find all that.
     """
 
     request: Request
+    view: TableView
     table: PredictionTable
     slices: tuple[Slices, ...]
     cubes: tuple[Cube, ...]
@@ -102,7 +105,7 @@ class Prepared:
 
     def scored_populations(self) -> dict[str, str]:
         """Prefix of the counts of all rows that count for a model, labelled or not; none where all have labels."""
-        if not self.request.roles.unlabelled:
+        if not self.request.unlabelled:
             return {}
         apart = self.request.suite.data.missing == "drop_per_model"
         return {model: f"{model}|{SCORED}" if apart else SCORED for model in self.request.models}
@@ -139,7 +142,7 @@ class Prepared:
 
     def number_of(self, slices: Slices) -> int:
         """The number of the slice set that some slices are of."""
-        return next(i for i, part in enumerate(self.request.sets) if part is slices.slice_set)
+        return next(i for i, part in enumerate(self.view.sets) if part is slices.slice_set)
 
     def cube_of(self, slices: Slices) -> int:
         """The number of the cube that serves a slice set."""

@@ -1,20 +1,20 @@
-"""What a suite asks of the engine: metrics by family, models, pairs to compare, roles and slice keys."""
+"""A suite bound to a table: what it asks of the engine, and the rows, roles and slices of a view of the table."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-import polars as pl
-
 from plmetrics.catalogue.needs import Bins, Need, OrderedRows, Points, Queries, Ranks, Sums
 from plmetrics.engine.arithmetic import Arithmetic
 from plmetrics.suite.tasks import CLASS_CURVES, CONFUSION_CURVES
+from plmetrics.table.roles import prediction_table
 from plmetrics.table.slices import SliceSet
-from plmetrics.table.source import ROW_NUMBER
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    import polars as pl
 
     from plmetrics.catalogue.metric import Metric
     from plmetrics.engine.step import Step
@@ -23,52 +23,27 @@ if TYPE_CHECKING:
     from plmetrics.states.sums import RowValue
     from plmetrics.suite.model import Suite
     from plmetrics.suite.sections.labels import LabelStatus
-    from plmetrics.table.roles import RoleColumns
+    from plmetrics.table.predicted import PredictionColumns
+    from plmetrics.table.roles import PredictionTable, RoleColumns
     from plmetrics.table.slice_keys import SliceKey
     from plmetrics.table.source import Source
 
 OVERALL = SliceSet("overall", ())
-INDEX = ROW_NUMBER
-"""The number of a row in its table, in the second look at bad rows."""
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
-    """A suite bound to a source: everything the passes need to know, as plans not yet run.
+class TableView:
+    """Rows of a table, as a plan not yet run, for a suite; `where` is the condition that chooses them.
 
-    `pairs_read` is how many rows became the queries of a ranking, where its rows are queries by now. `tables` are
-    those that features read beside the rows, by key, and `steps` what it took to bind the suite. `read` has the rows of
-    the source that are evaluated, and those that features count beside them: what is made of it shares its scan.
-    Where rows may have no label, `label_free` are the texts of the metrics that need none, and `label_status` says why
-    a slice has none.
+    What a stage learns of the rows (edges of slices, calibrated scores, queries) makes another view of them.
     """
 
     suite: Suite
     source: Source
     raw: pl.LazyFrame
-    read: pl.LazyFrame
+    where: pl.Expr | None
     roles: RoleColumns
     sets: tuple[SliceSet, ...]
-    where: pl.Expr | None
-    pairs_read: int | None = None
-    tables: Mapping[str, Source] = field(default_factory=dict)
-    steps: tuple[Step, ...] = ()
-    label_free: frozenset[str] = frozenset()
-    label_status: LabelStatus = "unlabelled"
-
-    def numbered(self) -> pl.LazyFrame:
-        """The raw rows in file order with their numbers, for a look at some of them."""
-        frame = self.source.frame.with_row_index(INDEX).with_columns(pl.lit(0, dtype=pl.UInt64).alias("@row"))
-        return frame if self.where is None else frame.filter(self.where)
-
-    def with_keys(self, settled_keys: Mapping[str, SliceKey]) -> Request:
-        """The request with other slice keys, by canonical column."""
-        sets = tuple(
-            replace(part, keys=tuple(settled_keys.get(key.column, key) for key in part.keys))
-            for part in self.sets
-        )
-        keys = tuple(settled_keys.get(key.column, key) for key in self.roles.keys)
-        return replace(self, sets=sets, roles=replace(self.roles, keys=keys))
 
     @property
     def schema(self) -> pl.Schema:
@@ -79,6 +54,78 @@ class Request:
     def arithmetic(self) -> Arithmetic:
         """How floats are added."""
         return Arithmetic(self.suite.reproducible)
+
+    def table(self, roles: RoleColumns | None = None) -> PredictionTable:
+        """The canonical columns of the rows; with other roles than these if they are given."""
+        return prediction_table(self.raw, self.schema, roles or self.roles)
+
+    def with_model(self, name: str, predicted: PredictionColumns) -> TableView:
+        """The same rows with the prediction of one more model at the end."""
+        models = {**self.roles.models, name: predicted}
+        return replace(self, roles=replace(self.roles, models=models))
+
+    def with_keys(self, keys: Mapping[str, SliceKey]) -> TableView:
+        """The same rows with other slice keys, by canonical column."""
+        sets = tuple(
+            replace(part, keys=tuple(keys.get(key.column, key) for key in part.keys)) for part in self.sets
+        )
+        settled = tuple(keys.get(key.column, key) for key in self.roles.keys)
+        return replace(self, sets=sets, roles=replace(self.roles, keys=settled))
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A suite bound to a source, once: no later stage makes another of it.
+
+    `view` has the rows that are evaluated, as far as they are known without a look at them. `tables` are those that
+    features read beside the rows, by key, and `steps` what it took to bind the suite. `read` has the rows of the source
+    that are evaluated, and those that features count beside them: what is made of it shares its scan.
+    Where rows may have no label, `label_free` are the texts of the metrics that need none, and `label_status` says why
+    a slice has none.
+    """
+
+    view: TableView
+    read: pl.LazyFrame
+    tables: Mapping[str, Source] = field(default_factory=dict)
+    steps: tuple[Step, ...] = ()
+    label_free: frozenset[str] = frozenset()
+    label_status: LabelStatus = "unlabelled"
+
+    @property
+    def suite(self) -> Suite:
+        """What is asked, with the models that the run adds, of all classes."""
+        return self.view.suite
+
+    @property
+    def written(self) -> Suite:
+        """What is asked, with the models that columns hold alone."""
+        models = {name: self.suite.models[name] for name in self.view.roles.models}
+        return self.suite.model_copy(update={"models": models})
+
+    @property
+    def source(self) -> Source:
+        """The table."""
+        return self.view.source
+
+    @property
+    def arithmetic(self) -> Arithmetic:
+        """How floats are added."""
+        return self.view.arithmetic
+
+    @property
+    def weighted(self) -> bool:
+        """Whether rows have weights."""
+        return self.view.roles.weight is not None
+
+    @property
+    def unlabelled(self) -> bool:
+        """Whether rows may have no label yet."""
+        return self.view.roles.unlabelled
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """The classes of a multiclass label, in order."""
+        return self.view.roles.classes
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -98,12 +145,12 @@ class Request:
     @property
     def counts_every_row(self) -> bool:
         """Whether rows that are left out for a label or score are counted beside the others."""
-        return self.roles.unlabelled or self.reads_every_row
+        return self.unlabelled or self.reads_every_row
 
     @property
     def reads_every_row(self) -> bool:
         """Whether metrics read rows that are left out for a label or score."""
-        left_out = self.suite.data.missing != "error" or self.roles.unlabelled
+        left_out = self.suite.data.missing != "error" or self.unlabelled
         return left_out and self.suite.task != "ranking" and any(metric.every_row for metric in self.sums)
 
     @property
@@ -121,7 +168,7 @@ class Request:
     def areas_alone(self) -> bool:
         """Whether the models' scores are ordered for ROC areas and nothing else, of rows that count once."""
         suite = self.suite
-        if suite.uncertainty is not None or suite.curves or self.roles.weight is not None:
+        if suite.uncertainty is not None or suite.curves or self.weighted:
             return False
         return {need for need in self.orders if need.by is None} == {Points("area")}
 
@@ -169,7 +216,7 @@ class Request:
         if self.suite.task == "multiclass" and any(c.curve in CLASS_CURVES for c in self.suite.curves):
             from plmetrics.states.class_probabilities import class_probability
 
-            classes = self.roles.classes
+            classes = self.classes
             drawn = [class_probability(classes, number) for number in range(len(classes))]
             by_key = {value.key: value for value in drawn} | by_key
         return tuple(by_key.values())

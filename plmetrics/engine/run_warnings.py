@@ -28,14 +28,14 @@ if TYPE_CHECKING:
 
     from plmetrics.engine.aggregate.aggregation import Aggregates
     from plmetrics.engine.prepared import Prepared
-    from plmetrics.engine.request import Request
+    from plmetrics.engine.request import Request, TableView
     from plmetrics.suite.model import Suite
 
 
 def run_warnings(prepared: Prepared, aggregated: Aggregates) -> list[str]:
     """Warnings of a run: a class that no row has, gates that exclude each other, metrics that mislead."""
     return [
-        *models_of_the_label(prepared.request),
+        *models_of_the_label(prepared.view),
         *_no_positives(prepared, aggregated),
         *_unreached_thresholds(prepared, aggregated),
         *suite_warnings(prepared, aggregated),
@@ -48,9 +48,9 @@ def suite_warnings(prepared: Prepared, aggregated: Aggregates) -> list[str]:
     return [*contradictions(suite), *misleading_metrics(suite, run_facts(prepared, aggregated))]
 
 
-def models_of_the_label(request: Request) -> list[str]:
+def models_of_the_label(view: TableView) -> list[str]:
     """Warnings of models whose score is the label itself."""
-    roles = request.roles
+    roles = view.roles
     return [
         f"model '{name}' reads the label, column '{roles.label}', as its prediction: its numbers say nothing"
         for name, model in roles.models.items()
@@ -135,7 +135,7 @@ def _no_positives(prepared: Prepared, aggregated: Aggregates) -> list[str]:
         return []
     from plmetrics.engine.bad_rows import label_values, labels_text
 
-    labels = label_values(prepared.request)
+    labels = label_values(prepared.view)
     if suite.positive in labels:
         return []
     column, values = suite.columns.label, labels_text(labels)
@@ -149,7 +149,7 @@ def _unreached_thresholds(prepared: Prepared, aggregated: Aggregates) -> list[st
     thresholds = dict.fromkeys(threshold_text(number) for number in numbers if number is not None)
     out = []
     for model, prefix in prepared.populations().items():
-        for threshold in thresholds if not request.roles.models[model].made else ():
+        for threshold in thresholds if not prepared.view.roles.models[model].made else ():
             names = {part: f"{model}|{part}(threshold={threshold})" for part in ("tp", "fp")}
             has_calls = {part: state[name].any() for part, name in names.items() if name in state}
             if any(has_calls.values()):
@@ -169,7 +169,7 @@ def _scores(prepared: Prepared, rows: pl.DataFrame | None) -> dict[str, float]:
         return {}
     score_columns = [
         score_column(name)
-        for name, model in prepared.request.roles.models.items()
+        for name, model in prepared.view.roles.models.items()
         if not model.made and "score" in model.columns and score_column(name) in rows.columns
     ]
     if not score_columns:
@@ -229,16 +229,16 @@ def sample_warnings(request: Request) -> list[str]:
 
     There are none where the rows cannot be read: what is wrong with them is for the run to say.
     """
-    warnings = models_of_the_label(request)
+    warnings = models_of_the_label(request.view)
     with suppress(pl.exceptions.PolarsError, PlmetricsError, OSError):
-        facts = _facts(request)
+        facts = _facts(request.view)
         return warnings if facts is None else [*warnings, *misleading_metrics(request.suite, facts)]
     return warnings
 
 
-def _facts(request: Request) -> TableFacts | None:
+def _facts(view: TableView) -> TableFacts | None:
     """Facts of a sample of a suite's rows, None where these come from more than one scan."""
-    suite, roles, total = request.suite, request.roles, request.source.rows
+    suite, roles, total = view.suite, view.roles, view.source.rows
     if suite.data.long is not None or suite.data.trec is not None:
         return None
     layout = Layout(
@@ -252,7 +252,7 @@ def _facts(request: Request) -> TableFacts | None:
         roles.classes,
     )
     where = None if suite.data.where is None else compile_row(suite.data.where)
-    rows = sample(request.source, [*layout.columns, *(() if where is None else where.columns)])
+    rows = sample(view.source, [*layout.columns, *(() if where is None else where.columns)])
     complete = rows.height < SAMPLE_ROWS
     if where is not None:
         rows, total = rows.filter(where.expr), None

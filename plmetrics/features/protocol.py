@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from plmetrics.engine.aggregate.aggregation import Aggregates
     from plmetrics.engine.inquiry import Question
     from plmetrics.engine.prepared import Prepared
-    from plmetrics.engine.request import Request
+    from plmetrics.engine.request import Request, TableView
     from plmetrics.engine.step import Step
     from plmetrics.features.stored.alignment import AlignedStates, StateReference
     from plmetrics.inference.analysis import OrderedByPlace
@@ -48,13 +48,12 @@ if TYPE_CHECKING:
 class Run:
     """What a feature may read of a run.
 
-    `source` is the table, `bound` the suite as it was bound to it, `prepared` the constants of the run, `aggregated`
-    the sums of its scan, and `counts` what features read in place of tables, by key. `counted` is what they counted in
-    that scan. Behind the stage `order` there are what is estimated from the sums, and the values of ordered metrics.
+    `source` is the table, `prepared` the constants of the run, `aggregated` the sums of its scan, and `counts` what
+    features read in place of tables, by key. `counted` is what they counted in that scan. Behind the stage `order`
+    there are what is estimated from the sums, and the values of ordered metrics.
     """
 
     source: Source
-    bound: Request
     prepared: Prepared
     aggregated: Aggregates
     counts: Mapping[str, object]
@@ -64,9 +63,13 @@ class Run:
 
     @property
     def request(self) -> Request:
-        """What is evaluated, with rows as they are in the data: not the queries made from them."""
-        request = self.prepared.request
-        return request if request.pairs_read is None else self.bound
+        """The suite as it was bound to the table."""
+        return self.prepared.request
+
+    @property
+    def view(self) -> TableView:
+        """The rows that are evaluated as they are in the data: not the queries made from them."""
+        return self.prepared.view if self.prepared.rows.pairs is None else self.request.view
 
     def values(self, *metrics: Metric) -> pl.DataFrame:
         """Rows as of the table `metrics`: metrics that the section has summed, of every model in every slice.
@@ -173,7 +176,7 @@ class Feature(ABC):
             DataError: columns of its table are absent or of a wrong type.
         """
 
-    def check_counts(self, bound: Request, counts: object) -> object:  # noqa: ARG002
+    def check_counts(self, request: Request, counts: object) -> object:  # noqa: ARG002
         """Check that counts hold what the suite needs of them.
 
         Returns:
@@ -209,12 +212,12 @@ class Feature(ABC):
         """The condition on rows of the table that it counts beside those that are evaluated."""
         return None
 
-    def look(self, bound: Request, request: Request, counts: object) -> Question[object] | None:  # noqa: ARG002
+    def look(self, request: Request, view: TableView, counts: object) -> Question[object] | None:  # noqa: ARG002
         """What it must know of the rows before they are counted, asked with the questions of the preparation.
 
         Args:
-            bound: the suite as it was bound.
-            request: what is evaluated, with rows as they are in the data.
+            request: the suite as it was bound.
+            view: the rows that are evaluated, as they are in the data.
             counts: what it reads in place of a table; None where nothing was handed over.
         """
         return None
@@ -231,7 +234,7 @@ class Feature(ABC):
     def run(self, run: Run) -> Outputs:
         """Its tables, gates and warnings."""
 
-    def capture(self, request: Request, builder: Builder) -> Mapping[str, Json] | None:  # noqa: ARG002
+    def capture(self, view: TableView, builder: Builder) -> Mapping[str, Json] | None:  # noqa: ARG002
         """Add its counts of the rows to a stored state.
 
         Returns:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from plmetrics.engine.inquiry import Question
     from plmetrics.engine.prepared import Prepared
-    from plmetrics.engine.request import Request
+    from plmetrics.engine.request import Request, TableView
     from plmetrics.features.protocol import Feature
     from plmetrics.suite.model import Suite
 
@@ -59,16 +59,18 @@ def features_in(keys: Container[str]) -> tuple[Feature, ...]:
     return tuple(feature(key) for key in FEATURES if key in keys)
 
 
-def looks(bound: Request, counts: Mapping[str, object]) -> Callable[[Request], Question[dict[str, object]]]:
+def looks(
+    request: Request, counts: Mapping[str, object]
+) -> Callable[[TableView], Question[dict[str, object]]]:
     """What features must know of the rows before they are counted, by key, given what is evaluated.
 
     `counts` are what features read in place of tables, by key.
     """
     from plmetrics.engine.inquiry import answers_by_name
 
-    def asked(request: Request) -> Question[dict[str, object]]:
+    def asked(view: TableView) -> Question[dict[str, object]]:
         questions = {
-            each.key: each.look(bound, request, counts.get(each.key)) for each in features_of(bound.suite)
+            each.key: each.look(request, view, counts.get(each.key)) for each in features_of(request.suite)
         }
         return answers_by_name({key: question for key, question in questions.items() if question is not None})
 

@@ -133,10 +133,19 @@ class Suite(Strict):
         return () if self.labels is None else (self.columns.label,)
 
     @property
-    def added(self) -> tuple[str, ...]:
-        """The models that a run adds to those in `models`: calibrated ones, and the built-in baseline."""
-        calibrated = [spec.named(name) for spec in self.calibrate for name in spec.sources(self.models)]
-        return (*calibrated, BASELINE) if self.baseline else tuple(calibrated)
+    def added(self) -> dict[str, ModelColumns]:
+        """The models that a run adds to those in `models`: calibrated ones by `fit_on`, and the built-in baseline."""
+        conditions = [spec.fit_on for spec in self.calibrate]
+        models = {
+            spec.named(name): ModelColumns(score=self.models[name].score)
+            for spec in sorted(self.calibrate, key=lambda spec: conditions.index(spec.fit_on))
+            for name in spec.sources(self.models)
+        }
+        if self.baseline:
+            first = next(iter(self.models.values()))
+            in_parts = self.task in {"multiclass", "quantile"}
+            models[BASELINE] = first if in_parts else ModelColumns(score=self.columns.label)
+        return models
 
     def with_where(self, condition: str | None) -> Suite:
         """The suite of the rows of another condition."""

@@ -119,7 +119,7 @@ def sum_cubes(
     if prepared.request.suite.positive is not None:
         from plmetrics.engine.bad_rows import refuse_absent_positive
 
-        refuse_absent_positive(prepared.request, frames[0])
+        refuse_absent_positive(prepared.view, frames[0])
     if any(prepared.centres.values()):
         from plmetrics.engine.aggregate.centring import recentre
 
@@ -249,7 +249,7 @@ def refuse_bad(prepared: Prepared, frame: pl.DataFrame) -> None:
         return
     from plmetrics.engine.bad_rows import bad_values
 
-    raise bad_values(prepared.request, prepared.table.checks, prepared.rows.read)
+    raise bad_values(prepared.view, prepared.table.checks, prepared.rows.read)
 
 
 def _block_keys(prepared: Prepared, frame: pl.DataFrame) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
@@ -265,7 +265,7 @@ def _block_keys(prepared: Prepared, frame: pl.DataFrame) -> tuple[NDArray[np.uin
 
 def row_digests(request: Request) -> list[pl.Expr]:
     """What tells rows that are units from others of the same places: their labels, unless positives are counted."""
-    roles = request.roles
+    roles = request.view.roles
     counted = roles.binary and roles.weight is None and roles.missing != "drop_per_model"
     return [] if counted else [row_digest(pl.col(UNIT), pl.col(LABEL)).sum().alias(DIGEST)]
 
@@ -328,7 +328,7 @@ def _no_rows_error(prepared: Prepared) -> NoRowsLeftError:
         msg = f"no rows are left of {rows.read:,}: each has weight 0 or a value for which it is dropped"
         from plmetrics.engine.bad_rows import bad_values
 
-        problems = bad_values(prepared.request, prepared.table.checks, rows.read).problems
+        problems = bad_values(prepared.view, prepared.table.checks, rows.read).problems
         error = NoRowsLeftError(
             [Problem(msg, ("data", "missing")), *(replace(problem, hint=None) for problem in problems)]
         )

@@ -195,7 +195,7 @@ def reads_paired_rows(prepared: Prepared) -> bool:
     request = prepared.request
     if not ranking_tests(request) or dependence(request.suite) is not None or not prepared.exact:
         return False
-    return prepared.rows.read <= rows_that_fit(request, _COPIES * _column_count(prepared))
+    return prepared.rows.read <= rows_that_fit(request.suite, _COPIES * _column_count(prepared))
 
 
 def _column_count(prepared: Prepared) -> int:

@@ -24,7 +24,7 @@ _FROM_ROWS = {
 def tells_counts(prepared: Prepared) -> bool:
     """Whether rows for ordered metrics tell all that is to be added up: rows without weight, in one cell."""
     request = prepared.request
-    if request.roles.weight is not None or request.roles.treatment is not None or not request.orders_scores:
+    if request.weighted or prepared.view.roles.treatment is not None or not request.orders_scores:
         return False
     if prepared.blocks is not None or any(cube.columns for cube in prepared.cubes) or len(prepared.cubes) > 1:
         return False

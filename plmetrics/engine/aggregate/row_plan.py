@@ -47,7 +47,7 @@ def rows_plan(
     columns: list[pl.Expr] = []
     if request.orders_scores:
         columns += [_unsigned_zero(score_column(model)) for model in models]
-        if request.roles.treatment is None:
+        if prepared.view.roles.treatment is None:
             columns.append((pl.col(LABEL) == 1).alias(POSITIVE))
         else:
             columns += [pl.col(LABEL), (pl.col(TREATMENT) == 1).alias(TREATED)]
@@ -57,7 +57,7 @@ def rows_plan(
         columns += [value.build(prepared.row_of(m)).alias(value_column(m, value)) for m in models]
         if value.positive is not None:
             columns += [value.positive(prepared.row_of(m)).alias(class_column(m, value)) for m in models]
-    if request.roles.weight is not None:
+    if request.weighted:
         columns.append(pl.col(WEIGHT))
     if request.suite.data.missing == "drop_per_model":
         columns += [pl.col(valid_column(model)) for model in models]

@@ -25,7 +25,7 @@ from plmetrics.table.predicted import part_column, score_column
 from plmetrics.table.roles import LABEL
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -52,7 +52,7 @@ def totals(prepared: Prepared, metrics: Sequence[Metric]) -> list[Total]:
     valid = {model: pl.col(valid_column(model)) if apart else shared for model in request.models}
     out: list[Total] = []
     for prefix, mask in [(f"{model}|", mask) for model, mask in valid.items()] if apart else [("", shared)]:
-        out += _counts(prefix, mask, weight, binary=request.roles.binary)
+        out += _counts(prefix, mask, weight, binary=prepared.view.roles.binary)
     if request.reads_every_row:
         out += _counts(EVERY, None, weight, binary=False)
     scored = score_masks(prepared)
@@ -74,7 +74,7 @@ def totals(prepared: Prepared, metrics: Sequence[Metric]) -> list[Total]:
     if apart or every:
         out.append(Total("rows", pl.len().cast(pl.Int64)))
     if request.suite.data.missing == "error":
-        out.append(Total.count("bad", bad_rows(unlabelled=request.roles.unlabelled)))
+        out.append(Total.count("bad", bad_rows(unlabelled=request.unlabelled)))
     return out
 
 
@@ -111,6 +111,17 @@ def by_population(
         yield scored[model], [metric for metric in metrics if metric.text in label_free]
 
 
+def _by_model(
+    prepared: Prepared, metrics: Sequence[Metric], populations: Mapping[str, str] | None
+) -> Iterator[tuple[str, str, Sequence[Metric]]]:
+    """The models, the prefixes of the counts behind metrics of each, and these metrics."""
+    if populations is not None:
+        yield from ((model, prefix, metrics) for model, prefix in populations.items())
+        return
+    for model in prepared.request.models:
+        yield from ((model, *part) for part in by_population(prepared, metrics, model))
+
+
 def of_scored_rows(rows: Rows) -> Rows:
     """The roles of rows that may have no label, whose sums have centres of their own where they are so far apart."""
     own = {key.removeprefix(SCORED): value for key, value in rows.centres.items() if key.startswith(SCORED)}
@@ -134,7 +145,7 @@ def score_masks(prepared: Prepared) -> dict[str, pl.Expr | None]:
 
 def _differ(prepared: Prepared, model: str, baseline: str) -> pl.Expr:
     """Whether two models say different things of a row: models of different parts always do."""
-    models = prepared.request.roles.models
+    models = prepared.view.roles.models
     model_parts, baseline_parts = models[model].parts, models[baseline].parts
     unequal = pl.Expr.ne_missing if prepared.request.counts_every_row else pl.Expr.ne
     if models[model].single and models[baseline].single:
@@ -155,8 +166,10 @@ def atoms(metrics: Sequence[Metric]) -> dict[str, Atom]:
     return {atom.key: atom for atom in (*atoms_of_metrics, *others)}
 
 
-def moments(prepared: Prepared, metrics: Sequence[Metric]) -> dict[str, Moment]:
-    """The columns of some metrics that are moments about centres."""
+def moments(
+    prepared: Prepared, metrics: Sequence[Metric], populations: Mapping[str, str] | None = None
+) -> dict[str, Moment]:
+    """The columns of some metrics that are moments about centres; `populations` as for `summed_columns`."""
     weight = "n" if prepared.table.weight is None else "weight"
     return {
         sum_column(model, atom.key, prefix): Moment(
@@ -164,8 +177,7 @@ def moments(prepared: Prepared, metrics: Sequence[Metric]) -> dict[str, Moment]:
             f"{prefix}{weight}" if atom.about.mass is None else sum_column(model, atom.about.mass, prefix),
             tuple(sum_column(model, key, prefix) for key in atom.about.alone),
         )
-        for model in prepared.request.models
-        for prefix, members in by_population(prepared, metrics, model)
+        for model, prefix, members in _by_model(prepared, metrics, populations)
         for atom in atoms(members).values()
         if atom.about is not None
     }
@@ -216,12 +228,18 @@ def sums_of(prepared: Prepared, cube: Cube, frame: pl.DataFrame) -> dict[str, ND
 
 
 def summed_columns(
-    prepared: Prepared, metrics: Sequence[Metric], frame: pl.DataFrame
+    prepared: Prepared,
+    metrics: Sequence[Metric],
+    frame: pl.DataFrame,
+    populations: Mapping[str, str] | None = None,
 ) -> dict[str, NDArray[np.float64]]:
-    """The columns of a state, from those that were aggregated: what follows from others is completed."""
+    """The columns of a state, from those that were aggregated: what follows from others is completed.
+
+    `populations` are the prefixes of the counts by model, where others were counted than the run does.
+    """
     columns = {column.name: column.cast(pl.Float64).to_numpy() for column in prepared.addition.totals(frame)}
     _derive(columns)
-    _complete(prepared, metrics, columns)
+    _complete(_by_model(prepared, metrics, populations), columns)
     return columns
 
 
@@ -236,17 +254,16 @@ def _derive(columns: dict[str, NDArray[np.float64]]) -> None:
             columns[f"{prefix}{POSITIVE_ROWS}"] = columns[f"{prefix}positives"]
 
 
-def _complete(prepared: Prepared, metrics: Sequence[Metric], columns: dict[str, NDArray[np.float64]]) -> None:
+def _complete(
+    by_model: Iterable[tuple[str, str, Sequence[Metric]]], columns: dict[str, NDArray[np.float64]]
+) -> None:
     """Without weights: counts that are what is left of a total."""
-    for model in prepared.request.models:
-        for prefix, members in by_population(prepared, metrics, model):
-            for atom in atoms(members).values():
-                name = sum_column(model, atom.key, prefix)
-                if atom.rest_of is not None and name not in columns:
-                    total, other = atom.rest_of
-                    columns[name] = (
-                        columns[f"{prefix}{total}"] - columns[sum_column(model, other.key, prefix)]
-                    )
+    for model, prefix, members in by_model:
+        for atom in atoms(members).values():
+            name = sum_column(model, atom.key, prefix)
+            if atom.rest_of is not None and name not in columns:
+                total, other = atom.rest_of
+                columns[name] = columns[f"{prefix}{total}"] - columns[sum_column(model, other.key, prefix)]
 
 
 DIGEST = "@digest"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import reduce
 from operator import or_
@@ -12,31 +13,50 @@ import polars as pl
 from plmetrics.catalogue.metric import Facts, leaves
 from plmetrics.core.errors import AbsentDataError, Collected, Problem
 from plmetrics.core.rowsql import compile_row
-from plmetrics.engine.binding.models import classes_of, predicted_models, with_levels
+from plmetrics.engine.binding.models import (
+    calibrated_probabilities,
+    classes_of,
+    predicted_models,
+    with_levels,
+)
 from plmetrics.engine.inquiry import Inquiry
 from plmetrics.engine.memory.budget import refuse_rows
-from plmetrics.engine.request import OVERALL, Request, unit_column
+from plmetrics.engine.request import OVERALL, Request, TableView, unit_column
 from plmetrics.features.registry import features_of
 from plmetrics.suite.sections.basics import BY_FOLD
-from plmetrics.table.checks import each_once, require_numbers
+from plmetrics.table.checks import Requirement, each_once, require_numbers
 from plmetrics.table.roles import RoleColumns, prediction_table, require
 from plmetrics.table.slices import SliceSet
 from plmetrics.table.units import unit_hash
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from contextlib import AbstractContextManager
 
     from plmetrics.catalogue.metric import Metric
     from plmetrics.suite.model import Suite
-    from plmetrics.table.checks import Requirement
+    from plmetrics.suite.sections.labels import LabelStatus
     from plmetrics.table.predicted import PredictionColumns
     from plmetrics.table.roles import Transform
     from plmetrics.table.slice_keys import SliceKey
     from plmetrics.table.source import Source
 
 
-def bind(suite: Suite, source: Source, tables: Mapping[str, Source] | None = None) -> Request:
+def bind(
+    suite: Suite,
+    source: Source,
+    tables: Mapping[str, Source] | None = None,
+    classes: tuple[str, ...] | None = None,
+    label_status: LabelStatus = "unlabelled",
+) -> Request:
     """Resolve columns, predicates and types against the source, on zero rows.
+
+    Args:
+        suite: what is asked.
+        source: its rows. Those of a long table, and the classes of a label that nobody names, are looked at.
+        tables: those that features read beside the rows, by key.
+        classes: the classes of a label that nobody names, as another run has found them; empty to leave them open.
+        label_status: why a slice has no labels.
 
     Raises:
         DataError: there are no rows, or columns are absent or of a type their role cannot take; all are named.
@@ -48,17 +68,34 @@ def bind(suite: Suite, source: Source, tables: Mapping[str, Source] | None = Non
     apart = suite.task in {"quantile", "regression"} and not others
     if suite.labels is not None:
         source = source.with_absent(suite.columns.label)
-    if suite.data.long is None:
-        return _request(suite, source, tables or {})
-    from plmetrics.engine.binding.long_form import explain_conflicts, wide_table
-
     inquiry = Inquiry()
-    source = inquiry.answer(wide_table(source, suite.data.long, suite.data.where, every=not apart))
-    with explain_conflicts(source):
-        return replace(_request(suite, source, tables or {}), steps=tuple(inquiry.steps))
+    conflicts: AbstractContextManager[None] = nullcontext()
+    if suite.data.long is not None:
+        from plmetrics.engine.binding.long_form import explain_conflicts, wide_table
+
+        source = inquiry.answer(wide_table(source, suite.data.long, suite.data.where, every=not apart))
+        conflicts = explain_conflicts(source)
+    with conflicts:
+        view, read = _view(suite, source, tables or {}, classes, inquiry)
+        free: frozenset[str] = frozenset()
+        if suite.labels is not None:
+            from plmetrics.engine.binding.label_need import label_free
+
+            free = label_free(view)
+        request = Request(view, read, tables or {}, tuple(inquiry.steps), free, label_status)
+        for feature in features_of(suite):
+            feature.check_request(request)
+    return request
 
 
-def _request(suite: Suite, source: Source, tables: Mapping[str, Source]) -> Request:
+def _view(
+    suite: Suite,
+    source: Source,
+    tables: Mapping[str, Source],
+    classes: tuple[str, ...] | None,
+    inquiry: Inquiry,
+) -> tuple[TableView, pl.LazyFrame]:
+    """The rows that are evaluated, and with them those that features count beside them."""
     collected = Collected()
     by_row = suite.uncertainty is not None and unit_column(suite) is None
     raw = read = source.with_row_key() if by_row else source.frame
@@ -105,14 +142,13 @@ def _request(suite: Suite, source: Source, tables: Mapping[str, Source]) -> Requ
     with collected.step():
         prediction_table(raw, source.schema, roles)
     collected.settle()
-    request = Request(suite, source, raw, read, roles, tuple(sets), where, tables=tables)
-    if suite.labels is not None:
-        from plmetrics.engine.binding.label_need import label_free
+    if suite.task == "multiclass" and not roles.classes and classes != ():
+        from plmetrics.engine.binding.classes import classes_in
 
-        request = replace(request, label_free=label_free(request))
-    for feature in features_of(suite):
-        feature.check_request(request)
-    return request
+        classes = classes or inquiry.answer(classes_in(raw, roles))
+        suite, roles = suite.settled(replace(facts, classes=classes)), replace(roles, classes=classes)
+    suite = suite.model_copy(update={"models": {**suite.models, **suite.added}})
+    return TableView(suite, source, raw, where, roles, tuple(sets)), read
 
 
 def _check_slices(suite: Suite, schema: pl.Schema, sets: Sequence[SliceSet]) -> None:
@@ -172,6 +208,7 @@ def _roles(
 
         needs = outcome_requirements(suite, needed)
     needs = (*needs, *(need for feature in features_of(suite) for need in feature.requirements(suite)))
+    by_fold = () if all(spec.fit_on != BY_FOLD for spec in suite.calibrate) else (_fold(suite),)
     needed_columns = [need.column for need in needs]
     return RoleColumns(
         label=suite.columns.label,
@@ -181,22 +218,37 @@ def _roles(
         weight=suite.columns.weight,
         unit=unit,
         unit_name=suite.columns.unit,
-        probability=frozenset(suite.models) - hard if probability else frozenset(),
+        probability=calibrated_probabilities(suite)
+        | (frozenset(suite.models) - hard if probability else set()),
         hard=hard,
         missing=suite.data.missing,
         keys=keys,
         columns=tuple(
             dict.fromkeys(
-                [*(name for metric in needed for name in metric.columns()), *needed_columns, *_times(suite)]
+                [
+                    *(name for metric in needed for name in metric.columns()),
+                    *needed_columns,
+                    *_times(suite),
+                    *(need.column for need in by_fold),
+                ]
             )
         ),
         classes=classes_of(suite, models),
         treatment=suite.columns.treatment if suite.task == "uplift" else None,
-        requirements=each_once([*needs, *(need for metric in needed for need in metric.requirements())]),
+        requirements=each_once(
+            [*needs, *(need for metric in needed for need in metric.requirements()), *by_fold]
+        ),
         made={name: expr for metric in needed for name, expr in metric.made(suite.columns.label).items()},
         transform=_transform(suite),
         unlabelled=suite.labels is not None,
     )
+
+
+def _fold(suite: Suite) -> Requirement:
+    """The column of folds that calibrators are fitted by, which must not be null."""
+    fold = suite.columns.fold
+    assert fold is not None
+    return Requirement(fold, "null", lambda value: value.is_null(), "fold", ("columns", "fold"))
 
 
 def _transform(suite: Suite) -> Transform | None:

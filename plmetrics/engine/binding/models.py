@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from plmetrics.core.errors import Collected, ConfigError, DataError, Problem
@@ -15,7 +14,6 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from plmetrics.engine.request import Request
     from plmetrics.suite.model import Suite
     from plmetrics.suite.sections.basics import ModelColumns
 
@@ -61,11 +59,14 @@ def _by_level(predicted: PredictionColumns) -> dict[float, str]:
     return {level: predicted.columns[quantile_part(level)] for level in levels_of(predicted.parts)}
 
 
-def with_model(request: Request, name: str, predicted: PredictionColumns, columns: ModelColumns) -> Request:
-    """The request with one more model at the end: a prediction, and what a suite would write for it."""
-    suite = request.suite.model_copy(update={"models": {**request.suite.models, name: columns}})
-    roles = replace(request.roles, models={**request.roles.models, name: predicted})
-    return replace(request, suite=suite, roles=roles)
+def calibrated_probabilities(suite: Suite) -> frozenset[str]:
+    """The models whose scores calibrators read as probabilities."""
+    if not suite.calibrate:
+        return frozenset()
+    from plmetrics.catalogue.calibrators import CALIBRATORS
+
+    fits = (spec for spec in suite.calibrate if CALIBRATORS[spec.method].reads_probability)
+    return frozenset(source for spec in fits for source in spec.sources(suite.models))
 
 
 def classes_of(suite: Suite, models: Mapping[str, PredictionColumns]) -> tuple[str, ...]:

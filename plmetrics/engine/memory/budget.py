@@ -23,7 +23,7 @@ from plmetrics.suite.tasks import BINNED_CURVES, ROW_CURVES
 
 if TYPE_CHECKING:
     from plmetrics.engine.inquiry import Question
-    from plmetrics.engine.request import Request
+    from plmetrics.engine.request import Request, TableView
     from plmetrics.suite.model import Suite
 
 POINT_ROWS = 1_000_000
@@ -78,11 +78,6 @@ class OrderPlan:
     bytes: int
 
 
-def memory_budget(request: Request) -> int:
-    """Bytes the run may use: what the suite says, else a share of the machine's memory."""
-    return budget_of(request.suite)
-
-
 def budget_of(suite: Suite) -> int:
     """Bytes that a run of a suite may use, libraries among them."""
     return machine_budget() if suite.memory is None else suite.memory
@@ -99,14 +94,14 @@ def merging_room(suite: Suite) -> int:
     return max(budget - LIBRARIES, budget // _LEAST_SHARE) // _COUNTED
 
 
-def working_memory(request: Request) -> int:
+def working_memory(suite: Suite) -> int:
     """Bytes of the budget that are left for rows and counts: a part of it where libraries alone would take more.
 
     >>> from types import SimpleNamespace
-    >>> [working_memory(SimpleNamespace(suite=SimpleNamespace(memory=size))) for size in (10**9, 10**8)]
+    >>> [working_memory(SimpleNamespace(memory=size)) for size in (10**9, 10**8)]
     [750000000, 50000000]
     """
-    budget = memory_budget(request)
+    budget = budget_of(suite)
     return max(budget - LIBRARIES, budget // _LEAST_SHARE)
 
 
@@ -120,12 +115,12 @@ def round_up(size: int) -> str:
     return f"{hundreds}00MB" if hundreds < _STEPS_IN_GB else f"{hundreds / _STEPS_IN_GB:g}GB"
 
 
-def counting_room(request: Request, *, beside_points: bool = False) -> int:
+def counting_room(suite: Suite, *, beside_points: bool = False) -> int:
     """Bytes for the counts of one pass: batches of rows take about as much, kept counts and rows the rest.
 
     With `beside_points` those of exact values are held meanwhile.
     """
-    return working_memory(request) // (_COUNTED + int(beside_points))
+    return working_memory(suite) // (_COUNTED + int(beside_points))
 
 
 def order_plan(request: Request, rows: int, cubes: int) -> OrderPlan:
@@ -140,8 +135,8 @@ def order_plan(request: Request, rows: int, cubes: int) -> OrderPlan:
         ConfigError: rows must be sorted, and do not fit; or they cannot be, and a metric needs it.
     """
     exact = request.suite.exact
-    budget = working_memory(request)
-    grid = OrderPlan("grid", len(request.models), 1, 0, counting_room(request))
+    budget = working_memory(request.suite)
+    grid = OrderPlan("grid", len(request.models), 1, 0, counting_room(request.suite))
     if exact is False:
         refuse_rows(request.suite, "allow exact")
         return grid
@@ -158,7 +153,7 @@ def order_plan(request: Request, rows: int, cubes: int) -> OrderPlan:
         least = in_memory.bytes
         if by_points(request, max(rows, POINT_ROWS)):
             least = min(least, _least_by_points(request, rows, cubes))
-        raise _no_room(least, memory_budget(request))
+        raise _no_room(least, budget_of(request.suite))
     if exact is None:
         refuse_rows(request.suite, f"raise memory to {round_up(in_memory.bytes + LIBRARIES)}")
         return grid
@@ -182,7 +177,7 @@ def by_points(request: Request, rows: int) -> bool:
     suite = request.suite
     if rows < POINT_ROWS or not request.orders_scores or request.values or request.reads_pairs:
         return False
-    if request.roles.treatment is not None:
+    if request.view.roles.treatment is not None:
         return False
     if any(curve.strategy == "count" for curve in suite.curves):
         return False
@@ -230,12 +225,12 @@ def _least_by_points(request: Request, rows: int, cubes: int) -> int:
 
 def _kept_by_points(request: Request, rows: int) -> int:
     """Bytes that the points of a model take, at most."""
-    weighted = request.roles.weight is not None
+    weighted = request.weighted
     joined, distinct = (_JOINED_WEIGHTS, _DISTINCT_WEIGHTS) if weighted else (_JOINED, _DISTINCT)
     scores = reads_scores(request)
     in_order = _IN_ORDER + _WEIGHT * int(weighted) + _SCORE * int(scores)
-    rests = sum(compares_rests(request.suite, of_set.name) for of_set in request.sets)
-    return rows * (len(request.sets) * (joined + (distinct if scores else 0)) + rests * in_order)
+    rests = sum(compares_rests(request.suite, of_set.name) for of_set in request.view.sets)
+    return rows * (len(request.view.sets) * (joined + (distinct if scores else 0)) + rests * in_order)
 
 
 def _bytes_in_hand(request: Request, models: int, cubes: int) -> int:
@@ -243,8 +238,8 @@ def _bytes_in_hand(request: Request, models: int, cubes: int) -> int:
 
     Weights are held once, and once more beside the scores that are sorted; all rows of a set are where rests are made.
     """
-    weight = 0 if request.roles.weight is None else _WEIGHT * (1 + _SORTED)
-    rests = any(compares_rests(request.suite, of_set.name) for of_set in request.sets)
+    weight = _WEIGHT * (1 + _SORTED) if request.weighted else 0
+    rests = any(compares_rests(request.suite, of_set.name) for of_set in request.view.sets)
     ordered = 0 if not rests else _SCORE * _SORTED + weight // 2
     return _NUMBER * cubes + _SCORE * (models - 1 + _SORTED) + weight + ordered
 
@@ -265,13 +260,13 @@ def sorts_in_memory(request: Request, rows: int, cubes: int) -> bool:
     return order_plan(request, rows, cubes).way != "grid"
 
 
-def rows_that_fit(request: Request, columns: int) -> int:
+def rows_that_fit(suite: Suite, columns: int) -> int:
     """How many rows of so many numbers, copies among them, have room."""
-    return working_memory(request) // (columns * _SCORE)
+    return working_memory(suite) // (columns * _SCORE)
 
 
 def refuse_to_hold(
-    request: Request,
+    view: TableView,
     rows: pl.LazyFrame,
     columns: int,
     what: str,
@@ -281,7 +276,7 @@ def refuse_to_hold(
     """Refuse to hold rows for which the memory budget has no room; they are counted only where that is open.
 
     Args:
-        request: the suite and its table.
+        view: the rows of the suite.
         rows: what is to be held.
         columns: about how many numbers a row takes meanwhile, copies of a sort among them.
         what: what holds the rows, as a message begins.
@@ -291,18 +286,18 @@ def refuse_to_hold(
     Raises:
         ConfigError: they do not fit.
     """
-    budget = working_memory(request)
-    most = request.source.rows if most is None else most
+    budget = working_memory(view.suite)
+    most = view.source.rows if most is None else most
     if most is not None and most * columns * _SCORE <= budget:
         return
     (counted,) = yield [rows.select(pl.len())]
     number = int(counted.item())
     if (needed := number * columns * _SCORE) > budget:
-        raise _no_room_to_hold(request, number, needed + LIBRARIES, what, place)
+        raise _no_room_to_hold(budget_of(view.suite), number, needed + LIBRARIES, what, place)
 
 
 def passes_to_hold(
-    request: Request,
+    view: TableView,
     rows: pl.LazyFrame,
     columns: int,
     what: str,
@@ -312,7 +307,7 @@ def passes_to_hold(
     """In how many passes rows can be held a part at a time, where what is made of them takes little; 1 if all fit.
 
     Args:
-        request: the suite and its table.
+        view: the rows of the suite.
         rows: what is to be held.
         columns: about how many numbers a row takes meanwhile, copies of a sort among them.
         what: what holds the rows, as a message begins.
@@ -322,7 +317,7 @@ def passes_to_hold(
     Raises:
         ConfigError: more passes would be needed than are made.
     """
-    budget, number = working_memory(request), request.source.rows if most is None else most
+    budget, number = working_memory(view.suite), view.source.rows if most is None else most
     if number is None or number * columns * _SCORE > budget:
         (counted,) = yield [rows.select(pl.len())]
         number = int(counted.item())
@@ -332,14 +327,14 @@ def passes_to_hold(
     passes = math.ceil(needed * _PARTS_SHARE / budget)
     if passes > _MOST_RANGES:
         least = needed * _PARTS_SHARE // _MOST_RANGES + LIBRARIES
-        raise _no_room_to_hold(request, number, least, what, place)
+        raise _no_room_to_hold(budget_of(view.suite), number, least, what, place)
     return passes
 
 
 def _no_room_to_hold(
-    request: Request, rows: int, least: int, what: str, place: tuple[str | int, ...]
+    budget: int, rows: int, least: int, what: str, place: tuple[str | int, ...]
 ) -> ConfigError:
-    sizes = f"about {size_text(least)}, the memory budget is {size_text(memory_budget(request))}"
+    sizes = f"about {size_text(least)}, the memory budget is {size_text(budget)}"
     hint = f"raise memory to {round_up(least)}, or narrow the rows with data: {{where: ...}}"
     return ConfigError(Problem(f"{what} holds {rows:,} rows in memory: {sizes}", place, hint))
 

@@ -147,7 +147,7 @@ class Reader:
 
     def read(self, models: Sequence[str], limits: Limits) -> Iterator[tuple[str, list[Classes]]]:
         """Each model's scores in a range, by the occupied cells of each cube; a range is for a single model."""
-        weighted = self._prepared.request.roles.weight is not None
+        weighted = self._prepared.request.weighted
         classes = (_ClassRows([] if weighted else None), _ClassRows([] if weighted else None))
         step = max(STEP_ROWS, 4 * max(map(len, self.cells)))
         plan = _scores_plan(self._prepared, models, limits)
@@ -215,7 +215,7 @@ def _scores_plan(prepared: Prepared, models: Sequence[str], limits: Limits) -> p
     if limits != Limits():
         plan = plan.filter(limits.holds(score_column(models[0])))
     cells = [cell_column(number) for number, cube in enumerate(prepared.cubes) if cube.codes]
-    weights = [] if prepared.request.roles.weight is None else [WEIGHT]
+    weights = [WEIGHT] if prepared.request.weighted else []
     return plan.select(POSITIVE, *map(score_column, models), *cells, *weights)
 
 
@@ -279,7 +279,7 @@ def _cutter(
 ) -> Callable[..., SlicedPoints]:
     """What gives the points of a slice set, by its number; or of the rest of one slice, and that alone."""
     of_grid = None if counted is None else next(counted)[2]
-    weighted = prepared.request.roles.weight is not None
+    weighted = prepared.request.weighted
 
     def cut(index: int, rest_of: int | None = None) -> SlicedPoints:
         grid = None if of_grid is None else of_grid(index, rest_of)

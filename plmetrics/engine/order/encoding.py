@@ -167,9 +167,9 @@ def _smallest(numbers: NDArray[Any], size: int) -> NDArray[Any]:
 
 def chosen_rows(prepared: Prepared, step: int) -> pl.LazyFrame:
     """Every k-th row; where the order of rows must not show, about as many by what is in them."""
-    request = prepared.request
+    request, view = prepared.request, prepared.view
     frame = prepared.table.scored if request.label_free_values else prepared.table.frame
-    return request.arithmetic.sample(frame, step, telling(request.roles, frame.collect_schema().names()))
+    return view.arithmetic.sample(frame, step, telling(view.roles, frame.collect_schema().names()))
 
 
 def grid_steps(prepared: Prepared) -> Iterator[Step]:

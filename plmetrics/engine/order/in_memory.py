@@ -71,7 +71,7 @@ def _by_score(prepared: Prepared, aggregated: Aggregates, model: str) -> Callabl
     assert aggregated.rows is not None
     column = score_column(model)
     frame = model_rows(prepared, aggregated.rows, model, column)
-    if prepared.request.roles.treatment is not None:
+    if prepared.view.roles.treatment is not None:
         ordered = frame.lazy().sort(column).collect()
         arms = _order_rows(ordered, column, ordered[TREATED].to_numpy(), aggregated)
         return _cutter(prepared, ordered, EffectRows(arms, ordered[LABEL].to_numpy()))

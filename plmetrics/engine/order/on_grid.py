@@ -93,7 +93,7 @@ class Passes:
         self._prepared = prepared
         self._known = aggregated.block_keys
         self._exact_single = counts_in_single(prepared, aggregated)
-        self._room = counting_room(prepared.request, beside_points=prepared.exact)
+        self._room = counting_room(prepared.request.suite, beside_points=prepared.exact)
         self._encoder = Encoder(prepared, aggregated.block_keys, self._room)
         self._sliced: dict[tuple[Part, int], Array] = {}
         self._kept: list[EncodedRows] | None = []

@@ -92,7 +92,7 @@ class Ordering:
 
 def orderings(request: Request) -> tuple[Ordering, ...]:
     """What the rows of each model are ordered by, model after model, scores first."""
-    label_free, arms = request.label_free_values, request.roles.treatment is not None
+    label_free, arms = request.label_free_values, request.view.roles.treatment is not None
     out: list[Ordering] = []
     for model in request.models:
         out += [Ordering(model, arms=arms)] if request.orders_scores else []
@@ -104,6 +104,6 @@ def sample_columns(prepared: Prepared, rows: pl.LazyFrame) -> pl.LazyFrame:
     """Numbers and classes of some rows of the canonical table."""
     every = orderings(prepared.request)
     columns = [column for ordering in every for column in ordering.expressions(prepared)]
-    if prepared.request.roles.treatment is not None:
+    if prepared.view.roles.treatment is not None:
         columns.append((pl.col(TREATMENT) == 1).alias(TREATED))
     return rows.select(*columns, (pl.col(LABEL) == 1).alias(POSITIVE))

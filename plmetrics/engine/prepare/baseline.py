@@ -7,78 +7,59 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from plmetrics.engine.binding.models import with_model
-from plmetrics.engine.prepare.constants import BaselinePart
-from plmetrics.suite.sections.basics import BASELINE, ModelColumns
 from plmetrics.table.checks import VALID
-from plmetrics.table.predicted import PredictionColumns, levels_of, quantile_part
-from plmetrics.table.roles import (
-    LABEL,
-    prediction_table,
-)
+from plmetrics.table.predicted import levels_of, quantile_part
+from plmetrics.table.roles import LABEL
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from plmetrics.engine.inquiry import Question
-    from plmetrics.engine.request import Request
+    from plmetrics.engine.request import TableView
 
     Numbers = NDArray[np.float64]
 
 _TIE = 1e-12
 
 
-def with_baseline(request: Request) -> Question[BaselinePart]:
-    """The request with a last model that gives every row the same, where the suite asks for it.
+def baseline_values(view: TableView) -> Question[dict[str, float]]:
+    """What the baseline gives to every row, by part.
 
     Binary: the share of positives. Multiclass: the share of each class, or the most frequent one. Regression: the
     mean of the label. Quantiles: those of the label (averaged inverse of its distribution), its mean and standard
     deviation, or its median for each member. Ranking and uplift: 0. All weighted by row; slices share them.
     """
-    parts = _parts(request)
-    constants_found = dict.fromkeys(parts, 0.0) if request.suite.task in {"ranking", "uplift"} else {}
-    if not constants_found:
-        labels, masses = yield from _distribution(request)
-        constants_found = (
-            _constants(parts, request, labels, masses) if len(labels) else dict.fromkeys(parts, 0.0)
-        )
-    columns = dict.fromkeys(parts, request.roles.label)
-    predicted = PredictionColumns(columns, {part: pl.lit(value) for part, value in constants_found.items()})
-    return BaselinePart(with_model(request, BASELINE, predicted, _description(request)), constants_found)
+    parts = _parts(view)
+    if view.suite.task in {"ranking", "uplift"}:
+        return dict.fromkeys(parts, 0.0)
+    labels, masses = yield from _distribution(view)
+    return _values(parts, view.suite.task, labels, masses) if len(labels) else dict.fromkeys(parts, 0.0)
 
 
-def _parts(request: Request) -> tuple[str, ...]:
+def _parts(view: TableView) -> tuple[str, ...]:
     """A baseline has the parts of the first model, or a score."""
-    if request.suite.task in {"multiclass", "quantile"}:
-        return next(iter(request.roles.models.values())).parts
+    if view.suite.task in {"multiclass", "quantile"}:
+        return next(iter(view.roles.models.values())).parts
     return ("score",)
 
 
-def _description(request: Request) -> ModelColumns:
-    if request.suite.task in {"multiclass", "quantile"}:
-        return next(iter(request.suite.models.values()))
-    return ModelColumns(score=request.roles.label)
-
-
-def _distribution(request: Request) -> Question[tuple[Numbers, Numbers]]:
+def _distribution(view: TableView) -> Question[tuple[Numbers, Numbers]]:
     """The different labels of sound rows, ascending, and the weight of each."""
-    table = prediction_table(request.raw, request.schema, request.roles)
-    frame = table.frame.filter(pl.col(VALID)) if request.roles.missing == "error" else table.frame
+    table = view.table()
+    frame = table.frame.filter(pl.col(VALID)) if view.roles.missing == "error" else table.frame
     rows = pl.len().cast(pl.Int64).alias("rows")
     weights = {} if table.weight is None else {"mass": table.weight}
-    addition = yield from request.arithmetic.addition(frame, weights)
+    addition = yield from view.arithmetic.addition(frame, weights)
     mass = addition.sums(weights) or [rows.cast(pl.Float64).alias("mass")]
     (counted,) = yield [frame.group_by(LABEL).agg(rows, *mass).sort(LABEL)]
     totals = addition.totals(counted)
     return totals[LABEL].to_numpy(), totals["mass"].to_numpy()
 
 
-def _constants(
-    parts: tuple[str, ...], request: Request, labels: Numbers, masses: Numbers
-) -> dict[str, float]:
+def _values(parts: tuple[str, ...], task: str, labels: Numbers, masses: Numbers) -> dict[str, float]:
     shares = masses / masses.sum()
     mean = float((shares * labels).sum())
-    if request.suite.task == "multiclass":
+    if task == "multiclass":
         by_class = dict(zip(labels.astype(int).tolist(), shares.tolist(), strict=True))
         if parts == ("prediction",):
             return {"prediction": float(labels[np.argmax(masses)])}

@@ -14,19 +14,13 @@ from plmetrics.catalogue.calibrators.platt import Platt
 from plmetrics.core.errors import ConfigError, DataError, Problem
 from plmetrics.core.rowsql import compile_row
 from plmetrics.engine.bad_rows import bad_values
-from plmetrics.engine.binding.models import with_model
 from plmetrics.engine.inquiry import constant_question, together
 from plmetrics.engine.memory.budget import working_memory
 from plmetrics.engine.prepare.constants import Calibration
-from plmetrics.suite.sections.basics import BY_FOLD, ModelColumns
-from plmetrics.table.checks import VALID, Requirement, valid_column
+from plmetrics.suite.sections.basics import BY_FOLD
+from plmetrics.table.checks import VALID, valid_column
 from plmetrics.table.predicted import PredictionColumns, score_column
-from plmetrics.table.roles import (
-    LABEL,
-    WEIGHT,
-    plain_column,
-    prediction_table,
-)
+from plmetrics.table.roles import LABEL, WEIGHT, plain_column
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -38,7 +32,7 @@ if TYPE_CHECKING:
     from plmetrics.core.names import SuitePath
     from plmetrics.core.results import Json
     from plmetrics.engine.inquiry import Question
-    from plmetrics.engine.request import Request
+    from plmetrics.engine.request import TableView
     from plmetrics.suite.sections.basics import Calibrate
 
     Numbers = NDArray[np.float64]
@@ -72,8 +66,8 @@ class _CalibratorFit:
     curves: tuple[Calibrator, ...]
 
 
-def with_calibrators(request: Request) -> Question[Calibration]:
-    """The request with a model for each calibrator, on the rows that none was fitted on.
+def with_calibrators(view: TableView) -> Question[Calibration]:
+    """The view with a model for each calibrator, without the rows that one was fitted on.
 
     Rows to fit on are those where `fit_on` holds, whatever `where` says, and their scores are sound. By fold they are
     the rows that are evaluated.
@@ -82,10 +76,8 @@ def with_calibrators(request: Request) -> Question[Calibration]:
         DataError: there are no rows to fit on or to evaluate, a class or a best fit is missing, or values are bad.
         ConfigError: the rows to fit on do not fit into the memory budget.
     """
-    specs = request.suite.calibrate
-    narrowed, counted = _exclude_fit_rows(request)
-    if any(spec.fit_on == BY_FOLD for spec in specs):
-        narrowed = _with_fold(narrowed)
+    specs = view.suite.calibrate
+    narrowed, counted = _exclude_fit_rows(view)
     left_out = 0
     constants: dict[str, Json] = {}
     warnings: list[str] = []
@@ -94,17 +86,13 @@ def with_calibrators(request: Request) -> Question[Calibration]:
         specs_of_condition = {
             _path(specs, place): spec for place, spec in enumerate(specs) if spec.fit_on == condition
         }
-        models = {
-            name: path
-            for path, spec in specs_of_condition.items()
-            for name in spec.sources(request.suite.models)
-        }
+        models = {name: path for path, spec in specs_of_condition.items() for name in _sources(spec, view)}
         number, rows = yield from together(counted, _rows_to_fit(narrowed, condition, models))
         left_out, counted = left_out + number, constant_question(0)
         for path, spec in specs_of_condition.items():
-            for source in spec.sources(request.suite.models):
+            for source in _sources(spec, view):
                 fitted = _fit_calibrator(narrowed, spec, source, rows, path)
-                out = _with_model(out, spec, source, fitted)
+                out = out.with_model(spec.named(source), _prediction(narrowed, source, fitted))
                 constants[spec.named(source)] = fitted.constants
                 warnings += _doubts(spec, source, fitted)
     return Calibration(out, constants, tuple(warnings), left_out)
@@ -114,19 +102,24 @@ def _path(specs: Sequence[Calibrate], place: int) -> SuitePath:
     return ("calibrate", place) if len(specs) > 1 else ("calibrate",)
 
 
-def _exclude_fit_rows(request: Request) -> tuple[Request, Question[int]]:
-    """The request without the rows that calibrators are fitted on, and the question how many these are."""
-    conditions = [spec.fit_on for spec in request.suite.calibrate if spec.fit_on != BY_FOLD]
+def _sources(spec: Calibrate, view: TableView) -> tuple[str, ...]:
+    """The models that are calibrated, of those that columns hold."""
+    return spec.sources({name: view.suite.models[name] for name in view.roles.models})
+
+
+def _exclude_fit_rows(view: TableView) -> tuple[TableView, Question[int]]:
+    """The view without the rows that calibrators are fitted on, and the question how many these are."""
+    conditions = [spec.fit_on for spec in view.suite.calibrate if spec.fit_on != BY_FOLD]
     if not conditions:
-        return request, constant_question(0)
+        return view, constant_question(0)
     fitted = pl.any_horizontal([compile_row(text).expr.fill_null(value=False) for text in conditions])
-    where = ~fitted if request.where is None else request.where & ~fitted
-    return replace(request, raw=request.raw.filter(~fitted), where=where), _left_out(request, fitted)
+    where = ~fitted if view.where is None else view.where & ~fitted
+    return replace(view, raw=view.raw.filter(~fitted), where=where), _left_out(view, fitted)
 
 
-def _left_out(request: Request, fitted: pl.Expr) -> Question[int]:
+def _left_out(view: TableView, fitted: pl.Expr) -> Question[int]:
     """How many rows calibrators are fitted on; there must be others."""
-    (counts,) = yield [request.raw.select(pl.len().alias("all"), fitted.sum().alias("fitted"))]
+    (counts,) = yield [view.raw.select(pl.len().alias("all"), fitted.sum().alias("fitted"))]
     rows, left_out = counts.row(0)
     if rows and rows == left_out:
         msg = f"fit_on holds for all {rows:,} rows: none is left to evaluate"
@@ -134,29 +127,17 @@ def _left_out(request: Request, fitted: pl.Expr) -> Question[int]:
     return int(left_out)
 
 
-def _with_fold(request: Request) -> Request:
-    """The request with the column of folds, which must not be null."""
-    fold = request.suite.columns.fold
-    assert fold is not None
-    requirement = Requirement(fold, "null", lambda value: value.is_null(), "fold", ("columns", "fold"))
-    roles = request.roles
-    columns = tuple(dict.fromkeys((*roles.columns, fold)))
-    return replace(
-        request, roles=replace(roles, columns=columns, requirements=(*roles.requirements, requirement))
-    )
-
-
-def _rows_to_fit(request: Request, condition: str, models: Mapping[str, SuitePath]) -> Question[pl.DataFrame]:
+def _rows_to_fit(view: TableView, condition: str, models: Mapping[str, SuitePath]) -> Question[pl.DataFrame]:
     """Labels, weights, folds and scores of the rows to fit on, with the marks of sound ones."""
-    fitting = _fitting(request, condition, tuple(models))
-    table = prediction_table(fitting.raw, fitting.schema, fitting.roles)
+    fitting = _fitting(view, condition, tuple(models))
+    table = fitting.table()
     columns = [LABEL, *(score_column(model) for model in models)]
     columns += [WEIGHT] if table.weight is not None else []
-    columns += [plain_column(str(request.suite.columns.fold))] if condition == BY_FOLD else []
+    columns += [plain_column(str(view.suite.columns.fold))] if condition == BY_FOLD else []
     missing = fitting.roles.missing
     columns += [VALID] if missing == "error" else []
     columns += [valid_column(model) for model in models] if missing == "drop_per_model" else []
-    limit = max(working_memory(request) // (len(columns) * 8 * _COPIES), 1)
+    limit = max(working_memory(view.suite) // (len(columns) * 8 * _COPIES), 1)
     (rows,) = yield [table.frame.select(columns).head(limit + 1)]
     path = (*next(iter(models.values())), "fit_on")
     if rows.height > limit:
@@ -167,48 +148,35 @@ def _rows_to_fit(request: Request, condition: str, models: Mapping[str, SuitePat
     if rows.height == 0:
         hint = "fit_on is not narrowed by data.where: it speaks of all rows of the data"
         raise DataError(Problem("there are no rows to fit calibrators on", path, hint))
-    return request.arithmetic.rows(rows)
+    return view.arithmetic.rows(rows)
 
 
-def _fitting(request: Request, condition: str, models: Sequence[str]) -> Request:
-    """The request for the rows to fit on, as they are read."""
-    roles = request.roles
-    in_unit = {
-        source
-        for spec in request.suite.calibrate
-        if CALIBRATORS[spec.method].reads_probability
-        for source in spec.sources(request.suite.models)
-    }
-    roles = replace(
-        roles,
-        models={name: roles.models[name] for name in models},
-        probability=roles.probability | in_unit,
-        unit=None,
-        unit_name=None,
-        keys=(),
-    )
+def _fitting(view: TableView, condition: str, models: Sequence[str]) -> TableView:
+    """The rows to fit on, as they are read."""
+    chosen = {name: view.roles.models[name] for name in models}
+    roles = replace(view.roles, models=chosen, unit=None, unit_name=None, keys=())
     if condition == BY_FOLD:
-        return replace(request, roles=roles)
+        return replace(view, roles=roles)
     holds = compile_row(condition).expr
     roles = replace(roles, columns=(), requirements=())
-    return replace(request, raw=request.source.frame.filter(holds), where=holds, roles=roles)
+    return replace(view, raw=view.source.frame.filter(holds), where=holds, roles=roles)
 
 
 def _fit_calibrator(
-    request: Request, spec: Calibrate, source: str, rows: pl.DataFrame, path: SuitePath
+    view: TableView, spec: Calibrate, source: str, rows: pl.DataFrame, path: SuitePath
 ) -> _CalibratorFit:
     """One calibrator, or one for each fold."""
     if valid_column(source) in rows.columns:
         rows = rows.filter(pl.col(valid_column(source)))
     weight = rows[WEIGHT].to_numpy() if WEIGHT in rows.columns else None
     sample = _Sample(rows[score_column(source)].to_numpy(), rows[LABEL].to_numpy(), weight)
-    raw = pl.col(request.roles.models[source].columns["score"])
+    raw = pl.col(view.roles.models[source].columns["score"])
     description = {"method": spec.method, "model": source, "fit_on": spec.fit_on}
     if spec.fit_on != BY_FOLD:
         curve = _fit(spec, source, sample, path)
         constants = {**description, "rows": len(sample.label), **curve.constants()}
         return _CalibratorFit(curve.applied(raw), constants, len(sample.label), (curve,))
-    fold = str(request.suite.columns.fold)
+    fold = str(view.suite.columns.fold)
     score, folds, fewest, curves = pl.lit(None, dtype=pl.Float64), [], len(sample.label), []
     for value, outside in _folds(rows[plain_column(fold)], fold):
         others = sample.where(outside)
@@ -246,14 +214,11 @@ def _fit(spec: Calibrate, source: str, sample: _Sample, path: SuitePath, place: 
         raise DataError(Problem(f"{where}{reason}", (*path, "method"), hint or None)) from None
 
 
-def _with_model(request: Request, spec: Calibrate, source: str, fitted: _CalibratorFit) -> Request:
-    """The request with one more model, made of the scores of another."""
-    column = request.roles.models[source].columns["score"]
-    predicted = PredictionColumns({"score": column}, {"score": fitted.expression})
-    out = with_model(request, spec.named(source), predicted, ModelColumns(score=column))
-    if not CALIBRATORS[spec.method].reads_probability:
-        return out
-    return replace(out, roles=replace(out.roles, probability=out.roles.probability | {source}))
+def _prediction(view: TableView, source: str, fitted: _CalibratorFit) -> PredictionColumns:
+    """The prediction of a model that is made of the scores of another."""
+    return PredictionColumns(
+        {"score": view.roles.models[source].columns["score"]}, {"score": fitted.expression}
+    )
 
 
 def _doubts(spec: Calibrate, source: str, fitted: _CalibratorFit) -> list[str]:

@@ -9,26 +9,18 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from plmetrics.core.results import Json
-    from plmetrics.engine.request import Request
+    from plmetrics.engine.request import TableView
     from plmetrics.states.scores.run_grids import Grids
 
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """A request with calibrated models, what was fitted by model, words of caution, and the rows that are left out."""
+    """Rows with calibrated models, what was fitted by model, words of caution, and how many rows are left out."""
 
-    request: Request
+    view: TableView
     constants: Mapping[str, Json]
     warnings: tuple[str, ...] = ()
     left_out: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class BaselinePart:
-    """A request with the baseline among its models, and what that gives by part; empty where none is asked for."""
-
-    request: Request
-    constants: Mapping[str, float]
 
 
 @dataclass(frozen=True, slots=True)

@@ -73,7 +73,7 @@ def exponents_of(prepared: Prepared) -> Question[dict[str, int]]:
     }
     if prepared.table.weight is not None:
         values[_WEIGHT] = prepared.table.weight
-    if prepared.request.roles.treatment is not None and adds_in_bins(prepared.request.suite):
+    if prepared.view.roles.treatment is not None and adds_in_bins(prepared.request.suite):
         values[_OUTCOME] = pl.col(LABEL)
     most = yield from largest(prepared.rows_added, values)
     heaviest = most.get(_WEIGHT, 1.0)

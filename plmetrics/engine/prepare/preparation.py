@@ -6,7 +6,7 @@ nothing asks for is not looked up, and modules of questions that few suites ask 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -14,17 +14,13 @@ import polars as pl
 from plmetrics.core.errors import AbsentDataError, Problem
 from plmetrics.engine.inquiry import Inquiry, constant_question, frames_by_name, together
 from plmetrics.engine.memory.budget import sorts_in_memory
-from plmetrics.engine.prepare.constants import BaselinePart, Calibration, Constants, ThresholdChoice
-from plmetrics.engine.prepare.slices import found_slices, key_codes, settle_keys, slice_plans
+from plmetrics.engine.prepare.constants import Calibration, Constants, ThresholdChoice
+from plmetrics.engine.prepare.slices import found_slices, key_codes, settled_keys, slice_plans
 from plmetrics.engine.prepared import Accounting, Blocks, Prepared, rows_of, units_of_rows
 from plmetrics.engine.step import Step
 from plmetrics.suite.sections.basics import BASELINE
-from plmetrics.table.roles import (
-    UNIT,
-    WEIGHT,
-    prediction_table,
-    unchecked_table,
-)
+from plmetrics.table.predicted import PredictionColumns
+from plmetrics.table.roles import UNIT, WEIGHT, unchecked_table
 from plmetrics.table.slices import plan_cubes
 from plmetrics.table.units import OWN_BLOCK_LIMIT
 
@@ -33,78 +29,63 @@ if TYPE_CHECKING:
 
     from plmetrics.core.results import Json
     from plmetrics.engine.inquiry import Question
-    from plmetrics.engine.request import Request
+    from plmetrics.engine.request import Request, TableView
     from plmetrics.table.roles import PredictionTable
 
-    Looks = Callable[[Request], Question[Mapping[str, object]]]
+    Looks = Callable[[TableView], Question[Mapping[str, object]]]
 
 MAX_CELLS = 1_000_000
 
 
 def prepare(request: Request, constants: Constants | None = None, looks: Looks | None = None) -> Prepared:
-    """Find the constants of a run, or take them from another, whose slices and classes the request has then.
+    """Find the constants of a run, or take them from another.
 
     Args:
         request: the suite as it was bound.
-        constants: those of another run.
-        looks: what features must know of the rows, given what is evaluated with rows as they are in the data.
+        constants: those of another run, with the same classes.
+        looks: what features must know of the rows, given those that are evaluated as they are in the data.
 
     Raises:
         AbsentDataError: there are no rows.
         ConfigError: there are more slices than `max_slices`.
     """
-    bound, inquiry = request, Inquiry(request.steps)
-    known: Mapping[str, object] = {}
-    calibrated = inquiry.answer(_calibration(request))
-    request, models = calibrated.request, _baseline_part(calibrated.request)
-    if request.suite.task == "ranking":
-        from plmetrics.engine.ranking.queries import by_query
-
-        bound_models = inquiry.answer(models)
-        ranked = together(by_query(bound_models.request), _feature_looks(looks, bound))
-        request, known = inquiry.answer(ranked, stage="rank")
-        models, looks = constant_question(replace(bound_models, request=request)), None
-    table = prediction_table(request.raw, request.schema, request.roles)
+    inquiry = Inquiry(request.steps)
+    start = _start(request, constants, looks, inquiry)
+    table = start.view.table()
     rows, looked_up, units = inquiry.answer(
         together(
-            _accounting(request, table),
-            _look_up(request, models, looks, centres=constants is None),
-            _different_units(request, table),
+            _accounting(request, start.view, table),
+            _look_up(request, start, constants),
+            _different_units(request, start.view, table),
         )
     )
-    request = looked_up.request
-    table = prediction_table(request.raw, request.schema, request.roles)
-    rows = replace(rows, fitted=calibrated.left_out)
-    slices = found_slices(request, looked_up.values)
+    view = looked_up.view
+    table, slices = view.table(), found_slices(view, looked_up.values)
     if request.suite.slices:
         from plmetrics.engine.binding.reference_slices import check_references
 
         check_references(request.suite, slices.slices)
     blocks = _blocks(request, table, rows, units, inquiry)
     count = 1 if blocks is None else (blocks.modulus or OWN_BLOCK_LIMIT)
-    cubes = plan_cubes(slices.slices, key_codes(request, slices), count, MAX_CELLS)
+    cubes = plan_cubes(slices.slices, key_codes(view, slices), count, MAX_CELLS)
     exact = sorts_in_memory(request, rows.read, len(cubes))
-    if constants is None:
-        centres = _by_model(request, looked_up.means)
-        chosen = inquiry.answer(_thresholds(request))
-    else:
-        centres = {model: dict(constants.centres[model]) for model in request.models}
-        chosen = ThresholdChoice(constants.thresholds, ())
+    chosen = inquiry.answer(_thresholds(request, view, constants))
     prepared = Prepared(
         request,
+        view,
         table,
         slices.slices,
         tuple(cubes),
-        rows,
+        replace(rows, fitted=start.calibration.left_out, pairs=start.pairs),
         blocks,
-        centres,
+        looked_up.centres,
         chosen.values,
         exact,
-        (*calibrated.warnings, *chosen.warnings, *slices.warnings),
-        _model_origins(calibrated.constants, looked_up.baseline),
+        (*start.calibration.warnings, *chosen.warnings, *slices.warnings),
+        _model_origins(start.calibration.constants, looked_up.baseline),
         grids=None if constants is None else constants.grids,
-        looks={**known, **looked_up.looks},
-        score_spans=looked_up.spans if constants is None else constants.score_spans,
+        looks=looked_up.looks,
+        score_spans=looked_up.spans,
     )
     if request.arithmetic.any_order:
         from plmetrics.engine.prepare.exponents import with_exponents
@@ -113,120 +94,166 @@ def prepare(request: Request, constants: Constants | None = None, looks: Looks |
     return replace(prepared, steps=tuple(inquiry.steps))
 
 
-def _calibration(request: Request) -> Question[Calibration]:
-    """The request with classes and calibrated models."""
-    if request.suite.task == "multiclass" and not request.roles.classes:
-        from plmetrics.engine.prepare.classes import with_classes
+@dataclass(frozen=True, slots=True)
+class _Start:
+    """The rows with calibrated models, and questions that are asked together with others.
 
-        request = yield from with_classes(request)
-    if not request.suite.calibrate:
-        return Calibration(request, {})
+    In a ranking the rows are queries by now, made of so many `pairs`, and what features know is `known`.
+    """
+
+    view: TableView
+    calibration: Calibration
+    baseline: Question[Mapping[str, float]]
+    looks: Looks | None
+    known: Mapping[str, object] = field(default_factory=dict)
+    pairs: int | None = None
+
+
+def _start(request: Request, constants: Constants | None, looks: Looks | None, inquiry: Inquiry) -> _Start:
+    view = request.view
+    if constants is not None:
+        from plmetrics.engine.prepare.key_constants import pinned_keys
+
+        view = view.with_keys(pinned_keys(view.roles.keys, constants.keys, view.schema))
+    calibration = inquiry.answer(_calibration(view))
+    view, baseline = calibration.view, _baseline(calibration.view)
+    if request.suite.task != "ranking":
+        return _Start(view, calibration, baseline, looks)
+    from plmetrics.engine.ranking.queries import by_query
+
+    values = inquiry.answer(baseline)
+    asked = together(by_query(request, _with_baseline(view, values)), _feature_looks(looks, view))
+    (view, pairs), known = inquiry.answer(asked, stage="rank")
+    return _Start(view, calibration, constant_question(values), None, known, pairs)
+
+
+def _calibration(view: TableView) -> Question[Calibration]:
+    """The view with calibrated models."""
+    if not view.suite.calibrate:
+        return constant_question(Calibration(view, {}))
     from plmetrics.engine.prepare.calibrators import with_calibrators
 
-    return (yield from with_calibrators(request))
+    return with_calibrators(view)
 
 
-def _baseline_part(request: Request) -> Question[BaselinePart]:
-    if not request.suite.baseline:
-        return constant_question(BaselinePart(request, {}))
-    from plmetrics.engine.prepare.baseline import with_baseline
+def _baseline(view: TableView) -> Question[Mapping[str, float]]:
+    """What the baseline gives by part; empty where none is asked for."""
+    if not view.suite.baseline:
+        return constant_question({})
+    from plmetrics.engine.prepare.baseline import baseline_values
 
-    return with_baseline(request)
+    return baseline_values(view)
 
 
-def _thresholds(request: Request) -> Question[ThresholdChoice]:
+def _with_baseline(view: TableView, values: Mapping[str, float]) -> TableView:
+    """The view with the baseline at the end of its models, where one is asked for; queries have it already."""
+    if not values or BASELINE in view.roles.models:
+        return view
+    made = {part: pl.lit(value) for part, value in values.items()}
+    return view.with_model(BASELINE, PredictionColumns(dict.fromkeys(values, view.roles.label), made))
+
+
+def _thresholds(request: Request, view: TableView, constants: Constants | None) -> Question[ThresholdChoice]:
+    if constants is not None:
+        return constant_question(ThresholdChoice(constants.thresholds, ()))
     if all(metric.chosen_threshold is None for metric in request.leaves):
         return constant_question(ThresholdChoice({model: {} for model in request.models}, ()))
     from plmetrics.engine.prepare.thresholds import choose_thresholds
 
-    return choose_thresholds(request)
+    return choose_thresholds(request, view)
 
 
 @dataclass(frozen=True, slots=True)
 class _LookUps:
-    """A request with models and settled keys; the baseline, means, slices, ends of histograms, looks of features."""
+    """A view with all models and settled keys; the baseline, centres, slices, ends of histograms, looks of features."""
 
-    request: Request
+    view: TableView
     baseline: Mapping[str, float]
-    means: Mapping[str, float]
+    centres: Mapping[str, Mapping[str, float]]
     values: Mapping[str, pl.DataFrame]
     spans: Mapping[str, tuple[float, float]]
     looks: Mapping[str, object]
 
 
-def _look_up(
-    request: Request, models: Question[BaselinePart], looks: Looks | None, *, centres: bool
-) -> Question[_LookUps]:
-    """Add the baseline and settle slice keys; then find means, if asked for, slices, and what features ask."""
-    based, keyed = yield from together(models, settle_keys(request))
-    request = based.request.with_keys({key.column: key for key in keyed.roles.keys})
-    table = prediction_table(request.raw, request.schema, request.roles)
-    plans = slice_plans(request, table.scored, every_key(request, table))
-    unknown = together(_means(request, table, needed=centres), _spans(request, table, needed=centres))
-    (means, spans), values, known = yield from together(
-        unknown, frames_by_name(plans), _feature_looks(looks, request)
+def _look_up(request: Request, start: _Start, constants: Constants | None) -> Question[_LookUps]:
+    """Find the baseline and settle slice keys; then find centres, slices, and what features ask."""
+    baseline, keys = yield from together(start.baseline, settled_keys(start.view))
+    view = _with_baseline(start.view, baseline).with_keys(keys)
+    table = view.table()
+    plans = slice_plans(view, table.scored, every_key(view, table))
+    unknown = together(_centres(request, table, constants), _spans(request, table, constants))
+    (centres, spans), values, known = yield from together(
+        unknown, frames_by_name(plans), _feature_looks(start.looks, view)
     )
-    return _LookUps(request, based.constants, means, values, spans, known)
+    return _LookUps(view, baseline, centres, values, spans, {**start.known, **known})
 
 
-def _feature_looks(looks: Looks | None, request: Request) -> Question[Mapping[str, object]]:
+def _feature_looks(looks: Looks | None, view: TableView) -> Question[Mapping[str, object]]:
     """What features know of the rows, by key."""
-    return constant_question({}) if looks is None else looks(request)
+    return constant_question({}) if looks is None else looks(view)
 
 
 def _spans(
-    request: Request, table: PredictionTable, *, needed: bool
+    request: Request, table: PredictionTable, constants: Constants | None
 ) -> Question[Mapping[str, tuple[float, float]]]:
     """The ends of histograms of scores; of classes these are those of probabilities."""
-    suite = request.suite
-    drawn = any(curve.curve == "score_histogram" for curve in suite.curves)
-    if not drawn or suite.task != "binary" or not needed:
+    if constants is not None:
+        return constant_question(constants.score_spans)
+    drawn = any(curve.curve == "score_histogram" for curve in request.suite.curves)
+    if not drawn or request.suite.task != "binary":
         return constant_question({})
     from plmetrics.engine.prepare.score_spans import score_spans
 
-    return score_spans(request, table)
+    return score_spans(request.models, table)
 
 
-def _means(request: Request, table: PredictionTable, *, needed: bool) -> Question[dict[str, float]]:
-    """The means that moments are about, by `model|key`."""
+def _centres(
+    request: Request, table: PredictionTable, constants: Constants | None
+) -> Question[Mapping[str, Mapping[str, float]]]:
+    """The means that moments are about, by model and key."""
+    if constants is not None:
+        return constants.centres
     values = {value.key: value for metric in request.sums for value in metric.centres()}
-    if not values or not needed:
-        return {}
-    numbers = {
-        f"{model}|{key}": value.build(rows_of(model, table))
-        for model in table.models
-        for key, value in values.items()
-    }
-    return (yield from request.arithmetic.means(table.frame, numbers))
+    centres: dict[str, dict[str, float]] = {model: {} for model in request.models}
+    if values:
+        numbers = {
+            f"{model}|{key}": value.build(rows_of(model, table))
+            for model in table.models
+            for key, value in values.items()
+        }
+        for name, mean in (yield from request.arithmetic.means(table.frame, numbers)).items():
+            model, key = name.split("|", 1)
+            centres[model][key] = mean
+    return centres
 
 
-def _different_units(request: Request, table: PredictionTable) -> Question[pl.Series | None]:
+def _different_units(request: Request, view: TableView, table: PredictionTable) -> Question[pl.Series | None]:
     """The units, each once; None where rows are units, or units are counted by batch."""
-    if request.suite.uncertainty is None or request.unit_rows or _by_batch(request):
+    if request.suite.uncertainty is None or request.unit_rows or _by_batch(view):
         return None
     (units,) = yield [_units_of_rows(request, table).unique()]
     return units[UNIT].drop_nulls()
 
 
-def _by_batch(request: Request) -> bool:
+def _by_batch(view: TableView) -> bool:
     from plmetrics.engine.prepare.units import counts_by_batch
 
-    return counts_by_batch(request)
+    return counts_by_batch(view)
 
 
 def _units_of_rows(request: Request, table: PredictionTable) -> pl.LazyFrame:
     return (table.every if request.counts_every_row else table.frame).select(pl.col(UNIT))
 
 
-def every_key(request: Request, table: PredictionTable) -> pl.LazyFrame:
+def every_key(view: TableView, table: PredictionTable) -> pl.LazyFrame:
     """The keys of all rows of a weight, also of those that are left out."""
-    if request.suite.data.missing == "error" or request.suite.task == "ranking":
+    if view.suite.data.missing == "error" or view.suite.task == "ranking":
         return table.scored
-    columns = {key.column: key.expression for key in request.roles.keys}
-    if request.roles.weight is None:
-        return request.raw.select(**columns)
-    weight = pl.col(request.roles.weight).cast(pl.Float64)
-    return request.raw.filter((weight != 0).fill_null(value=True)).select(**columns)
+    columns = {key.column: key.expression for key in view.roles.keys}
+    if view.roles.weight is None:
+        return view.raw.select(**columns)
+    weight = pl.col(view.roles.weight).cast(pl.Float64)
+    return view.raw.filter((weight != 0).fill_null(value=True)).select(**columns)
 
 
 def _model_origins(calibrators: Mapping[str, Json], baseline: Mapping[str, float]) -> dict[str, Json]:
@@ -235,55 +262,39 @@ def _model_origins(calibrators: Mapping[str, Json], baseline: Mapping[str, float
     return {name: dict(values) for name, values in further.items() if values}
 
 
-def _by_model(request: Request, values: Mapping[str, float]) -> dict[str, dict[str, float]]:
-    """Constants by model and key, of those that are named `model|key`."""
-    centres: dict[str, dict[str, float]] = {model: {} for model in request.models}
-    for name, value in values.items():
-        model, key = name.split("|", 1)
-        centres[model][key] = value
-    return centres
-
-
-def _accounting(request: Request, table: PredictionTable) -> Question[Accounting]:
-    """How many rows are read and left out, for each model and the baseline; counted unless the files say it.
+def _accounting(request: Request, view: TableView, table: PredictionTable) -> Question[Accounting]:
+    """How many rows are read and left out for each model; counted unless the files say it.
 
     Raises:
         AbsentDataError: there are no rows.
     """
     suite = request.suite
     complete = suite.columns.weight is None and suite.data.missing == "error"
-    counts: dict[str, Any] = {"read": request.source.rows}
-    if not complete or request.where is not None or request.source.rows is None:
-        (counted,) = yield [_row_count(request, table, complete=complete)]
+    counts: dict[str, Any] = {"read": view.source.rows}
+    if not complete or view.where is not None or view.source.rows is None:
+        (counted,) = yield [_row_count(request, view, table, complete=complete)]
         counts = counted.row(0, named=True)
     if not counts["read"]:
-        where = suite.data.where if request.source.rows != 0 else None
+        where = suite.data.where if view.source.rows != 0 else None
         message = "the table has no rows" if where is None else f"no row satisfies where: {where}"
         raise AbsentDataError(Problem(message, ("data", "where" if suite.data.where else "path")))
-    dropped = {model: counts.get(f"dropped|{model}", 0) for model in _all_models(request)}
+    dropped = {model: counts.get(f"dropped|{model}", 0) for model in request.models}
     return Accounting(counts["read"], counts.get("zero_weight", 0), dropped)
 
 
-def _all_models(request: Request) -> tuple[str, ...]:
-    """The models with the baseline, where it is asked for."""
-    added = (BASELINE,) if request.suite.baseline else ()
-    return tuple(dict.fromkeys((*request.models, *added)))
-
-
-def _row_count(request: Request, table: PredictionTable, *, complete: bool) -> pl.LazyFrame:
+def _row_count(request: Request, view: TableView, table: PredictionTable, *, complete: bool) -> pl.LazyFrame:
     """The count of rows; where none is left out, from the plan that the other constants come from."""
     if complete:
         return table.scored.select(pl.len().cast(pl.Int64).alias("read"))
-    frame = unchecked_table(request.raw, request.schema, request.roles)
-    checks = prediction_table(request.raw, request.schema, request.roles).checks
-    present = (pl.col(WEIGHT) != 0).fill_null(value=True) if request.roles.weight else pl.lit(value=True)
+    frame = unchecked_table(view.raw, view.schema, view.roles)
+    present = (pl.col(WEIGHT) != 0).fill_null(value=True) if request.weighted else pl.lit(value=True)
     counts = [pl.len().alias("read")]
-    if request.roles.weight:
+    if request.weighted:
         counts.append((~present).sum().alias("zero_weight"))
     if request.suite.data.missing != "error":
         apart = request.suite.data.missing == "drop_per_model"
-        for model in _all_models(request):
-            bad = [pl.col(c.column_name) for c in checks if not apart or c.model in {None, model}]
+        for model in request.models:
+            bad = [pl.col(c.column_name) for c in table.checks if not apart or c.model in {None, model}]
             counts.append((present & pl.any_horizontal(bad)).sum().alias(f"dropped|{model}"))
     return frame.select(part.cast(pl.Int64) for part in counts)
 
@@ -302,4 +313,4 @@ def _blocks(
         return unit_blocks(units.to_numpy(), uncertainty.blocks)
     every = _units_of_rows(request, table)
     inquiry.steps.append(Step("prepare", (every,)))
-    return counted_units(request, every, uncertainty.blocks)
+    return counted_units(request.suite, every, uncertainty.blocks)

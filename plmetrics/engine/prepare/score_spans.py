@@ -12,28 +12,27 @@ from plmetrics.table.checks import scored_column, valid_column
 from plmetrics.table.predicted import score_column
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from plmetrics.engine.inquiry import Question
-    from plmetrics.engine.request import Request
     from plmetrics.table.roles import PredictionTable
 
     Spans = Mapping[str, tuple[float, float]]
 
 
-def score_spans(request: Request, table: PredictionTable) -> Question[Spans]:
+def score_spans(models: Sequence[str], table: PredictionTable) -> Question[Spans]:
     """The lowest and highest score of each model that has rows, looked up; see `shared_spans`."""
     columns = table.scored.collect_schema().names()
     plan = table.scored.select(
         part.alias(f"{end}|{number}")
-        for number, model in enumerate(request.models)
+        for number, model in enumerate(models)
         for score in [_scores(model, columns)]
         for end, part in (("low", score.min()), ("high", score.max()))
     )
     (frame,) = yield [plan]
     ends = {
         model: (frame[f"low|{number}"].item(), frame[f"high|{number}"].item())
-        for number, model in enumerate(request.models)
+        for number, model in enumerate(models)
     }
     return shared_spans({model: (low, high) for model, (low, high) in ends.items() if low is not None})
 

@@ -12,7 +12,6 @@ from plmetrics.core.errors import ConfigError, DataError, Problem
 from plmetrics.core.slice_texts import OTHER
 from plmetrics.engine.memory.budget import rows_that_fit
 from plmetrics.features.registry import features_of
-from plmetrics.table.roles import prediction_table
 from plmetrics.table.slice_keys import (
     TAG_SEPARATOR,
     SliceKey,
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from plmetrics.engine.inquiry import Question
-    from plmetrics.engine.request import Request
+    from plmetrics.engine.request import TableView
     from plmetrics.table.roles import PredictionTable
 
 EXACT_ROWS = 50_000_000
@@ -47,40 +46,40 @@ COMBINATIONS = 100_000
 """The most different combinations of tags."""
 
 
-def settle_keys(request: Request) -> Question[Request]:
-    """The request with the edges of its quantile bins and the values of its tops in place of their numbers."""
-    waiting = [key for key in request.roles.keys if key.waits]
+def settled_keys(view: TableView) -> Question[dict[str, SliceKey]]:
+    """Quantile bins with their edges, and tops with their values, in place of the numbers of these; by column."""
+    waiting = [key for key in view.roles.keys if key.waits]
     if not waiting:
-        return request
-    roles = request.roles
+        return {}
+    roles = view.roles
     if roles.missing != "error":
         roles = replace(roles, unit=None, unit_name=None, keys=tuple(waiting), columns=())
-    table = prediction_table(request.raw, request.schema, roles)
-    rows_of_keys = yield from _edge_row_counts(request, table, waiting)
+    table = view.table(roles)
+    rows_of_keys = yield from _edge_row_counts(view, table, waiting)
     keys: dict[str, SliceKey] = {}
-    most = most_rows(request)
+    most = most_rows(view)
     for names in _together(rows_of_keys, most):
         batch = [key for key in waiting if key.column in names]
-        plans = [_settling(key, request, table, 1 + (rows_of_keys[key.column] - 1) // most) for key in batch]
+        plans = [_settling(key, view, table, 1 + (rows_of_keys[key.column] - 1) // most) for key in batch]
         for key, values in zip(batch, (yield plans), strict=True):
-            keys[key.column] = _settle(key, request, values)
-    return request.with_keys(keys)
+            keys[key.column] = _settle(key, view, values)
+    return keys
 
 
-def most_rows(request: Request) -> int:
+def most_rows(view: TableView) -> int:
     """How many rows a scan may hold to find quantile edges."""
-    numbers = 1 if request.roles.weight is None else 2
-    return min(EXACT_ROWS, max(_LEAST_ROWS, rows_that_fit(request, _COPIES * numbers)))
+    numbers = 1 if view.roles.weight is None else 2
+    return min(EXACT_ROWS, max(_LEAST_ROWS, rows_that_fit(view.suite, _COPIES * numbers)))
 
 
 def _edge_row_counts(
-    request: Request, table: PredictionTable, keys: Sequence[SliceKey]
+    view: TableView, table: PredictionTable, keys: Sequence[SliceKey]
 ) -> Question[dict[str, int]]:
     """By key at most how many rows its edges come from: counted only where there may be too many."""
-    total = request.source.rows
+    total = view.source.rows
     of_numbers = [key for key in keys if key.kind == "quantiles"]
     counted = {key.column: total or 0 for key in of_numbers}
-    if of_numbers and (total is None or total > most_rows(request)):
+    if of_numbers and (total is None or total > most_rows(view)):
         counts = [pl.col(key.column).count().alias(key.column) for key in of_numbers]
         (frame,) = yield [table.scored.select(counts)]
         counted = frame.row(0, named=True)
@@ -100,36 +99,36 @@ def _together(rows_of_keys: Mapping[str, int], most: int) -> Iterator[list[str]]
     yield names
 
 
-def _settling(key: SliceKey, request: Request, table: PredictionTable, step: int) -> pl.LazyFrame:
+def _settling(key: SliceKey, view: TableView, table: PredictionTable, step: int) -> pl.LazyFrame:
     """What a key is settled from: its values in order, of every k-th row, with weights, or those with the most rows."""
     from plmetrics.table.sampling import telling
 
     if key.kind == "top":
-        return _rank_values(table.scored, key, _top_exclusions(key, request))
+        return _rank_values(table.scored, key, _top_exclusions(key, view))
     columns = [pl.col(key.column).alias("value")]
     columns += [] if table.weight is None else [table.weight.alias("weight")]
     names = [
         key.column,
-        *telling(replace(request.roles, unit_name=None), table.scored.collect_schema().names()),
+        *telling(replace(view.roles, unit_name=None), table.scored.collect_schema().names()),
     ]
-    chosen = request.arithmetic.sample(table.scored, step, names)
-    return request.arithmetic.sorted(chosen.select(columns), "value")
+    chosen = view.arithmetic.sample(table.scored, step, names)
+    return view.arithmetic.sorted(chosen.select(columns), "value")
 
 
-def _settle(key: SliceKey, request: Request, column_values: pl.DataFrame) -> SliceKey:
+def _settle(key: SliceKey, view: TableView, column_values: pl.DataFrame) -> SliceKey:
     if key.kind == "quantiles":
-        edges, dtype = _quantile_edges(column_values, key), request.schema[key.label]
+        edges, dtype = _quantile_edges(column_values, key), view.schema[key.label]
         index = bin_index(key.expression, dtype, edges) if edges else only_bin(key.expression, dtype)
         return replace(key, kind="bins", expression=index, edges=edges)
-    values, excluded = _top_values(column_values, key, _top_exclusions(key, request))
+    values, excluded = _top_values(column_values, key, _top_exclusions(key, view))
     number = top_index(key.expression, values, excluded)
     edges = tuple(plain_values(values, key.label))
     return replace(key, expression=number, edges=edges, excluded=excluded, values=values)
 
 
-def _top_exclusions(key: SliceKey, request: Request) -> tuple[Any, ...]:
+def _top_exclusions(key: SliceKey, view: TableView) -> tuple[Any, ...]:
     """What the set of a top excludes; a top is shared only by sets that exclude nothing."""
-    return next(part.exclude for part in request.sets if key in part.keys)
+    return next(part.exclude for part in view.sets if key in part.keys)
 
 
 def _quantile_edges(values: pl.DataFrame, key: SliceKey) -> tuple[Any, ...]:
@@ -197,28 +196,28 @@ class FoundSlices:
 
 
 def slice_plans(
-    request: Request, frame: pl.LazyFrame, every: pl.LazyFrame | None = None
+    view: TableView, frame: pl.LazyFrame, every: pl.LazyFrame | None = None
 ) -> dict[str, pl.LazyFrame]:
     """Plans that find the values of slice columns, by name; those of a wider set tell those of a narrower one.
 
     Folds are those of the rows that are evaluated, other sets those of `every` row, if these are given.
     """
     plans = {}
-    covered = _covering_sets(request.sets)
-    for number, part in enumerate(request.sets):
+    covered = _covering_sets(view.sets)
+    for number, part in enumerate(view.sets):
         if part.keys and not part.is_predicate and number not in covered:
             rows = frame if part.is_derived or every is None else every
-            plans[f"slices|{number}"] = _combinations(part, rows).head(_combination_limit(request, part) + 1)
+            plans[f"slices|{number}"] = _combinations(part, rows).head(_combination_limit(view, part) + 1)
     return plans
 
 
-def _combination_limit(request: Request, part: SliceSet) -> int:
+def _combination_limit(view: TableView, part: SliceSet) -> int:
     """The most combinations of values that are looked for."""
     if part.is_tagged:
         return COMBINATIONS
     if part.is_derived:
         return MOST_DERIVED
-    return OCCURRING if part.exclude else request.suite.max_slices
+    return OCCURRING if part.exclude else view.suite.max_slices
 
 
 def _combinations(part: SliceSet, rows: pl.LazyFrame) -> pl.LazyFrame:
@@ -250,19 +249,19 @@ def _covering_sets(sets: Sequence[SliceSet]) -> dict[int, int]:
     return covered
 
 
-def _values_of(number: int, request: Request, values: Mapping[str, pl.DataFrame]) -> pl.DataFrame | None:
+def _values_of(number: int, view: TableView, values: Mapping[str, pl.DataFrame]) -> pl.DataFrame | None:
     """The values of a set's keys, as they were found or as those of a wider set tell them."""
-    covered = _covering_sets(request.sets)
+    covered = _covering_sets(view.sets)
     wider = number
     while wider in covered:
         wider = covered[wider]
     here = values.get(f"slices|{wider}")
     if here is None or wider == number:
         return here
-    return _combinations(request.sets[number], here.lazy()).collect()
+    return _combinations(view.sets[number], here.lazy()).collect()
 
 
-def found_slices(request: Request, looked_up: Mapping[str, pl.DataFrame]) -> FoundSlices:
+def found_slices(view: TableView, looked_up: Mapping[str, pl.DataFrame]) -> FoundSlices:
     """The slices from what the plans found.
 
     Raises:
@@ -271,15 +270,15 @@ def found_slices(request: Request, looked_up: Mapping[str, pl.DataFrame]) -> Fou
     out: list[Slices] = []
     values: dict[str, list[pl.Series]] = {}
     warnings: list[str] = []
-    for number, part in enumerate(request.sets):
-        here = _values_of(number, request, looked_up)
+    for number, part in enumerate(view.sets):
+        here = _values_of(number, view, looked_up)
         if here is not None:
             if part.exclude and not part.is_tagged and here.height > OCCURRING:
                 raise _exclusion_error(" x ".join(key.label for key in part.keys))
             _check_combinations(part, here)
             for column in here.select(key.column for key in part.keys):
                 values.setdefault(column.name, []).append(column)
-            here = _within(request, part, here)
+            here = _within(view, part, here)
         slices_of_set = _slices(part, here)
         remaining = (
             [drop_exclusions(each) for each in slices_of_set]
@@ -290,18 +289,18 @@ def found_slices(request: Request, looked_up: Mapping[str, pl.DataFrame]) -> Fou
         nowhere = [item for item in part.exclude if all(item in unknown for _, unknown in remaining)]
         warnings += [_absent(part, item) for item in nowhere if not _left_out(part, item)]
     slices = tuple(each for each in out if len(each) or not each.slice_set.is_tagged)
-    _check(request, [each for each in slices if not each.slice_set.is_derived])
-    for feature in features_of(request.suite):
-        warnings += feature.check_slices(request.suite, slices)
+    _check(view, [each for each in slices if not each.slice_set.is_derived])
+    for feature in features_of(view.suite):
+        warnings += feature.check_slices(view.suite, slices)
     together = {column: pl.concat(parts) for column, parts in values.items()}
     return FoundSlices(slices, together, tuple(warnings))
 
 
-def _within(request: Request, part: SliceSet, values: pl.DataFrame) -> pl.DataFrame:
+def _within(view: TableView, part: SliceSet, values: pl.DataFrame) -> pl.DataFrame:
     """The values that occur in rows that the set is within; of too many to be found, all of them."""
     if part.within is None or part.is_derived:
         return values
-    if values.height <= _combination_limit(request, part):
+    if values.height <= _combination_limit(view, part):
         values = values.filter(part.within.column)
     return values.drop(part.within.column)
 
@@ -339,13 +338,13 @@ def _slices(part: SliceSet, values: pl.DataFrame | None) -> list[Slices]:
     return [Slices(part, pl.DataFrame({column: [tag]}, schema={column: pl.String})) for tag in tags]
 
 
-def _check(request: Request, slices: Sequence[Slices]) -> None:
-    limit = request.suite.max_slices
+def _check(view: TableView, slices: Sequence[Slices]) -> None:
+    limit = view.suite.max_slices
     hint = "use fewer or binned columns, or raise max_slices"
     sizes: dict[str, int] = {}
     for each in slices:
         sizes[each.slice_set.name] = sizes.get(each.slice_set.name, 0) + len(each)
-    for part in request.sets:
+    for part in view.sets:
         if sizes.get(part.name, 0) > limit:
             columns = " x ".join(key.label for key in part.keys)
             msg = f"slice set '{part.name}' ({columns}) has more than max_slices = {limit:,} slices"
@@ -356,10 +355,10 @@ def _check(request: Request, slices: Sequence[Slices]) -> None:
         raise ConfigError(Problem(msg, ("slices",), hint))
 
 
-def key_codes(request: Request, slices: FoundSlices) -> dict[str, KeyCodes]:
+def key_codes(view: TableView, slices: FoundSlices) -> dict[str, KeyCodes]:
     """The integer code of every key."""
     flags = pl.Series([False, True])
     return {
         key.column: KeyCodes.of(key, flags if key.kind == "predicate" else slices.values[key.column])
-        for key in request.roles.keys
+        for key in view.roles.keys
     }

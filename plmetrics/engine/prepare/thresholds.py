@@ -17,11 +17,7 @@ from plmetrics.states.scores.sorted import OrderedRows
 from plmetrics.states.sums import View
 from plmetrics.table.checks import VALID, valid_column
 from plmetrics.table.predicted import score_column
-from plmetrics.table.roles import (
-    LABEL,
-    WEIGHT,
-    prediction_table,
-)
+from plmetrics.table.roles import LABEL, WEIGHT, prediction_table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,7 +26,7 @@ if TYPE_CHECKING:
 
     from plmetrics.catalogue.threshold_rule import ThresholdRule
     from plmetrics.engine.inquiry import Question
-    from plmetrics.engine.request import Request
+    from plmetrics.engine.request import Request, TableView
     from plmetrics.table.roles import PredictionTable
 
 _BINS = 10
@@ -40,7 +36,7 @@ NUMBERS_IN_HAND = 11
 """Numbers a row while a threshold is chosen: its score, class and weight, the same sorted, and what follows of them."""
 
 
-def choose_thresholds(request: Request) -> Question[ThresholdChoice]:
+def choose_thresholds(request: Request, view: TableView) -> Question[ThresholdChoice]:
     """Find the thresholds of a run.
 
     Raises:
@@ -48,45 +44,45 @@ def choose_thresholds(request: Request) -> Question[ThresholdChoice]:
     """
     rules = {rule.text: rule for metric in request.leaves if (rule := metric.chosen_threshold) is not None}
     values: dict[str, dict[str, float]] = {model: {} for model in request.models}
-    warnings = yield from _calibration_warnings(request, rules)
+    warnings = yield from _calibration_warnings(view, rules)
     open_rules = [rule for rule in rules.values() if rule.constant is None]
     for condition in dict.fromkeys(rule.select_on for rule in open_rules):
         rules_of_condition = [rule for rule in open_rules if rule.select_on == condition]
-        table = _selection(request, condition)
-        warnings += yield from _optimism(request, condition, rules_of_condition)
+        table = _selection(view, condition)
+        warnings += yield from _optimism(view, condition, rules_of_condition)
         for model in request.models:
-            points = yield from _candidates(table, request, model)
+            points = yield from _candidates(table, view, model)
             for rule in rules_of_condition:
                 values[model][rule.text] = nan if points is None else rule.choose(points)
     return ThresholdChoice(values, tuple(warnings))
 
 
-def _selection(request: Request, condition: str | None) -> PredictionTable:
+def _selection(view: TableView, condition: str | None) -> PredictionTable:
     """The rows to choose on: those of the run, or those where a condition holds, whatever `where` says."""
-    frame = request.raw if condition is None else request.source.frame.filter(compile_row(condition).expr)
-    roles = replace(request.roles, unit=None, unit_name=None, keys=(), columns=())
-    return prediction_table(frame, request.schema, roles)
+    rows = view.raw if condition is None else view.source.frame.filter(compile_row(condition).expr)
+    roles = replace(view.roles, unit=None, unit_name=None, keys=(), columns=())
+    return prediction_table(rows, view.schema, roles)
 
 
-def _rows_to_choose_on(table: PredictionTable, request: Request, model: str) -> pl.LazyFrame:
+def _rows_to_choose_on(table: PredictionTable, model: str) -> pl.LazyFrame:
     """Score, class and weight of a model's rows."""
     frame = table.frame
-    if request.roles.missing == "drop_per_model":
+    if table.roles.missing == "drop_per_model":
         frame = frame.filter(pl.col(valid_column(model)))
-    sound = [pl.col(VALID)] if request.roles.missing == "error" else []
+    sound = [pl.col(VALID)] if table.roles.missing == "error" else []
     weight = [pl.col(WEIGHT)] if table.weight is not None else []
     score = pl.col(score_column(model))
     return frame.select(score.alias("score"), (pl.col(LABEL) == 1).alias(_POSITIVE), *weight, *sound)
 
 
-def _candidates(table: PredictionTable, request: Request, model: str) -> Question[View | None]:
+def _candidates(table: PredictionTable, view: TableView, model: str) -> Question[View | None]:
     """The confusion table at each distinct score of a model, and one above them all; None while there are no labels."""
-    plan = _rows_to_choose_on(table, request, model)
-    yield from refuse_to_hold(request, plan, NUMBERS_IN_HAND, "choosing a threshold", "metrics")
-    (rows,) = yield [request.arithmetic.sorted(plan, "score")]
+    plan = _rows_to_choose_on(table, model)
+    yield from refuse_to_hold(view, plan, NUMBERS_IN_HAND, "choosing a threshold", "metrics")
+    (rows,) = yield [view.arithmetic.sorted(plan, "score")]
     if VALID in rows.columns:
-        _refuse_bad(rows, request)
-    if rows.height == 0 and request.roles.unlabelled:
+        _refuse_bad(rows)
+    if rows.height == 0 and table.roles.unlabelled:
         return None
     if rows.height == 0:
         msg = "there are no rows to choose a threshold on"
@@ -98,16 +94,14 @@ def _candidates(table: PredictionTable, request: Request, model: str) -> Questio
     return _confusion(points["score"], points["positive"], points["negative"])
 
 
-def _refuse_bad(rows: pl.DataFrame, request: Request) -> None:
+def _refuse_bad(rows: pl.DataFrame) -> None:
     bad = int((~rows[VALID]).sum())
     if bad:
         msg = (
             f"{bad:,} of the {rows.height:,} rows to choose a threshold on have a bad label, score or weight"
         )
         hint = "select_on is not narrowed by where: say it there as well, or write data: {missing: drop}"
-        raise DataError(
-            Problem(msg, ("columns", "label") if request.suite.columns.label else ("data",), hint)
-        )
+        raise DataError(Problem(msg, ("columns", "label"), hint))
 
 
 def _confusion(
@@ -135,14 +129,14 @@ def _confusion(
     )
 
 
-def _optimism(request: Request, condition: str | None, rules: list[ThresholdRule]) -> Question[list[str]]:
+def _optimism(view: TableView, condition: str | None, rules: list[ThresholdRule]) -> Question[list[str]]:
     """A word where a threshold is chosen on rows that it is then judged on."""
     named = ", ".join(rule.text for rule in rules)
     advice = "their values look better than they are: choose on other rows (select_on)"
     if condition is None:
         return [f"chosen on the rows that are evaluated: {named}; {advice}"]
-    evaluated = pl.lit(value=True) if request.where is None else request.where
-    shared = request.source.frame.select((compile_row(condition).expr & evaluated).sum().alias("rows"))
+    evaluated = pl.lit(value=True) if view.where is None else view.where
+    shared = view.source.frame.select((compile_row(condition).expr & evaluated).sum().alias("rows"))
     (counted,) = yield [shared]
     rows = int(counted.item() or 0)
     which = (
@@ -151,7 +145,7 @@ def _optimism(request: Request, condition: str | None, rules: list[ThresholdRule
     return [f"{which} evaluated as well: {named}; {advice}"] if rows else []
 
 
-def _calibration_warnings(request: Request, rules: Mapping[str, ThresholdRule]) -> Question[list[str]]:
+def _calibration_warnings(view: TableView, rules: Mapping[str, ThresholdRule]) -> Question[list[str]]:
     """A word where a threshold follows from costs alone, and the scores are far from calibrated.
 
     The rule: over ten bins of equal width, the mean distance of score and rate is above 0.05, and above twice what
@@ -159,10 +153,10 @@ def _calibration_warnings(request: Request, rules: Mapping[str, ThresholdRule]) 
     """
     if all(rule.constant is None for rule in rules.values()):
         return []
-    table = _selection(request, None)
-    bins = yield [_distances(table, model) for model in request.models]
+    table = _selection(view, None)
+    bins = yield [_distances(table, model) for model in table.models]
     out = []
-    for model, counts in zip(request.models, bins, strict=True):
+    for model, counts in zip(table.models, bins, strict=True):
         sound = counts.drop_nulls()
         gap, mass, rows = sound.select("gap", "mass", "n").sum().row(0)
         error = gap / mass if rows else 0.0

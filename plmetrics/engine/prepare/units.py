@@ -14,6 +14,7 @@ import polars as pl
 
 from plmetrics.engine.memory.budget import working_memory
 from plmetrics.engine.prepared import Blocks
+from plmetrics.engine.request import unit_column
 from plmetrics.engine.streaming import collected_batches
 from plmetrics.table.roles import UNIT
 from plmetrics.table.units import OWN_BLOCK_LIMIT
@@ -23,7 +24,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from plmetrics.engine.request import Request
+    from plmetrics.engine.request import TableView
+    from plmetrics.suite.model import Suite
 
     Hashes = NDArray[np.uint64]
 
@@ -43,14 +45,14 @@ _LINE = 20
 _LAST = (1 << 64) - 1
 
 
-def counts_by_batch(request: Request) -> bool:
+def counts_by_batch(view: TableView) -> bool:
     """Whether units are counted by scans of their own, for a hash table of as many as there are rows may be large."""
-    if request.suite.uncertainty is None or request.unit_rows:
+    if view.suite.uncertainty is None or unit_column(view.suite) is None:
         return False
-    rows = request.source.rows
+    rows = view.source.rows
     if rows is None:
-        rows = sum(file.size for file in request.source.files) // _LINE
-    return rows * _IN_TABLE * _SHARE > working_memory(request)
+        rows = sum(file.size for file in view.source.files) // _LINE
+    return rows * _IN_TABLE * _SHARE > working_memory(view.suite)
 
 
 def unit_blocks(units: Hashes, modulus: int) -> Blocks:
@@ -63,9 +65,9 @@ def unit_blocks(units: Hashes, modulus: int) -> Blocks:
     return _count_blocks(counts, digests)
 
 
-def counted_units(request: Request, rows: pl.LazyFrame, modulus: int) -> Blocks:
+def counted_units(suite: Suite, rows: pl.LazyFrame, modulus: int) -> Blocks:
     """How the units of rows are blocked, counted batch by batch. Rows without a unit are passed over."""
-    room = working_memory(request) // _SHARE
+    room = working_memory(suite) // _SHARE
     size = min(_BATCH_ROWS, max(_LEAST_ROWS, room // _BATCH_BYTES))
     most = max(OWN_BLOCK_LIMIT + 1, room // _IN_MERGE)
     counts, digests = np.zeros(modulus, dtype=np.int64), np.zeros(modulus, dtype=np.uint64)

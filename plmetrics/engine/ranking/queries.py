@@ -18,18 +18,12 @@ from plmetrics.core.hashing import mix_expr
 from plmetrics.engine.bad_rows import bad_values
 from plmetrics.engine.memory.budget import passes_to_hold
 from plmetrics.engine.ranking.rank_order import QueryRows, codes_of
+from plmetrics.engine.request import TableView
 from plmetrics.states.queries import QUERY, QUERY_NAME, query_column
 from plmetrics.suite.tasks import RANKING_CURVES
 from plmetrics.table.checks import SCORED, VALID, scored_column, valid_column
 from plmetrics.table.predicted import PredictionColumns, score_column
-from plmetrics.table.roles import (
-    LABEL,
-    UNIT,
-    WEIGHT,
-    RoleColumns,
-    plain_column,
-    prediction_table,
-)
+from plmetrics.table.roles import LABEL, UNIT, WEIGHT, RoleColumns, plain_column
 from plmetrics.table.units import key_word
 
 if TYPE_CHECKING:
@@ -42,45 +36,46 @@ if TYPE_CHECKING:
     from plmetrics.states.queries import Array, Codes
 
 
-def by_query(request: Request) -> Question[Request]:
-    """The same request on a table that has one row per query.
+def by_query(request: Request, view: TableView) -> Question[tuple[TableView, int]]:
+    """The view of a table that has one row per query, and how many rows that was made of.
 
     Raises:
         DataError: rows failed a check, a query has a document twice, or what belongs to queries varies within one.
     """
-    passes = yield from passes_to_hold(
-        request, request.raw, len(_columns(request)) + _RANKED, "ranking", "task"
-    )
+    columns = len(_columns(request, view)) + _RANKED
+    passes = yield from passes_to_hold(view, view.raw, columns, "ranking", "task")
     parts: list[pl.DataFrame] = []
     read = 0
     for number in range(passes):
-        part = request if passes == 1 else replace(request, raw=_some_queries(request, number, passes))
-        queries, rows = yield from _queries_of_pass(part, request)
+        part = view if passes == 1 else replace(view, raw=_some_queries(view, number, passes))
+        queries, rows = yield from _queries_of_pass(request, part, view)
         read += rows
         parts += queries
     if not parts:
         raise _no_rows_error(request, read)
-    return replace(rebound(request, pl.concat(parts)), pairs_read=read)
+    return view_of_queries(view, pl.concat(parts)), read
 
 
-def _some_queries(request: Request, number: int, passes: int) -> pl.LazyFrame:
+def _some_queries(view: TableView, number: int, passes: int) -> pl.LazyFrame:
     """The rows of some of the queries; those without a query are among the first, where they are found to be bad."""
-    name = _query(request)
-    word = mix_expr(key_word(pl.col(name), request.schema[name], _PASSES_SALT)).fill_null(0)
-    return request.raw.filter(word % passes == number)
+    name = str(view.suite.columns.query)
+    word = mix_expr(key_word(pl.col(name), view.schema[name], _PASSES_SALT)).fill_null(0)
+    return view.raw.filter(word % passes == number)
 
 
-def _queries_of_pass(request: Request, whole: Request) -> Question[tuple[list[pl.DataFrame], int]]:
+def _queries_of_pass(
+    request: Request, part: TableView, whole: TableView
+) -> Question[tuple[list[pl.DataFrame], int]]:
     """The queries of a pass, if there are any, and how many rows it read; these are let go."""
-    frame, rows = yield from _collect_rows(request, whole)
-    return [_queries(request, _SoundRows.of(request, frame))] if frame.height else [], rows
+    frame, rows = yield from _collect_rows(request, part, whole)
+    return [_queries(request, part, _SoundRows.of(request, part, frame))] if frame.height else [], rows
 
 
-def _queries(request: Request, collected: _SoundRows) -> pl.DataFrame:
+def _queries(request: Request, view: TableView, collected: _SoundRows) -> pl.DataFrame:
     """A row for each query, with the numbers that metrics read of it."""
     columns: dict[str, pl.Series] = {}
     firsts = collected.frame[collected.first_rows]
-    for name in (WEIGHT, UNIT, *(key.column for key in request.roles.keys)):
+    for name in (WEIGHT, UNIT, *(key.column for key in view.roles.keys)):
         if name in firsts.columns:
             columns[name] = firsts[name]
     values = _values(request, collected)
@@ -124,7 +119,7 @@ class _SoundRows:
         return out
 
     @classmethod
-    def of(cls, request: Request, frame: pl.DataFrame) -> _SoundRows:
+    def of(cls, request: Request, view: TableView, frame: pl.DataFrame) -> _SoundRows:
         """The rows of some queries.
 
         Raises:
@@ -132,7 +127,7 @@ class _SoundRows:
         """
         codes, first_rows = codes_of(frame[plain_column(_query(request))])
         collected = cls(frame, codes, first_rows)
-        problems = [*_varying(request, collected), *_twice(request, collected)]
+        problems = [*_varying(view, collected), *_twice(request, collected)]
         if problems:
             raise DataError(problems)
         return collected
@@ -144,33 +139,37 @@ def _query(request: Request) -> str:
     return name
 
 
-def _columns(request: Request) -> list[str]:
+def _columns(request: Request, view: TableView) -> list[str]:
     """The columns of the prediction table that queries are made of."""
     document = request.suite.columns.document
     columns = [LABEL, plain_column(_query(request)), *(score_column(model) for model in request.models)]
     columns += [] if document is None else [plain_column(document)]
-    columns += [name for name in (WEIGHT,) if request.roles.weight is not None]
-    columns += [name for name in (UNIT,) if request.roles.unit is not None]
-    columns += [key.column for key in request.roles.keys]
+    columns += [name for name in (WEIGHT,) if view.roles.weight is not None]
+    columns += [name for name in (UNIT,) if view.roles.unit is not None]
+    columns += [key.column for key in view.roles.keys]
     if request.suite.data.missing == "drop_per_model":
         columns += [_valid(request, model) for model in request.models]
     if request.suite.data.missing == "error":
-        columns.append(SCORED if request.roles.unlabelled else VALID)
+        columns.append(SCORED if request.unlabelled else VALID)
     return list(dict.fromkeys(columns))
 
 
-def _collect_rows(request: Request, whole: Request) -> Question[tuple[pl.DataFrame, int]]:
+def _collect_rows(request: Request, view: TableView, whole: TableView) -> Question[tuple[pl.DataFrame, int]]:
     """The rows that passed all checks, with a label or not yet, and how many were read.
 
     Raises:
         DataError: some did not pass; what it says is of the `whole` table.
     """
-    table = prediction_table(request.raw, request.schema, request.roles)
-    plans = [table.scored.select(_columns(request)), request.raw.select(pl.len()), _without_weight(request)]
+    table = view.table()
+    plans = [
+        table.scored.select(_columns(request, view)),
+        view.raw.select(pl.len()),
+        _without_weight(request, view),
+    ]
     frame, rows, without = yield plans
     for name in (VALID, SCORED):
         if name in frame.columns and not frame[name].all():
-            total = rows.item() if request is whole else whole.raw.select(pl.len()).collect().item()
+            total = rows.item() if view is whole else whole.raw.select(pl.len()).collect().item()
             raise bad_values(whole, table.checks, total)
     frame = frame.drop(VALID, SCORED, strict=False)
     _refuse_partial(request, frame, without)
@@ -179,7 +178,7 @@ def _collect_rows(request: Request, whole: Request) -> Question[tuple[pl.DataFra
 
 def _valid(request: Request, model: str) -> str:
     """The column that says which rows count for a model, with a label or not yet."""
-    return scored_column(model) if request.roles.unlabelled else valid_column(model)
+    return scored_column(model) if request.unlabelled else valid_column(model)
 
 
 def _no_rows_error(request: Request, total: int) -> DataError:
@@ -191,13 +190,13 @@ def _no_rows_error(request: Request, total: int) -> DataError:
     return DataError(Problem(msg, ("data", "missing")))
 
 
-def _without_weight(request: Request) -> pl.LazyFrame:
+def _without_weight(request: Request, view: TableView) -> pl.LazyFrame:
     """The queries that have rows of weight 0."""
     query = pl.col(_query(request))
-    if request.roles.weight is None:
-        return request.raw.select(query).clear()
-    weight = pl.col(request.roles.weight).cast(pl.Float64)
-    return request.raw.filter(weight == 0).select(query).drop_nulls().unique()
+    if view.roles.weight is None:
+        return view.raw.select(query).clear()
+    weight = pl.col(view.roles.weight).cast(pl.Float64)
+    return view.raw.filter(weight == 0).select(query).drop_nulls().unique()
 
 
 def _refuse_partial(request: Request, frame: pl.DataFrame, without: pl.DataFrame) -> None:
@@ -206,20 +205,21 @@ def _refuse_partial(request: Request, frame: pl.DataFrame, without: pl.DataFrame
     queries = frame[plain_column(_query(request))]
     both = queries.filter(queries.is_in(without.to_series().implode()))
     if len(both):
-        msg = f"column '{request.roles.weight}' (weight) varies within a query: in query {both[0]!r} some rows have 0"
+        name = request.suite.columns.weight
+        msg = f"column '{name}' (weight) varies within a query: in query {both[0]!r} some rows have 0"
         raise DataError(Problem(msg, ("columns", "weight"), "give all rows of a query the same weight"))
 
 
-def _varying(request: Request, collected: _SoundRows) -> Iterator[Problem]:
+def _varying(view: TableView, collected: _SoundRows) -> Iterator[Problem]:
     """What belongs to queries and is not the same in all rows of one."""
-    columns = request.suite.columns
+    columns = view.suite.columns
     named: dict[str, tuple[str, str, tuple[str, ...]]] = {}
-    if request.roles.weight is not None:
+    if view.roles.weight is not None:
         named[WEIGHT] = (f"column '{columns.weight}' (weight)", "weight", ("columns", "weight"))
-    if request.roles.unit is not None and columns.unit is not None:
+    if view.roles.unit is not None and columns.unit is not None:
         named[UNIT] = (f"column '{columns.unit}' (unit)", "unit", ("columns", "unit"))
-    for key in request.roles.keys:
-        owner = next(part for part in request.sets if key.column in part.columns)
+    for key in view.roles.keys:
+        owner = next(part for part in view.sets if key.column in part.columns)
         if owner.is_derived or key.column not in {member.column for member in owner.keys}:
             named[key.column] = (f"'{key.label}' ({owner.maker})", "value", (owner.maker,))
         else:
@@ -228,7 +228,7 @@ def _varying(request: Request, collected: _SoundRows) -> Iterator[Problem]:
                 "value",
                 ("slices", owner.name),
             )
-    queries = collected.frame[plain_column(_query(request))]
+    queries = collected.frame[plain_column(str(columns.query))]
     for name, (what, word, path) in named.items():
         values = collected.frame[name]
         differs = values.ne_missing(values.gather(collected.first_rows).gather(collected.codes))
@@ -319,19 +319,19 @@ def _equal_models(values: Mapping[str, Mapping[str, Array]], queries: int) -> di
     return out
 
 
-def rebound(request: Request, table: pl.DataFrame) -> Request:
-    """The request on the table of queries, its columns named as the canonical table names them."""
-    keys = {key.column: replace(key, expression=pl.col(key.column)) for key in request.roles.keys}
+def view_of_queries(view: TableView, table: pl.DataFrame) -> TableView:
+    """The view of the table of queries, its columns named as the canonical table names them."""
+    keys = {key.column: replace(key, expression=pl.col(key.column)) for key in view.roles.keys}
     roles = RoleColumns(
         label=LABEL,
-        models={model: PredictionColumns({"score": score_column(model)}) for model in request.models},
-        task=request.roles.task,
-        weight=None if request.roles.weight is None else WEIGHT,
-        unit=None if request.roles.unit is None else pl.col(UNIT),
-        missing=request.roles.missing,
+        models={model: PredictionColumns({"score": score_column(model)}) for model in view.roles.models},
+        task=view.roles.task,
+        weight=None if view.roles.weight is None else WEIGHT,
+        unit=None if view.roles.unit is None else pl.col(UNIT),
+        missing=view.roles.missing,
         keys=tuple(keys.values()),
         columns=tuple(name for name in table.columns if name.startswith(QUERY)),
-        unlabelled=request.roles.unlabelled,
+        unlabelled=view.roles.unlabelled,
     )
     sets = tuple(
         replace(
@@ -339,9 +339,9 @@ def rebound(request: Request, table: pl.DataFrame) -> Request:
             keys=tuple(keys[key.column] for key in part.keys),
             within=None if part.within is None else keys[part.within.column],
         )
-        for part in request.sets
+        for part in view.sets
     )
-    labels = {key.label: request.schema[key.label] for key in keys.values() if key.label in request.schema}
+    labels = {key.label: view.schema[key.label] for key in keys.values() if key.label in view.schema}
     schema = pl.Schema({**labels, **table.schema})
-    source = replace(request.source, frame=table.lazy(), schema=schema, rows=table.height, reader=None)
-    return replace(request, source=source, raw=table.lazy(), roles=roles, sets=sets, where=None)
+    source = replace(view.source, frame=table.lazy(), schema=schema, rows=table.height, reader=None)
+    return TableView(view.suite, source, table.lazy(), None, roles, sets)

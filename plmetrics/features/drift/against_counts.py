@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from plmetrics.core.errors import DataError, Problem
-from plmetrics.engine.prepare.constants import Constants
+from plmetrics.engine.prepare.key_constants import pinned_keys
 from plmetrics.engine.prepare.slices import found_slices, key_codes
 from plmetrics.features.drift.constant_grid import upper_edge
 from plmetrics.features.drift.counts import ColumnCounts, DriftCounts
@@ -25,16 +25,15 @@ from plmetrics.features.drift.window_counts import (
     union_of_cells,
 )
 from plmetrics.features.drift.windows import current_window
-from plmetrics.features.stored.pinning import pin_request
 from plmetrics.states.stored import CELL
 from plmetrics.table.slices import plan_cubes
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Sequence
 
     from plmetrics.core.names import SuitePath
     from plmetrics.engine.prepare.slices import FoundSlices
-    from plmetrics.engine.request import Request
+    from plmetrics.engine.request import TableView
     from plmetrics.features.drift.description import Description
     from plmetrics.features.drift.slice_counts import SlicedCounts
     from plmetrics.features.drift.subjects import Kind, Subject
@@ -45,26 +44,23 @@ if TYPE_CHECKING:
 _ANY_SIZE = 1 << 62
 
 
-def on_slices_of(request: Request, bound: Request, description: Description) -> Request:
-    """The request with the slices of the reference: its edges of quantiles, and its values of tops.
+def on_slices_of(view: TableView, bound: TableView, description: Description) -> TableView:
+    """The view with the slices of the reference: its edges of quantiles, and its values of tops.
 
     Args:
-        request: what is evaluated, with rows as they are in the data.
+        view: the rows that are evaluated, as they are in the data.
         bound: the same before anything was looked up, with keys that wait for that.
         description: what the reference counts.
     """
-    waiting = replace(request, sets=bound.sets, roles=replace(request.roles, keys=bound.roles.keys))
-    return pin_request(waiting, Constants(keys=description.settled))
+    waiting = {key.column: key for key in bound.roles.keys}
+    return view.with_keys(waiting | pinned_keys(bound.roles.keys, description.settled, view.schema))
 
 
-def drift_against(
-    request: Request, models: Collection[str], reference: Summary, current: Summary, path: SuitePath
-) -> DriftCounts:
+def drift_against(view: TableView, reference: Summary, current: Summary, path: SuitePath) -> DriftCounts:
     """Both windows counted on one grid.
 
     Args:
-        request: what is evaluated, on the slices of the reference.
-        models: the models of the suite.
+        view: the rows that are evaluated, on the slices of the reference.
         reference: counts of what the suite compares, in the same order.
         current: those of the rows that are evaluated.
         path: where the suite names the reference.
@@ -78,7 +74,7 @@ def drift_against(
         raise DataError(Problem(msg, path))
     if not reference.rows:
         raise DataError(Problem("the reference has no rows", path, "name the state of a day that has some"))
-    window = current_window(request, models)
+    window = current_window(view)
     sides = _on_one_grid(reference, current)
     cells = [
         union_of_cells([side.cells[n] for side in sides]) for n in range(len(current.description.groups))
@@ -129,12 +125,12 @@ def _slices(window: Window, description: Description, cells: Sequence[pl.DataFra
             number = description.group_of(part.columns)
             assert number is not None
             values[f"slices|{index}"] = cells[number].select(key.column for key in part.keys).unique()
-    return found_slices(window.request, values)
+    return found_slices(window.view, values)
 
 
 def _cubes(window: Window, description: Description, slices: FoundSlices) -> tuple[list[int], list[Cube]]:
     """The cubes of the groups that serve a slice set, and the numbers of these groups."""
-    codes = key_codes(window.request, slices)
+    codes = key_codes(window.view, slices)
     numbers, cubes = [], []
     for number in range(len(description.groups)):
         parts = [part for part in slices.slices if description.group_of(part.slice_set.columns) == number]

@@ -20,35 +20,34 @@ from plmetrics.features.stored.stored_state import file_places
 
 if TYPE_CHECKING:
     from plmetrics.engine.inquiry import Question
-    from plmetrics.engine.request import Request
+    from plmetrics.engine.request import Request, TableView
     from plmetrics.features.protocol import Run
 
 FIRST = "there is no earlier run of this suite yet that drift can be measured from"
 
 
 def drift_look(
-    bound: Request, request: Request, reference: object
+    request: Request, view: TableView, reference: object
 ) -> Question[WindowsCounting] | Question[WindowCounting]:
     """What must be known to count both windows, or the rows alone where the reference are counts.
 
     Args:
-        bound: the suite as it was bound.
-        request: what is evaluated, with rows as they are in the data: not the queries made from them.
+        request: the suite as it was bound.
+        view: the rows that are evaluated, as they are in the data: not the queries made from them.
         reference: the counts of the reference; not handed over to `explain`.
 
     Raises:
         DataError: a window has no rows, or the reference has bad values or lacks what is compared.
     """
-    models = frozenset(bound.suite.models)
-    if not section_of(bound.suite).is_counted:
-        return WindowsCounting.look(request, models)
+    if not section_of(request.suite).is_counted:
+        return WindowsCounting.look(request, view)
     if isinstance(reference, ReferenceCounts) and reference.states:
-        request = _on_its_slices(bound, request, reference)
-    return WindowCounting.look(request, models)
+        view = _on_its_slices(request, view, reference)
+    return WindowCounting.look(view)
 
 
-def _on_its_slices(bound: Request, request: Request, reference: ReferenceCounts) -> Request:
-    return on_slices_of(request, bound, descriptions_of(reference.states, reference.path)[0])
+def _on_its_slices(request: Request, view: TableView, reference: ReferenceCounts) -> TableView:
+    return on_slices_of(view, request.view, descriptions_of(reference.states, reference.path)[0])
 
 
 def drift_outputs(run: Run) -> Outputs:
@@ -64,7 +63,7 @@ def drift_outputs(run: Run) -> Outputs:
     counts = run.counted["drift"]
     if isinstance(counts, Summary):
         assert isinstance(reference, ReferenceCounts)
-        state = run_state(run.bound, counts)
+        state = run_state(run.request.view, counts)
         counts = _against(run, reference, counts)
         warnings = () if counts is not None else (f"{FIRST}{reference.passed_over}",)
     assert counts is None or isinstance(counts, DriftCounts)
@@ -77,8 +76,8 @@ def _against(run: Run, reference: ReferenceCounts, current: Summary) -> DriftCou
     """Both windows, counted alike; None where there is no reference yet."""
     if not reference.states:
         return None
-    request, models = _on_its_slices(run.bound, run.request, reference), frozenset(run.bound.suite.models)
+    view = _on_its_slices(run.request, run.view, reference)
     check_reference(reference.states, current.description, reference.path)
     with damage_errors(file_places(reference.states)):
         before = reference_of(by_layout(reference.states), current.description)
-    return drift_against(request, models, before, current, reference.path)
+    return drift_against(view, before, current, reference.path)

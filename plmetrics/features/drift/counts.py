@@ -19,7 +19,7 @@ from plmetrics.core.quantiles import averaged_inverse
 from plmetrics.engine.bad_rows import bad_values
 from plmetrics.engine.inquiry import frames_by_name, together
 from plmetrics.engine.memory.budget import working_memory
-from plmetrics.engine.prepare.slices import found_slices, key_codes, settle_keys, slice_plans
+from plmetrics.engine.prepare.slices import found_slices, key_codes, settled_keys, slice_plans
 from plmetrics.features.drift.slice_counts import KEY, PLACE, SlicedCounts, recentre, sliced_counts
 from plmetrics.features.drift.windows import (
     BAD,
@@ -30,16 +30,16 @@ from plmetrics.features.drift.windows import (
     in_reference,
     reference_of,
 )
-from plmetrics.table.roles import WEIGHT, prediction_table
+from plmetrics.table.roles import WEIGHT
 from plmetrics.table.slices import Cube, plan_cubes
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
     from plmetrics.engine.inquiry import Question
-    from plmetrics.engine.request import Request
+    from plmetrics.engine.request import Request, TableView
     from plmetrics.features.drift.subjects import Subject
     from plmetrics.table.slices import Slices
 
@@ -88,22 +88,23 @@ class WindowsCounting:
     facts: pl.DataFrame
 
     @classmethod
-    def look(cls, request: Request, models: Collection[str]) -> Question[WindowsCounting]:
+    def look(cls, request: Request, view: TableView) -> Question[WindowsCounting]:
         """Look the constants up: slices, how many values each column has, and the edges of bins.
 
         Args:
-            request: what is evaluated, with rows as they are in the data: not the queries made from them.
-            models: the models of the suite.
+            request: the suite as it was bound.
+            view: the rows that are evaluated, as they are in the data: not the queries made from them.
 
         Raises:
             DataError: the reference lacks columns, or a window has no rows.
             ConfigError: there are more slices than `max_slices`.
         """
-        windows = drift_windows((yield from settle_keys(request)), models)
+        keys = yield from settled_keys(view)
+        windows = drift_windows(request, view.with_keys(keys))
         values = yield from frames_by_name(_look_ups(windows))
-        _require_rows(windows, values["facts"])
-        slices = found_slices(windows.request, values)
-        cubes = plan_cubes(slices.slices, key_codes(windows.request, slices), 1, MAX_CELLS)
+        _require_rows(windows, values["facts"], in_rows=reference_of(request) is None)
+        slices = found_slices(windows.view, values)
+        cubes = plan_cubes(slices.slices, key_codes(windows.view, slices), 1, MAX_CELLS)
         columns = yield from _columns(windows, values["facts"], cubes)
         columns = yield from together(*(column.with_addition(windows) for column in columns))
         return cls(windows, slices.slices, tuple(cubes), columns, values["facts"])
@@ -134,13 +135,13 @@ def _look_ups(windows: Windows) -> dict[str, pl.LazyFrame]:
         if subject.of_numbers:
             facts.append(value.min().alias(f"{number}|least"))
     plans = {"facts": windows.frame.group_by(WINDOW).agg(facts)}
-    return plans | slice_plans(windows.request, windows.frame)
+    return plans | slice_plans(windows.view, windows.frame)
 
 
-def _require_rows(windows: Windows, facts: pl.DataFrame) -> None:
+def _require_rows(windows: Windows, facts: pl.DataFrame, *, in_rows: bool) -> None:
     """Both windows have rows."""
     rows = dict(facts.select(WINDOW, "rows").iter_rows())
-    path = ("drift", "where") if reference_of(windows.request) is None else _REFERENCE
+    path = ("drift", "where") if in_rows else _REFERENCE
     if not rows.get(0):
         hint = (
             "none is left of it after where, weights and missing values"
@@ -158,8 +159,7 @@ def _require_sound_reference(windows: Windows, facts: pl.DataFrame) -> None:
     rows, bad = facts.filter(pl.col(WINDOW) == 0).select("rows", "bad").row(0)
     if bad:
         before = windows.reference
-        checks = prediction_table(before.raw, before.schema, before.roles).checks
-        raise in_reference(bad_values(before, checks, rows))
+        raise in_reference(bad_values(before, before.table().checks, rows))
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +192,7 @@ class _Column:
 
     def with_addition(self, windows: Windows) -> Question[_Column]:
         """The same with how it is added up."""
-        addition = yield from windows.request.arithmetic.addition(windows.frame, self.added)
+        addition = yield from windows.view.arithmetic.addition(windows.frame, self.added)
         return replace(self, addition=addition)
 
     def plans(self, frame: pl.LazyFrame, cubes: Sequence[Cube]) -> list[pl.LazyFrame]:
@@ -225,8 +225,8 @@ class _Column:
 def _columns(windows: Windows, facts: pl.DataFrame, cubes: Sequence[Cube]) -> Question[tuple[_Column, ...]]:
     """By value as far as the memory budget goes, the columns with the fewest values first; the rest on bins."""
     rows, cells = int(facts["rows"].sum()), sum(cube.cells for cube in cubes)
-    room = _SHARE * working_memory(windows.request)
-    exact = windows.request.suite.exact
+    room = _SHARE * working_memory(windows.view.suite)
+    exact = windows.view.suite.exact
     columns: dict[int, _Column] = {}
     sizes = {n: int(facts[f"{n}|values"].sum()) for n in range(len(windows.subjects))}
     binned = []
@@ -258,7 +258,7 @@ def _edges(
     for window, side in enumerate(windows.sides):
         step = max(1, rows[window] // SAMPLE_ROWS)
         window_rows = side.select(*names, WEIGHT)
-        plans.append(windows.request.arithmetic.sample(window_rows, step, names))
+        plans.append(windows.view.arithmetic.sample(window_rows, step, names))
     shares = np.arange(1, FINE_BINS // 2) / (FINE_BINS // 2)
     edges_of_columns: dict[int, list[Any]] = {
         number: [facts[f"{number}|least"].drop_nulls().to_numpy()] for number in numbers

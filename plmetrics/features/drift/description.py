@@ -46,9 +46,9 @@ class ColumnDescription:
     @classmethod
     def of(cls, subject: Subject, window: Window) -> ColumnDescription:
         """What a subject of a window is."""
-        dtype = window.request.schema[subject.column]
+        dtype = window.view.schema[subject.column]
         zoned = dtype.time_zone is not None if isinstance(dtype, pl.Datetime) else None
-        positive = window.request.suite.positive if subject.subject == "label" else None
+        positive = window.view.suite.positive if subject.subject == "label" else None
         kind = None if dtype == pl.Null and subject.subject == "column" else subject.kind
         label = None if positive is None else str(positive)
         return cls(subject.subject, subject.column, kind, subject.model, subject.part, zoned, label)
@@ -93,7 +93,7 @@ class Description:
             keys |= {key.column: text for key in part.keys if (text := _of_key(key, part.name, window))}
         groups = _widest([tuple(part.columns) for part in window.sets])
         subjects = tuple(ColumnDescription.of(subject, window) for subject in window.subjects)
-        return cls(sets, groups, keys, subjects, window.request.suite.columns.weight)
+        return cls(sets, groups, keys, subjects, window.view.suite.columns.weight)
 
     @classmethod
     def read(cls, description: Mapping[str, Any]) -> Description:
@@ -140,7 +140,7 @@ class Description:
 def _of_key(key: SliceKey, name: str, window: Window) -> Any:
     """What a key means beyond the name of its column."""
     if key.kind == "predicate":
-        where = window.request.suite.slices[name].where
+        where = window.view.suite.slices[name].where
         return where if isinstance(where, str) or where is None else where[key.label]
     return said_of_key(key) if key.column.startswith(_SETTLED) else None
 

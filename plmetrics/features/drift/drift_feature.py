@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from plmetrics.engine.inquiry import Question
-    from plmetrics.engine.request import Request
+    from plmetrics.engine.request import Request, TableView
     from plmetrics.features.protocol import Run
     from plmetrics.features.stored.alignment import AlignedStates, StateReference
     from plmetrics.report.summary import Summary
@@ -81,22 +81,22 @@ class DriftFeature(Feature):
 
         check_drift_windows(request)
 
-    def check_counts(self, bound: Request, counts: Any) -> object:
+    def check_counts(self, request: Request, counts: Any) -> object:
         """Check that the counts of the reference hold what is compared."""
         from plmetrics.features.drift.references import check_counts
 
-        return check_counts(bound, counts)
+        return check_counts(request.view, counts)
 
     def rows(self, suite: Suite) -> str | None:
         """The condition on the rows of the reference, where these are of the same table."""
         spec = section_of(suite)
         return spec.where if spec.reference is None and not spec.is_counted else None
 
-    def look(self, bound: Request, request: Request, counts: object) -> Question[Any]:
+    def look(self, request: Request, view: TableView, counts: object) -> Question[Any]:
         """A look at both windows: slices, and how many values each column has."""
         from plmetrics.features.drift.comparison import drift_look
 
-        return drift_look(bound, request, counts)
+        return drift_look(request, view, counts)
 
     def count(self, known: Any) -> Question[object]:
         """The counts of both windows, or of the rows alone."""
@@ -115,12 +115,12 @@ class DriftFeature(Feature):
 
         return drift_outputs(run)
 
-    def capture(self, request: Request, builder: Builder) -> Mapping[str, Any]:
+    def capture(self, view: TableView, builder: Builder) -> Mapping[str, Any]:
         """Add the counts of the rows, whatever the reference is."""
         from plmetrics.features.drift.stored_counts import write
         from plmetrics.features.drift.window_counts import window_summary
 
-        return write(builder, window_summary(request, frozenset(request.suite.models)))
+        return write(builder, window_summary(view))
 
     def check_states(self, first: StateReference, other: StateReference) -> None:
         """Check that the counts of two states have one meaning."""

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from plmetrics.core.names import SuitePath
-    from plmetrics.engine.request import Request
+    from plmetrics.engine.request import TableView
     from plmetrics.features.stored.alignment import StateReference
     from plmetrics.runs.history.earlier_runs import EarlierRuns
     from plmetrics.runs.reading import StoredRun
@@ -160,7 +160,7 @@ def _no_counts_problem(run: StoredRun) -> Problem:
     return Problem(msg, hint=f"{hint}; or {rows}")
 
 
-def check_counts(bound: Request, reference: ReferenceCounts) -> ReferenceCounts:
+def check_counts(view: TableView, reference: ReferenceCounts) -> ReferenceCounts:
     """Check that counts of a reference hold what a suite compares, without a look at its rows.
 
     Returns:
@@ -170,13 +170,13 @@ def check_counts(bound: Request, reference: ReferenceCounts) -> ReferenceCounts:
         DataError: they lack columns or slices, or hold them with another meaning; all is named.
     """
     if reference.runs is None:
-        _check_states(bound, reference.states, reference.path)
+        _check_states(view, reference.states, reference.path)
         return reference
     serving: list[StateReference] = []
     reasons = {}
     for state in reference.states:
         try:
-            _check_states(bound, [*serving[:1], state], reference.path)
+            _check_states(view, [*serving[:1], state], reference.path)
             serving.append(state)
         except (ConfigError, DataError) as error:
             assert isinstance(state.table, Path)
@@ -186,10 +186,9 @@ def check_counts(bound: Request, reference: ReferenceCounts) -> ReferenceCounts:
     return replace(reference, states=tuple(serving), passed_over=reference.runs.none_yet(_INTERVALS))
 
 
-def _check_states(bound: Request, states: Sequence[StateReference], path: SuitePath) -> None:
+def _check_states(view: TableView, states: Sequence[StateReference], path: SuitePath) -> None:
     if not states:
         return
     with damage_errors(file_places(states)):
-        request = on_slices_of(bound, bound, descriptions_of(states, path)[0])
-        needed = Description.of(current_window(request, frozenset(bound.suite.models)))
-        check_reference(states, needed, path)
+        slices = on_slices_of(view, view, descriptions_of(states, path)[0])
+        check_reference(states, Description.of(current_window(slices)), path)

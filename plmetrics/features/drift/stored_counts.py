@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from plmetrics.core.names import SuitePath
-    from plmetrics.engine.request import Request
+    from plmetrics.engine.request import TableView
     from plmetrics.features.stored.alignment import AlignedStates, StateReference
 
 CELLS, COUNTED, SUMMED = "drift_cells", "drift", "drift_sums"
@@ -113,12 +113,12 @@ def sum_of_states(alike: Sequence[AlignedStates]) -> Summary | None:
     return sum_of_summaries([_summary(group) for group in alike])
 
 
-def run_state(request: Request, summary: Summary) -> State:
+def run_state(view: TableView, summary: Summary) -> State:
     """A state that holds nothing but what drift counts: what a run keeps beside its results."""
     builder = Builder()
     description = write(builder, summary)
     fields = {
-        "schema": frame_text(pl.DataFrame(schema=request.schema)),
+        "schema": frame_text(pl.DataFrame(schema=view.schema)),
         "constants": {},
         "parts": tuple(builder.parts),
         "layout": builder.layout(),
@@ -127,7 +127,7 @@ def run_state(request: Request, summary: Summary) -> State:
         "drift": description,
     }
     captured = CapturedState(fields, builder.table())
-    head = head_of(request.suite, request.source, captured, ())
+    head = head_of(view.suite, view.source, captured, ())
     return State(head, captured.table, state_bytes(head, captured.table)[1])
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from plmetrics.core.names import SuitePath
-    from plmetrics.engine.request import Request
+    from plmetrics.engine.request import TableView
     from plmetrics.features.drift.drift_section import Drift
 
 _PATH = ("drift",)
@@ -46,7 +46,9 @@ class Subject:
         return self.kind != "category"
 
 
-def subjects_of(current: Request, models: Iterable[str], spec: Drift, there: pl.Schema) -> Iterator[Subject]:
+def subjects_of(
+    current: TableView, models: Iterable[str], spec: Drift, there: pl.Schema
+) -> Iterator[Subject]:
     """Scores by model, the label, and columns as they are named."""
     roles, task = current.roles, current.suite.task
     for name in models:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from plmetrics.engine.inquiry import answer
-from plmetrics.engine.prepare.slices import settle_keys
+from plmetrics.engine.prepare.slices import settled_keys
 from plmetrics.features.drift.constant_grid import lower_edge
 from plmetrics.features.drift.counts import MOST_CATEGORIES
 from plmetrics.features.drift.description import Description
@@ -23,10 +23,10 @@ from plmetrics.states.stored import CELL
 from plmetrics.table.roles import WEIGHT
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from plmetrics.engine.inquiry import Question
-    from plmetrics.engine.request import Request
+    from plmetrics.engine.request import TableView
     from plmetrics.features.drift.description import ColumnDescription
     from plmetrics.features.drift.subjects import Kind
     from plmetrics.features.drift.windows import Window
@@ -84,17 +84,16 @@ class Summary:
         return max((int(tallies[0].counts[ROWS].sum()) for tallies in self.tallies), default=0)
 
 
-def window_summary(request: Request, models: Collection[str]) -> Summary:
+def window_summary(view: TableView) -> Summary:
     """Count the rows that are evaluated.
 
     Args:
-        request: what is evaluated, with rows as they are in the data: not the queries made from them.
-        models: the models of the suite.
+        view: the rows that are evaluated, as they are in the data: not the queries made from them.
 
     Raises:
         DataError: columns are absent, or of types that are not compared.
     """
-    return answer(answer(WindowCounting.look(request, models)).count())
+    return answer(answer(WindowCounting.look(view)).count())
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,9 +104,10 @@ class WindowCounting:
     many: frozenset[int]
 
     @classmethod
-    def look(cls, request: Request, models: Collection[str]) -> Question[WindowCounting]:
+    def look(cls, view: TableView) -> Question[WindowCounting]:
         """Look up which columns have many values; the arguments and errors are those of `window_summary`."""
-        window = current_window((yield from settle_keys(request)), models)
+        keys = yield from settled_keys(view)
+        window = current_window(view.with_keys(keys))
         return cls(window, (yield from _continuous_columns(window)))
 
     def count(self) -> Question[Summary]:

@@ -17,17 +17,14 @@ from plmetrics.features.drift.drift_section import section_of
 from plmetrics.features.drift.subjects import Subject, common_kind, from_raw, subjects_of, value_of
 from plmetrics.table.checks import bad_rows
 from plmetrics.table.common_types import common_type
-from plmetrics.table.roles import (
-    WEIGHT,
-    plain_column,
-    prediction_table,
-)
+from plmetrics.table.roles import WEIGHT, plain_column
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
-    from plmetrics.engine.request import Request
+    from plmetrics.engine.request import Request, TableView
     from plmetrics.suite.model import Suite
+    from plmetrics.table.predicted import PredictionColumns
     from plmetrics.table.slice_keys import SliceKey
     from plmetrics.table.slices import SliceSet
     from plmetrics.table.source import Source
@@ -94,9 +91,9 @@ def check_drift_windows(request: Request) -> None:
     """
     spec = section_of(request.suite)
     if spec.is_counted:
-        current_window(request, request.suite.models)
+        current_window(request.view)
     elif spec.reference is None or reference_of(request) is not None:
-        drift_windows(request, request.suite.models)
+        drift_windows(request, request.view)
 
 
 @contextmanager
@@ -143,88 +140,97 @@ def _condition(suite: Suite, schema: pl.Schema) -> pl.Expr | None:
 class Window:
     """The rows that are evaluated as one lazy table, not yet read: the slice keys, weights, and a value per subject."""
 
-    request: Request
+    view: TableView
     subjects: tuple[Subject, ...]
     frame: pl.LazyFrame
 
     @property
     def sets(self) -> tuple[SliceSet, ...]:
         """Overall, and the slice sets that are compared in."""
-        return self.request.sets
+        return self.view.sets
 
     @property
     def weighted(self) -> bool:
         """Whether rows have weights."""
-        return self.request.suite.columns.weight is not None
+        return self.view.suite.columns.weight is not None
 
 
 @dataclass(frozen=True, slots=True)
 class Windows(Window):
     """Both windows as one lazy table, told apart by `WINDOW`; `sides` are the windows by themselves.
 
-    `reference` is the request whose rows are the reference's: what a second look at bad rows needs. Its rows that
+    `reference` is the view of the reference's rows: what a second look at bad rows needs. Its rows that
     fail a check have `BAD` set where `missing` is an error.
     """
 
-    reference: Request
+    reference: TableView
     sides: tuple[pl.LazyFrame, ...]
 
 
-def current_window(request: Request, model_names: Collection[str], there: pl.Schema | None = None) -> Window:
+def current_window(view: TableView, there: pl.Schema | None = None) -> Window:
     """The rows that are evaluated, without those of a reference in the same table.
 
+    Models that a run adds are made from the scores of others, and not compared.
+
     Args:
-        request: what is evaluated, with rows as they are in the data.
-        model_names: the models of the suite: what a run adds to them is made from their scores, and not compared.
+        view: the rows that are evaluated, as they are in the data.
         there: types of the columns of the reference; those of the rows themselves if not given.
 
     Raises:
         DataError: columns are absent or of types that do not compare.
     """
-    spec = section_of(request.suite)
-    names = spec.sets(tuple(request.suite.slices))
-    sets = (request.sets[0], *(part for part in request.sets if part.name in names))
+    spec = section_of(view.suite)
+    names = spec.sets(tuple(view.suite.slices))
+    sets = (view.sets[0], *(part for part in view.sets if part.name in names))
     keys = tuple({key.column: key for part in sets for key in part.keys}.values())
-    current = replace(request, sets=sets, roles=replace(request.roles, keys=keys))
+    current = replace(view, sets=sets, roles=replace(view.roles, keys=keys))
     if spec.where is not None and spec.reference is None:
-        where = predicate(spec.where, request.schema, (*_PATH, "where"), "drift's where")
+        where = predicate(spec.where, view.schema, (*_PATH, "where"), "drift's where")
         current = replace(current, raw=current.raw.filter(~where.fill_null(value=False)))
-    models = [name for name in request.roles.models if name in model_names and spec.scores]
-    subjects = tuple(subjects_of(current, models, spec, there or request.schema))
+    subjects = tuple(subjects_of(current, _compared_models(current), spec, there or view.schema))
     return Window(current, subjects, _side(current, subjects, pl.lit(1)))
 
 
-def drift_windows(request: Request, model_names: Collection[str]) -> Windows:
-    """The windows of a bound and prepared request.
+def _compared_models(view: TableView) -> dict[str, PredictionColumns]:
+    """The models whose scores are compared: those that columns hold."""
+    models = view.roles.models if section_of(view.suite).scores else {}
+    return {name: model for name, model in models.items() if not model.made}
+
+
+def drift_windows(request: Request, view: TableView) -> Windows:
+    """Both windows.
 
     Args:
-        request: what is evaluated, with rows as they are in the data.
-        model_names: the models of the suite.
+        request: the suite as it was bound, with the table of the reference.
+        view: the rows that are evaluated, as they are in the data.
 
     Raises:
         DataError: columns of the reference are absent or of types that do not compare.
     """
     spec, reference = section_of(request.suite), reference_of(request)
-    source = request.source if reference is None else _reference(request.suite, reference)
+    source = view.source if reference is None else _reference(request.suite, reference)
     where = _condition(request.suite, source.schema)
     if not spec.label:
-        labelled = source.frame.with_columns(_any_label(request).alias(_NO_LABEL))
+        labelled = source.frame.with_columns(_any_label(view).alias(_NO_LABEL))
         source = replace(source, frame=labelled, schema=labelled.collect_schema())
     raw = source.frame if where is None else source.frame.filter(where)
-    window = current_window(request, model_names, source.schema)
-    current = window.request
-    models = {
-        name: model for name, model in current.roles.models.items() if name in model_names and spec.scores
-    }
-    suite_there = replace(
-        current.roles, models=models, unit=None, unit_name=None, requirements=(), made={}, treatment=None
+    window = current_window(view, source.schema)
+    current = window.view
+    roles = replace(
+        current.roles,
+        models=_compared_models(current),
+        unit=None,
+        unit_name=None,
+        requirements=(),
+        made={},
+        treatment=None,
+        classes=(),  # One that is gone by now is no mistake.
     )
-    suite_there = replace(suite_there, classes=())  # One that is gone by now is no mistake.
     if not spec.label:
-        suite_there = replace(suite_there, label=_NO_LABEL, positive=None)
-    before = replace(current, source=source, raw=raw, roles=suite_there, where=where)
+        roles = replace(roles, label=_NO_LABEL, positive=None)
+    before = replace(current, source=source, raw=raw, where=where, roles=roles)
     if reference is None and where is not None:
-        frame = _one_scan(request, before, window.subjects)
+        frame = _one_scan(request.read, view, before, window.subjects)
         sides = tuple(frame.filter(pl.col(WINDOW) == side) for side in (0, 1))
         return Windows(current, window.subjects, frame, before, sides)
     with _reference_errors():
@@ -233,32 +239,34 @@ def drift_windows(request: Request, model_names: Collection[str]) -> Windows:
     return Windows(current, window.subjects, frame, before, sides)
 
 
-def _one_scan(request: Request, before: Request, subjects: tuple[Subject, ...]) -> pl.LazyFrame:
+def _one_scan(
+    read: pl.LazyFrame, view: TableView, before: TableView, subjects: tuple[Subject, ...]
+) -> pl.LazyFrame:
     """Both windows of one table, which is read once: the rows of the reference, and of the others those of the run."""
     assert before.where is not None
-    no_label = [] if section_of(request.suite).label else [_any_label(request).alias(_NO_LABEL)]
-    roles, there = request.roles, before.where.fill_null(value=False)
-    here = ~there if request.where is None else ~there & request.where.fill_null(value=False)
+    no_label = [] if section_of(view.suite).label else [_any_label(view).alias(_NO_LABEL)]
+    roles, there = view.roles, before.where.fill_null(value=False)
+    here = ~there if view.where is None else ~there & view.where.fill_null(value=False)
     if roles.missing != "error" and roles.unit is not None and roles.unit_name is not None:
         here &= roles.unit.is_not_null()
     window = pl.when(there).then(0).when(here).then(1).alias(WINDOW)
-    marked = request.read.with_columns(window, *no_label).filter(pl.col(WINDOW).is_not_null())
+    marked = read.with_columns(window, *no_label).filter(pl.col(WINDOW).is_not_null())
     return _side(replace(before, raw=marked), subjects, pl.col(plain_column(WINDOW)), WINDOW)
 
 
-def _any_label(request: Request) -> pl.Expr:
+def _any_label(view: TableView) -> pl.Expr:
     """A label for rows that need none."""
-    return pl.lit("" if request.roles.task == "multiclass" else 0.0)
+    return pl.lit("" if view.roles.task == "multiclass" else 0.0)
 
 
-def _side(request: Request, subjects: tuple[Subject, ...], window: pl.Expr, *further: str) -> pl.LazyFrame:
+def _side(view: TableView, subjects: tuple[Subject, ...], window: pl.Expr, *further: str) -> pl.LazyFrame:
     """Rows and their windows, with null in place of a label or score for which others leave a row out.
 
     The windows may read columns of the raw table: these come `further`.
     """
-    roles, schema = request.roles, request.schema
+    roles, schema = view.roles, view.schema
     raw = [*further, *(subject.column for subject in subjects if from_raw(subject, roles.task))]
-    table = prediction_table(request.raw, schema, replace(roles, columns=tuple(dict.fromkeys(raw))))
+    table = view.table(replace(roles, columns=tuple(dict.fromkeys(raw))))
     columns: dict[str, pl.Expr] = {WINDOW: window.cast(pl.Int64)}
     columns |= {key.column: pl.col(key.column) for key in roles.keys}
     columns[WEIGHT] = pl.lit(1.0) if table.weight is None else table.weight

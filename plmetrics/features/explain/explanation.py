@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from plmetrics.core.rowsql import compile_row
 from plmetrics.engine.aggregate.aggregation import needs_rows
-from plmetrics.engine.memory.budget import memory_budget
+from plmetrics.engine.memory.budget import budget_of
 from plmetrics.engine.prepare.preparation import prepare
 from plmetrics.features.explain.cautions import advice
 from plmetrics.features.explain.memory import Sizes, foreseen, row_width
@@ -111,12 +111,12 @@ def explain(request: Request, *, data: bool = True) -> Explanation:
     blocks = None if prepared is None else _blocks(prepared)
     uncertainty = request.suite.uncertainty
     cubes = () if prepared is None else tuple(_cubes(prepared, blocks or 1))
-    models = len(request.models) + len(request.suite.added)
+    models = len(request.models)
     source = _input(request)
     memory = None
     if prepared is not None:
-        rows = prepared.request.pairs_read or prepared.rows.read
-        width = row_width(request.schema, source.columns)
+        rows = prepared.rows.pairs or prepared.rows.read
+        width = row_width(request.view.schema, source.columns)
         memory = foreseen(prepared, Sizes(rows, width, [cube.entries for cube in cubes], blocks or 1))
     return Explanation(
         name=request.suite.name,
@@ -125,7 +125,7 @@ def explain(request: Request, *, data: bool = True) -> Explanation:
         models=models,
         metrics=len(request.suite.metrics),
         sets=sets,
-        rows=None if prepared is None else prepared.request.pairs_read or prepared.rows.read,
+        rows=None if prepared is None else prepared.rows.pairs or prepared.rows.read,
         units=None if prepared is None else _units(prepared),
         blocks=blocks,
         replicates=None if uncertainty is None or not uncertainty.may_resample else uncertainty.replicates,
@@ -137,7 +137,7 @@ def explain(request: Request, *, data: bool = True) -> Explanation:
         passes=tuple(passes(request, prepared)),
         memory={} if memory is None else dict(memory.parts),
         peak=None if memory is None else memory.peak,
-        budget=memory_budget(request),
+        budget=budget_of(request.suite),
         advice=tuple(advice(request, prepared, slices or 0, values or 0, blocks)),
         state=state_size(request, prepared, [cube.entries for cube in cubes], blocks or 1),
     )
@@ -158,7 +158,7 @@ def _input(request: Request) -> Input:
 
 def _columns(request: Request) -> tuple[str, ...]:
     """The raw columns that the run reads, in the order of the table."""
-    suite, roles = request.suite, request.roles
+    suite, roles = request.suite, request.view.roles
     named = {
         roles.label,
         *(name for model in roles.models.values() for name in model.columns.values()),
@@ -169,13 +169,13 @@ def _columns(request: Request) -> tuple[str, ...]:
     named |= {name for feature in features_of(suite) for name in feature.columns(suite)}
     if suite.uncertainty is not None and suite.columns.unit is not None:
         named.add(suite.columns.unit)
-    if request.where is not None:
-        named |= set(request.where.meta.root_names())
+    if request.view.where is not None:
+        named |= set(request.view.where.meta.root_names())
     for spec in suite.calibrate:
         named |= (
             {str(suite.columns.fold)} if spec.fit_on == BY_FOLD else set(compile_row(spec.fit_on).columns)
         )
-    return tuple(name for name in request.schema if name in named)
+    return tuple(name for name in request.view.schema if name in named)
 
 
 def _pruned_files(request: Request) -> int | None:
@@ -194,7 +194,7 @@ def _sets(request: Request, prepared: Prepared | None) -> tuple[SetSize, ...]:
     """Sets of one name, the slices of which may overlap, are one."""
     by: dict[str, dict[str, None]] = {}
     sizes: dict[str, int | None] = {}
-    for part in request.sets:
+    for part in request.view.sets:
         by.setdefault(part.name, {}).update(dict.fromkeys(key.label for key in part.keys))
         sizes[part.name] = None if part.keys else 1
     if prepared is not None:
@@ -218,7 +218,7 @@ def _comparison_count(request: Request) -> int:
     compare = request.suite.compare
     if compare is None:
         return 0
-    return len(compare.pairs_of((*request.models, *request.suite.added))) * len(compare.scales)
+    return len(compare.pairs_of(request.models)) * len(compare.scales)
 
 
 def _units(prepared: Prepared) -> int | None:

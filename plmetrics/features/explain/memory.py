@@ -108,14 +108,14 @@ def _reading(prepared: Prepared, sizes: Sizes) -> int:
 def _before(prepared: Prepared, sizes: Sizes) -> dict[str, int]:
     """Rows that are sorted to find constants, and what becomes queries."""
     request, rows = prepared.request, sizes.rows
-    weight = _NUMBER if request.roles.weight is not None else 0
+    weight = _NUMBER if request.weighted else 0
     parts: dict[str, int] = {}
-    if request.pairs_read is not None:
+    if prepared.rows.pairs is not None:
         held = rows * (_NUMBER * (2 + len(request.models)) + _QUERY_ROW)
-        parts["rows of queries"] = min(held, working_memory(request))
-    if any(key.kind == "bins" and key.number for key in request.roles.keys):
+        parts["rows of queries"] = min(held, working_memory(request.suite))
+    if any(key.kind == "bins" and key.number for key in prepared.view.roles.keys):
         parts["rows that slices are cut by"] = (
-            _COPIES_OF_ROWS * min(rows, most_rows(request)) * (_NUMBER + weight)
+            _COPIES_OF_ROWS * min(rows, most_rows(prepared.view)) * (_NUMBER + weight)
         )
     if any(metric.chosen_threshold is not None for metric in request.leaves):
         parts["rows that thresholds are chosen on"] = rows * _NUMBER * NUMBERS_IN_HAND
@@ -162,7 +162,7 @@ def _order_bytes(prepared: Prepared, sizes: Sizes) -> dict[str, int]:
     if prepared.exact:
         parts["points of scores"] = int(_FREED * order.bytes)
     if uncertainty is not None or not prepared.exact:
-        room = counting_room(request, beside_points=prepared.exact)
+        room = counting_room(request.suite, beside_points=prepared.exact)
         parts["scores on a grid"] = min(_fine(prepared), room)
         columns = len(orderings(request))
         numbers = sizes.rows * _KEPT * (1 + columns)

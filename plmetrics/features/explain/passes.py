@@ -76,7 +76,7 @@ def _steps(request: Request, prepared: Prepared) -> Iterator[Step]:
     """The steps that prepared the run, and those that it would make."""
     yield Step("prepare", does=", ".join(_looked_up(request)) or "nothing to find")
     yield from prepared.steps
-    if prepared.request.pairs_read is not None:
+    if prepared.rows.pairs is not None:
         yield Step("rank", does=_sorts(prepared.request))
     yield from _of_features(request, "aggregate")
     sums = sums_scan(prepared)[1]
@@ -117,20 +117,20 @@ def _row_count(request: Request, prepared: Prepared) -> int | None:
     """How many rows one scan reads: those of the files, or those that are evaluated if nothing leaves any out."""
     if request.source.rows is not None:
         return request.source.rows
-    narrowed = request.where is not None or request.suite.calibrate or request.suite.data.long
-    return None if narrowed else prepared.request.pairs_read or prepared.rows.read
+    narrowed = request.view.where is not None or request.suite.calibrate or request.suite.data.long
+    return None if narrowed else prepared.rows.pairs or prepared.rows.read
 
 
 def _looked_up(request: Request) -> Iterator[str]:
     """What the preparation finds, in words."""
-    sets = [part for part in request.sets if part.keys and not part.is_predicate and not part.is_derived]
+    sets = [part for part in request.view.sets if part.keys and not part.is_predicate and not part.is_derived]
     if sets:
         yield f"values of {', '.join(dict.fromkeys(part.name for part in sets))}"
-    if any(part.is_derived for part in request.sets):
+    if any(part.is_derived for part in request.view.sets):
         yield "folds"
     if request.suite.uncertainty is not None and not request.unit_rows:
         yield "units"
-    if request.source.rows is None or request.where is not None:
+    if request.source.rows is None or request.view.where is not None:
         yield "number of rows"
     if any(metric.centres() for metric in request.sums):
         yield "centres"

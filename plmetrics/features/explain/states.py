@@ -90,7 +90,7 @@ def state_size(request: Request, prepared: Prepared | None, entries: Sequence[in
     size += _units(prepared) * _NUMBER
     columns = {name for schema in schemas for name in schema}
     number = len(columns) + 2 + _OF_SCORES * needs_rows(prepared)
-    size += _HEAD + _SOURCE * len(request.schema) + _COLUMN * number + _PART * parts
+    size += _HEAD + _SOURCE * len(request.view.schema) + _COLUMN * number + _PART * parts
     return StateSize(metrics, reasons, rows, int(size), "drift" in request.suite.sections)
 
 
@@ -164,6 +164,6 @@ def _counts(prepared: Prepared, slices: int, places: int, blocks: int, bins: Bin
     rows = prepared.rows.read / max(slices, 1)
     occupied = -width * math.expm1(-rows / width)
     full = occupied * _FULL >= width
-    fractions = (isinstance(bins, Binning) and bins.scores) or prepared.request.roles.weight is not None
+    fractions = (isinstance(bins, Binning) and bins.scores) or prepared.request.weighted
     each = _FRACTION if fractions else (_FULL_COUNT if full else _COUNT)
     return _CountSize(slices, slices * (width * each if full else occupied * (_GAP + each)))

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from plmetrics.engine.inquiry import Question
-    from plmetrics.engine.request import Request
+    from plmetrics.engine.request import TableView
 
 
 _CONSTANT = 2.0**-48
@@ -119,18 +119,18 @@ About = dict[str, Any]
 Strength = tuple[float, str, str]
 
 
-def attribute_candidates(request: Request) -> tuple[str, ...]:
+def attribute_candidates(view: TableView) -> tuple[str, ...]:
     """The columns to look at: those that are named, else all that play no role and hold plain values."""
-    suite = request.suite
+    suite = view.suite
     spec = section_of(suite)
     if not spec.attributes:
         return ()
     if isinstance(spec.attributes, tuple):
         return tuple(dict.fromkeys(spec.attributes))
     roles = {name for name in suite.columns.model_dump().values() if name is not None}
-    roles |= {name for model in request.roles.models.values() for name in model.columns.values()}
+    roles |= {name for model in view.roles.models.values() for name in model.columns.values()}
     roles |= {*(spec.keys or ()), *([spec.time] if spec.time else ())}
-    plain = (name for name, dtype in request.schema.items() if common_type(dtype, dtype) is not None)
+    plain = (name for name, dtype in view.schema.items() if common_type(dtype, dtype) is not None)
     return tuple(name for name in plain if name not in roles and not is_pattern(name))
 
 
@@ -150,18 +150,18 @@ class AttributesCounting:
 
     @classmethod
     def look(
-        cls, rows: pl.LazyFrame, request: Request, columns: Sequence[str]
+        cls, rows: pl.LazyFrame, view: TableView, columns: Sequence[str]
     ) -> Question[AttributesCounting]:
         """Look up how many values the columns have.
 
         Args:
             rows: raw columns beside the canonical label.
-            request: the task, and the columns' types.
+            view: the task, and the columns' types.
             columns: the columns to look at; not none.
         """
         labelled = rows.filter(pl.col(LABEL).is_not_null() & pl.col(LABEL).is_not_nan())
-        attributes = tuple(_Column(name, request.schema[name], request.suite.task) for name in columns)
-        if request.suite.reproducible and request.suite.task not in _CLASSES:
+        attributes = tuple(_Column(name, view.schema[name], view.suite.task) for name in columns)
+        if view.suite.reproducible and view.suite.task not in _CLASSES:
             finite = {column.name: column.finite for column in attributes if column.is_number}
             sums = yield from LabelSums.of(labelled, finite)
             for column in attributes:
@@ -170,7 +170,7 @@ class AttributesCounting:
         by_label = labelled.group_by(LABEL).agg(pl.len().cast(pl.Int64).alias("n"))
         counts, looked = yield [by_label, labelled.select(pl.len().cast(pl.Int64).alias("@n"), *screen)]
         facts = looked.row(0, named=True)
-        room = working_memory(request) // (_SHARE * _VALUE_BYTES)
+        room = working_memory(view.suite) // (_SHARE * _VALUE_BYTES)
         return cls(labelled, attributes, facts, facts["@n"] - (counts["n"].max() or 0), room)
 
     def count(self) -> Question[list[About]]:

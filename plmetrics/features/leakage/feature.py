@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from plmetrics.engine.inquiry import Question
-    from plmetrics.engine.request import Request
+    from plmetrics.engine.request import Request, TableView
     from plmetrics.features.protocol import Run
     from plmetrics.report.summary import Summary
     from plmetrics.suite.model import Suite
@@ -57,11 +57,11 @@ class LeakageFeature(Feature):
 
         check_leakage_columns(suite, schema, table)
 
-    def look(self, bound: Request, request: Request, counts: object) -> Question[Any]:  # noqa: ARG002
+    def look(self, request: Request, view: TableView, counts: object) -> Question[Any]:  # noqa: ARG002
         """When training ended, and how many values attributes have."""
         from plmetrics.features.leakage.leakage_counting import LeakageCounting
 
-        return LeakageCounting.look(request)
+        return LeakageCounting.look(view, request.tables.get(self.key))
 
     def count(self, known: Any) -> Question[object]:
         """The checks of rows, and of attributes."""
@@ -72,7 +72,7 @@ class LeakageFeature(Feature):
         """What it is for: its looks and checks are those of the preparation, and of the sums."""
         from plmetrics.features.leakage.leakage_counting import leakage_text
 
-        yield Step("leakage", does=leakage_text(request))
+        yield Step("leakage", does=leakage_text(request.view))
 
     def run(self, run: Run) -> Outputs:
         """Say what the checks found."""

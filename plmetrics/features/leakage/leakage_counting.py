@@ -22,16 +22,17 @@ if TYPE_CHECKING:
     import polars as pl
 
     from plmetrics.engine.inquiry import Question
-    from plmetrics.engine.request import Request
+    from plmetrics.engine.request import TableView
+    from plmetrics.table.source import Source
 
 _PATH = ("leakage",)
 _IN_TABLE = 10
 """Numbers' worth of memory that a key takes in a hash table, beside itself."""
 
 
-def leakage_text(request: Request) -> str:
+def leakage_text(view: TableView) -> str:
     """What the section `leakage` looks for, in words."""
-    spec, columns = section_of(request.suite), attribute_candidates(request)
+    spec, columns = section_of(view.suite), attribute_candidates(view)
     requests = {
         "keys": spec.keys,
         "times": spec.time,
@@ -50,21 +51,22 @@ class LeakageCounting:
     passes: int = 1
 
     @classmethod
-    def look(cls, request: Request) -> Question[LeakageCounting]:
+    def look(cls, view: TableView, train: Source | None) -> Question[LeakageCounting]:
         """Look up when training ended, and how many values attributes have.
 
         Args:
-            request: what is evaluated, with rows as they are in the data: not the queries made from them.
+            view: the rows that are evaluated, as they are in the data: not the queries made from them.
+            train: the training table.
 
         Raises:
             DataError: the training table has no time.
             ConfigError: there is no room to look up keys.
         """
-        names = attribute_candidates(request)
-        rows = evaluated_columns(request, names)
-        attributes = AttributesCounting.look(rows, request, names) if names else constant_question(None)
-        checks, looked = yield from together(LeakagePlans.of(request, section_of(request.suite)), attributes)
-        passes = yield from together(*_passes_of_keys(request, checks))
+        names = attribute_candidates(view)
+        rows = evaluated_columns(view, names)
+        attributes = AttributesCounting.look(rows, view, names) if names else constant_question(None)
+        checks, looked = yield from together(LeakagePlans.of(view, train), attributes)
+        passes = yield from together(*_passes_of_keys(view, train, checks))
         return cls(checks, looked, max(passes, default=1))
 
     def count(self) -> Question[list[Finding]]:
@@ -83,15 +85,14 @@ class LeakageCounting:
         return frames
 
 
-def _passes_of_keys(request: Request, checks: LeakagePlans) -> Iterator[Question[int]]:
+def _passes_of_keys(view: TableView, train: Source | None, checks: LeakagePlans) -> Iterator[Question[int]]:
     """In how many passes keys are looked up, and grouped by, so that the memory budget has room for them."""
-    train = request.tables.get("leakage")
     if checks.keys and checks.train is not None and train is not None:
         columns = len(checks.keys) + _IN_TABLE
         what = "looking up the keys of the training table"
-        yield passes_to_hold(request, checks.train, columns, what, *_PATH, "train", most=train.rows)
+        yield passes_to_hold(view, checks.train, columns, what, *_PATH, "train", most=train.rows)
     if checks.spec.duplicates or checks.fold is not None:
         listed = checks.spec.duplicates if isinstance(checks.spec.duplicates, tuple) else checks.keys
         columns = len(listed) + _IN_TABLE
         name = "duplicates" if checks.spec.duplicates else "keys"
-        yield passes_to_hold(request, checks.rows, columns, "grouping by keys", *_PATH, name)
+        yield passes_to_hold(view, checks.rows, columns, "grouping by keys", *_PATH, name)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from plmetrics.core.names import SuitePath
     from plmetrics.engine.inquiry import Question
-    from plmetrics.engine.request import Request
+    from plmetrics.engine.request import TableView
     from plmetrics.features.leakage.leakage_section import Leakage
     from plmetrics.suite.model import Suite
     from plmetrics.table.source import Source
@@ -128,13 +128,13 @@ def _orderable(name: str, dtype: pl.DataType) -> None:
         )
 
 
-def evaluated_columns(request: Request, columns: Sequence[str]) -> pl.LazyFrame:
+def evaluated_columns(view: TableView, columns: Sequence[str]) -> pl.LazyFrame:
     """Raw columns of the rows that count, beside the canonical ones."""
-    roles, raw = request.roles, request.raw
-    held_out = request.sets[0].within
+    roles, raw = view.roles, view.raw
+    held_out = view.sets[0].within
     if held_out is not None:
         raw = raw.filter(held_out.expression)
-    frame = unchecked_table(raw, request.schema, roles, columns)
+    frame = unchecked_table(raw, view.schema, roles, columns)
     if roles.weight is not None:
         frame = frame.filter((pl.col(WEIGHT) != 0).fill_null(value=True))
     if roles.missing == "drop":
@@ -159,10 +159,10 @@ class LeakagePlans:
     within: tuple[str, ...]
 
     @classmethod
-    def of(cls, request: Request, spec: Leakage) -> Question[LeakagePlans]:
-        """The plans of a bound request; looks up when training ended."""
-        fold = request.suite.columns.fold if spec.keys else None
-        schema, train = request.schema, request.tables.get("leakage")
+    def of(cls, view: TableView, train: Source | None) -> Question[LeakagePlans]:
+        """The plans of rows beside a training table; looks up when training ended."""
+        spec, schema = section_of(view.suite), view.schema
+        fold = view.suite.columns.fold if spec.keys else None
         keys: dict[str, pl.Expr] = (
             {} if fold is None else {_FOLD: pl.col(fold).cast(_fold_type(schema[fold]))}
         )
@@ -176,12 +176,12 @@ class LeakagePlans:
             else:
                 alias = f"{_KEY}{name}"
                 keys[alias], there[alias] = _equatable((name, other), types, common)
-        within = _scopes(request)
+        within = _scopes(view)
         keys |= within
         listed = spec.duplicates if isinstance(spec.duplicates, tuple) else ()
         raw = [name for name, _, _ in _pairs(spec)] + list(listed) + ([fold] if fold else [])
         raw += [name for scope in within.values() for name in scope.meta.root_names()]
-        rows = evaluated_columns(request, list(dict.fromkeys(raw))).select(*dict.fromkeys(listed), **keys)
+        rows = evaluated_columns(view, list(dict.fromkeys(raw))).select(*dict.fromkeys(listed), **keys)
         training = None if train is None else train.frame.cache().select(**there)
         time = spec.time and (spec.train_time or spec.time)
         last = None if training is None or time is None else (yield from _last(training, time))
@@ -326,13 +326,13 @@ def _moments(
     return first, second
 
 
-def _scopes(request: Request) -> dict[str, pl.Expr]:
+def _scopes(view: TableView) -> dict[str, pl.Expr]:
     """What tells the repetitions of a cross-validation apart, in each of which a row may be held out once."""
-    if "cross_validation" not in {feature.key for feature in features_of(request.suite)}:
+    if "cross_validation" not in {feature.key for feature in features_of(view.suite)}:
         return {}
     from plmetrics.features.cross_validation.fold_slices import fold_keys
 
-    folds = fold_keys(request.suite, request.schema)
+    folds = fold_keys(view.suite, view.schema)
     axes = {} if folds is None else folds.axes
     return {f"{_WITHIN}{axis}": key.expression for axis, key in axes.items() if axis not in _OF_ONE}
 

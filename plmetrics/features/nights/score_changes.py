@@ -17,7 +17,7 @@ from plmetrics.features.nights.states import alike_states, state_suite
 from plmetrics.features.stored.compatibility import check_compatible
 from plmetrics.features.stored.fine_scores import FineScores
 from plmetrics.features.stored.pinning import read_constants
-from plmetrics.features.stored.restoration import empty_request
+from plmetrics.features.stored.restoration import empty_rows
 from plmetrics.inference.across_runs.decomposition import REST, ordered_subjects
 from plmetrics.inference.across_runs.mixtures import SlicedPair, bin_starts
 from plmetrics.inference.across_runs.score_decomposition import (
@@ -95,7 +95,7 @@ def score_changes(suite: Suite, now: IntervalState, runs: Sequence[StoredRun], b
 def _slice_sets(suite: Suite, state: StateReference) -> tuple[SliceSet, ...]:
     """The slice sets of a state, in the order of their numbers in it."""
     constants = read_constants(state.head.constants, None)
-    return tuple(empty_request(state_suite(suite), state.head, constants).sets)
+    return tuple(empty_rows(state_suite(suite), state.head, constants)[1].sets)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

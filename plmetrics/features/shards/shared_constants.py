@@ -9,6 +9,7 @@ import polars as pl
 
 from plmetrics.engine.aggregate.aggregation import needs_rows
 from plmetrics.engine.binding.bind import bind
+from plmetrics.engine.binding.models import classes_of
 from plmetrics.engine.faults import check_rows, reading
 from plmetrics.engine.memory.budget import budget_of
 from plmetrics.engine.memory.settings import memory_settings
@@ -57,8 +58,8 @@ def shared_constants(suite: Suite, source: Source, stage: Stage) -> State | None
         suite=suite_content(counted),
         fingerprint=fingerprint(counted),
         versions=versions(),
-        schema=frame_text(pl.DataFrame(schema=bound.schema)),
-        constants=said_of(prepared, settled_keys(bound, prepared), None),
+        schema=frame_text(pl.DataFrame(schema=bound.view.schema)),
+        constants=said_of(prepared, settled_keys(prepared), None),
         parts=(),
         layout="",
         rows={"read": prepared.rows.read},
@@ -88,8 +89,8 @@ def _shares_constants(bound: Request) -> bool:
     suite = bound.suite
     return (
         suite.reproducible
-        or any(key.waits for key in bound.roles.keys)
+        or any(key.waits for key in bound.view.roles.keys)
         or any(metric.chosen_threshold is not None for metric in bound.leaves)
         or bool(bound.scores or bound.ranks or suite.row_curves)
-        or (suite.task == "multiclass" and not bound.roles.classes)
+        or (suite.task == "multiclass" and not classes_of(suite, bound.view.roles.models))
     )

@@ -47,7 +47,7 @@ def _far(plan: SearchPlan, members: tuple[int, ...], state: SumsState) -> Iterat
     """Whether some slice, or all rows but a slice, lie far from their centres: for each set of the columns."""
     moments, spec = state.centres.moments, plan.spec
     sizes = [plan.columns[number].size for number in members]
-    counts = [f"{prefix}n" for prefix in set(plan.prepared.populations().values())]
+    counts = [f"{prefix}n" for prefix in set(plan.populations.values())]
     columns = _by_cell(
         state, math.prod(sizes), {*moments, *counts, *(moment.mass for moment in moments.values())}
     )
@@ -97,7 +97,7 @@ def _moment_sums(plan: SearchPlan, members: Sequence[int], centres: pl.DataFrame
         cell = cell * plan.columns[number].size + pl.col(code_column(number)).cast(pl.Int64)
     keyed = prepared.table.frame.with_columns(plan.keys()).with_columns(cell.alias(_CELL))
     frame = keyed.join(centres.lazy(), on=_CELL, how="left")
-    values = centred_values(prepared, plan.spec.metric)
+    values = centred_values(prepared, plan.spec.metric, plan.models)
     addition = answer(prepared.request.arithmetic.addition(frame, values))
     tally = plan.tally(tuple(members), addition.exponents)
     codes = [code_column(number) for number in members]

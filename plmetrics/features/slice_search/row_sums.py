@@ -36,29 +36,29 @@ def code_column(number: int) -> str:
     return f"{_CODE}{number}"
 
 
-def row_values(prepared: Prepared, metric: Metric) -> list[pl.Expr]:
-    """What a row adds to each sum that a metric's state has, of every model, and whether the row is bad."""
-    request, weight = prepared.request, prepared.table.weight
-    apart = request.suite.data.missing == "drop_per_model"
-    out = [] if apart else list(_counts("", pl.lit(value=True), weight, binary=request.roles.binary))
-    for model in request.models:
+def row_values(prepared: Prepared, metric: Metric, models: Iterable[str]) -> list[pl.Expr]:
+    """What a row adds to each sum that a metric's state has, of some models, and whether the row is bad."""
+    roles, weight = prepared.table.roles, prepared.table.weight
+    apart = roles.missing == "drop_per_model"
+    out = [] if apart else list(_counts("", pl.lit(value=True), weight, binary=roles.binary))
+    for model in models:
         valid = pl.col(valid_column(model)) if apart else None
         if valid is not None:
-            out += _counts(f"{model}|", valid, weight, binary=request.roles.binary)
+            out += _counts(f"{model}|", valid, weight, binary=roles.binary)
         rows = prepared.row_of(model)
         for atom in atoms([metric]).values():
             if weight is not None or atom.rest_of is None:
                 out.append(atom.of_row(rows, weight, valid).alias(f"{model}|{atom.key}"))
     named = [value.name.prefix(_SUM) for value in out]
-    bad = bad_rows(unlabelled=request.roles.unlabelled).alias(BAD)
-    return [*named, bad] if request.suite.data.missing == "error" else named
+    bad = bad_rows(unlabelled=False).alias(BAD)
+    return [*named, bad] if roles.missing == "error" else named
 
 
-def centred_values(prepared: Prepared, metric: Metric) -> dict[str, pl.Expr]:
-    """What a row adds to each moment of a metric, of every model, about centres that are columns; by name."""
-    weight, apart = prepared.table.weight, prepared.request.suite.data.missing == "drop_per_model"
+def centred_values(prepared: Prepared, metric: Metric, models: Iterable[str]) -> dict[str, pl.Expr]:
+    """What a row adds to each moment of a metric, of some models, about centres that are columns; by name."""
+    weight, apart = prepared.table.weight, prepared.table.roles.missing == "drop_per_model"
     out: dict[str, pl.Expr] = {}
-    for model in prepared.request.models:
+    for model in models:
         row = prepared.row_of(model)
         rows = replace(row, centres={key: pl.col(f"{CENTRE}{model}|{key}") for key in row.centres})
         valid = pl.col(valid_column(model)) if apart else None

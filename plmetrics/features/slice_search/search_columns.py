@@ -15,7 +15,7 @@ from plmetrics.core.quantiles import averaged_inverse
 from plmetrics.core.slice_texts import NULL, OTHER, quote
 from plmetrics.engine.streaming import collected_frames
 from plmetrics.features.slice_search.search_section import section_of
-from plmetrics.table.roles import UNIT, WEIGHT, prediction_table, require
+from plmetrics.table.roles import UNIT, WEIGHT, require
 from plmetrics.table.slice_keys import SliceKey, bin_index, place_in, value_text
 from plmetrics.table.slices import plain_values
 
@@ -66,13 +66,12 @@ def searched_columns(prepared: Prepared, spec: FindSlices) -> tuple[SearchedColu
     Raises:
         DataError: a column is absent, or of a type that has no slices.
     """
-    request = prepared.request
-    keys = _raw_keys(request.schema, spec)
-    roles = replace(request.roles, keys=tuple(keys))
-    frame = prediction_table(request.raw, request.schema, roles).frame
+    schema = prepared.view.schema
+    keys = _raw_keys(schema, spec)
+    frame = prepared.view.table(replace(prepared.view.roles, keys=tuple(keys))).frame
     binned = [key for key in keys if key.kind == "quantiles"]
     others = [key for key in keys if key.kind == "top"]
-    plans = {"nulls": frame.select(_missing(key, request.schema) for key in keys)}
+    plans = {"nulls": frame.select(_missing(key, schema) for key in keys)}
     if binned:
         plans["binned"] = _sample(prepared, frame, binned)
     for key in others:
@@ -86,7 +85,7 @@ def searched_columns(prepared: Prepared, spec: FindSlices) -> tuple[SearchedColu
         if key.kind == "top":
             settled = _value_code(key, frames[key.column].to_series(), spec.top)
         else:
-            settled = _bin_column(key, frames["binned"], request.schema[key.label], spec.bins)
+            settled = _bin_column(key, frames["binned"], schema[key.label], spec.bins)
         out.append(_encode(settled, **nulls[key.column]))
     return tuple(out)
 

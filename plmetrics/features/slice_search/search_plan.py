@@ -140,12 +140,19 @@ class SearchStates:
 
 @dataclass(frozen=True, slots=True)
 class SearchPlan:
-    """What a search will group by: the prepared rows, the codes of the columns, and groupings of them by number."""
+    """What a search of some models will group by: prepared rows, codes of columns, and groupings of them by number."""
 
     prepared: Prepared
     spec: FindSlices
     columns: tuple[SearchedColumn, ...]
     groupings: tuple[tuple[int, ...], ...]
+    models: tuple[str, ...]
+
+    @property
+    def populations(self) -> dict[str, str]:
+        """The prefix of the counts that hold for each model."""
+        populations = self.prepared.populations()
+        return {model: populations[model] for model in self.models}
 
     @property
     def slices(self) -> int:
@@ -181,7 +188,7 @@ class SearchPlan:
 
     def rows(self) -> pl.LazyFrame:
         """The keys of every row, and what it adds to each sum."""
-        values = row_values(self.prepared, self.spec.metric)
+        values = row_values(self.prepared, self.spec.metric, self.models)
         return self.prepared.table.frame.select(*self.keys(), *values)
 
     def tally(self, members: tuple[int, ...], exponents: Mapping[str, int] | None = None) -> Tally:

@@ -35,7 +35,6 @@ from plmetrics.features.slice_search.search_section import section_of
 from plmetrics.states.sums import SumsState
 from plmetrics.suite.sections.uncertainty import Uncertainty
 from plmetrics.table.checks import SCORED, VALID, scored_column, valid_column
-from plmetrics.table.roles import prediction_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -45,6 +44,7 @@ if TYPE_CHECKING:
     from plmetrics.features.slice_search.search_columns import SearchedColumn
     from plmetrics.features.slice_search.search_section import FindSlices
     from plmetrics.suite.model import Suite
+    from plmetrics.table.roles import PredictionTable
     from plmetrics.table.source import Source
 
 
@@ -65,23 +65,24 @@ def search_plan(suite: Suite, source: Source) -> SearchPlan:
         raise _size_error(suite, columns, number)
     groups = min(GROUPS, max(LEAST_GROUPS, prepared.rows.read))
     together = column_groups(sizes, spec.depth, groups // (2 * spec.blocks))
-    return SearchPlan(_rows_of(_searching(prepared, columns, spec), spec), spec, columns, together)
+    models = tuple(name for name in prepared.request.models if name in (spec.model or (name,)))
+    searched = replace(prepared, table=_table(prepared, columns, spec))
+    return SearchPlan(searched, spec, columns, together, models)
 
 
-def _rows_of(prepared: Prepared, spec: FindSlices) -> Prepared:
-    """The constants on the rows that count for the metric: the labelled ones, or all if it needs no label."""
-    request, table = prepared.request, prepared.table
-    if not request.roles.unlabelled:
-        return prepared
-    frame = table.frame
-    if spec.metric.text in request.label_free:
-        names = {valid_column(model): scored_column(model) for model in table.models} | {VALID: SCORED}
-        present = table.scored.collect_schema()
-        frame = table.scored.with_columns(
-            pl.col(counted).alias(name) for name, counted in names.items() if counted in present
-        )
-    request = replace(request, label_free=frozenset(), roles=replace(request.roles, unlabelled=False))
-    return replace(prepared, request=request, table=replace(table, frame=frame))
+def _table(prepared: Prepared, columns: Sequence[SearchedColumn], spec: FindSlices) -> PredictionTable:
+    """The rows that count for the metric, with the codes of the searched columns: all rows if it needs no label.
+
+    Rows are left out as for all models, so that the search sees those that the tables are made from.
+    """
+    keys = tuple(column.key for column in columns)
+    table = prepared.view.table(replace(prepared.view.roles, keys=keys))
+    if not table.roles.unlabelled or spec.metric.text not in prepared.request.label_free:
+        return table
+    names = {valid_column(model): scored_column(model) for model in table.models} | {VALID: SCORED}
+    present = table.scored.collect_schema()
+    counted = [pl.col(by).alias(name) for name, by in names.items() if by in present]
+    return replace(table, frame=table.scored.with_columns(counted))
 
 
 def search_steps(request: Request) -> Iterator[Step]:
@@ -91,7 +92,7 @@ def search_steps(request: Request) -> Iterator[Step]:
     """
     if request.suite.data.long is not None:
         return
-    plan = search_plan(request.suite, request.source)
+    plan = search_plan(request.written, request.source)
     groups = sum(map(plan.groups, plan.groupings))
     does = (
         f"up to {plan.slices:,} slices of {len(plan.columns)} columns, "
@@ -107,9 +108,9 @@ def search_states(plan: SearchPlan) -> SearchStates:
     Raises:
         DataError: rows failed a check that the metric needs, and the suite says that is an error.
     """
-    spec, prepared = plan.spec, plan.prepared
+    spec, prepared, populations = plan.spec, plan.prepared, plan.populations
     groupings: list[Grouping] = []
-    centres = centres_of(prepared, moments(prepared, [spec.metric]), pl.DataFrame())
+    centres = centres_of(prepared, moments(prepared, [spec.metric], populations), pl.DataFrame())
     for together in plan.passes():
         tallies = {members: plan.tally(members) for members in together}
         for rows in collected_batches(plan.rows(), BATCH_ROWS):
@@ -119,10 +120,10 @@ def search_states(plan: SearchPlan) -> SearchStates:
                 tally.add(batch)
         for members, tally in tallies.items():
             cell, block, sums = tally.occupied()
-            columns = summed_columns(prepared, [spec.metric], sums)
+            columns = summed_columns(prepared, [spec.metric], sums, populations)
             state = SumsState(cell, block, columns, 2 * spec.blocks, centres)
             groupings.append(Grouping(members, recentre(plan, members, state)))
-    return SearchStates(plan.columns, tuple(groupings), spec.blocks, spec.depth, prepared.populations())
+    return SearchStates(plan.columns, tuple(groupings), spec.blocks, spec.depth, populations)
 
 
 def _inner(suite: Suite, spec: FindSlices) -> Suite:
@@ -139,19 +140,6 @@ def _inner(suite: Suite, spec: FindSlices) -> Suite:
             "uncertainty": Uncertainty(blocks=spec.blocks),
         }
     )
-
-
-def _searching(prepared: Prepared, columns: Sequence[SearchedColumn], spec: FindSlices) -> Prepared:
-    """The prepared run with the codes of the searched columns, and only the models that are searched for.
-
-    Rows are left out as for all models, so that the search sees those that the tables are made from.
-    """
-    request = prepared.request
-    roles = replace(request.roles, keys=tuple(column.key for column in columns))
-    table = prediction_table(request.raw, request.schema, roles)
-    chosen = {name: model for name, model in request.suite.models.items() if name in (spec.model or (name,))}
-    suite = request.suite.model_copy(update={"models": chosen})
-    return replace(prepared, table=table, request=replace(request, suite=suite))
 
 
 def _size_error(suite: Suite, columns: Sequence[SearchedColumn], number: int) -> ConfigError:

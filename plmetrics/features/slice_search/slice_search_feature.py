@@ -67,7 +67,7 @@ class SliceSearchFeature(Feature):
         """Search, and confirm."""
         from plmetrics.features.slice_search.slice_selection import searched_slices
 
-        table, record = searched_slices(run.bound.suite, run.source)
+        table, record = searched_slices(run.request.written, run.source)
         warnings = () if record["tested"] else (_NONE_TESTED,)
         return Outputs({"found_slices": table}, warnings=warnings, record={self.key: record})
 

@@ -245,7 +245,7 @@ def searched_slices(suite: Suite, source: Source) -> tuple[pl.DataFrame, dict[st
         DataError: a column is absent or of the wrong type, or a value is bad.
     """
     plan = search_plan(suite, source)
-    search = Search.of(plan.spec, search_states(plan), plan.prepared.request.models)
+    search = Search.of(plan.spec, search_states(plan), plan.models)
     outcome = candidates(search)
     table = found_slices(search, outcome, 0.95 if suite.uncertainty is None else suite.uncertainty.level)
     return table, {

@@ -14,7 +14,7 @@ from plmetrics.engine.aggregate.row_plan import BLOCK as ROW_BLOCK
 from plmetrics.engine.aggregate.totals import centres_of, moments, summed_in
 from plmetrics.engine.order.on_grid import Passes
 from plmetrics.engine.order.score_bins import UNIT_SPAN
-from plmetrics.engine.prepare.constants import Constants
+from plmetrics.engine.prepare.key_constants import pinned_keys
 from plmetrics.engine.prepare.preparation import every_key
 from plmetrics.engine.prepared import units_of_rows
 from plmetrics.engine.request import unit_column
@@ -22,7 +22,7 @@ from plmetrics.engine.streaming import collected_frame
 from plmetrics.features.registry import features_of
 from plmetrics.features.stored.ends import ends_rows, write_ends
 from plmetrics.features.stored.grids import grids_digest, write_grids
-from plmetrics.features.stored.pinning import pin_request, said_of_key
+from plmetrics.features.stored.pinning import said_of_key
 from plmetrics.features.stored.sparse_counts import KEYS, pieces_of, summarise_part, total_of
 from plmetrics.features.stored.support import resamples_totals
 from plmetrics.states.moments import CENTRE
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
     from plmetrics.engine.aggregate.aggregation import Aggregates
     from plmetrics.engine.prepared import Prepared
-    from plmetrics.engine.request import Request
+    from plmetrics.engine.request import TableView
     from plmetrics.states.moments import Moment
     from plmetrics.states.scores.coarse import Array
     from plmetrics.states.scores.grid import Bins
@@ -69,7 +69,6 @@ class CapturedState:
 
 
 def capture(
-    bound: Request,
     prepared: Prepared,
     frames: Sequence[pl.DataFrame],
     aggregated: Aggregates,
@@ -77,12 +76,11 @@ def capture(
     """Take the state of a run.
 
     Args:
-        bound: the request before anything was looked up.
         prepared: with the run's constants.
         frames: the sums of each cube by the values of its keys, see `passes.summed`.
         aggregated: the same as estimates read it.
     """
-    builder = Builder()
+    bound, builder = prepared.request.view, Builder()
     _sums(builder, prepared, frames)
     _slices(builder, prepared)
     grids = prepared.grids
@@ -94,51 +92,52 @@ def capture(
         queries = pl.DataFrame({BLOCKS: [query_hashes(bound)]}, schema={BLOCKS: pl.List(pl.UInt64)})
         builder.add(Part("queries"), queries)
     features = features_of(bound.suite)
-    captured = {feature.key: feature.capture(rows_of(bound, prepared), builder) for feature in features}
+    captured = {feature.key: feature.capture(rows_of(prepared), builder) for feature in features}
     of_features = {key: content for key, content in captured.items() if content is not None}
     rows, uncertainty = prepared.rows, bound.suite.uncertainty
-    schema = prepared.request.schema if prepared.request.pairs_read is not None else None
+    schema = prepared.view.schema if rows.pairs is not None else None
     fields = {
         "schema": frame_text(pl.DataFrame(schema=bound.schema)),
         "queries_schema": "" if schema is None else frame_text(pl.DataFrame(schema=schema)),
-        "constants": said_of(prepared, settled_keys(bound, prepared), grids),
+        "constants": said_of(prepared, settled_keys(prepared), grids),
         "parts": tuple(builder.parts),
         "layout": builder.layout(),
         "rows": {
             "read": rows.read,
             "zero_weight": rows.zero_weight,
             "dropped": dict(rows.dropped),
-            "pairs_read": prepared.request.pairs_read,
+            "pairs_read": rows.pairs,
             "units": units_of_rows(prepared.request, rows),
         },
-        "sets": tuple(tuple(part.columns) for part in prepared.request.sets),
+        "sets": tuple(tuple(part.columns) for part in prepared.view.sets),
         "blocks": None if uncertainty is None else uncertainty.blocks,
         "modulus": None if prepared.blocks is None else prepared.blocks.modulus,
         "hashed": units is None,
         "units": units or (),
         "typed": _typed_columns(bound),
         "text_units": _text_units(bound),
-        "by_row": prepared.blocks is not None and bound.unit_rows,
+        "by_row": prepared.blocks is not None and prepared.request.unit_rows,
     }
     return CapturedState(fields | of_features, builder.table())
 
 
-def rows_of(bound: Request, prepared: Prepared) -> Request:
-    """The request of the rows as they are in the data, on the slices of the run; that of a ranking is of queries."""
-    if prepared.request.pairs_read is None:
-        return prepared.request
-    keys = {column: said_of_key(key) for column, key in settled_keys(bound, prepared).items()}
-    return pin_request(bound, Constants(keys=keys))
+def rows_of(prepared: Prepared) -> TableView:
+    """The rows as they are in the data, on the slices of the run; that of a ranking is of queries."""
+    if prepared.rows.pairs is None:
+        return prepared.view
+    bound = prepared.request.view
+    keys = {column: said_of_key(key) for column, key in settled_keys(prepared).items()}
+    return bound.with_keys(pinned_keys(bound.roles.keys, keys, bound.schema))
 
 
-def _typed_columns(bound: Request) -> tuple[str, ...]:
+def _typed_columns(bound: TableView) -> tuple[str, ...]:
     """The columns that must be of one type in states that add: units, and those of slices."""
     labels = [key.label for key in bound.roles.keys if key.kind != "predicate"]
     units = [name for name in (unit_column(bound.suite),) if name is not None]
     return tuple(dict.fromkeys(name for name in (*labels, *units) if name in bound.schema))
 
 
-def _text_units(bound: Request) -> bool:
+def _text_units(bound: TableView) -> bool:
     """Whether units are named by hashes of texts."""
     name = unit_column(bound.suite)
     if name is None:
@@ -147,18 +146,16 @@ def _text_units(bound: Request) -> bool:
     return not (dtype.is_integer() or dtype.is_temporal() or dtype == pl.Boolean)
 
 
-def settled_keys(bound: Request, prepared: Prepared) -> dict[str, Any]:
+def settled_keys(prepared: Prepared) -> dict[str, Any]:
     """The keys that waited for edges or values, as they are now."""
-    waiting = {key.column for key in bound.roles.keys if key.waits}
-    return {key.column: key for key in prepared.request.roles.keys if key.column in waiting}
+    waiting = {key.column for key in prepared.request.view.roles.keys if key.waits}
+    return {key.column: key for key in prepared.view.roles.keys if key.column in waiting}
 
 
 def _sums(builder: Builder, prepared: Prepared, frames: Sequence[pl.DataFrame]) -> None:
     """The cells of each cube, and their sums."""
     sets_of_cubes = [sorted({prepared.number_of(part) for part in cube.sets}) for cube in prepared.cubes]
-    absent = [
-        n for n in range(len(prepared.request.sets)) if not any(n in numbers for numbers in sets_of_cubes)
-    ]
+    absent = [n for n in range(len(prepared.view.sets)) if not any(n in numbers for numbers in sets_of_cubes)]
     for index, (cube, frame) in enumerate(zip(prepared.cubes, frames, strict=True)):
         keys, sets = list(cube.columns), tuple(sets_of_cubes[index])
         frame = _with_centres(prepared, cube, frame)  # noqa: PLW2901
@@ -182,7 +179,7 @@ def _cells(prepared: Prepared, frame: pl.DataFrame, keys: list[str]) -> pl.DataF
     cells = frame.select(keys)
     request = prepared.request
     if request.suite.data.missing != "error" and not request.counts_every_row:
-        every = collected_frame(every_key(request, prepared.table).select(keys).unique())
+        every = collected_frame(every_key(prepared.view, prepared.table).select(keys).unique())
         cells = pl.concat([cells, every], how="vertical_relaxed")
     return cells.unique().sort(keys, nulls_last=True)
 
@@ -198,7 +195,7 @@ def _with_absent(
     prepared: Prepared, frame: pl.DataFrame, absent: Sequence[int]
 ) -> tuple[pl.DataFrame, list[str]]:
     """The sums with the keys of sets that no row is in, such as of tags where no row has one: null everywhere."""
-    more = [key.column for number in absent for key in prepared.request.sets[number].keys]
+    more = [key.column for number in absent for key in prepared.view.sets[number].keys]
     more = [name for name in dict.fromkeys(more) if name not in frame.columns]
     types = prepared.table.frame.collect_schema()
     return frame.with_columns(pl.lit(None, dtype=types[name]).alias(name) for name in more), more
@@ -206,7 +203,7 @@ def _with_absent(
 
 def _slices(builder: Builder, prepared: Prepared) -> None:
     """The slices of each set, those of one tag after those of another."""
-    for number, part in enumerate(prepared.request.sets):
+    for number, part in enumerate(prepared.view.sets):
         values = [slices.values for slices in prepared.slices if slices.slice_set is part]
         if values:
             builder.add(Part("slices", (number,)), pl.concat(values).with_row_index(CELL))
@@ -314,7 +311,7 @@ def _units(builder: Builder, prepared: Prepared, aggregated: Aggregates) -> tupl
     return None
 
 
-def query_hashes(bound: Request) -> Any:
+def query_hashes(bound: TableView) -> Any:
     """The hashes of all queries of a ranking, ascending."""
     name = bound.suite.columns.query
     assert name is not None
@@ -334,7 +331,7 @@ def said_of(prepared: Prepared, waiting: Mapping[str, SliceKey], grids: Grids | 
         "centres": {model: dict(values) for model, values in prepared.centres.items()},
         "moments": {name: asdict(moment) for name, moment in _moments(prepared, prepared.cubes).items()},
         "thresholds": thresholds,
-        "classes": list(request.roles.classes),
+        "classes": list(request.classes),
         "keys": {column: said_of_key(key) for column, key in waiting.items()},
         "exponents": dict(prepared.addition.exponents),
         "grid": None if grids is None else grids_digest(grids),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -16,20 +16,20 @@ from plmetrics.engine.binding.bind import bind
 from plmetrics.engine.binding.reference_slices import check_references
 from plmetrics.engine.memory.budget import counting_room
 from plmetrics.engine.order.orderings import orderings
+from plmetrics.engine.prepare.key_constants import pinned_keys
 from plmetrics.engine.prepare.slices import found_slices, key_codes
 from plmetrics.engine.prepared import Accounting, Blocks, Prepared
-from plmetrics.engine.ranking.queries import rebound
+from plmetrics.engine.ranking.queries import view_of_queries
 from plmetrics.features.stored.capture import bins_text, blocks_in
 from plmetrics.features.stored.ends import read_ends
 from plmetrics.features.stored.grids import read_grids
-from plmetrics.features.stored.pinning import pin_request, read_constants
+from plmetrics.features.stored.pinning import read_constants
 from plmetrics.features.stored.sparse_counts import PIECES, PieceRows
 from plmetrics.states.arms import ARMS
 from plmetrics.states.scores.grid import shape
 from plmetrics.states.scores.sliced_grid import SlicedGrid
 from plmetrics.states.scores.sorted import CLASSES
 from plmetrics.states.stored import BLOCK, BLOCKS, CELL, frame_of
-from plmetrics.table.roles import prediction_table
 from plmetrics.table.slices import plan_cubes
 from plmetrics.table.source import Source
 
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from plmetrics.engine.aggregate.aggregation import Aggregates
     from plmetrics.engine.prepare.constants import Constants
     from plmetrics.engine.prepare.slices import FoundSlices
-    from plmetrics.engine.request import Request
+    from plmetrics.engine.request import Request, TableView
     from plmetrics.states.scores.coarse import Array
     from plmetrics.states.scores.grid import Bins
     from plmetrics.states.stored import Head, SavedState
@@ -70,15 +70,18 @@ def restore(suite: Suite, saved: SavedState) -> RestoredRun:
     """
     head = saved.head
     constants = read_constants(head.constants, read_grids(saved))
-    request = empty_request(suite, head, constants)
-    slices = _slices_of_state(request, saved)
+    request, view = empty_rows(suite, head, constants)
+    slices = _slices_of_state(view, saved)
     check_references(request.suite, slices.slices)
     prepared = Prepared(
         request,
-        prediction_table(request.raw, request.schema, request.roles),
+        view,
+        view.table(),
         slices.slices,
-        _cubes(request, saved, slices),
-        Accounting(head.rows["read"], head.rows["zero_weight"], head.rows["dropped"]),
+        _cubes(view, saved, slices),
+        Accounting(
+            head.rows["read"], head.rows["zero_weight"], head.rows["dropped"], pairs=head.rows["pairs_read"]
+        ),
         _blocks(saved),
         {model: dict(constants.centres[model]) for model in request.models},
         constants.thresholds,
@@ -92,23 +95,22 @@ def restore(suite: Suite, saved: SavedState) -> RestoredRun:
     return RestoredRun(prepared, sums, _scores(prepared, sums, saved))
 
 
-def empty_request(suite: Suite, head: Head, constants: Constants) -> Request:
-    """The request of a state on a table of its columns, without rows."""
+def empty_rows(suite: Suite, head: Head, constants: Constants) -> tuple[Request, TableView]:
+    """The request of a state on a table of its columns, and the view of that on its slices: without rows."""
     data = suite.data.model_copy(update={"long": None})
     frame = frame_of(head.schema)
     source = Source(frame.lazy(), frame.schema, (), "frame", rows=None)
-    request = pin_request(bind(suite.model_copy(update={"data": data}), source), constants)
-    if suite.task != "ranking":
-        return request
-    queries = replace(rebound(request, frame_of(head.queries_schema)), pairs_read=head.rows["pairs_read"])
-    return replace(queries, suite=suite)
+    request = bind(suite.model_copy(update={"data": data}), source, classes=constants.classes)
+    keys = pinned_keys(request.view.roles.keys, constants.keys, request.view.schema)
+    view = request.view.with_keys(keys)
+    return request, view_of_queries(view, frame_of(head.queries_schema)) if suite.task == "ranking" else view
 
 
-def _slices_of_state(request: Request, saved: SavedState) -> FoundSlices:
+def _slices_of_state(view: TableView, saved: SavedState) -> FoundSlices:
     """The slices of a state from the values that its cells have."""
     values: dict[str, pl.DataFrame] = {}
     cells = {number: saved.values(number) for number in saved.head.numbers("cells")}
-    for index, part in enumerate(request.sets):
+    for index, part in enumerate(view.sets):
         if part.keys and not part.is_predicate:
             number_of_cells = next(
                 n for n, cell_part in saved.head.numbers("cells").items() if index in cell_part.sets
@@ -116,15 +118,15 @@ def _slices_of_state(request: Request, saved: SavedState) -> FoundSlices:
             values[f"slices|{index}"] = (
                 cells[number_of_cells].select(key.column for key in part.keys).unique()
             )
-    return found_slices(request, values)
+    return found_slices(view, values)
 
 
-def _cubes(request: Request, saved: SavedState, slices_of_run: FoundSlices) -> tuple[Cube, ...]:
+def _cubes(view: TableView, saved: SavedState, slices_of_run: FoundSlices) -> tuple[Cube, ...]:
     """One cube for each group of sets whose sums lie together."""
-    codes = key_codes(request, slices_of_run)
+    codes = key_codes(view, slices_of_run)
     out = []
     for part in saved.head.numbers("cells").values():
-        groups = [request.sets[index] for index in part.sets]
+        groups = [view.sets[index] for index in part.sets]
         members = [
             slices for slices in slices_of_run.slices if any(slices.slice_set is group for group in groups)
         ]
@@ -175,7 +177,7 @@ def _of_ordering(
     assert prepared.grids is not None
     grid = prepared.grids[name]
     weighted = prepared.request.suite.columns.weight is not None
-    firsts, counted = [], dict.fromkeys(range(len(prepared.request.sets)), 0)
+    firsts, counted = [], dict.fromkeys(range(len(prepared.view.sets)), 0)
     for slices in prepared.slices:
         number = prepared.number_of(slices)
         firsts.append(counted[number])
@@ -214,7 +216,7 @@ class _SliceCounts:
         rows, size = self._rows(bins)
         blocks = None if self.prepared.blocks is None else self.sums.block_keys
         width = size[0] * size[1] * (1 if blocks is None else len(blocks)) * 8
-        step = max(1, counting_room(self.prepared.request) // max(width, 1))
+        step = max(1, counting_room(self.prepared.request.suite) // max(width, 1))
         for low in range(0, self.size, step):
             high = min(low + step, self.size)
             yield low, high, self._dense(rows, size, low, high, blocks)
@@ -229,7 +231,7 @@ class _SliceCounts:
     def _shape(self, bins: Bins) -> tuple[int, int]:
         assert self.prepared.grids is not None
         grid = self.prepared.grids[self.name]
-        channels = len(CLASSES if self.prepared.request.roles.treatment is None else ARMS)
+        channels = len(CLASSES if self.prepared.view.roles.treatment is None else ARMS)
         if bins == "coarse":
             return grid.coarse_bins(self.number), channels
         return shape(bins, grid.edges, 1, channels)

@@ -16,7 +16,7 @@ from plmetrics.features.stored.capture import capture
 from plmetrics.features.stored.compatibility import NotAdding, check_complete
 from plmetrics.features.stored.grids import read_grids
 from plmetrics.features.stored.merging import read_state
-from plmetrics.features.stored.pinning import pin_request, read_constants
+from plmetrics.features.stored.pinning import read_constants
 from plmetrics.features.stored.state_files import damage_errors, state_bytes, write_state
 from plmetrics.features.stored.stored_state import differences, file_places, head_of, suite_of
 from plmetrics.features.stored.support import check_units, countable
@@ -66,15 +66,16 @@ def _state(
     check_units(counted, source)
     constants = None if earlier is None else _constants(counted, earlier)
     with stage("prepare"), reading(source):
-        bound = bind(counted if where is None else counted.with_where(where), source)
+        classes = None if constants is None else constants.classes
+        bound = bind(counted if where is None else counted.with_where(where), source, classes=classes)
         countable(bound.suite.model_copy(update={"exact": None}))
         uneven = check_rows(counted.data.missing, source)
-        prepared = prepare(bound if constants is None else pin_request(bound, constants), constants)
+        prepared = prepare(bound, constants)
     with stage("aggregate"), reading(source):
         frames, _ = answer(sum_cubes(prepared))
         sums = collect_aggregates(prepared, frames, None)
     with stage("count"), reading(source):
-        captured = capture(bound, prepared, frames, sums)
+        captured = capture(prepared, frames, sums)
     return head_of(counted, source, captured, (*uneven, *prepared.warnings)), captured.table
 
 

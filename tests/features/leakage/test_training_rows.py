@@ -463,10 +463,10 @@ def test_every_plan_streams(tmp_path: Any, task: str) -> None:
     )
     source, train = (open_source(str(tmp_path / name)) for name in ("rows.parquet", "train.parquet"))
     request = bind(suite, source, {"leakage": train})
-    checks = answer(LeakagePlans.of(request, suite.sections["leakage"]))
-    names = attribute_candidates(request)
-    frame = evaluated_columns(request, names)
-    columns = [_Column(name, request.schema[name], task) for name in names]
+    checks = answer(LeakagePlans.of(request.view, train))
+    names = attribute_candidates(request.view)
+    frame = evaluated_columns(request.view, names)
+    columns = [_Column(name, request.view.schema[name], task) for name in names]
     plans = [frame.select(part for column in columns for part in column.looks())]
     for some in (checks.plans(), checks.keyed_plans(0, 1), checks.keyed_plans(1, 3)):
         plans += some.values()
