@@ -159,11 +159,14 @@ def _state_of(file: Path, identity: str) -> StateReference | None:
 def _restore(home: Path, file: Path, identity: str) -> StateReference | None:
     """The state of the last interval that was made with the same constants, which takes the place of a damaged file.
 
-    Without such a state the file is removed.
+    Without such a state the file is removed. Only rows that have their labels tell that constants are of labelled ones.
     """
     manifests = Manifests(home)
-    current = (manifests.current(key) for key in reversed(manifests.interval_keys()))
-    for place in (home / manifest.run / STATE for manifest in current if manifest is not None):
+    labelled = file == constants_path(home, identity)
+    for manifest in map(manifests.current, reversed(manifests.interval_keys())):
+        if manifest is None or labelled == (manifest.awaits_labels or manifest.lacks_labels):
+            continue
+        place = home / manifest.run / STATE
         state = _state_of(place, identity)
         if state is not None:
             write_atomic(file, place.read_bytes())

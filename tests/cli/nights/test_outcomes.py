@@ -181,3 +181,16 @@ def test_exports_are_resolved_once_before_a_run_and_once_for_it(
         calls.clear()
         nights.run(0)
         assert len(calls) == 2
+
+
+def test_damaged_constants_of_labelled_rows_are_not_those_of_unlabelled_ones(nights: Nights) -> None:
+    nights.write_suite(labels={"mature_after": "3d"}, keep={"states": "99d"})
+    for number in (0, 2):
+        nights.write(number, rows(number).with_columns(y=pl.lit(None, pl.Int64)))
+    folders = [nights.run(number).folder for number in range(3)]
+    assert None not in folders
+    (file,) = (path for path in (nights.home / "constants").iterdir() if "unlabelled" not in path.name)
+    file.write_bytes(b"PAR1 damaged PAR1")
+    nights.run(3)
+    assert folders[1] is not None
+    assert file.read_bytes() == (folders[1] / "interval.state").read_bytes()
