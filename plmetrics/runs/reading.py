@@ -133,8 +133,8 @@ class StoredRun:
 
 _NEVER_EMPTY = "metrics"
 
-_DERIVED = {"comparisons": ("reading", "statistic")}
-"""Columns by table that earlier versions did not write: readings are made anew, and statistics are beside p values."""
+_DERIVED = {"comparisons": ("reading", "statistic"), "decomposition": ("bound", "sampling_error")}
+"""Columns by table that earlier versions did not write: readings are made anew, the others had nothing to say then."""
 
 _RETAINED = ("replicates", "units")
 """Tables that are no results, but pair the run with others."""
