@@ -18,9 +18,11 @@ from plmetrics.engine.order.orderings import orderings
 from plmetrics.engine.prepare.slices import most_rows
 from plmetrics.engine.prepare.thresholds import NUMBERS_IN_HAND
 from plmetrics.features.explain.passes import count_sums
+from plmetrics.states.arms import ARMS
 from plmetrics.states.scores.coarse import coarse_number
 from plmetrics.states.scores.grid import FINE_BINS
 from plmetrics.states.scores.limits import DENSE_LIMIT, EXACT_REPLICATES
+from plmetrics.states.scores.sorted import CLASSES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -45,7 +47,6 @@ _COPIES_OF_ROWS = 3
 _FREED = 1.5
 """What points take with the memory that earlier sorts have given back, and the process has not."""
 
-_CHANNELS = 2
 _KEPT = 3
 """Bytes a row and model that is kept as small numbers, its cell and block among them."""
 
@@ -177,12 +178,17 @@ def _order_bytes(prepared: Prepared, sizes: Sizes) -> dict[str, int]:
 def _fine(prepared: Prepared) -> int:
     """Fine bins of every ordering by cell, or by slice where cells are many more."""
     members = min(sum(cube.cells for cube in prepared.cubes), sum(len(part) for part in prepared.slices) * 4)
-    return len(orderings(prepared.request)) * members * FINE_BINS * _CHANNELS * _NUMBER
+    return len(orderings(prepared.request)) * members * FINE_BINS * _channels(prepared) * _NUMBER
 
 
 def _coarse(prepared: Prepared, sizes: Sizes) -> int:
     """Coarse bins of a model by slice and block, in single precision."""
     return sum(
-        len(part) * sizes.blocks * coarse_number(len(part)) * _CHANNELS * _NUMBER // 2
+        len(part) * sizes.blocks * coarse_number(len(part)) * _channels(prepared) * _NUMBER // 2
         for part in prepared.slices
     )
+
+
+def _channels(prepared: Prepared) -> int:
+    """What is counted in a bin: two classes, or two arms with their outcomes."""
+    return len(CLASSES if prepared.request.roles.treatment is None else ARMS)
