@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -43,17 +43,29 @@ def open_runner(name: str, request: pytest.FixtureRequest) -> Iterator[Runner]:
         yield runner
 
 
-@pytest.fixture(scope="module", params=RUNNERS)
-def runner(request: pytest.FixtureRequest) -> Iterator[Runner]:
-    with open_runner(request.param, request) as opened:
-        yield opened
+@pytest.fixture(scope="session")
+def runners(request: pytest.FixtureRequest) -> Iterator[Callable[[str], Runner]]:
+    """Runners by name, each opened once."""
+    opened: dict[str, Runner] = {}
+    with ExitStack() as stack:
+
+        def runner(name: str) -> Runner:
+            if name not in opened:
+                opened[name] = stack.enter_context(open_runner(name, request))
+            return opened[name]
+
+        yield runner
 
 
-@pytest.fixture(scope="module", params=[name for name in RUNNERS if name != "inline"])
-def remote(request: pytest.FixtureRequest) -> Iterator[Runner]:
+@pytest.fixture(params=RUNNERS)
+def runner(request: pytest.FixtureRequest, runners: Callable[[str], Runner]) -> Runner:
+    return runners(request.param)
+
+
+@pytest.fixture(params=[name for name in RUNNERS if name != "inline"])
+def remote(request: pytest.FixtureRequest, runners: Callable[[str], Runner]) -> Runner:
     """A runner whose workers are other processes."""
-    with open_runner(request.param, request) as opened:
-        yield opened
+    return runners(request.param)
 
 
 def table() -> pl.DataFrame:
