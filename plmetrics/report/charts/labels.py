@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from plmetrics.report.charts.marks import base
+from plmetrics.report.charts.layers import base
 from plmetrics.report.charts.theme import LIGHT
 
 if TYPE_CHECKING:

@@ -14,13 +14,14 @@ import numpy as np
 import polars as pl
 
 from plmetrics.inference.curves.thinning import thin
+from plmetrics.report.charts.layers import base, layered
 from plmetrics.report.charts.placement import Canvas
 from plmetrics.report.charts.texts import width as width_of
 from plmetrics.report.charts.texts import wrapped
 from plmetrics.report.charts.theme import DASHES, LIGHT, SERIES, SHAPES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
@@ -31,59 +32,6 @@ CORNERS = ("bottom-right", "top-left", "top-right", "bottom-left")
 _LEGEND_OFFSET = 8
 _BACKGROUND_POINTS = 250
 MOST_SERIES = len(SERIES)
-
-
-def base(frame: pl.DataFrame) -> alt.Chart:
-    """A chart of a frame whose columns have short names; what is not finite is null, a gap."""
-    finite = frame.with_columns(
-        pl.when(pl.selectors.float().is_finite()).then(pl.selectors.float()).otherwise(None)
-    )
-    return _Marks(finite)
-
-
-class _Marks(alt.Chart):
-    """A chart that is built fast.
-
-    Short forms of channels become channels here, since Altair searches its whole schema for each. A copy shares its
-    parts: Altair copies a chart with each layer and panel that it becomes a part of, and sets attributes of the copy.
-    """
-
-    def copy(
-        self,
-        deep: bool | Iterable[Any] = True,  # noqa: FBT001, FBT002
-        ignore: list[str] | None = None,
-    ) -> _Marks:
-        """A copy with the same parts, but for those that are asked for by name to be changed in place."""
-        marks: _Marks = super().copy(deep=False if deep is True else deep, ignore=ignore)
-        return marks
-
-    def encode(self, *args: Any, **channels: Any) -> _Marks:
-        """Give the marks their channels, as Altair does."""
-        marks: _Marks = super().encode(
-            *args, **{name: _channel(name, short) for name, short in channels.items()}
-        )
-        return marks
-
-
-def _channel(name: str, short: Any) -> Any:
-    """The channel of a field, a value or a place that is given in short form."""
-    kind = name[0].upper() + name[1:]
-    if isinstance(short, str):
-        return getattr(alt, kind)(short)
-    if isinstance(short, dict) and "value" in short:
-        return getattr(alt, f"{kind}Value")(short["value"])
-    if isinstance(short, dict) and "datum" in short:
-        return getattr(alt, f"{kind}Datum")(short["datum"])
-    return short
-
-
-class _Channels(alt.FacetedEncoding):
-    """Channels that charts share: Altair copies a chart with each layer and panel that it becomes a part of."""
-
-    _class_is_valid_at_instantiation = False
-
-    def __deepcopy__(self, _: object) -> _Channels:
-        return self
 
 
 _LONG = 1e7
@@ -156,32 +104,6 @@ def nice_ticks(domain: tuple[float, float], most: int) -> list[float]:
     first, last = ceil(low / step - 1e-9), floor(high / step + 1e-9)
     digits = max(0, -floor(log10(step)))
     return [round(number * step, digits) for number in range(first, last + 1)]
-
-
-def layered(*layers: alt.Chart | alt.LayerChart) -> alt.LayerChart:
-    """Charts in one panel, the first at the back."""
-    return alt.LayerChart(layer=[part for chart in layers for part in _parts(chart)])
-
-
-def _parts(chart: alt.Chart | alt.LayerChart) -> list[Any]:
-    """The marks of a chart, with mark and channels in a form that is copied fast."""
-    if isinstance(chart, alt.LayerChart):
-        # Layers of the same rows leave these to their panel.
-        return [_with_rows(part, chart.data) for part in chart.layer]
-    if isinstance(chart.encoding, _Channels) or not isinstance(chart.encoding, alt.FacetedEncoding):
-        return [chart]
-    plain = chart.copy(deep=False)
-    plain.encoding = _Channels(**chart.encoding.to_dict(validate=False))
-    plain.mark = chart.mark.to_dict(validate=False) if isinstance(chart.mark, alt.MarkDef) else chart.mark
-    return [plain]
-
-
-def _with_rows(part: Any, rows: Any) -> Any:
-    if rows is alt.Undefined or part.data is not alt.Undefined:
-        return part
-    whole = part.copy(deep=False)
-    whole.data = rows
-    return whole
 
 
 def series_scales(labels: Sequence[str], legend: alt.Legend | None) -> dict[str, Any]:

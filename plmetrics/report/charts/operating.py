@@ -8,7 +8,8 @@ import altair as alt
 import polars as pl
 
 from plmetrics.report.charts.labels import beside
-from plmetrics.report.charts.marks import base, painted
+from plmetrics.report.charts.layers import base
+from plmetrics.report.charts.marks import painted
 from plmetrics.report.charts.series import KEYS
 from plmetrics.report.charts.theme import LIGHT
 from plmetrics.report.charts.words import rounded

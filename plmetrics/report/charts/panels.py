@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, cast
 import altair as alt
 import polars as pl
 
-from plmetrics.report.charts.marks import MOST_SERIES, PANEL, UNIT, UNIT_TICKS, background, canvas_of, layered
+from plmetrics.report.charts.layers import layered
+from plmetrics.report.charts.marks import MOST_SERIES, PANEL, UNIT, UNIT_TICKS, background, canvas_of
 from plmetrics.report.charts.placement import Canvas
 from plmetrics.report.charts.series import KEYS
 from plmetrics.report.charts.texts import in_line, short, wrapped

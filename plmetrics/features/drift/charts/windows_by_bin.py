@@ -9,7 +9,8 @@ import polars as pl
 
 from plmetrics.core.errors import Problem
 from plmetrics.report.charts.figure import Figure
-from plmetrics.report.charts.marks import axis, base, layered, nice_ticks, titled
+from plmetrics.report.charts.layers import base, layered
+from plmetrics.report.charts.marks import axis, nice_ticks, titled
 from plmetrics.report.charts.selection import NothingToDraw
 from plmetrics.report.charts.texts import short
 from plmetrics.report.charts.theme import LIGHT, SERIES

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Any
 import altair as alt
 import polars as pl
 
+from plmetrics.report.charts.layers import base, layered
 from plmetrics.report.charts.marks import (
     CORNERS,
-    base,
     canvas_of,
     dashes,
     free_corner,
-    layered,
     nice_ticks,
     painted,
     series_scales,

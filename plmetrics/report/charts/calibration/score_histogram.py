@@ -19,7 +19,8 @@ from plmetrics.report.charts.calibration.score_bars import (
     sides_of,
 )
 from plmetrics.report.charts.figure import Figure
-from plmetrics.report.charts.marks import axis, layered, titled
+from plmetrics.report.charts.layers import layered
+from plmetrics.report.charts.marks import axis, titled
 from plmetrics.report.charts.operating import rules, thresholds_of
 from plmetrics.report.charts.panels import panels
 from plmetrics.report.charts.ranking.threshold_axis import threshold_axis

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from plmetrics.report.charts.marks import base
+from plmetrics.report.charts.layers import base
 from plmetrics.report.charts.theme import LIGHT
 
 if TYPE_CHECKING:

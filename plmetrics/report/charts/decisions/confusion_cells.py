@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import altair as alt
 import polars as pl
 
-from plmetrics.report.charts.marks import base, layered
+from plmetrics.report.charts.layers import base, layered
 from plmetrics.report.charts.panels import Drawn
 from plmetrics.report.charts.texts import in_line, short, width
 from plmetrics.report.charts.theme import LIGHT, SERIES

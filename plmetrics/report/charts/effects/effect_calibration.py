@@ -8,11 +8,10 @@ import altair as alt
 import polars as pl
 
 from plmetrics.report.charts.figure import Figure
+from plmetrics.report.charts.layers import base, layered
 from plmetrics.report.charts.marks import (
     PANEL,
     axis,
-    base,
-    layered,
     legend,
     nice_ticks,
     note,

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from plmetrics.report.charts.figure import Figure
+from plmetrics.report.charts.layers import layered
 from plmetrics.report.charts.marks import (
     PANEL,
     UNIT,
     UNIT_TICKS,
     axis,
     canvas_of,
-    layered,
     lines,
     nice_ticks,
     note,

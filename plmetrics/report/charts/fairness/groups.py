@@ -10,7 +10,7 @@ import polars as pl
 from plmetrics.core.errors import Problem
 from plmetrics.report.charts.fairness.gaps import Gap, gaps_of
 from plmetrics.report.charts.figure import Figure
-from plmetrics.report.charts.marks import base
+from plmetrics.report.charts.layers import base
 from plmetrics.report.charts.selection import NothingToDraw
 from plmetrics.report.charts.slices.estimate_texts import estimate_texts
 from plmetrics.report.charts.slices.panels import Texts, columns_of

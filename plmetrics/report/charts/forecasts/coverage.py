@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from plmetrics.report.charts.figure import Figure
-from plmetrics.report.charts.marks import PANEL, canvas_of, layered, lines, note, reference, titled, unit
+from plmetrics.report.charts.layers import layered
+from plmetrics.report.charts.marks import PANEL, canvas_of, lines, note, reference, titled, unit
 from plmetrics.report.charts.series import series_of
 from plmetrics.report.charts.words import band_words, size_words, title_of
 from plmetrics.report.numbers import number

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import altair as alt
 import polars as pl
 
-from plmetrics.report.charts.marks import axis, base, painted, span
+from plmetrics.report.charts.layers import base
+from plmetrics.report.charts.marks import axis, painted, span
 from plmetrics.report.charts.operating import word
 from plmetrics.report.charts.ranking.line_chart import LineChart
 from plmetrics.report.charts.ranking.threshold_axis import threshold_axis

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from plmetrics.report.charts.figure import Figure
-from plmetrics.report.charts.marks import PANEL, layered, lines, titled
+from plmetrics.report.charts.layers import layered
+from plmetrics.report.charts.marks import PANEL, lines, titled
 from plmetrics.report.charts.operating import dots, operating_points
 from plmetrics.report.charts.panels import panels
 from plmetrics.report.charts.words import (

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from plmetrics.report.charts.figure import Figure
-from plmetrics.report.charts.marks import layered, lines, titled, unit
+from plmetrics.report.charts.layers import layered
+from plmetrics.report.charts.marks import lines, titled, unit
 from plmetrics.report.charts.operating import rules, thresholds_of
 from plmetrics.report.charts.panels import panels
 from plmetrics.report.charts.ranking.prevalence import prevalence_of

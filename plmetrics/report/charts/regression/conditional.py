@@ -9,17 +9,8 @@ import polars as pl
 
 from plmetrics.core.errors import Problem
 from plmetrics.report.charts.figure import Figure
-from plmetrics.report.charts.marks import (
-    SMALL_PANEL,
-    axis,
-    layered,
-    lines,
-    nice_ticks,
-    reference,
-    span,
-    titled,
-    unit,
-)
+from plmetrics.report.charts.layers import layered
+from plmetrics.report.charts.marks import SMALL_PANEL, axis, lines, nice_ticks, reference, span, titled, unit
 from plmetrics.report.charts.selection import NothingToDraw
 from plmetrics.report.charts.series import Series, series_of
 from plmetrics.report.charts.words import finding, level_words, size_words, title_of

@@ -8,7 +8,8 @@ import altair as alt
 import polars as pl
 
 from plmetrics.report.charts.figure import Figure
-from plmetrics.report.charts.marks import PANEL, axis, base, layered, lines, note, reference, titled
+from plmetrics.report.charts.layers import base, layered
+from plmetrics.report.charts.marks import PANEL, axis, lines, note, reference, titled
 from plmetrics.report.charts.series import series_of
 from plmetrics.report.charts.theme import LIGHT, SERIES
 from plmetrics.report.charts.words import finding, heading_of, size_words, title_of

@@ -10,7 +10,8 @@ import polars as pl
 
 from plmetrics.core import special
 from plmetrics.report.charts.figure import Figure
-from plmetrics.report.charts.marks import PANEL, axis, base, layered, lines, note, reference, span, titled
+from plmetrics.report.charts.layers import base, layered
+from plmetrics.report.charts.marks import PANEL, axis, lines, note, reference, span, titled
 from plmetrics.report.charts.series import series_of
 from plmetrics.report.charts.theme import LIGHT
 from plmetrics.report.charts.words import finding, heading_of, level_words, size_words, title_of

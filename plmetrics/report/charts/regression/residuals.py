@@ -8,13 +8,12 @@ import altair as alt
 import polars as pl
 
 from plmetrics.report.charts.figure import Figure
+from plmetrics.report.charts.layers import base, layered
 from plmetrics.report.charts.marks import (
     MOST_SERIES,
     PANEL,
     SMALL_PANEL,
     axis,
-    base,
-    layered,
     nice_ticks,
     reference,
     span,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import altair as alt
 import polars as pl
 
-from plmetrics.report.charts.marks import base, layered
+from plmetrics.report.charts.layers import base, layered
 from plmetrics.report.charts.slices.distances import CERTAIN
 from plmetrics.report.charts.slices.rows import GAP, GUTTER
 from plmetrics.report.charts.texts import short

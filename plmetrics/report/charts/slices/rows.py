@@ -14,7 +14,8 @@ import altair as alt
 import numpy as np
 import polars as pl
 
-from plmetrics.report.charts.marks import axis, base, layered, nice_ticks
+from plmetrics.report.charts.layers import base, layered
+from plmetrics.report.charts.marks import axis, nice_ticks
 from plmetrics.report.charts.theme import LIGHT
 
 if TYPE_CHECKING:
