@@ -191,4 +191,4 @@ def _coarse(prepared: Prepared, sizes: Sizes) -> int:
 
 def _channels(prepared: Prepared) -> int:
     """What is counted in a bin: two classes, or two arms with their outcomes."""
-    return len(CLASSES if prepared.request.roles.treatment is None else ARMS)
+    return len(CLASSES if prepared.view.roles.treatment is None else ARMS)
