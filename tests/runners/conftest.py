@@ -25,7 +25,7 @@ def scheduler() -> Iterator[str]:
     distributed = pytest.importorskip("distributed", reason="the extra dask is not installed")
     import dask
 
-    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None, "silence_logs": 50}
+    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0", "silence_logs": 50}
     failures = dask.config.set({"distributed.scheduler.allowed-failures": 0})
     with failures, distributed.LocalCluster(**options) as cluster:
         yield cluster.scheduler_address

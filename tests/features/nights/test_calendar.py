@@ -165,5 +165,13 @@ def test_some_hours_of_weeks_before_are_those_that_share_most_of_their_clock(
     hourly = calendar(every, zone)
     interval = hourly.containing(moment)
     earlier = hourly.shifted(interval, Duration(1, "w"), -weeks)
-    distance = interval.start - earlier.start - timedelta(weeks=weeks)
-    assert abs(distance) < timedelta(hours=hourly.every.count) / 2 + timedelta(minutes=1)
+    clocks, jumps = [], [timedelta()]
+    for one in (interval, earlier):
+        ends = [moment.astimezone(ZoneInfo(zone)) for moment in (one.start, one.end)]
+        middle = (one.start + (one.end - one.start) / 2).astimezone(ZoneInfo(zone))
+        offsets = [moment.utcoffset() or timedelta() for moment in (*ends, middle)]
+        clocks.append(middle.replace(tzinfo=None))
+        jumps.append(max(offsets) - min(offsets))
+    distance = clocks[0] - clocks[1] - timedelta(weeks=weeks)
+    # A clock that jumps within one of them moves its middle by as much.
+    assert abs(distance) <= timedelta(hours=hourly.every.count) / 2 + max(jumps)
