@@ -265,6 +265,15 @@ def rows_that_fit(suite: Suite, columns: int) -> int:
     return working_memory(suite) // (columns * _SCORE)
 
 
+def _number_to_hold(view: TableView, rows: pl.LazyFrame, columns: int, most: int | None) -> Question[int]:
+    """The number of rows that are to be held; at most how many, where so many fit and none need be counted."""
+    most = view.source.rows if most is None else most
+    if most is not None and most * columns * _SCORE <= working_memory(view.suite):
+        return most
+    (counted,) = yield [rows.select(pl.len())]
+    return int(counted.item())
+
+
 def refuse_to_hold(
     view: TableView,
     rows: pl.LazyFrame,
@@ -286,13 +295,8 @@ def refuse_to_hold(
     Raises:
         ConfigError: they do not fit.
     """
-    budget = working_memory(view.suite)
-    most = view.source.rows if most is None else most
-    if most is not None and most * columns * _SCORE <= budget:
-        return
-    (counted,) = yield [rows.select(pl.len())]
-    number = int(counted.item())
-    if (needed := number * columns * _SCORE) > budget:
+    number = yield from _number_to_hold(view, rows, columns, most)
+    if (needed := number * columns * _SCORE) > working_memory(view.suite):
         raise _no_room_to_hold(budget_of(view.suite), number, needed + LIBRARIES, what, place)
 
 
@@ -317,11 +321,8 @@ def passes_to_hold(
     Raises:
         ConfigError: more passes would be needed than are made.
     """
-    budget, number = working_memory(view.suite), view.source.rows if most is None else most
-    if number is None or number * columns * _SCORE > budget:
-        (counted,) = yield [rows.select(pl.len())]
-        number = int(counted.item())
-    needed = number * columns * _SCORE
+    number = yield from _number_to_hold(view, rows, columns, most)
+    needed, budget = number * columns * _SCORE, working_memory(view.suite)
     if needed <= budget:
         return 1
     passes = math.ceil(needed * _PARTS_SHARE / budget)
