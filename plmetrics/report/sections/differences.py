@@ -58,6 +58,11 @@ def usual_tests(comparisons: pl.DataFrame) -> pl.DataFrame:
     return comparisons.filter(default | ((pl.col("test") == "delong") & ~answered))
 
 
+def is_tested(comparisons: pl.DataFrame) -> bool:
+    """Whether one of the comparisons has a p value."""
+    return bool(comparisons["p_value"].is_not_null().any())
+
+
 def _remark(summary: Summary, scale: str, *, tested: bool) -> str:
     """What stands beside the title of comparisons: their scale, and what was done to their p values."""
     how = "p not adjusted" if summary.correction in (None, "none") else f"p adjusted by {summary.correction}"
@@ -68,7 +73,7 @@ def _remark(summary: Summary, scale: str, *, tested: bool) -> str:
 def _pair(summary: Summary, pair: pl.DataFrame, width: int) -> list[Text]:
     first = pair.row(0, named=True)
     rows = pair.filter(pl.col("slice_set") == "overall").rows(named=True)
-    tested = bool(pair["p_value"].is_not_null().any())
+    tested = is_tested(pair)
     other = f"run {first['baseline']}" if first["contrast"] == "run" else first["baseline"]
     title = f"{printable(first['model'])} against {printable(other)}"
     lines = heading(title, _remark(summary, first["scale"], tested=tested), width)
@@ -119,7 +124,7 @@ def slice_comparisons(summary: Summary, width: int) -> list[Text]:
 
 def _block(summary: Summary, part: pl.DataFrame, width: int) -> list[Text]:
     first = part.row(0, named=True)
-    tested = bool(part["p_value"].is_not_null().any())
+    tested = is_tested(part)
     title = f"{printable(first['model'])}: slices of {printable(first['slice_set'])}"
     lines = heading(title, _remark(summary, first["scale"], tested=tested), width)
     defined = part.filter(pl.col("difference").is_not_null())

@@ -26,6 +26,7 @@ from plmetrics.report.charts.slices.slice_choice import (
 from plmetrics.report.charts.texts import short
 from plmetrics.report.charts.words import level_words
 from plmetrics.report.numbers import count, p_value, plural
+from plmetrics.report.sections.differences import is_tested
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -128,8 +129,7 @@ def difference_columns(selection: Selection, rows: pl.DataFrame, *, titled: bool
     intervals = rows["lower"].is_not_null().any()
     name = f"difference [{level_words(selection)} interval]" if intervals else "difference"
     columns = [Texts("c1", name, 172 if intervals else 70, "left")]
-    tested = rows["p_value"].is_not_null().any()
-    if tested:
+    if is_tested(rows):
         columns.append(Texts("c2", "p", 40))
         if rows["p_adjusted"].is_not_null().any():
             columns.append(Texts("c3", "adjusted p", 58))
@@ -160,7 +160,7 @@ def _columns(columns: Sequence[Texts], panels: int) -> list[Texts]:
 def difference_legend(selection: Selection, rows: pl.DataFrame) -> str:
     """How p values were adjusted, and what the shapes mean, of those that are there."""
     words = []
-    if rows["p_value"].is_not_null().any():
+    if is_tested(rows):
         correction = selection.summary.correction
         words.append(
             f"p adjusted by {_CORRECTIONS[correction]}" if correction in _CORRECTIONS else "p not adjusted"

@@ -11,7 +11,7 @@ from plmetrics.inference.comparisons.readings import READINGS
 from plmetrics.report.html.blocks import Cell, Section, Table, value_cell, words
 from plmetrics.report.html.sections.features import shown_table
 from plmetrics.report.numbers import p_value, plural
-from plmetrics.report.sections.differences import MOST_PAIRS, usual_tests
+from plmetrics.report.sections.differences import MOST_PAIRS, is_tested, usual_tests
 from plmetrics.report.sections.overall import MOST_MODELS, metric_label
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def _by_metric(summary: Summary, frame: pl.DataFrame) -> list[Table]:
         first = part.row(0, named=True)
         gain = -pl.col("difference") if summary.directions.get(first["metric"]) == "lower" else "difference"
         rows = part.sort(gain, descending=True, nulls_last=True, maintain_order=True).head(_MOST_PAIRS)
-        tested = _is_tested(part)
+        tested = is_tested(part)
         cells = [
             [words(row["model"]), words(row["baseline"]), *_difference(row, tested=tested)]
             for row in rows.iter_rows(named=True)
@@ -80,7 +80,7 @@ def _pair(summary: Summary, part: pl.DataFrame, contrast: str) -> Table | None:
         return None
     other = f"run {first['baseline']}" if contrast == "run" else first["baseline"]
     caption = f"{first['model']} against {other}"
-    tested = _is_tested(part)
+    tested = is_tested(part)
     cells = [[words(metric_label(row)), *_difference(row, tested=tested)] for row in rows]
     columns = ["metric", first["scale"].replace("_", " "), *_columns(tested=tested)]
     return Table(words(caption).text, columns, cells, _p_words(summary, tested=tested), first=40)
@@ -93,7 +93,7 @@ def slice_differences(summary: Summary, gallery: Gallery) -> Section:
     many = frame["model"].n_unique() > MOST_MODELS
     for part in frame.partition_by(*(() if many else ("model",)), "scale", maintain_order=True):
         first = part.row(0, named=True)
-        tested, p = _is_tested(part), pl.coalesce("p_adjusted", "p_value")
+        tested, p = is_tested(part), pl.coalesce("p_adjusted", "p_value")
         rows = part.filter(pl.col("difference").is_not_null()).sort(p, nulls_last=True, maintain_order=True)
         cells = [
             [
@@ -124,10 +124,6 @@ def slice_differences(summary: Summary, gallery: Gallery) -> Section:
             tables.append(Table(words(caption).text, columns, cells, notes))
     pictures = gallery.pictures("slice_differences") if tables else []
     return Section("Slices against others", [*pictures, *tables])
-
-
-def _is_tested(part: pl.DataFrame) -> bool:
-    return bool(part["p_value"].is_not_null().any())
 
 
 def _columns(*, tested: bool) -> tuple[str, ...]:
