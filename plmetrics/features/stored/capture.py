@@ -217,20 +217,14 @@ def _scores(builder: Builder, prepared: Prepared, aggregated: Aggregates) -> Gri
     ends_of_sets: dict[tuple[int, str], pl.DataFrame] = {}
     for name in passes.orderings:
         cut, wanted_binnings = passes.of(name), passes.wanted[name]
-        cuts: dict[int, list[Cuts]] = {}
         rows: dict[tuple[int, str], list[tuple[pl.DataFrame, int | None]]] = {}
         sizes: dict[tuple[int, str], tuple[int, int]] = {}
-        usual = np.zeros(0, dtype=np.int64)
         offset: dict[int, int] = {}
         ends: dict[int, list[pl.DataFrame]] = {}
         for index, slices in enumerate(prepared.slices):
             number, sliced = prepared.number_of(slices), cut(index)
             first = offset.get(number, 0)
             offset[number] = first + len(slices)
-            if index == 0 and "coarse" in wanted_binnings:
-                usual = usual_cuts(sliced.fine)
-            if "coarse" in wanted_binnings:
-                cuts.setdefault(number, []).append(_cuts(sliced, slices.values))
             if sliced.ends is not None:
                 ends.setdefault(number, []).append(ends_rows(sliced.ends, first))
             for bins in wanted_binnings:
@@ -245,14 +239,21 @@ def _scores(builder: Builder, prepared: Prepared, aggregated: Aggregates) -> Gri
             part = Part("scores", (number,), name, text, sizes[number, text])
             builder.add(summarise_part(part, lies, total_of(totals)), lies)
         ends_of_sets |= {(number, name): pl.concat(parts) for number, parts in ends.items()}
-        locator = passes.locators[name]
-        counts_of_sets = {
-            number: _together(parts) for number, parts in cuts.items() if any(len(p.values) for p in parts)
-        }
-        grid = prepared.grids[name] if prepared.grids is not None else None
-        grids[name] = grid or ModelGrid(locator.keys, locator.edges, counts_of_sets, usual)
+        grids[name] = prepared.grids[name] if prepared.grids is not None else _grid(prepared, passes, name)
     write_ends(builder, ends_of_sets)
     return grids
+
+
+def _grid(prepared: Prepared, passes: Passes, name: str) -> ModelGrid:
+    """The grid of an ordering whose coarse bins, where there are any, follow from what these rows have."""
+    locator, cut = passes.locators[name], passes.of(name)
+    cuts: dict[int, list[Cuts]] = {}
+    if "coarse" not in passes.wanted[name]:
+        return ModelGrid(locator.keys, locator.edges, {}, np.zeros(0, dtype=np.int64))
+    for index, slices in enumerate(prepared.slices):
+        cuts.setdefault(prepared.number_of(slices), []).append(_cuts(cut(index), slices.values))
+    of_sets = {number: _together(parts) for number, parts in cuts.items() if any(len(p.values) for p in parts)}
+    return ModelGrid(locator.keys, locator.edges, of_sets, usual_cuts(cut(0).fine))
 
 
 def _together(parts: Sequence[Cuts]) -> Cuts:
