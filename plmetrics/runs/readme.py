@@ -26,6 +26,12 @@ _CONTENTS = {
     "found_slices": "slices that the search found",
     "replicates": "replicates, to pair this run with others",
     "units": "units of the replicates",
+    "drift_histograms": "histograms of columns, and of their reference",
+    "labelling": "how many rows have labels, and scores of those with and without",
+}
+_STATES = {
+    "drift.state": "what drift counted, as a reference of later runs",
+    "interval.state": "what windows of several intervals add up",
 }
 
 
@@ -50,7 +56,7 @@ def readme_text(record: Mapping[str, Any], gates: pl.DataFrame | None, files: Se
     head += [*_facts(record), *_failures(gates), ""]
     tables = record.get("tables", {})
     lines = [f"* {table}.parquet: {_CONTENTS.get(table, 'a table')}" for table in tables]
-    lines += [f"* {file}" for file in files]
+    lines += [f"* {file}: {_STATES[file]}" if file in _STATES else f"* {file}" for file in files]
     show = "To see it: `plmetrics report FOLDER`, where FOLDER is this one; from Python `plm.load(FOLDER)`."
     return "\n".join(
         [*head, *lines, "* run.json: the suite, versions, files, timings and warnings", "", show, ""]

@@ -97,6 +97,20 @@ def test_without_intervals_there_is_nothing_to_read() -> None:
     assert "log_loss over region (b against a, what moved)" in text
 
 
+def test_a_change_without_a_value_names_its_slices_once() -> None:
+    result = plm.evaluate(
+        {"label": [0, 0, 0], "a": [0.1, 0.2, 0.3], "b": [0.3, 0.2, 0.1], "region": ["x", "x", "y"]},
+        label="label",
+        models=["a", "b"],
+        metrics=["recall"],
+        slices=["region"],
+        compare={"baseline": "a", "decompose": {"region": ["recall"]}},
+    )
+    lines = render(summarise(result), 100).splitlines()
+    place = lines.index("recall over region (b against a, what moved)")
+    assert lines[place + 1].strip() == "- (zero_denominator)"
+
+
 def test_delongs_answer_stands_among_the_differences() -> None:
     frame = table(3)
     result = plm.evaluate(

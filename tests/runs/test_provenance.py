@@ -14,6 +14,7 @@ import pytest
 import plmetrics as plm
 from plmetrics.core.results import TABLES
 from plmetrics.runs.provenance import git_commit, mask_argument
+from plmetrics.runs.readme import readme_text
 
 ROOT = Path(__file__).parents[2]
 SUITE = """\
@@ -115,6 +116,22 @@ def test_a_folder_has_a_readme_and_no_empty_table(folder: Path) -> None:
         assert loaded.tables[name].is_empty() == (name not in {"gates", "metrics"})
         assert set(schema) <= set(loaded.tables[name].columns)
     assert not plm.diff(result.folder, result).changed
+
+
+def test_a_readme_says_what_each_file_is_for() -> None:
+    record = {
+        "name": "nightly",
+        "run_id": "1",
+        "status": "ok",
+        "verdict": "pass",
+        "exit_code": 0,
+        "finished": "now",
+    }
+    record["tables"] = dict.fromkeys(["drift_histograms", "labelling"])
+    lines = readme_text(record, None, ["drift.state", "interval.state"]).splitlines()
+    files = [line for line in lines if line.startswith("* ")]
+    assert len(files) == 5
+    assert all(": " in line and not line.endswith("a table") for line in files)
 
 
 def test_old_folders_with_empty_tables_are_read(folder: Path) -> None:

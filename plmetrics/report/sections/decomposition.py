@@ -18,7 +18,7 @@ from plmetrics.report.layout import (
     wrap,
 )
 from plmetrics.report.numbers import number, plural, row_estimate
-from plmetrics.report.sections.overall import metric_label
+from plmetrics.report.sections.overall import metric_of_class
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -40,7 +40,7 @@ def decomposition(summary: Summary, width: int) -> list[Text]:
 def _block(part: pl.DataFrame, width: int) -> list[Text]:
     first = part.row(0, named=True)
     other = f"run {first['baseline']}" if first["contrast"] == "run" else first["baseline"]
-    title = f"{metric_label(first)} over {printable(first['slice_set'])}"
+    title = f"{metric_of_class(first)} over {printable(first['slice_set'])}"
     lines = heading(title, f"{printable(first['model'])} against {printable(other)}, what moved", width)
     by_slice: dict[str, dict[str, dict[str, Any]]] = {}
     for row in part.iter_rows(named=True):

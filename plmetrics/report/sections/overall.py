@@ -37,10 +37,13 @@ def overall(summary: Summary, width: int) -> list[Text]:
 
 def metric_label(row: Row) -> str:
     """The metric, with the class it is of and the slice set that it is put together over, if any."""
-    suffix = "" if row["class"] is None else f" [{row['class']}]"
-    if row["slice"] == "all" and row["slice_set"] != "overall":
-        suffix += f" over {row['slice_set']}"
-    return printable(f"{row['metric']}{suffix}")
+    over = row["slice"] == "all" and row["slice_set"] != "overall"
+    return metric_of_class(row) + (printable(f" over {row['slice_set']}") if over else "")
+
+
+def metric_of_class(row: Row) -> str:
+    """The metric, with the class it is of, if any."""
+    return printable(row["metric"] if row["class"] is None else f"{row['metric']} [{row['class']}]")
 
 
 Values = dict[tuple[str, str], Estimate]
