@@ -63,7 +63,7 @@ def misleading_metrics(suite: Suite, facts: TableFacts) -> list[str]:
 
     It relies on a metric that it asks for without a companion that the rule names, or judges by a gate without one.
     """
-    gated = [gate.metric for gate in suite.gates]
+    gated = {gate.metric.text: gate.metric for gate in suite.gates}.values()
     warnings = []
     for rule in rules_for(facts, "advise_against"):
         relied = rule.affected(suite.metrics)

@@ -90,7 +90,9 @@ def with_bands(rows: pl.DataFrame, gate: Gate, band: Band, values: pl.DataFrame 
         pl.Series("@outside", _share_outside(spread["@freedom"], band)),
     )
     spread = _open_better_side(spread, gate, band)
-    return spread.with_columns(**_words(band, spread, few)).select(pl.exclude("^@.*$"))
+    return spread.with_columns(**_words(band, spread, few)).select(
+        *rows.columns, *BAND_ENDS, "band", "band_status", "band_note"
+    )
 
 
 def _spreads(earlier: pl.DataFrame, *, by_weekday: bool) -> pl.DataFrame:

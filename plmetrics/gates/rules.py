@@ -11,12 +11,24 @@ from plmetrics.core.errors import ConfigError, Problem
 from plmetrics.core.names import number_text
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from plmetrics.suite.sections.gates import Gate
     from plmetrics.suite.sections.references import Band
 
 _TOLERANCE = 1e-12
 BAND_ENDS = ("band_lower", "band_upper")
 """The columns with the ends of a band, by row; infinite where it is open, null where there is none."""
+
+RULE_LOW, RULE_HIGH = "@low", "@high"
+RULE_COLUMNS = {
+    RULE_LOW: pl.Float64,
+    RULE_HIGH: pl.Float64,
+    "@strict": pl.Boolean,
+    "@by_interval": pl.Boolean,
+    "@undefined": pl.String,
+}
+"""The columns with each row's rule: limits, infinite on a side that has none, and the verdict without a number."""
 
 _UNDEFINED_VERDICT = {"inconclusive": "inconclusive", "fail": "fail", "skip": "skipped"}
 _SUBJECT = {
@@ -84,50 +96,56 @@ class Rule:
         >>> found.select(Rule(low=0.75, high=None, by_interval=True).verdict()).to_series().to_list()
         ['pass', 'inconclusive', 'inconclusive']
         """
-        least, most = ("lower", "upper") if self.by_interval else ("observed", "observed")
-        return (
-            pl.when(self.undefined())
-            .then(pl.lit(_UNDEFINED_VERDICT[self.on_undefined]))
-            .when(self._holds(least, most))
-            .then(pl.lit("pass"))
-            .when(self._fails(least, most))
-            .then(pl.lit("fail"))
-            .otherwise(pl.lit("inconclusive"))
-        )
+        return verdict_by({name: pl.lit(value) for name, value in self.columns().items()})
 
-    def _holds(self, least: str, most: str) -> pl.Expr:
-        low, high = self._limits()
-        if self.strict:
-            return (pl.col(least) > low) & (pl.col(most) < high)
-        return (pl.col(least) >= low) & (pl.col(most) <= high)
-
-    def _fails(self, least: str, most: str) -> pl.Expr:
-        low, high = self._limits()
-        if self.strict:
-            return (pl.col(most) <= low) | (pl.col(least) >= high)
-        return (pl.col(most) < low) | (pl.col(least) > high)
-
-    def _limits(self) -> tuple[float, float] | tuple[pl.Expr, pl.Expr]:
-        """The limits, moved by what rounding may have done: outwards, or inwards where they must be surpassed."""
-        if self.band is not None:
-            lowest, highest = (pl.col(name) for name in BAND_ENDS)
-            return lowest - _TOLERANCE * lowest.abs(), highest + _TOLERANCE * highest.abs()
+    def columns(self) -> dict[str, float | bool | str]:
+        """What `verdict_by` reads of the rule: the limits as far out, or in, as rounding may have moved a number."""
         way = -_TOLERANCE if self.strict else _TOLERANCE
-        low = float("-inf") if self.low is None else self.low - way * abs(self.low)
-        high = float("inf") if self.high is None else self.high + way * abs(self.high)
-        return low, high
+        return {
+            RULE_LOW: float("-inf") if self.low is None else self.low - way * abs(self.low),
+            RULE_HIGH: float("inf") if self.high is None else self.high + way * abs(self.high),
+            "@strict": self.strict,
+            "@by_interval": self.by_interval,
+            "@undefined": _UNDEFINED_VERDICT[self.on_undefined],
+        }
 
-    def undefined(self) -> pl.Expr:
-        """Whether what the rule looks at is missing."""
-        lacks_band = pl.lit(value=False) if self.band is None else pl.col(BAND_ENDS[0]).is_null()
-        return pl.any_horizontal(pl.col("observed").is_null(), self.lacks_interval(), lacks_band)
 
-    def lacks_interval(self) -> pl.Expr:
-        """Whether there is a number, but not the interval by which the rule judges it."""
-        if not self.by_interval:
-            return pl.lit(value=False)
-        ends_missing = pl.col("lower").is_null() | pl.col("upper").is_null()
-        return pl.col("observed").is_not_null() & ends_missing
+def band_limits() -> dict[str, pl.Expr]:
+    """The limits of rows that are held against the bands in the columns `BAND_ENDS`; null where there is none."""
+    lowest, highest = (pl.col(name) for name in BAND_ENDS)
+    return {
+        RULE_LOW: lowest - _TOLERANCE * lowest.abs(),
+        RULE_HIGH: highest + _TOLERANCE * highest.abs(),
+    }
+
+
+def verdict_by(rule: Mapping[str, pl.Expr]) -> pl.Expr:
+    """The verdict on each row by its own rule, from the columns observed, lower and upper; see `Rule.columns`."""
+    low, high, strict = rule[RULE_LOW], rule[RULE_HIGH], rule["@strict"]
+    least, most = (
+        pl.when(rule["@by_interval"]).then(pl.col(end)).otherwise(pl.col("observed"))
+        for end in ("lower", "upper")
+    )
+    holds = pl.when(strict).then((least > low) & (most < high)).otherwise((least >= low) & (most <= high))
+    fails = pl.when(strict).then((most <= low) | (least >= high)).otherwise((most < low) | (least > high))
+    undefined = pl.any_horizontal(
+        pl.col("observed").is_null(), lacks_interval(rule["@by_interval"]), low.is_null()
+    )
+    return (
+        pl.when(undefined)
+        .then(rule["@undefined"])
+        .when(holds)
+        .then(pl.lit("pass"))
+        .when(fails)
+        .then(pl.lit("fail"))
+        .otherwise(pl.lit("inconclusive"))
+    )
+
+
+def lacks_interval(by_interval: pl.Expr) -> pl.Expr:
+    """Whether there is a number, but not the interval by which the rule judges it."""
+    ends_missing = pl.col("lower").is_null() | pl.col("upper").is_null()
+    return by_interval & pl.col("observed").is_not_null() & ends_missing
 
 
 def rule_of(gate: Gate) -> Rule:

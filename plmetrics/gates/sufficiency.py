@@ -34,64 +34,93 @@ class Coverage:
         """Whether it holds for a metric: one that is made from others if it does for any of them."""
         return any(not leaf.every_row and leaf.text not in self.label_free for leaf in leaves(metric))
 
-    def of(self, rows: pl.DataFrame, rival: str | None) -> pl.DataFrame:
+    def of(self, rows: pl.DataFrame) -> pl.DataFrame:
         """The share of each row of a gate: of two models the smaller one, of all slices of a set that overall."""
-        shares = self.shares
-        if rival is not None:
-            others = shares.filter(model=rival).drop("model")
-            both = shares.join(others, on=_PLACE[1:], how="left", suffix="_other", maintain_order="left")
-            shares = both.select(*_PLACE, pl.min_horizontal(LABELLED, f"{LABELLED}_other"))
-        overall = shares.filter(slice_set="overall").select("model", pl.col(LABELLED).alias("@overall"))
-        found = rows.join(shares, on=_PLACE, how="left", maintain_order="left")
+        overall = self.shares.filter(slice_set="overall").select("model", pl.col(LABELLED).alias("@overall"))
+        overall = overall.unique("model", keep="first", maintain_order=True)
+        found = _of_places(rows, self.shares, LABELLED)
         found = found.join(overall, on="model", how="left", maintain_order="left")
         return found.with_columns(pl.coalesce(LABELLED, "@overall")).drop("@overall")
 
 
+def _of_places(rows: pl.DataFrame, counts: pl.DataFrame, name: str) -> pl.DataFrame:
+    """The rows with what was counted at their places: of two models that are compared, the smaller number."""
+    own = counts.select(*_PLACE, name)
+    others = own.rename({"model": "rival", name: "@other"})
+    found = rows.join(own, on=_PLACE, how="left", maintain_order="left")
+    found = found.join(others, on=["rival", *_PLACE[1:]], how="left", maintain_order="left")
+    both = pl.when(pl.col(name).is_not_null()).then(pl.min_horizontal(name, "@other"))
+    return found.with_columns(both.alias(name)).drop("@other")
+
+
+def size_columns(gate: Gate, coverage: Coverage | None) -> dict[str, int | str | bool | None]:
+    """What `with_sizes` reads of a gate, and the verdict and level of what is too small.
+
+    To warn is to fail at level warn. Rows with too few labels are inconclusive unless the gate says otherwise: labels
+    will come.
+    """
+    verdict = _VERDICT[gate.on_insufficient]
+    says = "on_insufficient" in gate.model_fields_set
+    return {
+        "@min_rows": gate.min_rows,
+        "@min_positives": gate.min_positives,
+        "@covered": coverage is not None and coverage.binds(gate.subject),
+        "@if_small": verdict,
+        "@if_unlabelled": verdict if says else "inconclusive",
+        "@small_level": "warn" if gate.on_insufficient == "warn" else gate.level,
+    }
+
+
+SIZE_COLUMNS = {
+    "@min_rows": pl.Int64,
+    "@min_positives": pl.Int64,
+    "@covered": pl.Boolean,
+    "@if_small": pl.String,
+    "@if_unlabelled": pl.String,
+    "@small_level": pl.String,
+}
+
+
 def with_sizes(
-    rows: pl.DataFrame, gate: Gate, positives: pl.DataFrame | None, coverage: Coverage | None = None
+    rows: pl.DataFrame, positives: pl.DataFrame | None, coverage: Coverage | None = None
 ) -> pl.DataFrame:
-    """Rows of a gate with `insufficient`, the reason why a slice is too small, and `size`, in words how small.
+    """Rows of gates with `insufficient`, the reason why a slice is too small, and `size`, in words how small.
 
     Both are null where the slice is large enough. Of two models that are compared, the one with fewer positives counts.
 
     Args:
-        rows: of one gate, with model, slice_set, slice and n.
-        gate: its min_rows and min_positives.
+        rows: with matched, model, rival, slice_set, slice, n and the columns of `size_columns`.
         positives: by model, slice_set and slice; None where they were not counted.
-        coverage: the share of rows with a label that it needs; None where each row must have one.
+        coverage: the share of rows with a label that is needed; None where each row must have one.
     """
     sizes = rows.with_columns(positives=pl.lit(None, pl.Float64))
-    if gate.min_positives is not None and positives is not None:
-        counted = positives
-        if gate.rival is not None:
-            others = positives.filter(model=gate.rival).drop("model")
-            both = positives.join(others, on=_PLACE[1:], how="left", suffix="_other", maintain_order="left")
-            counted = both.select(*_PLACE, pl.min_horizontal("positives", "positives_other"))
-        sizes = rows.join(counted, on=_PLACE, how="left", maintain_order="left")
+    if positives is not None:
+        sizes = _of_places(rows, positives, "positives")
     minima = [
         (
-            pl.col(name) < least,
+            pl.col(name) < pl.col(least),
             reason,
-            pl.format("{} {}, at least {} needed", _row_count_text(name), pl.lit(word), pl.lit(least)),
+            pl.format(
+                "{} {}, at least {} needed", _row_count_text(name), pl.lit(name_in_words), pl.col(least)
+            ),
         )
-        for name, least, reason, word in (
-            ("n", gate.min_rows, INSUFFICIENT[0], "rows"),
-            ("positives", gate.min_positives, INSUFFICIENT[1], "positives"),
+        for name, least, reason, name_in_words in (
+            ("n", "@min_rows", INSUFFICIENT[0], "rows"),
+            ("positives", "@min_positives", INSUFFICIENT[1], "positives"),
         )
-        if least is not None
     ]
-    if coverage is not None and coverage.binds(gate.subject):
-        sizes = coverage.of(sizes, gate.rival)
-        share, least = pl.col(LABELLED), coverage.least
-        text = f"{{}}% of the rows have labels, at least {100 * least:g}% needed"
+    if coverage is not None:
+        sizes = coverage.of(sizes)
+        share, least_share = pl.col(LABELLED), coverage.least
+        text = f"{{}}% of the rows have labels, at least {100 * least_share:g}% needed"
         percent = (100 * share).round(1).cast(pl.String).str.strip_suffix(".0")
-        minima.append((share < least, INSUFFICIENT[2], pl.format(text, percent)))
+        binds = pl.col("@covered") & pl.col("matched") & (share < least_share)
+        minima.append((binds, INSUFFICIENT[2], pl.format(text, percent)))
     reasons = [pl.when(condition).then(pl.lit(reason)) for condition, reason, _ in minima]
     words = [pl.when(condition).then(text) for condition, _, text in minima]
-    nothing = pl.lit(None, pl.String)
-    return sizes.with_columns(
-        insufficient=pl.coalesce(*reasons, nothing), size=pl.coalesce(*words, nothing)
-    ).drop("positives", LABELLED, strict=False)
+    return sizes.with_columns(insufficient=pl.coalesce(*reasons), size=pl.coalesce(*words)).drop(
+        "positives", LABELLED, strict=False
+    )
 
 
 def _row_count_text(name: str) -> pl.Expr:
@@ -99,14 +128,7 @@ def _row_count_text(name: str) -> pl.Expr:
     return pl.col(name).cast(pl.Int64).cast(pl.String)
 
 
-def verdict_of_insufficient(gate: Gate) -> tuple[pl.Expr, pl.Expr]:
-    """Verdict and level of rows that are too small; to warn is to fail at level warn.
-
-    Rows with too few labels are inconclusive unless the gate says otherwise: labels will come.
-    """
-    level = "warn" if gate.on_insufficient == "warn" else gate.level
-    verdict = pl.lit(_VERDICT[gate.on_insufficient])
-    if "on_insufficient" not in gate.model_fields_set:
-        unjudged = pl.col("insufficient") == INSUFFICIENT[2]
-        verdict = pl.when(unjudged).then(pl.lit("inconclusive")).otherwise(verdict)
-    return verdict, pl.lit(level)
+def verdict_of_insufficient() -> pl.Expr:
+    """The verdict on rows that are too small."""
+    unlabelled = pl.col("insufficient") == INSUFFICIENT[2]
+    return pl.when(unlabelled).then(pl.col("@if_unlabelled")).otherwise(pl.col("@if_small"))

@@ -8,12 +8,18 @@ from typing import TYPE_CHECKING, Literal
 import polars as pl
 
 from plmetrics.core.results import GATES_SCHEMA
-from plmetrics.gates.rules import rule_of
-from plmetrics.gates.sufficiency import Coverage, verdict_of_insufficient, with_sizes
+from plmetrics.gates.rules import RULE_COLUMNS, band_limits, lacks_interval, rule_of, verdict_by
+from plmetrics.gates.sufficiency import (
+    SIZE_COLUMNS,
+    Coverage,
+    size_columns,
+    verdict_of_insufficient,
+    with_sizes,
+)
 from plmetrics.suite.sections.basics import BASELINE
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from plmetrics.gates.bands import BandKey
     from plmetrics.gates.rules import Rule
@@ -21,8 +27,20 @@ if TYPE_CHECKING:
     from plmetrics.suite.sections.gates import Gate
 
 NO_MATCH = "no_match"
-_PLACE = ("model", "slice_set")
-_TO_WIDEN = ("std_error", "method", "blocks", "kish_size")
+_ABOUT = dict.fromkeys(("metric", "contrast", "baseline", "scale"), pl.String)
+_OBSERVATION = (*_ABOUT, "model", "slice_set")
+_READ = {
+    "observed": pl.Float64,
+    **dict.fromkeys(("slice", "class"), pl.String),
+    **dict.fromkeys(("lower", "upper"), pl.Float64),
+    **dict.fromkeys(("status", "interval_status", "note"), pl.String),
+    "n": pl.Int64,
+    "std_error": pl.Float64,
+    "method": pl.String,
+    "blocks": pl.Int64,
+    "kish_size": pl.Float64,
+}
+"""What gates read of an estimate. The last four are there only where intervals are to be widened."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +77,14 @@ def evaluate_gates(suite: Suite, evidence: Evidence) -> pl.DataFrame:
     Raises:
         ConfigError: a gate without a limit, or with one that does not fit its metric.
     """
-    judged = [_judge(gate, suite, evidence) for gate in suite.gates]
-    return pl.concat([GATES_SCHEMA.to_frame(), *judged])
+    if not suite.gates:
+        return GATES_SCHEMA.to_frame()
+    rules = [rule_of(gate) for gate in suite.gates]
+    gates = _gate_frame(suite.gates, rules, evidence)
+    rows = _places(suite).join(gates, on="@gate", how="left", maintain_order="left")
+    rows = rows.join(_observations(suite, evidence), on=_OBSERVATION, how="left", maintain_order="left_right")
+    rows = with_sizes(rows, evidence.positives, evidence.coverage)
+    return _judge(_with_bands(_correct(rows, rules, suite), suite, evidence), evidence.history)
 
 
 def verdict(gates: pl.DataFrame) -> Literal["pass", "fail", "inconclusive", "none"]:
@@ -78,90 +102,163 @@ def verdict(gates: pl.DataFrame) -> Literal["pass", "fail", "inconclusive", "non
     return "pass" if gates["verdict"].is_in(["pass", "fail", "inconclusive"]).any() else "none"
 
 
-def _judge(gate: Gate, suite: Suite, evidence: Evidence) -> pl.DataFrame:
-    rule = rule_of(gate)
-    observations = _values(gate, evidence) if gate.against is None else _differences(gate, evidence)
-    numbers = pl.col("observed", "lower", "upper").fill_nan(None)
-    observations = with_sizes(
-        observations.with_columns(numbers, matched=True), gate, evidence.positives, evidence.coverage
-    )
-    rows = _places(gate, suite).join(observations, on=_PLACE, how="left", maintain_order="left_right")
-    rows = _correct(rows, rule, gate, suite)
-    rows = rows.with_columns(_gate_name(gate, rule).alias("gate"), pl.col("slice").fill_null("all"))
-    rows = _with_band(rows, rule, gate, evidence)
-    rows, verdicts, streaks = _over_runs(rows, rule, evidence.history)
-    too_small, level = verdict_of_insufficient(gate)
+def _judge(rows: pl.DataFrame, history: pl.DataFrame | None) -> pl.DataFrame:
+    """The verdicts on rows with limits, and what there is to say of them."""
+    name = pl.col("@name")
+    of_class = pl.when(pl.col("class").is_null()).then(name).otherwise(pl.format("{} [{}]", name, "class"))
+    rows = rows.with_columns(of_class.alias("gate"), pl.col("slice").fill_null("all"))
+    rows, verdicts, streaks = _over_runs(rows, history)
     small = pl.col("insufficient").is_not_null()
-    verdicts = pl.when(pl.col("matched")).then(verdicts).otherwise(_never_skip(rule))
-    return rows.with_columns(
-        pl.when(small).then(level).otherwise(pl.lit(gate.level)).alias("level"),
-        pl.lit(gate.subject.text).alias("metric"),
-        pl.coalesce("band", pl.lit(rule.text)).alias("rule"),
-        pl.when(small).then(too_small).otherwise(verdicts).alias("verdict"),
+    never_skip = (
+        pl.when(pl.col("@undefined") == "fail").then(pl.lit("fail")).otherwise(pl.lit("inconclusive"))
+    )
+    verdicts = pl.when(pl.col("matched")).then(verdicts).otherwise(never_skip)
+    return rows.select(
+        pl.when(small).then("@small_level").otherwise("level").alias("level"),
+        pl.coalesce("band", "rule").alias("rule"),
+        pl.when(small).then(verdict_of_insufficient()).otherwise(verdicts).alias("verdict"),
         pl.coalesce("insufficient", "band_status", "status", pl.lit(NO_MATCH)).alias("status"),
-        _note(rule, pl.when(~small & pl.col("matched")).then(streaks)).alias("note"),
+        _note(pl.when(~small & pl.col("matched")).then(streaks)).alias("note"),
+        "gate",
+        "metric",
+        "model",
+        "slice_set",
+        "slice",
+        "observed",
+        "lower",
+        "upper",
     ).select(list(GATES_SCHEMA))
 
 
-def _over_runs(
-    rows: pl.DataFrame, rule: Rule, history: pl.DataFrame | None
-) -> tuple[pl.DataFrame, pl.Expr, pl.Expr]:
-    """The rows, their verdicts once earlier runs are counted where the rule asks for it, and a note on these."""
-    if rule.consecutive == 1:
-        return rows, rule.verdict(), pl.lit(None, pl.String)
+def _gate_frame(gates: Sequence[Gate], rules: Sequence[Rule], evidence: Evidence) -> pl.DataFrame:
+    """A row a gate: its rule, what it is about, and what it asks of sizes."""
+    schema = {
+        "@gate": pl.Int64,
+        "@name": pl.String,
+        "rule": pl.String,
+        "level": pl.String,
+        "@consecutive": pl.Int64,
+        "rival": pl.String,
+        **_ABOUT,
+        **RULE_COLUMNS,
+        **SIZE_COLUMNS,
+    }
+    return pl.DataFrame(
+        [
+            {
+                "@gate": number,
+                "@name": gate.name or f"{gate.subject.text} {rule.text}",
+                "rule": rule.text,
+                "level": gate.level,
+                "@consecutive": rule.consecutive,
+                "rival": gate.rival,
+            }
+            | _about(gate)
+            | rule.columns()
+            | size_columns(gate, evidence.coverage)
+            for number, (gate, rule) in enumerate(zip(gates, rules, strict=True))
+        ],
+        schema=schema,
+    )
+
+
+def _about(gate: Gate) -> dict[str, str]:
+    """The rows of the result tables that a gate judges: those with these words, empty ones for values."""
+    other = gate.opponent
+    if gate.against is None:
+        words = ("", "", "")
+    elif other is None:
+        words = ("model", gate.rival or "", gate.scale)
+    else:
+        words = (other.contrast, other.slice or "", gate.scale)
+    return dict(zip(_ABOUT, (gate.subject.text, *words), strict=True))
+
+
+def _observations(suite: Suite, evidence: Evidence) -> pl.DataFrame:
+    """What the gates read of both tables, of the first interval of each estimate."""
+    texts = {gate.subject.text for gate in suite.gates}
+    values = evidence.metrics.filter(pl.col("metric").is_in(texts))
+    parts = [
+        _columns(values.with_columns(contrast=pl.lit(""), baseline=pl.lit(""), scale=pl.lit("")), "value")
+    ]
+    if any(gate.against is not None for gate in suite.gates):
+        differences = evidence.comparisons.filter(pl.col("metric").is_in(texts))
+        # An earlier run has one name only, and a gate on it does not say which.
+        other = pl.when(pl.col("contrast") == "run").then(pl.lit("")).otherwise("baseline")
+        parts.append(_columns(differences.with_columns(baseline=other), "difference"))
+    return pl.concat(parts)
+
+
+def _over_runs(rows: pl.DataFrame, history: pl.DataFrame | None) -> tuple[pl.DataFrame, pl.Expr, pl.Expr]:
+    """The rows, their verdicts once earlier runs are counted where rules ask for it, and a note on these."""
+    verdicts = verdict_by({name: pl.col(name) for name in RULE_COLUMNS})
+    if rows["@consecutive"].max() == 1:
+        return rows, verdicts, pl.lit(None, pl.String)
     from plmetrics.gates.history import in_a_row, with_streak
 
-    return with_streak(rows, rule, history), *in_a_row(rule, rule.verdict(), has_history=history is not None)
+    return with_streak(rows, tuple(RULE_COLUMNS), history), *in_a_row(
+        verdicts, has_history=history is not None
+    )
 
 
-def _correct(rows: pl.DataFrame, rule: Rule, gate: Gate, suite: Suite) -> pl.DataFrame:
-    """The rows with intervals that are wide enough for all of them that are judged."""
-    none = rows.with_columns(family_size=pl.lit(None, pl.Int64))
-    limit = rule.high if rule.low is None else rule.low
-    if rule.correction == "none" or suite.uncertainty is None or limit is None:
+def _correct(rows: pl.DataFrame, rules: Sequence[Rule], suite: Suite) -> pl.DataFrame:
+    """The rows with intervals that are wide enough for all that their gate judges, where it asks for that."""
+    none = rows.with_columns(family_size=pl.lit(None, pl.Int64)).with_row_index("@row")
+    corrected = {
+        number: limit
+        for number, rule in enumerate(rules)
+        for limit in [rule.high if rule.low is None else rule.low]
+        if rule.correction != "none" and limit is not None
+    }
+    if suite.uncertainty is None or not corrected:
         return none
     from plmetrics.gates.simultaneous import widen_intervals
 
-    numbered = none.with_row_index("@row")
-    judged = numbered.filter(pl.col("insufficient").is_null()).drop("family_size")
-    wide = widen_intervals(
-        judged,
-        limit,
-        rule.correction,
-        kind=gate.subject.value_kind,
-        scale="" if gate.against is None else gate.scale,
-        level=suite.uncertainty.level,
-    )
-    others = numbered.filter(pl.col("insufficient").is_not_null())
-    return pl.concat([wide.select(others.columns), others]).sort("@row").drop("@row")
+    judged = pl.col("insufficient").is_null() & pl.col("@gate").is_in(list(corrected))
+    wide = [none.filter(~judged)]
+    for family in none.filter(judged).partition_by("@gate", maintain_order=True):
+        number = family["@gate"][0]
+        gate, rule = suite.gates[number], rules[number]
+        widened = widen_intervals(
+            family.drop("family_size"),
+            corrected[number],
+            rule.correction,
+            kind=gate.subject.value_kind,
+            scale="" if gate.against is None else gate.scale,
+            level=suite.uncertainty.level,
+        )
+        wide.append(widened.select(none.columns))
+    return pl.concat(wide).sort("@row")
 
 
-def _with_band(rows: pl.DataFrame, rule: Rule, gate: Gate, evidence: Evidence) -> pl.DataFrame:
+def _with_bands(rows: pl.DataFrame, suite: Suite, evidence: Evidence) -> pl.DataFrame:
     """The rows with the band of each, in words, too; all null where the rule has none."""
-    if rule.band is None:
-        nothing = pl.lit(None, pl.String)
-        return rows.with_columns(band=nothing, band_status=nothing, band_note=nothing)
+    nothing = pl.lit(None, pl.String)
+    without = rows.with_columns(band=nothing, band_status=nothing, band_note=nothing)
+    alike: dict[tuple[BandKey, str], list[int]] = {}
+    for number, gate in enumerate(suite.gates):
+        if gate.within is not None:
+            alike.setdefault(((gate.within, gate.consecutive), gate.subject.text), []).append(number)
+    if not alike:
+        return without
     from plmetrics.gates.bands import with_bands
 
-    return with_bands(rows, gate, rule.band, evidence.bands.get((rule.band, gate.consecutive)))
+    several = [number for numbers in alike.values() for number in numbers]
+    parts = [without.filter(~pl.col("@gate").is_in(several))]
+    for (key, _), numbers in alike.items():
+        of_band = rows.filter(pl.col("@gate").is_in(numbers))
+        banded = with_bands(of_band, suite.gates[numbers[0]], key[0], evidence.bands.get(key))
+        parts.append(banded.with_columns(**band_limits()).select(without.columns))
+    return pl.concat(parts).sort("@row")
 
 
-def _gate_name(gate: Gate, rule: Rule) -> pl.Expr:
-    """The gate's name, with the class that is judged where the metric has a value for each."""
-    name = pl.lit(gate.name or f"{gate.subject.text} {rule.text}")
-    return pl.when(pl.col("class").is_null()).then(name).otherwise(pl.format("{} [{}]", name, "class"))
-
-
-def _never_skip(rule: Rule) -> pl.Expr:
-    return pl.lit("fail" if rule.on_undefined == "fail" else "inconclusive")
-
-
-def _note(rule: Rule, streaks: pl.Expr) -> pl.Expr:
+def _note(streaks: pl.Expr) -> pl.Expr:
     no_match = pl.when(pl.col("matched").is_null()).then(pl.lit("there is no slice to judge"))
     widened = pl.col("interval_status") == "ok"
     reason = pl.when(widened).then(pl.lit("none at the corrected level")).otherwise(pl.col("interval_status"))
     judged = pl.col("insufficient").is_null()
-    no_interval = pl.when(rule.lacks_interval() & judged).then(pl.format("no interval: {}", reason))
+    lacking = lacks_interval(pl.col("@by_interval")) & judged
+    no_interval = pl.when(lacking).then(pl.format("no interval: {}", reason))
     family = pl.when(judged & pl.col("matched")).then(pl.format("{} judged together", "family_size"))
     parts = pl.concat_list(
         no_match, "size", streaks, no_interval, family, "band_note", "note"
@@ -169,42 +266,45 @@ def _note(rule: Rule, streaks: pl.Expr) -> pl.Expr:
     return pl.when(parts.list.len() > 0).then(parts.list.join("; "))
 
 
-def _places(gate: Gate, suite: Suite) -> pl.DataFrame:
-    """Where the gate holds: models in suite order, for each overall and then slice sets in suite order."""
-    if gate.model is not None:
-        models: list[str | None] = [gate.model]
-    else:
-        # A yardstick is no candidate: the built-in baseline is judged only where a gate names it.
-        unjudged = {gate.rival, BASELINE if suite.baseline else None}
-        models = [model for model in suite.models if model not in unjudged] or [None]
+def _places(suite: Suite) -> pl.DataFrame:
+    """Where gates hold: models in suite order, for each overall and then slice sets in suite order."""
     order = {name: place for place, name in enumerate(("overall", *suite.slices))}
+    sets_of = {gate.subject.text: suite.sets_of(gate.subject) for gate in suite.gates}
+    rows = [
+        (number, model, slice_set)
+        for number, gate in enumerate(suite.gates)
+        for model in _models(gate, suite)
+        for slice_set in _sets(gate, sets_of[gate.subject.text], order)
+    ]
+    return pl.DataFrame(
+        rows, schema={"@gate": pl.Int64, "model": pl.String, "slice_set": pl.String}, orient="row"
+    )
+
+
+def _models(gate: Gate, suite: Suite) -> list[str | None]:
+    if gate.model is not None:
+        return [gate.model]
+    # A yardstick is no candidate: the built-in baseline is judged only where a gate names it.
+    unjudged = {gate.rival, BASELINE if suite.baseline else None}
+    return [model for model in suite.models if model not in unjudged] or [None]
+
+
+def _sets(gate: Gate, slice_sets: Sequence[str], order: Mapping[str, int]) -> list[str]:
     named = (gate.slices,) if isinstance(gate.slices, str) else gate.slices
-    slice_sets = suite.sets_of(gate.subject)
     if "all" in named or (named == ("overall",) and "overall" not in slice_sets):
-        named = slice_sets
-    sets = sorted(set(named), key=lambda name: order.get(name, len(order)))
-    by_model = pl.DataFrame({"model": models}, schema={"model": pl.String})
-    return by_model.join(pl.DataFrame({"slice_set": sets}), how="cross", maintain_order="left_right")
-
-
-def _values(gate: Gate, evidence: Evidence) -> pl.DataFrame:
-    return _columns(evidence.metrics.filter(metric=gate.subject.text), "value")
-
-
-def _differences(gate: Gate, evidence: Evidence) -> pl.DataFrame:
-    differences = evidence.comparisons.filter(scale=gate.scale, metric=gate.subject.text)
-    other = gate.opponent
-    if other is None:
-        differences = differences.filter(contrast="model", baseline=gate.rival)
-    else:
-        differences = differences.filter(contrast=other.contrast)
-        differences = differences if other.slice is None else differences.filter(baseline=other.slice)
-    return _columns(differences, "difference")
+        named = tuple(slice_sets)
+    return sorted(set(named), key=lambda name: order.get(name, len(order)))
 
 
 def _columns(table: pl.DataFrame, number: str) -> pl.DataFrame:
     """What gates read, of the first interval of each estimate."""
-    first = table.unique([*_PLACE, "slice", "class"], keep="first", maintain_order=True)
-    same = ("slice", "class", "lower", "upper", "status", "interval_status", "note", "n")
-    spread = [pl.col(name) if name in table.columns else pl.lit(None).alias(name) for name in _TO_WIDEN]
-    return first.select(*_PLACE, pl.col(number).alias("observed"), *same, *spread)
+    first = table.rename({number: "observed"}).unique(
+        [*_OBSERVATION, "slice", "class"], keep="first", maintain_order=True
+    )
+    return first.select(
+        *_OBSERVATION,
+        *(
+            (pl.col(name) if name in first.columns else pl.lit(None)).cast(dtype).alias(name)
+            for name, dtype in _READ.items()
+        ),
+    ).with_columns(pl.col("observed", "lower", "upper").fill_nan(None), matched=True)

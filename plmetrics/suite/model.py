@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
 from pydantic import Field, PrivateAttr, SerializeAsAny, model_serializer
@@ -147,6 +148,12 @@ class Suite(Strict):
             models[BASELINE] = first if in_parts else ModelColumns(score=self.columns.label)
         return models
 
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Suite:
+        """A copy, whose cached properties are computed anew from what is updated."""
+        copied = super().model_copy(update=update, deep=deep)
+        copied.__dict__.pop("computed", None)
+        return copied
+
     def with_where(self, condition: str | None) -> Suite:
         """The suite of the rows of another condition."""
         return self.model_copy(update={"data": self.data.model_copy(update={"where": condition})})
@@ -197,7 +204,7 @@ class Suite(Strict):
             if of & {*drawn[share.curve]}
         }
 
-    @property
+    @cached_property
     def computed(self) -> tuple[Metric, ...]:
         """The metrics, and those that only gates look at, each once."""
         judged = (gate.subject for gate in self.gates if is_across_slices(gate.subject))

@@ -175,7 +175,8 @@ def metric_from_text(task: str, text: str, parameters: Mapping[str, Any] | None 
 def _not_text(value: Any, place: SuitePath = ()) -> SuitePath | None:
     """Where a name or a value cannot be written as text, if anywhere."""
     if isinstance(value, str):
-        return place if any("\ud800" <= character <= "\udfff" for character in value) else None
+        plain = value.isascii() or not any("\ud800" <= character <= "\udfff" for character in value)
+        return None if plain else place
     steps: list[tuple[SuitePath, Any]] = []
     if isinstance(value, Mapping):
         steps += [(place, key) for key in value] + [((*place, key), item) for key, item in value.items()]

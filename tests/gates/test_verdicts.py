@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import pytest
+from polars.testing import assert_frame_equal
 
 from plmetrics.core.results import GATES_SCHEMA
 from plmetrics.gates.verdicts import Evidence, evaluate_gates, verdict
+from plmetrics.suite.sections.uncertainty import Uncertainty
 
 if TYPE_CHECKING:
     from tests.gates.conftest import Table
@@ -210,3 +212,33 @@ def test_a_gate_of_level_warn_decides_nothing(outcome: str) -> None:
 def test_the_worst_of_level_fail_decides(outcomes: tuple[str, ...]) -> None:
     worst = next((o for o in ("fail", "inconclusive", "pass") if o in outcomes), "none")
     assert together(*(("fail", outcome) for outcome in outcomes)) == worst
+
+
+def test_gates_that_are_judged_together_are_judged_as_each_alone(new_table: type[Table]) -> None:
+    asked: list[dict[str, Any]] = [
+        {"at_least": 0.75, "model": "a"},
+        {"at_most": 0.8, "slices": "all", "min_rows": 30, "on_insufficient": "warn"},
+        {"at_least": 0.7, "using": "interval", "correction": "holm", "slices": ("region", "overall")},
+        {"at_least": -0.01, "against": "b", "using": "interval", "level": "warn", "name": "difference"},
+        {"better_than": 0.01, "against": "b", "slices": "device", "on_undefined": "fail"},
+        {"at_least": 0.75, "model": "a", "consecutive": 2},
+        {"at_least": 0.75, "model": "a", "min_positives": 5},
+        {"metric": "loss", "at_most": 0.3, "on_undefined": "skip"},
+    ]
+    sizes = pl.DataFrame({"model": ["a"], "slice_set": ["overall"], "slice": ["all"], "positives": [4.0]})
+
+    def judged(*gates: dict[str, Any]) -> pl.DataFrame:
+        table = new_table()
+        table.uncertainty = Uncertainty()
+        for gate in gates:
+            table.gate(**gate)
+        for model, value in (("a", 0.74), ("b", 0.8)):
+            table.value(value, model, interval=(value - 0.05, value + 0.05), std_error=0.02, blocks=100, n=90)
+        for name, value in (("n", 0.71), ("s", None)):
+            table.value(value, slice_set="region", slice=f"region={name}", n=20, interval=(0.6, 0.8))
+        table.difference(-0.06, interval=(-0.08, -0.04))
+        return table.judged(sizes)
+
+    of_all = judged(*asked)
+    assert_frame_equal(of_all, pl.concat([judged(gate) for gate in asked]))
+    assert of_all["verdict"].unique().sort().to_list() == ["fail", "inconclusive", "pass", "skipped"]

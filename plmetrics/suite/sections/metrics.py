@@ -47,6 +47,7 @@ class MetricReader:
         self._task = task
         self._found = found
         self._definitions = Definitions(task, found, self.read)
+        self._of_texts: dict[str, Metric] = {}
 
     def read_all(self, value: Any, *, parts: Sequence[tuple[str, ...]] = ()) -> Metrics:
         """The metrics asked for; the task's default list for None. None, if one of them is wrong.
@@ -140,8 +141,7 @@ class MetricReader:
             if isinstance(value, str):
                 if value.strip() in self._definitions:
                     return self._definitions.get(value.strip())
-                call = parse_call(_single(value), unnamed=True)
-                return self._known(call.name, self._named(call, value), path)
+                return self._of_text(value, path)
             if isinstance(value, Mapping):
                 return self._from_mapping(value, path)
             self._say_no_metric(value, path)
@@ -150,6 +150,16 @@ class MetricReader:
         except ParameterError as error:
             self._found.add(str(error), (*path, *_parameter_place(value, error.parameter)))
         return None
+
+    def _of_text(self, text: str, path: SuitePath) -> Metric | None:
+        """The metric of a text: of thousands of gates most name the same."""
+        if text not in self._of_texts:
+            call = parse_call(_single(text), unnamed=True)
+            metric = self._known(call.name, self._named(call, text), path)
+            if metric is None:
+                return None
+            self._of_texts[text] = metric
+        return self._of_texts[text]
 
     def _from_mapping(self, value: Mapping[str, Any], path: SuitePath) -> Metric | None:
         if len(value) != 1:
