@@ -130,7 +130,7 @@ def _words(band: Band, spread: pl.DataFrame, few: pl.Expr) -> dict[str, pl.Expr]
     ends = pl.format(f"within {band.sd:g} sd of {{}} intervals{season}: {{}}", "@all", texts)
     percent = pl.Series([f"{100 * share:.2g}%" for share in spread["@outside"]], dtype=pl.String)
     outside = pl.format("{} of normal values like the earlier ones are outside", pl.lit(percent))
-    absent = pl.format(f"{{}} earlier intervals have a value, at least {band.min_intervals} needed", "@all")
+    absent = pl.format(f"earlier intervals with a value: {{}}, at least {band.min_intervals} needed", "@all")
     if band.season is not None:
         enough = pl.col("@all") >= band.min_intervals
         of_weekday = pl.format(f"{{}} of this weekday, at least {_LEAST_OF_A_WEEKDAY} needed", "@alike")

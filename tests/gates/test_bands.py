@@ -126,7 +126,7 @@ def test_few_intervals_decide_nothing(table: Table) -> None:
     nights = [*(of_night(value) for value in HISTORY[:7]), of_night(None), of_night(float("nan"))]
     row = judged(table.value(0.1), Band(sd=3, window="56d"), nights)
     assert (row["verdict"], row["status"]) == ("inconclusive", "too_few_intervals")
-    assert row["note"] == "7 earlier intervals have a value, at least 8 needed"
+    assert row["note"] == "earlier intervals with a value: 7, at least 8 needed"
 
 
 def test_a_weekday_that_was_there_once_decides_nothing(table: Table) -> None:
