@@ -20,7 +20,7 @@ from plmetrics.core.redaction import mask_address
 from plmetrics.runs.failure import os_message
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from plmetrics.core.names import SuitePath
@@ -81,29 +81,23 @@ def replacement(path: Path) -> Iterator[Path]:
         raise
 
 
-def remove_temporary(folder: Path) -> None:
-    """Remove the temporary files that killed processes left in a folder, once they are a day old."""
+def remove_temporary(folder: Path, names: Sequence[str] | None = None) -> None:
+    """Remove the temporary files that killed processes left in a folder, once they are a day old.
+
+    `names` are those in the folder, where they were listed already: it may have ten thousand.
+    """
     with suppress(OSError):
-        for path in old_temporary_files(folder):
+        for path in old_temporary_files(folder, names):
             path.unlink()
 
 
-def old_temporary_files(folder: Path) -> list[Path]:
+def old_temporary_files(folder: Path, names: Sequence[str] | None = None) -> list[Path]:
     """The temporary files that killed processes left in a folder a day ago or earlier."""
     with suppress(OSError):
-        paths = [folder / name for name in names_in(folder) if _TEMPORARY.fullmatch(name)]
+        listed = os.listdir(folder) if names is None else names  # noqa: PTH208
+        paths = [folder / name for name in listed if _TEMPORARY.fullmatch(name)]
         return [path for path in paths if is_old(path)]
     return []
-
-
-def names_in(folder: Path) -> list[str]:
-    """The names in a folder, quickly also where it has ten thousand.
-
-    Raises:
-        OSError: it cannot be read.
-    """
-    with os.scandir(folder) as entries:
-        return [entry.name for entry in entries]
 
 
 def is_old(path: Path) -> bool:

@@ -38,7 +38,6 @@ from plmetrics.runs.files import (
     json_bytes,
     lock_folder,
     make_directory,
-    names_in,
     remove_temporary,
     sync_directory,
     write_atomic,
@@ -360,9 +359,10 @@ def _home(path: str | Path) -> Path:
 
 def _clean(home: Path) -> None:
     """Remove what killed runs left, once it is a day old: a run that is still at work holds the lock of its folder."""
-    remove_temporary(home)
-    for name in names_in(home):
-        if not (name.startswith(".") and name.endswith(".partial")):
+    names = [name for name in os.listdir(home) if name.startswith(".")]  # noqa: PTH208
+    remove_temporary(home, names)
+    for name in names:
+        if not name.endswith(".partial"):
             continue
         work = home / name
         with suppress(OSError):

@@ -24,7 +24,6 @@ from plmetrics.runs.files import (
     environment_faults,
     json_bytes,
     make_directory,
-    names_in,
     remove_temporary,
     sync_directory,
     write_durable,
@@ -142,7 +141,7 @@ class Manifests:
     def interval_keys(self) -> list[str]:
         """The names of the intervals that have manifests, in their order."""
         with suppress(FileNotFoundError):
-            names = names_in(self.home / INTERVALS)
+            names = os.listdir(self.home / INTERVALS)  # noqa: PTH208
             return sorted(name for name in names if not name.startswith("."))
         return []
 
@@ -242,7 +241,7 @@ def _names_one_folder(run: str, files: Mapping[str, Any]) -> bool:
 
 def _names(folder: Path) -> list[str]:
     with suppress(FileNotFoundError, NotADirectoryError):
-        return sorted(filter(_NAME.fullmatch, names_in(folder)), key=_number)
+        return sorted(filter(_NAME.fullmatch, os.listdir(folder)), key=_number)  # noqa: PTH208
     return []
 
 

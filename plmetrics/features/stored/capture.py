@@ -252,7 +252,9 @@ def _grid(prepared: Prepared, passes: Passes, name: str) -> ModelGrid:
         return ModelGrid(locator.keys, locator.edges, {}, np.zeros(0, dtype=np.int64))
     for index, slices in enumerate(prepared.slices):
         cuts.setdefault(prepared.number_of(slices), []).append(_cuts(cut(index), slices.values))
-    of_sets = {number: _together(parts) for number, parts in cuts.items() if any(len(p.values) for p in parts)}
+    of_sets = {
+        number: _together(parts) for number, parts in cuts.items() if any(len(p.values) for p in parts)
+    }
     return ModelGrid(locator.keys, locator.edges, of_sets, usual_cuts(cut(0).fine))
 
 
