@@ -15,7 +15,7 @@ from plmetrics.core.errors import ConfigError, Problem
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from concurrent.futures import Executor
-    from typing import Never
+    from typing import Literal, Never
 
     from plmetrics.api.result import Result
     from plmetrics.api.stopwatch import Progress
@@ -62,6 +62,8 @@ def evaluate(
     where: str | None = None,
     missing: Missing = "error",
     metrics: Metrics | None = None,
+    undefined: Literal["exclude", "zero"] | None = None,
+    ties: Literal["average", "worst", "document"] | None = None,
     slices: Slices | None = None,
     min_rows: int = 0,
     max_slices: int = 10_000,
@@ -108,6 +110,9 @@ def evaluate(
         where: SQL condition on the rows to evaluate.
         missing: what a null or bad value does: "error", "drop" the row, or "drop_per_model".
         metrics: metric texts, objects, or mappings as in a suite; the task's default list if not given.
+        undefined: what a class without a value does in the averages of all metrics that do not say it themselves:
+            "exclude" or "zero", as scikit-learn counts it (multiclass).
+        ties: how equal scores are ordered, for all metrics that do not say it themselves (ranking).
         slices: slice sets by name, as in a suite, or a list of columns.
         min_rows: slices with fewer rows are listed without values.
         max_slices: refuse to start with more slices than this.
@@ -167,6 +172,8 @@ def evaluate(
         "where": where,
         "missing": missing,
         "metrics": metrics,
+        "undefined": undefined,
+        "ties": ties,
         "slices": slices,
         "min_rows": min_rows,
         "max_slices": max_slices,

@@ -43,7 +43,11 @@ MODULES: dict[str, dict[str, str]] = {
         "multiclass": "accuracy error_rate default_accuracy balanced_accuracy mcc cohen_kappa"
     },
     "multiclass.probability": {"multiclass": "log_loss default_log_loss log_loss_skill brier top_k_accuracy"},
-    "multiclass.ranking": {"multiclass": "roc_auc average_precision"},
+    "multiclass.ranking": {"multiclass": "roc_auc average_precision pr_auc ks"},
+    "multiclass.operating": {
+        "multiclass": "precision_at_recall precision_at_volume recall_at_precision recall_at_fpr fpr_at_recall "
+        "precision_at_k recall_at_k lift_at_k"
+    },
     "multiclass.calibration": {"multiclass": "classwise_ece top_label_ece"},
     "regression.errors": {"regression": "mae mse rmse mean_error error_variance bias_squared"},
     "regression.explained": {"regression": "r2 adjusted_r2 explained_variance default_rmse rmse_skill"},

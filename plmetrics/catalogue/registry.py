@@ -168,8 +168,10 @@ def meaning(task: str, name: str) -> tuple[str, dict[str, Any]]:
     return name, {}
 
 
-def create(task: str, name: str, parameters: Mapping[str, Any]) -> Metric:
-    """A metric with its parameters checked.
+def create(
+    task: str, name: str, parameters: Mapping[str, Any], defaults: Mapping[str, Any] | None = None
+) -> Metric:
+    """A metric with its parameters checked; `defaults` are values of those that it has and nobody gave.
 
     Raises:
         UnknownMetricError: no such name.
@@ -183,6 +185,7 @@ def create(task: str, name: str, parameters: Mapping[str, Any]) -> Metric:
         parameters = {**implied, **own_parameters(parameters, parameters_of(metric))}
     parameters = _with_preset(metric, own_name, parameters)
     fields = parameters_of(metric)
+    parameters = {key: value for key, value in (defaults or {}).items() if key in fields} | dict(parameters)
     for key_given in parameters:
         if key_given not in fields:
             from plmetrics.catalogue.synonyms.table import parameter_hint
@@ -208,8 +211,8 @@ def _with_preset(metric: type[Metric], name: str, parameters: Mapping[str, Any])
     return {**parameters, **preset}
 
 
-def default_metrics(task: str) -> tuple[Metric, ...]:
-    """The metrics of a suite that names none; empty for a task without metrics.
+def default_metrics(task: str, defaults: Mapping[str, Any] | None = None) -> tuple[Metric, ...]:
+    """The metrics of a suite that names none; empty for a task without metrics. `defaults` are as in `create`.
 
     None of them needs scores between 0 and 1: a table of margins or ranks must not fail over a metric nobody
     chose.
@@ -217,7 +220,7 @@ def default_metrics(task: str) -> tuple[Metric, ...]:
     >>> [metric.text for metric in default_metrics("regression")]
     ['mae', 'rmse', 'mean_error', 'r2']
     """
-    return tuple(create(task, name, {}) for name in _DEFAULTS.get(task, ()))
+    return tuple(create(task, name, {}, defaults) for name in _DEFAULTS.get(task, ()))
 
 
 @cache

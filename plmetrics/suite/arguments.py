@@ -29,6 +29,8 @@ _SUITE = (
     "calibrate",
     "baseline",
     "metrics",
+    "undefined",
+    "ties",
     "slices",
     "min_rows",
     "max_slices",

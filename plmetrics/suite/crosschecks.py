@@ -14,6 +14,7 @@ from plmetrics.catalogue.needs import Queries
 from plmetrics.core.names import did_you_mean
 from plmetrics.suite.problems import absent, lacks_column
 from plmetrics.suite.sections.gates import SHARE_HINT, check_band, check_evidence, check_opponent, check_rule
+from plmetrics.suite.sections.metrics import METRIC_DEFAULTS
 from plmetrics.suite.tasks import CLASS_CURVES, CURVES, RANKING_CURVES, ROLES_OF_TASKS, ROW_CURVES
 
 if TYPE_CHECKING:
@@ -62,9 +63,9 @@ def check(fields: Mapping[str, Any], names: SuiteMentions, problems: Findings) -
         _sets(curve.slices, ("curves", index, "slices"), names, add)
         _curve(index, curve, fields, add)
     _one_of_a_name(fields["curves"], add)
-    for key, task in (("positive", "binary"), ("classes", "multiclass")):
-        if fields["task"] and fields["task"] != task and fields.get(key) is not None:
-            add(f"{key} belongs to task '{task}'", (key,))
+    for key, tasks in {"positive": ("binary",), "classes": ("multiclass",), **METRIC_DEFAULTS}.items():
+        if fields["task"] and fields["task"] not in tasks and fields.get(key) is not None:
+            add(f"{key} belongs to task {' or '.join(map(repr, tasks))}", (key,))
 
 
 def _trec(fields: Mapping[str, Any], add: Add) -> None:

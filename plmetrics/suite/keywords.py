@@ -357,6 +357,7 @@ Missing: TypeAlias = Literal["error", "drop", "drop_per_model"]
 Task: TypeAlias = Literal["binary", "multiclass", "regression", "quantile", "ranking", "uplift"]
 Models: TypeAlias = Mapping[str, str | ModelColumns] | Sequence[str] | str
 Metrics: TypeAlias = Metric | Sequence[MetricText | MetricInSlices | MetricDefinition]
+Ties: TypeAlias = Literal["average", "worst", "document"] | None
 Slices: TypeAlias = Mapping[str, str | Sequence[str] | SliceSet] | Sequence[str | Sequence[str]] | str
 Curves: TypeAlias = (
     Sequence[Curve | Literal["confusion", "roc", "roc_hull", "pr", "pr_interpolated", "lift", "gain", "cost",
@@ -385,6 +386,8 @@ class Arguments(TypedDict, total=False):
     calibrate: Calibrate | Sequence[Calibrate] | None
     baseline: bool
     metrics: Metrics | None
+    undefined: Literal["exclude", "zero"] | None
+    ties: Ties | None
     slices: Slices | None
     min_rows: int
     max_slices: int

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 from pydantic import Field, PrivateAttr, SerializeAsAny, model_serializer
 
@@ -61,6 +61,15 @@ class Suite(Strict):
         "each class, the mean or the quantiles of the label, or 0 (ranking, uplift).",
     )
     metrics: tuple[NamedMetric, ...] = Field(description="The metrics; the task's default list if not given.")
+    undefined: Literal["exclude", "zero"] | None = Field(
+        default=None,
+        description="What a class without a value does in averages, of every metric that does not say it itself "
+        "(multiclass): it is left out, or counts as 0.",
+    )
+    ties: Literal["average", "worst", "document"] | None = Field(
+        default=None,
+        description="How equal scores are ordered, of every metric that does not say it itself (ranking).",
+    )
     metric_slices: dict[str, tuple[str, ...]] = Field(
         default_factory=dict, description="Slice sets, besides overall, of metrics that are not in all."
     )
@@ -267,12 +276,15 @@ class Suite(Strict):
         return tuple({metric.text: metric for metric in metrics}.values())
 
 
-# None of these changes what a number means: names, where things lie, and how much memory there is.
+# None of these changes what a number means: names, where things lie, how much memory there is, and what the texts of
+# metrics say.
 _COSMETIC: Any = {
     "name": True,
     "output": True,
     "notify": True,
     "memory": True,
+    "undefined": True,
+    "ties": True,
     "data": {"path": True, "version": True, "database": True, "query": True, "trec": {"qrels", "run"}},
     "gates": {"__all__": {"name"}},
     "compare": {"run", "reference"},

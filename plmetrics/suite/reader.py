@@ -19,7 +19,7 @@ from plmetrics.suite.model import Suite
 from plmetrics.suite.problems import Findings, message_text, switch_hint
 from plmetrics.suite.sections.basics import Columns, Compare, Curve, Data
 from plmetrics.suite.sections.gates import Gate, read_margins, read_opponent
-from plmetrics.suite.sections.metrics import MetricReader, is_torn, say_torn
+from plmetrics.suite.sections.metrics import METRIC_DEFAULTS, MetricReader, is_torn, say_torn
 from plmetrics.suite.sections.models import class_name, read_models
 from plmetrics.suite.sections.output import Output
 from plmetrics.suite.sections.uncertainty import Uncertainty
@@ -35,7 +35,7 @@ _KEYS = tuple(key for key in Suite.model_fields if key not in {"metric_slices", 
 _SECTIONS: Mapping[str, type[Strict]] = MappingProxyType(
     {"data": Data, "columns": Columns, "uncertainty": Uncertainty, "compare": Compare, "output": Output}
 )
-_SCALARS = ("positive", "min_rows", "max_slices", "exact", "reproducible")
+_SCALARS = ("positive", "undefined", "ties", "min_rows", "max_slices", "exact", "reproducible")
 _BESIDE_FOUR_FIFTHS = (
     "four_fifths",
     "name",
@@ -93,7 +93,7 @@ def suite_from_mapping(
         )
     fields["models"] = read_models(raw, task, findings)
     parts = [tuple(model.columns()) for model in (fields["models"] or {}).values()]
-    reader = MetricReader(task, findings)
+    reader = MetricReader(task, findings, {key: raw.get(key) for key in METRIC_DEFAULTS})
     metrics = reader.read_all(raw.get("metrics"), parts=parts)
     fields["metrics"], fields["metric_slices"] = metrics.metrics, metrics.slices
     fields["slices"] = _slices(raw.get("slices"), findings)

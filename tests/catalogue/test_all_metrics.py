@@ -71,14 +71,14 @@ MORE = [
 
 def required(cls):
     """Values of the parameters that a metric cannot do without."""
-    known = REQUIRED.get(cls.name, {})
+    known = dict(REQUIRED.get(cls.name, {}))
     if cls.family == "derived":
         inner = next(
             other
             for other in classes(cls.task)
             if other.name not in REQUIRED and not other.additive and not required(other)
         )
-        known = {"by": "region", "reference": "north west", "metric": create(cls.task, inner.name, {})}
+        known |= {"by": "region", "reference": "north west", "metric": create(cls.task, inner.name, {})}
     return {
         name: (10 if cls.task == "ranking" and name == "k" else known.get(name))
         for name, field in parameters(cls).items()

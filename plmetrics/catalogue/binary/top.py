@@ -23,7 +23,8 @@ _RETRIEVAL = "Manning, Raghavan and Schuetze (2008), Introduction to Information
 _INFINITY = float("inf")
 
 
-def _is_top(value: float) -> bool:
+def is_top(value: float) -> bool:
+    """Whether it is a number of rows, or a share of them."""
     return value >= 1 if isinstance(value, int) else 0 < value < 1
 
 
@@ -43,7 +44,7 @@ class AtTop(Metric):
 
     k: int | float = parameter(
         doc="how many rows, or a share of them",
-        check=_is_top,
+        check=is_top,
         domain="a whole number of at least 1, or a share between 0 and 1",
     )
 

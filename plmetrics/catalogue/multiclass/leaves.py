@@ -81,6 +81,15 @@ class ClassScoreMetric(Metric):
         """The inner metric's."""
         return self.inner.bound(state)
 
+    def cut(self, state: Any) -> Any:
+        """The inner metric's."""
+        return self.inner.cut(state)
+
+    @property
+    def finds_threshold(self) -> bool:
+        """Whether the inner metric does."""
+        return self.inner.finds_threshold
+
     def deviation(self, replicate: Any, point: Any) -> Any:
         """The inner metric's."""
         return self.inner.deviation(replicate, point)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from plmetrics.catalogue.binary.areas import PrAuc as BinaryPrAuc
 from plmetrics.catalogue.binary.ordered import AveragePrecision as BinaryAveragePrecision
+from plmetrics.catalogue.binary.ordered import KolmogorovSmirnov as BinaryKs
 from plmetrics.catalogue.binary.ordered import RocAuc as BinaryRocAuc
 from plmetrics.catalogue.derived import DerivedMetric
-from plmetrics.catalogue.multiclass.base import Multiclass, actual, left_out
+from plmetrics.catalogue.multiclass.base import Multiclass, actual, left_out, undefined_parameter
 from plmetrics.catalogue.multiclass.leaves import ClassWeight, one_vs_one, one_vs_rest
 from plmetrics.catalogue.parameters import ParameterError, one_of, parameter
 from plmetrics.catalogue.registry import register
@@ -18,7 +20,8 @@ from plmetrics.catalogue.registry import register
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from plmetrics.catalogue.metric import Metric
+    from plmetrics.catalogue.metric import Direction, Metric
+    from plmetrics.catalogue.value_kind import Kind
 
 
 def _average_parameter() -> Any:
@@ -34,8 +37,8 @@ def _average_parameter() -> Any:
 class OverClasses(Multiclass, DerivedMetric):
     """Base of the averages over classes of a binary metric of each class against the rest."""
 
-    direction = "higher"
-    kind = "pr_area"
+    direction: ClassVar[Direction] = "higher"
+    kind: ClassVar[Kind] = "pr_area"
     range = (0.0, 1.0)
     reads_parts = True
 
@@ -167,13 +170,33 @@ class RocAuc(OverClasses):
         return left_out(self.classes, np.stack(alone, axis=-1))
 
 
+@dataclass(frozen=True)
+class _PrecisionRecallArea(OverClasses):
+    """Base of the averages of areas that need rows of a class, and that may count a class without any as 0."""
+
+    undefined_as: str = undefined_parameter()
+
+    def finalise(self, state: Any) -> Any:
+        """Mean over the classes that have a value, or over all."""
+        value = super().finalise(state)
+        if self.undefined_as == "exclude" or self.average == "weighted":
+            return value
+        share = np.mean([np.isfinite(state[term.text]) for term in self.terms()], axis=0)
+        return value * share
+
+    def combined_note(self, statuses: Sequence[Any]) -> Any:
+        """The classes that are left out."""
+        return None if self.undefined_as == "zero" else super().combined_note(statuses)
+
+
 @register
 @dataclass(frozen=True)
-class AveragePrecision(OverClasses):
+class AveragePrecision(_PrecisionRecallArea):
     """Average precision of each class against the rest by its own probability, put together over classes.
 
-    macro: mean over the classes that have rows, the others are named in the note; weighted: by the classes' weight;
-    none: a row per class. In [0, 1]; undefined (`no_positives`) without rows. Source: Davis and Goadrich (2006).
+    macro: mean over the classes that have rows, the others are named in the note, or count as 0 with `undefined` zero,
+    as in scikit-learn; weighted: by the classes' weight; none: a row per class. In [0, 1]; undefined (`no_positives`)
+    without rows. Source: Davis and Goadrich (2006).
 
     >>> import polars as pl, plmetrics as plm
     >>> rows = pl.DataFrame({"y": ["a", "b", "c"], "pa": [0.6, 0.3, 0.2], "pb": [0.3, 0.5, 0.5], "pc": [0.1, 0.2, 0.3]})
@@ -192,3 +215,78 @@ class AveragePrecision(OverClasses):
     def of_one(self) -> Metric:
         """The binary metric."""
         return BinaryAveragePrecision()
+
+
+@register
+@dataclass(frozen=True)
+class PrAuc(_PrecisionRecallArea):
+    """Area under the precision-recall curve of each class against the rest, put together over classes.
+
+    The curve is that of the class's own probability, its points joined as in the binary `pr_auc`; averages and
+    undefined values as for average_precision. In [0, 1]; undefined (`no_positives`) without rows. Source: Boyd, Eng and
+    Page (2013).
+
+    >>> import polars as pl, plmetrics as plm
+    >>> rows = pl.DataFrame({"y": ["a", "b", "c"], "pa": [0.6, 0.3, 0.2], "pb": [0.3, 0.5, 0.5], "pc": [0.1, 0.2, 0.3]})
+    >>> models = {"m": {"proba": {"a": "pa", "b": "pb", "c": "pc"}}}
+    >>> found = plm.evaluate(rows, task="multiclass", label="y", models=models, metrics=["pr_auc"]).metrics
+    >>> round(found["value"].item(), 6)
+    0.916667
+    """
+
+    name = "pr_auc"
+    interpretable = False
+    formula = (
+        "mean over classes of the integral of precision over recall of the class against the rest (macro)"
+    )
+    use_when = "You must match a number that was computed as a trapezoidal area."
+    beware = "Straight lines between points promise what no threshold gives: prefer average_precision."
+    reference = BinaryPrAuc.reference
+
+    method: str = parameter(
+        "lower_trapezoid",
+        doc="how points are joined",
+        check=one_of("lower_trapezoid", "upper_trapezoid", "davis_goadrich"),
+        domain="lower_trapezoid, upper_trapezoid or davis_goadrich",
+    )
+
+    def of_one(self) -> Metric:
+        """The binary area."""
+        return BinaryPrAuc(method=self.method)
+
+
+@register
+@dataclass(frozen=True)
+class KolmogorovSmirnov(OverClasses):
+    """Largest distance between the distributions of a class's probability in its rows and in the others, averaged.
+
+    macro: mean over the classes that have a value, the others are named in the note; weighted: by the classes' weight;
+    none: a row per class. In [0, 1]; undefined (`no_positives` or `no_negatives`) where no class has a value. Source:
+    Smirnov (1948).
+
+    >>> import polars as pl, plmetrics as plm
+    >>> rows = pl.DataFrame({"y": ["a", "b", "c"], "pa": [0.6, 0.3, 0.2], "pb": [0.3, 0.5, 0.5], "pc": [0.1, 0.2, 0.3]})
+    >>> models = {"m": {"proba": {"a": "pa", "b": "pb", "c": "pc"}}}
+    >>> found = plm.evaluate(rows, task="multiclass", label="y", models=models, metrics=["ks"]).metrics
+    >>> round(found["value"].item(), 6)
+    0.833333
+    """
+
+    name = "ks"
+    kind = "norm"
+    formula = "mean over classes of max over s of abs(F_c(s) - F_rest(s)) (macro)"
+    use_when = "Each class will be called by a threshold on its own probability."
+    beware = "Every class has a threshold of its own there, chosen on the same rows."
+    reference = BinaryKs.reference
+
+    def of_one(self) -> Metric:
+        """The binary metric."""
+        return BinaryKs()
+
+    def combined_deviations(self, parts: Mapping[str, Any]) -> Any:
+        """The mean of the classes': their gaps are one vector, whose norm is the mean of theirs."""
+        deviations = [parts[term.text] for term in self.terms()]
+        if self.average == "weighted" or any(part is None for part in deviations):
+            return None
+        with np.errstate(invalid="ignore"):
+            return np.nanmean(deviations, axis=0)

@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from plmetrics.suite.problems import Findings
 
 
+METRIC_DEFAULTS = {"undefined": ("multiclass",), "ties": ("ranking",)}
+"""Parameters that a suite may set for all its metrics, with the tasks whose metrics have them."""
+_VALUES = {"undefined": ("exclude", "zero"), "ties": ("average", "worst", "document")}
+
 _FORMS = {"metric": ("metric", "slices", "select_on"), "name": DEFINITION_KEYS}
 """The keys of entries that are told by one of them."""
 
@@ -43,9 +47,10 @@ class Metrics:
 class MetricReader:
     """Reads the metrics of one suite: its own definitions are known by name."""
 
-    def __init__(self, task: str, found: Findings) -> None:
+    def __init__(self, task: str, found: Findings, defaults: Mapping[str, Any] | None = None) -> None:
         self._task = task
         self._found = found
+        self._defaults = {key: value for key, value in (defaults or {}).items() if value in _VALUES[key]}
         self._definitions = Definitions(task, found, self.read)
         self._of_texts: dict[str, Metric] = {}
 
@@ -55,7 +60,7 @@ class MetricReader:
         `parts` are those of each model's prediction: defaults that a model cannot have are left out.
         """
         if value is None:
-            chosen = registry.default_metrics(self._task) if self._task else ()
+            chosen = registry.default_metrics(self._task, self._defaults) if self._task else ()
             fit = [metric for metric in chosen if not any(metric.lacks(part) for part in parts)]
             return Metrics(tuple(fit) or None)
         if isinstance(value, (str, Metric)):
@@ -215,7 +220,7 @@ class MetricReader:
                     self._found.add(f"{name}: {key} cannot be {value}", path, "give a number or a word")
                     return None
                 parameters[key] = self._rule(value, path)
-        return _create(self._task, name, parameters, tuple(self._definitions))
+        return _create(self._task, name, parameters, tuple(self._definitions), self._defaults)
 
     def _unnamed(self, name: str) -> str | None:
         """The parameter of a metric that holds another metric, and has no name in texts."""
@@ -240,7 +245,7 @@ class MetricReader:
 
     def _rule(self, call: Call, path: SuitePath) -> ThresholdRule:
         def metric_of(named: Call) -> Metric:
-            return _create(self._task, named.name, dict(named.parameters), ())
+            return _create(self._task, named.name, dict(named.parameters), (), self._defaults)
 
         rule = read_rule(call, metric_of)
         if rule.select_on is not None:
@@ -325,10 +330,12 @@ def say_torn(text: str, path: SuitePath, findings: Findings) -> None:
     findings.add(f"YAML splits {text} at its comma: it needs quotes inside [ ] and {{ }}", path, hint)
 
 
-def _create(task: str, name: str, parameters: dict[str, Any], customs: tuple[str, ...]) -> Metric:
+def _create(
+    task: str, name: str, parameters: dict[str, Any], customs: tuple[str, ...], defaults: Mapping[str, Any]
+) -> Metric:
     if task:
         try:
-            return registry.create(task, name, parameters)
+            return registry.create(task, name, parameters, defaults)
         except registry.UnknownMetricError as error:
             if error.hint is None and customs:
                 raise registry.UnknownMetricError(str(error), did_you_mean(name, customs)) from None
