@@ -87,10 +87,15 @@ class CrossSliceEstimates:
     def parts(self, metric: AcrossSlices) -> Iterator[tuple[int, Part]]:
         """The metric as an estimate of the set as a whole, or of each slice, with the number of the set."""
         indices = list(dict.fromkeys(place.index for place in self._taken))
-        names = [name for index in indices for name in self._analysis.sets[index].slices.texts()]
+        slices = [self._analysis.sets[index].slices for index in indices]
+        names, order = [name for part in slices for name in part.texts()], None
+        if len(slices) > 1:
+            from plmetrics.table.tags import result_order
+
+            order = result_order(slices)
         replication, models = self._analysis.replication, self._analysis.models
         of_kind = {
-            kind: {model: self._made(metric, model, names, kind) for model in models}
+            kind: {model: self._in_order(metric, model, names, kind, order) for model in models}
             for kind in replication.kinds(metric)
         }
         judged = replication.judged(metric)
@@ -109,15 +114,39 @@ class CrossSliceEstimates:
             }
             yield place.index, Part(by_kind[judged], place.equal, place.listed, place.first, by_kind)
 
+    def _in_order(
+        self,
+        metric: AcrossSlices,
+        model: str,
+        names: Sequence[str],
+        kind: ReplicateKind | None,
+        order: NDArray[np.int64] | None,
+    ) -> EstimateColumns:
+        """The metric from slices in result order; where it has a value for each, in that of the slices again."""
+        if order is None:
+            return self._made(metric, model, names, kind)
+        made = self._made(metric, model, [names[place] for place in order], kind, order)
+        return made.take(np.argsort(order)) if metric.for_each else made
+
     def _made(
-        self, metric: AcrossSlices, model: str, names: Sequence[str], kind: ReplicateKind | None
+        self,
+        metric: AcrossSlices,
+        model: str,
+        names: Sequence[str],
+        kind: ReplicateKind | None,
+        order: NDArray[np.int64] | None = None,
     ) -> EstimateColumns:
         texts = [part.text for part in metric.parts()]
         inputs = metric.parts() if metric.reads_overall else ()
+        listed = np.concatenate([place.listed for place in self._taken])
+        of_slices = {text: concatenate_estimates(self._found[text, model, kind]) for text in texts}
+        if order is not None:
+            listed = listed[order]
+            of_slices = {text: estimates.take(order) for text, estimates in of_slices.items()}
         here = WholeSet(
             names,
-            np.concatenate([place.listed for place in self._taken]),
-            {text: concatenate_estimates(self._found[text, model, kind]) for text in texts},
+            listed,
+            of_slices,
             {part.text: self._overall.of_kind(part, kind)[model] for part in inputs},
             self._overall.weight(model),
             self._analysis.replication.blocks,

@@ -14,6 +14,7 @@ from plmetrics.inference.contrasts import joined_texts, pair_places, sides_of
 from plmetrics.inference.estimate import Estimate
 from plmetrics.inference.subject import Place, rest_place
 from plmetrics.suite.sections.basics import ALL, PAIRS, REST
+from plmetrics.table.tags import result_order
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -138,7 +139,11 @@ class SliceContrasts:
             return
         kind = self._asked.index(PAIRS)
         texts = joined_texts(self._texts)
-        later, earlier = pair_places(np.flatnonzero(np.concatenate(self._listed)).tolist())
+        listed = np.concatenate(self._listed)
+        order = result_order([states.slices for states in self._members.values()])
+        later, earlier = pair_places(
+            (np.flatnonzero(listed) if order is None else order[listed[order]]).tolist()
+        )
         starts = np.cumsum([0, *(len(slice_texts) for slice_texts in self._texts.values())])
         for (text, named, model), parts in self._kept.items():
             combined = concatenate_estimates(parts)

@@ -91,7 +91,7 @@ class Rows:
         if not self._added:
             return self._schema.to_frame()
         places = np.concatenate([place for place, _ in self._added])
-        order = np.lexsort(places.T[::-1])
+        order = np.lexsort(self._result_places(places).T[::-1])
         sets, numbers = places[order, 1], places[order, 2]
         data = {name: self._column(name, order) for name in self._schema if name in self._added[0][1]}
         data |= self._slice_columns(sets, numbers)
@@ -102,6 +102,24 @@ class Rows:
                 for name, dtype in self._schema.items()
             ]
         )
+
+    def _result_places(self, places: Any) -> Any:
+        """The places, with slices that overlap in the order of their set."""
+        if not any(part.slice_set.is_tagged for part in self._slices):
+            return places
+        from plmetrics.table.tags import result_places
+
+        begins, of_parts = result_places(self._slices)
+        ranks = np.concatenate([rank for part in of_parts for rank in ([WHOLE], part)])
+        sorted_by = places.copy()
+        sorted_by[:, 1] = begins[places[:, 1]]
+        sorted_by[:, 2] = ranks[self._starts[places[:, 1]] + places[:, 2] - WHOLE]
+        return sorted_by
+
+    @property
+    def _starts(self) -> Any:
+        """Where the entry of each set as a whole lies, before those of its slices."""
+        return np.concatenate(([0], np.cumsum([1 + len(part) for part in self._slices])))
 
     def _column(self, name: str, order: Any) -> pl.Series:
         values = np.concatenate([batch[name] for _, batch in self._added])[order]
@@ -118,8 +136,7 @@ class Rows:
         texts = [text for part in self._slices for text in ("all", *part.texts())]
         overall = pl.Series([[]], dtype=SLICE_VALUES)
         pairs = pl.concat([each for part in self._slices for each in (overall, part.pair_lists())])
-        starts = np.concatenate(([0], np.cumsum([1 + len(part) for part in self._slices])))
-        place = starts[sets] + numbers - WHOLE
+        place = self._starts[sets] + numbers - WHOLE
         return {
             "slice_set": pl.Series(names, dtype=pl.String).gather(sets),
             "slice": pl.Series(texts, dtype=pl.String).gather(place),

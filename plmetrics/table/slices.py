@@ -322,11 +322,14 @@ class Cube:
         return self._find(set_cells, position, self._project(slices, cells))
 
     def _tagged_codes(self, slices: Slices) -> Codes:
-        """For each cell 0 where its rows have the tag of the one slice, else -1."""
+        """For each cell the number of the one tag of its rows that is among the slices, -1 for none."""
         (place,) = self._members(slices)
-        tag = slices.values.item()
-        tags = self.codes[place].values.str.split(TAG_SEPARATOR)
-        code_of_tags = np.append(np.where(tags.list.contains(tag).to_numpy(), 0, -1), -1)
+        combinations = self.codes[place].values
+        tags = combinations.str.split(TAG_SEPARATOR).to_frame("tag").with_row_index("@of").explode("tag")
+        numbers = slices.values.to_series().alias("tag").to_frame().with_row_index("@code")
+        found = tags.join(numbers, on="tag")
+        code_of_tags = np.full(len(combinations) + 1, -1, dtype=np.int64)
+        code_of_tags[found["@of"].to_numpy()] = found["@code"].to_numpy()
         after = math.prod(part.size for part in self.codes[place + 1 :])
         digits: Codes = (np.arange(self.cells) // after) % self.codes[place].size
         return code_of_tags[digits]

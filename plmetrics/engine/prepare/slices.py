@@ -13,14 +13,20 @@ from plmetrics.core.slice_texts import OTHER
 from plmetrics.engine.memory.budget import rows_that_fit
 from plmetrics.features.registry import features_of
 from plmetrics.table.slice_keys import (
-    TAG_SEPARATOR,
     SliceKey,
     bin_index,
     only_bin,
     top_index,
     value_text,
 )
-from plmetrics.table.slices import KeyCodes, Slices, SliceSet, drop_exclusions, order, plain_values
+from plmetrics.table.slices import (
+    KeyCodes,
+    Slices,
+    SliceSet,
+    drop_exclusions,
+    order,
+    plain_values,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -333,9 +339,10 @@ def _slices(part: SliceSet, values: pl.DataFrame | None) -> list[Slices]:
         values = values.filter(pl.nth(0) <= len(part.keys[0].edges))
     if not part.is_tagged:
         return [Slices(part, order(values))]
+    from plmetrics.table.tags import tag_groups
+
     column = part.keys[0].column
-    tags = values[column].drop_nulls().str.split(TAG_SEPARATOR).explode().unique().sort()
-    return [Slices(part, pl.DataFrame({column: [tag]}, schema={column: pl.String})) for tag in tags]
+    return [Slices(part, tags.alias(column).to_frame()) for tags in tag_groups(values[column])]
 
 
 def _check(view: TableView, slices: Sequence[Slices]) -> None:

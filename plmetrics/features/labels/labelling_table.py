@@ -11,6 +11,7 @@ import polars as pl
 from plmetrics.core.results import LABELLING_SCHEMA
 from plmetrics.core.special import stdtrit
 from plmetrics.suite.sections.labels import SIDES, side_column
+from plmetrics.table.tags import in_result_order
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -73,7 +74,8 @@ def labelling_table(analysis: Analysis) -> pl.DataFrame:
         for name in [states.slices.slice_set.name]
         if not states.slices.slice_set.is_derived
     ]
-    return pl.concat([LABELLING_SCHEMA.to_frame(), *frames])
+    table = pl.concat([LABELLING_SCHEMA.to_frame(), *frames])
+    return in_result_order(table, [states.slices for states in analysis.sets], "model")
 
 
 def _rows(analysis: Analysis, model: str, states: SetStates, name: str) -> pl.DataFrame:

@@ -202,7 +202,7 @@ def _with_absent(
 
 
 def _slices(builder: Builder, prepared: Prepared) -> None:
-    """The slices of each set, those of one tag after those of another."""
+    """The slices of each set, those of one group of tags after those of another."""
     for number, part in enumerate(prepared.view.sets):
         values = [slices.values for slices in prepared.slices if slices.slice_set is part]
         if values:

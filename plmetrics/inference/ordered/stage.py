@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from plmetrics.catalogue.needs import OrderedRows, Ranks
@@ -23,8 +24,6 @@ from plmetrics.suite.tasks import CLASS_CURVES, ROW_CURVES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    import polars as pl
 
     from plmetrics.catalogue.metric import Metric
     from plmetrics.catalogue.needs import Need
@@ -68,7 +67,7 @@ def ordered_stage(
             if drawn_here:
                 number = None if value is None else numbers[value]
                 drawing.scores(drawn_here, model, states.slices, sliced, number)
-    return out, drawing.frame()
+    return out, _in_result_order(drawing.frame(), analysis)
 
 
 def rank_stage(
@@ -148,7 +147,20 @@ def row_curves(
             pairs = of_set(index)
             for curve in requested:
                 drawing.rows(curve, model, states.slices, pairs, edges)
-    return drawing.frame()
+    return _in_result_order(drawing.frame(), analysis)
+
+
+def _in_result_order(curves: pl.DataFrame, analysis: Analysis) -> pl.DataFrame:
+    """The curves, those of tags in the order of their set: curves across models are each one of all models."""
+    parts = [states.slices for states in analysis.sets]
+    if curves.is_empty() or not any(part.slice_set.is_tagged for part in parts):
+        return curves
+    from plmetrics.inference.curves.drawing import ACROSS_MODELS
+    from plmetrics.table.tags import in_result_order
+
+    across = pl.col("curve") == ACROSS_MODELS
+    owner = pl.when(~across).then("model").alias("@owner")
+    return in_result_order(curves.with_columns(owner), parts, "@owner").drop("@owner")
 
 
 def _in_order(need: Need, value: str | None) -> bool:

@@ -8,6 +8,7 @@ import polars as pl
 
 from plmetrics.core.results import DRIFT_HISTOGRAMS_SCHEMA
 from plmetrics.features.drift.histograms.histogram_bins import BIN, PLACE, Bins
+from plmetrics.table.tags import in_result_order
 
 if TYPE_CHECKING:
     from plmetrics.features.drift.counts import ColumnCounts, DriftCounts
@@ -28,8 +29,11 @@ def drift_histograms(counts: DriftCounts | None) -> pl.DataFrame:
     Args:
         counts: both windows; None where there is no reference yet.
     """
-    parts = [] if counts is None else [_of_column(column) for column in counts.columns]
-    return pl.concat([DRIFT_HISTOGRAMS_SCHEMA.to_frame(), *parts])
+    if counts is None or not counts.columns:
+        return DRIFT_HISTOGRAMS_SCHEMA.to_frame()
+    table = pl.concat([_of_column(column) for column in counts.columns])
+    slices = [sliced.slices for sliced in counts.columns[0].sliced]
+    return in_result_order(table, slices, "subject", "model", "column")
 
 
 def _of_column(column: ColumnCounts) -> pl.DataFrame:
