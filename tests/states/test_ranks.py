@@ -37,19 +37,25 @@ def test_pairs_are_compared_only_where_they_are_asked_for():
     assert both.concordance.tolist() == [signs[np.ix_(rows, rows)].sum() / 2 for rows in of_slice]
 
 
-def test_large_slices_are_ranked_as_small_ones_are(monkeypatch):
-    rng = np.random.default_rng(4)
-    label, score = rng.integers(0, 50, 900) / 7.0, rng.normal(size=900)
+@pytest.mark.parametrize("rows", [1, 2, 31, 33, 700])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_pairs_are_those_that_signs_say(rows, weighted):
+    rng = np.random.default_rng(rows)
+    label, score = rng.integers(0, 50, rows) / 7.0, rng.normal(size=rows).round(1)
     score[::3] = -0.0
     score[1::3] = 0.0
-    codes = rng.integers(-1, 3, 900)
-    label[codes == 2] = 0.1
-    pairs = Pairs(label, score, None).regroup(codes, 3)
-    expected = rank_view(pairs)
-    monkeypatch.setattr("plmetrics.states.ranks._MANY", 1)
-    found = rank_view(pairs, pairwise=False)
-    for name in ("weight", "rank_product", "prediction_square", "label_square"):
-        assert getattr(found, name) == pytest.approx(getattr(expected, name), rel=1e-13, abs=1e-9), name
-    for name in ("prediction_untied", "label_untied"):
-        assert (getattr(found, name) == 0).tolist() == (getattr(expected, name) == 0).tolist()
-    assert (found.label_untied == 0).tolist() == [False, False, True]
+    weight = rng.uniform(0.5, 2.0, rows) if weighted else np.ones(rows)
+    view = rank_view(Pairs(label, score, weight if weighted else None).regroup(None, 1))
+    both = np.outer(weight, weight)
+    labels, scores = (np.sign(np.subtract.outer(side, side)) for side in (label, score))
+    assert view.concordance[0] == pytest.approx((both * labels * scores).sum() / 2, rel=1e-12, abs=1e-9)
+    square = math.fsum(weight**2)
+    assert view.label_untied[0] == pytest.approx((both * labels**2).sum() / 2, rel=1e-12, abs=1e-9 * square)
+    assert view.prediction_untied[0] == pytest.approx(
+        (both * scores**2).sum() / 2, rel=1e-12, abs=1e-9 * square
+    )
+
+
+def test_slices_without_rows_have_no_pairs():
+    empty = rank_view(Pairs(np.zeros(0), np.zeros(0), None).regroup(np.zeros(0, dtype=np.int64), 2))
+    assert empty.concordance.tolist() == empty.weight.tolist() == [0.0, 0.0]
