@@ -110,7 +110,6 @@ class Ranks(Need):
     """Moments of the ranks of labels and predictions; with `pairs` also which pairs of rows agree."""
 
     family = "ranks"
-    rows_in_order = True
     pairs: bool = True
 
 

@@ -31,7 +31,7 @@ def ordered_pairs(place: Codes, weight: Array | None) -> float:
     kind = np.int32 if size <= 1 << 31 else np.int64
     places = np.concatenate([np.arange(size - 1, len(place) - 1, -1, dtype=kind), place.astype(kind)])
     if weight is not None:
-        return _weighted(places, np.concatenate([np.zeros(size - len(place)), weight]))
+        return _weight_of_pairs(places, np.concatenate([np.zeros(size - len(place)), weight]))
     pairs, width = 0, size
     while width > _PAIRWISE:
         high = (places & (width >> 1)) != 0
@@ -39,26 +39,26 @@ def ordered_pairs(place: Codes, weight: Array | None) -> float:
         # of k members with the bit set at places p of their run, p - (how many of them come before) have it not
         halves = (size // width) * (width // 2) * (width // 2 - 1) // 2
         pairs += int((chosen & (width - 1)).sum()) - halves
-        places = _halved(places, high, chosen, width)
+        places = _halves(places, high, chosen, width)
         width >>= 1
     runs = places.reshape(-1, width)
     return float(pairs + sum(np.count_nonzero(runs[:, lag:] > runs[:, :-lag]) for lag in range(1, width)))
 
 
-def _weighted(places: Places, weight: Array) -> float:
+def _weight_of_pairs(places: Places, weight: Array) -> float:
     total, width = 0.0, len(places)
     while width > 1:
         high = (places & (width >> 1)) != 0
         chosen = np.flatnonzero(high)
         running = np.cumsum(np.where(high, 0.0, weight).reshape(-1, width), axis=1).reshape(-1)
         total += float((weight[chosen] * running[chosen]).sum())
-        weight = _halved(weight, high, chosen, width)
-        places = _halved(places, high, chosen, width)
+        weight = _halves(weight, high, chosen, width)
+        places = _halves(places, high, chosen, width)
         width >>= 1
     return total
 
 
-def _halved(values: NDArray[Any], high: NDArray[np.bool_], chosen: Codes, width: int) -> NDArray[Any]:
+def _halves(values: NDArray[Any], high: NDArray[np.bool_], chosen: Codes, width: int) -> NDArray[Any]:
     """Values in runs of half the width: of each run first those without the bit, then those with it."""
     halves = np.empty((len(values) // width, 2, width // 2), dtype=values.dtype)
     halves[:, 0] = values[~high].reshape(-1, width // 2)

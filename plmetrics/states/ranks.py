@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from plmetrics.core.threads import parallel_map
 from plmetrics.states.concordance import ordered_pairs
+from plmetrics.states.scores.limits import RANK_BINS
 from plmetrics.states.sums import View
 
 if TYPE_CHECKING:
@@ -23,9 +24,6 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.int64]
-
-BINS = 32
-"""Bins of ranks on each side, for replicates."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,18 +97,13 @@ def joint_view(joint: Array) -> View:
     """The same from joint weights on bins `[..., prediction, label]`, of which each counts as a tie."""
     predicted, actual = joint.sum(axis=-1), joint.sum(axis=-2)
     total = predicted.sum(axis=-1)
-    below = np.cumsum(np.cumsum(joint, axis=-1), axis=-2)
-    concordant = (joint[..., 1:, 1:] * below[..., :-1, :-1]).sum(axis=(-1, -2))
-    tied_x, tied_y, tied = (
-        (part**2).sum(axis=-1) for part in (predicted, actual, joint.reshape(*total.shape, -1))
-    )
-    untied = (total**2 - tied_x - tied_y + tied) / 2.0
+    tied_x, tied_y = ((part**2).sum(axis=-1) for part in (predicted, actual))
     x, y = (np.cumsum(part, axis=-1) - part / 2.0 - total[..., None] / 2.0 for part in (predicted, actual))
     return View(
         {
             "weight": total,
             "n": total,
-            "concordance": 2.0 * concordant - untied,
+            "concordance": agreement(joint),
             "prediction_untied": (total**2 - tied_x) / 2.0,
             "label_untied": (total**2 - tied_y) / 2.0,
             "rank_product": np.einsum("...ij,...i,...j->...", joint, x, y, optimize=True),
@@ -120,6 +113,16 @@ def joint_view(joint: Array) -> View:
     )
 
 
+def agreement(joint: Array) -> Array:
+    """Concordant less discordant pairs of joint weights on bins `[..., prediction, label]`."""
+    below = np.cumsum(np.cumsum(joint, axis=-1), axis=-2)
+    concordant = (joint[..., 1:, 1:] * below[..., :-1, :-1]).sum(axis=(-1, -2))
+    total = below[..., -1, -1]
+    tied_x, tied_y = ((joint.sum(axis=axis) ** 2).sum(axis=-1) for axis in (-1, -2))
+    out: Array = 2.0 * concordant - (total**2 - tied_x - tied_y + (joint**2).sum(axis=(-1, -2))) / 2.0
+    return out
+
+
 def joint_blocks(pairs: SlicedPairs) -> Iterator[tuple[Array, Codes]]:
     """Per slice the weights on its bins by block, `[blocks that occur, prediction, label]`, and which these are."""
     for part in pairs:
@@ -127,15 +130,15 @@ def joint_blocks(pairs: SlicedPairs) -> Iterator[tuple[Array, Codes]]:
         places = [_bin(_side(values, part.weight), weight) for values in (part.score, part.label)]
         assert part.block is not None
         present, block = np.unique(part.block, return_inverse=True)
-        key = (block * BINS + places[0]) * BINS + places[1]
-        counts = _totals(key, weight, len(present) * BINS * BINS)
-        yield counts.reshape(len(present), BINS, BINS), present.astype(np.int64)
+        key = (block * RANK_BINS + places[0]) * RANK_BINS + places[1]
+        counts = _totals(key, weight, len(present) * RANK_BINS * RANK_BINS)
+        yield counts.reshape(len(present), RANK_BINS, RANK_BINS), present.astype(np.int64)
 
 
 def _bin(side: _Side, weight: Array) -> Codes:
     """The bin of each row: bins of about equal weight, rows that tie in one."""
     total = max(float(weight.sum()), np.finfo(np.float64).tiny)
-    return np.minimum((side.middle / total * BINS).astype(np.int64), BINS - 1)
+    return np.minimum((side.middle / total * RANK_BINS).astype(np.int64), RANK_BINS - 1)
 
 
 def _side(values: Array, weight: Array | None) -> _Side:

@@ -231,6 +231,11 @@ class View:
         except KeyError:
             raise AttributeError(name, name=name, obj=self) from None
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What the arrays are called."""
+        return tuple(self._arrays)
+
     def without(self, name: str) -> View:
         """The same state with one array less."""
         return View({key: array for key, array in self._arrays.items() if key != name})

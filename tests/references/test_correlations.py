@@ -140,6 +140,96 @@ def test_equal_models_do_not_differ() -> None:
     assert (found.metrics["interval_status"] == "ok").all()
 
 
-def test_ranks_need_the_rows() -> None:
-    with pytest.raises(plm.ConfigError, match="kendall needs the sorted rows"):
-        plm.evaluate(table(), task="regression", label="y", models="p", metrics=["kendall"], exact=False)
+def on_grid(rows: pl.DataFrame, **more: Any) -> pl.DataFrame:
+    """Rank correlations counted on a grid, each within its bound of SciPy's, slice by slice."""
+    found = plm.evaluate(
+        rows,
+        task="regression",
+        label="y",
+        models="p",
+        metrics=["spearman", "kendall"],
+        slices={"g": "g"},
+        exact=False,
+        uncertainty=None,
+        **more,
+    ).metrics
+    for metric, slice_, value, bound in found.select("metric", "slice", "value", "bound").iter_rows():
+        part = rows if slice_ == "all" else rows.filter(pl.col("g") == slice_.removeprefix("g="))
+        expected = of_scipy(part["y"].to_numpy(), part["p"].to_numpy())[metric]
+        assert abs(value - expected) <= bound + 1e-12, (metric, slice_)
+    return found
+
+
+@pytest.mark.parametrize("correlation", [0.0, 0.6, 0.99])
+def test_counted_on_a_grid_they_are_within_their_bound_of_scipy(correlation: float) -> None:
+    rng = np.random.default_rng(7)
+    y = rng.normal(size=30_000)
+    p = np.exp(correlation * y + np.sqrt(1 - correlation**2) * rng.normal(size=len(y)))
+    found = on_grid(pl.DataFrame({"y": y, "p": p, "g": np.where(y > 1.5, "a", "b")}))
+    whole = found.filter(pl.col("slice") == "all")
+    assert (whole["bound"].is_between(1e-6, 4e-3)).all()
+
+
+def test_numbers_that_many_rows_share_leave_nothing_open() -> None:
+    rng = np.random.default_rng(8)
+    y = rng.integers(1, 6, 20_000).astype(float)
+    frame = pl.DataFrame(
+        {"y": y, "p": (y + rng.normal(size=len(y))).round(1), "g": rng.choice(["a", "b"], len(y))}
+    )
+    assert on_grid(frame)["bound"].max() == 0.0
+    counts = pl.DataFrame({"y": rng.poisson(np.exp(rng.normal(size=len(y)))), "p": y / 7.0, "g": frame["g"]})
+    assert on_grid(counts.with_columns(pl.col("y").cast(float)))["bound"].max() < 1e-3
+    constant = frame.with_columns(p=pl.lit(-0.0))
+    told = plm.evaluate(
+        constant, task="regression", label="y", models="p", metrics=["kendall"], exact=False
+    ).metrics
+    assert told["status"].to_list() == ["zero_denominator"]
+
+
+def test_a_grid_of_weighted_rows_is_that_of_repeated_ones() -> None:
+    rows = table(4_000, ties=False)
+    repeated = rows.select(pl.all().repeat_by(pl.col("w").cast(pl.UInt32))).explode("y", "p", "g")
+    expected = of_scipy(repeated["y"].to_numpy(), repeated["p"].to_numpy())
+    found = evaluated(rows, weight="w", exact=False).filter(pl.col("bound").is_not_null())
+    for metric, value, bound in found.select("metric", "value", "bound").iter_rows():
+        assert abs(value - expected[metric]) <= bound < 5e-3, metric
+
+
+def test_many_passes_count_the_same_grid(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = table(3_000, ties=False)
+    options: dict[str, Any] = {"exact": False, "slices": {"g": "g"}, "uncertainty": {"replicates": 20}}
+    monkeypatch.setattr("plmetrics.states.joint_counts.FINE", 256)
+    expected = evaluated(rows, **options)
+    monkeypatch.setattr("plmetrics.engine.order.on_grid.counting_room", lambda *_, **__: 5_000_000)
+    assert evaluated(rows, **options).equals(expected)
+    monkeypatch.setattr("plmetrics.engine.order.encoding.EncodedRows.bytes", 1 << 40)
+    assert evaluated(rows, **options).equals(expected)
+
+
+def test_replicates_of_a_grid_vary_as_those_of_rows() -> None:
+    rows = table(20_000, ties=False)
+    options: dict[str, Any] = {"uncertainty": {"replicates": 100}, "slices": {"g": "g"}}
+    exact, counted = (
+        evaluated(rows, exact=way, **options).filter(pl.col("metric").is_in(["spearman", "kendall"]))
+        for way in (None, False)
+    )
+    assert counted["std_error"].to_numpy() == pytest.approx(exact["std_error"].to_numpy(), rel=0.03)
+
+
+def test_rows_of_one_model_alone_have_ranks_of_their_own() -> None:
+    rows = table(500).with_columns(q=pl.when(pl.int_range(pl.len()) % 3 > 0).then("p"))
+    found = plm.evaluate(
+        rows.lazy(),
+        task="regression",
+        label="y",
+        models=["p", "q"],
+        metrics=["kendall"],
+        missing="drop_per_model",
+        exact=False,
+        uncertainty=None,
+    ).metrics
+    expected = [
+        of_scipy(*(part[name].to_numpy() for name in ("y", "p")))["kendall"]
+        for part in (rows, rows.drop_nulls())
+    ]
+    assert found["value"].to_list() == pytest.approx(expected, rel=1e-12)

@@ -130,12 +130,30 @@ class _Ranks(Metric):
     expressible = False
 
 
+def _bound(state: Any, product: str, *squares: str) -> Any:
+    """How far a product over the root of two squares may be from the true one, each open on a grid.
+
+    What is open in a square is part of it: it may be less.
+    """
+    value, off = getattr(state, product), getattr(state, f"{product}_open")
+    most = [getattr(state, name) for name in squares]
+    least = [
+        ops.larger(square - getattr(state, f"{name}_open"), 0.0)
+        for name, square in zip(squares, most, strict=True)
+    ]
+    scales = [ops.sqrt(scale[0] * scale[1]) for scale in (least, most)]
+    here = ops.ratio(value, scales[1])
+    lowest = ops.larger(ops.smaller(*(ops.ratio(value - off, scale, -1.0) for scale in scales)), -1.0)
+    highest = ops.smaller(ops.larger(*(ops.ratio(value + off, scale, 1.0) for scale in scales)), 1.0)
+    return ops.larger(here - lowest, highest - here)
+
+
 @register
 class Spearman(_Ranks):
     """Correlation of the middle ranks of label and prediction.
 
     The middle rank of a value is the weight below it and half of its own. Weighted by row; in [-1, 1]; undefined
-    (`zero_denominator`) where labels or predictions are all equal, `no_rows` without rows. Needs the rows in memory.
+    (`zero_denominator`) where labels or predictions are all equal, `no_rows` without rows. On a grid with a bound.
     Source: Spearman (1904).
 
     >>> import plmetrics as plm, polars as pl
@@ -158,6 +176,10 @@ class Spearman(_Ranks):
         """Of ranks."""
         return ops.ratio(state.rank_product, ops.sqrt(state.prediction_square * state.label_square))
 
+    def bound(self, state: Any) -> Any:
+        """How far ranks inside the bins of a grid can move it."""
+        return _bound(state, "rank_product", "prediction_square", "label_square")
+
     def undefined(self, state: Any) -> Undefined:
         """All labels or all predictions tie."""
         flat = (state.prediction_untied == 0) | (state.label_untied == 0)
@@ -169,8 +191,8 @@ class Kendall(_Ranks):
     """Concordant less discordant pairs, over the pairs that could be either: Kendall's tau-b.
 
     (C - D) / sqrt((pairs whose labels differ)(pairs whose predictions differ)); a pair counts w_i w_j. In [-1, 1];
-    undefined (`zero_denominator`) where labels or predictions are all equal, `no_rows` without rows. Needs the rows in
-    memory. Source: Kendall (1945).
+    undefined (`zero_denominator`) where labels or predictions are all equal, `no_rows` without rows. On a grid with
+    a bound. Source: Kendall (1945).
 
     >>> import plmetrics as plm, polars as pl
     >>> rows = pl.DataFrame({"y": [1.0, 2.0, 3.0, 4.0], "p": [1.0, 30.0, 2.0, 400.0]})
@@ -188,6 +210,10 @@ class Kendall(_Ranks):
     def finalise(self, state: Any) -> Any:
         """Of pairs."""
         return ops.ratio(state.concordance, ops.sqrt(state.prediction_untied * state.label_untied))
+
+    def bound(self, state: Any) -> Any:
+        """How far pairs that a grid leaves open can move it."""
+        return _bound(state, "concordance", "prediction_untied", "label_untied")
 
     def undefined(self, state: Any) -> Undefined:
         """All labels or all predictions tie."""

@@ -138,7 +138,7 @@ class Encoder:
             rows.held[name] = members
             score = score.fill_null(0.0).fill_nan(0.0)
         key = locator.keys(score.to_numpy())
-        locator.of_keys(key, out=place)
+        locator.locate(score.to_numpy(), key, place)
         place *= 2
         place += ordering.positives(frame)
         rows.place[name] = place
@@ -189,7 +189,8 @@ def _sample_plan(prepared: Prepared) -> pl.LazyFrame:
 def _locators(prepared: Prepared, every: Sequence[Ordering], room: int) -> dict[str, Locator]:
     """Fine bins from every k-th row; fewer where there are so many slices that bins would not fit."""
     if prepared.grids is not None:
-        return {name: grid.locator() for name, grid in prepared.grids.items()}
+        exact = {ordering.name for ordering in every if ordering.side is not None}
+        return {name: grid.locator(exact=name in exact) for name, grid in prepared.grids.items()}
     slices = sum(len(part) for part in prepared.slices) * len(every)
     bins = max(_LEAST_BINS, min(FINE_BINS, room // (FINE_SHARE * 16 * slices)))
     sample = collected_frame(_sample_plan(prepared))
@@ -198,6 +199,11 @@ def _locators(prepared: Prepared, every: Sequence[Ordering], room: int) -> dict[
         column = sample[ordering.column].cast(pl.Float64).fill_null(np.nan)
         values = column.to_numpy() + 0.0  # -0.0 is 0.0, whichever comes first
         sound = np.isfinite(values)
+        if ordering.side is not None:
+            from plmetrics.states.joint_counts import FINE, GROUPS, rank_locator
+
+            most = room // (FINE_SHARE * 2 * GROUPS * 8 * slices)
+            return rank_locator(values[sound], max(_LEAST_BINS, min(FINE, most)))
         if ordering.one_class:
             return value_locator(values[sound], bins)
         member = ordering.positives(sample)

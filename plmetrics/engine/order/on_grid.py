@@ -8,24 +8,19 @@ not fit, they are cut into parts of a few slices, and each pass makes as many pa
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass
 from functools import partial
 from operator import methodcaller
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from plmetrics.core.exact_sums import PARTS
 from plmetrics.core.threads import parallel_map, processors, steps
 from plmetrics.engine.aggregate.aggregation import needs_rows
 from plmetrics.engine.memory.budget import compares_rests, counting_room
 from plmetrics.engine.order.encoding import FINE_SHARE, STEP_ROWS, Encoder, Group, counts_in_single
+from plmetrics.engine.order.parts import Part, PartSizes
 from plmetrics.engine.order.score_bins import by_quantile, wanted_bins
-from plmetrics.engine.prepare.exponents import IN_BINS
-from plmetrics.states.arms import ARMS
 from plmetrics.states.complements import rest_codes
-from plmetrics.states.scores.coarse import coarse_of_fine
 from plmetrics.states.scores.grid import (
     ArmsTally,
     CoarseTally,
@@ -35,15 +30,15 @@ from plmetrics.states.scores.grid import (
     QuantileTally,
     Tally,
     fixed_bins,
-    shape,
     zero_counts,
 )
 from plmetrics.states.scores.quantile_bins import quantile_bins
+from plmetrics.states.scores.run_grids import coarse_bins
 from plmetrics.states.scores.sliced_grid import SlicedGrid, rolled_ends, rolled_up
-from plmetrics.states.scores.sorted import CLASSES, Binning
+from plmetrics.states.scores.sorted import Binning
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     import polars as pl
     from numpy.typing import NDArray
@@ -56,23 +51,10 @@ if TYPE_CHECKING:
     from plmetrics.states.scores.coarse import Array
     from plmetrics.states.scores.grid import Bins
 
-_CELLS_PER_SLICE = 4
+_OF_PLACES: frozenset[Bins] = frozenset({"coarse", "joint"})
+"""The kinds that small numbers of rows tell, without their scores."""
+
 _SLICES_AT_ONCE = 4
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """Counts that one pass can make: of one ordering, of some members of a group, on bins of one kind.
-
-    With `rest` they are those of all rows but a member's.
-    """
-
-    ordering: str
-    group: Group
-    bins: Bins
-    first: int
-    last: int
-    rest: bool = False
 
 
 def models_on_grids(
@@ -95,6 +77,7 @@ class Passes:
         self._exact_single = counts_in_single(prepared, aggregated)
         self._room = counting_room(prepared.request.suite, beside_points=prepared.exact)
         self._encoder = Encoder(prepared, aggregated.block_keys, self._room)
+        self._sizes = PartSizes(prepared, self.orderings, self.locators, len(self._known))
         self._sliced: dict[tuple[Part, int], Array] = {}
         self._kept: list[EncodedRows] | None = []
         self._made: dict[Part, Tally] = {}
@@ -107,7 +90,9 @@ class Passes:
         bins = list(dict.fromkeys(kind for kinds in self.wanted.values() for kind in kinds))
         first = [part for kind in bins if kind != "coarse" for part in self._shared(kind)]
         later = [kind for kind in bins if kind == "coarse" or not self._shared(kind)]
-        self._whole = self._count_shared(first, keep=later == ["coarse"]) if bins else {}
+        self._whole = (
+            self._count_shared(first, keep=bool(later) and _OF_PLACES.issuperset(later)) if bins else {}
+        )
         self._parts = list(self._parts_on(later))
 
     @property
@@ -143,7 +128,9 @@ class Passes:
             fine = np.zeros(0) if fine is None else fine[:, 0]
             coarse = partial(self._coarse, name, index, 0, slices, rest_of)
             edges, ends = self.locators[name].edges, self._ends(name, index, rest_of)
-            return SlicedGrid(edges, slices, fine, parts, weighted, coarse, ends)
+            across = self.orderings[name].across
+            labels = None if across is None else self.locators[across].edges
+            return SlicedGrid(edges, slices, fine, parts, weighted, coarse, ends, labels)
 
         return cut
 
@@ -164,8 +151,8 @@ class Passes:
 
     def _rolled(self, name: str, index: int, bins: Bins, rest_of: int | None = None) -> Array | None:
         """The counts of a slice set, or a rest, from those of its group that the first pass made, if it did."""
-        group = self._group(index)
-        size = self._members(group)
+        group = self._sizes.group(index)
+        size = self._sizes.members(group)
         part = Part(name, group, bins, 0, size)
         tally = self._whole.get(part)
         if tally is None or group.index is not None:
@@ -184,31 +171,18 @@ class Passes:
             counts = self._sliced[part, index] = roll_up(tally.counts, codes, len(slices))
         return counts
 
-    def _group(self, index: int) -> Group:
-        """What the rows of a slice set are counted by: cells, where there are not many more of them than slices."""
-        number = self._prepared.cube_of(self._prepared.slices[index])
-        cube = self._prepared.cubes[number]
-        slices = sum(len(part) for part in self._prepared.slices if self._prepared.cube_of(part) == number)
-        return Group(number) if cube.cells <= _CELLS_PER_SLICE * slices else Group(number, index)
-
-    def _members(self, group: Group) -> int:
-        """Number of cells, or of slices."""
-        if group.index is None:
-            return self._prepared.cubes[group.cube].cells
-        return len(self._prepared.slices[group.index])
-
     def _shared(self, bins: Bins) -> list[Part]:
         """The parts of the first pass: fine bins, and fixed ones if they fit."""
         indices = range(len(self._prepared.slices))
-        groups = {group: self._members(group) for group in map(self._group, indices)}
+        groups = {group: self._sizes.members(group) for group in map(self._sizes.group, indices)}
         if by_quantile(bins):
             return []
         small = bins in {"fine", "ends"}
-        if not small and any(self._group(index).index is not None for index in self._rests):
+        if not small and any(self._sizes.group(index).index is not None for index in self._rests):
             return []
         names = [name for name, wanted in self.wanted.items() if bins in wanted]
         parts = [Part(name, group, bins, 0, size) for name in names for group, size in groups.items()]
-        if not small and sum(map(self._bytes, parts)) > self._room // FINE_SHARE:
+        if not small and sum(map(self._sizes.bytes, parts)) > self._room // FINE_SHARE:
             return []
         return parts
 
@@ -234,7 +208,7 @@ class Passes:
             for other in self._parts[self._parts.index(part) :]:
                 if self._kept is not None and together and other.ordering != part.ordering:
                     break
-                room -= self._bytes(other)
+                room -= self._sizes.bytes(other)
                 if room < 0 and together:
                     break
                 together.append(other)
@@ -243,7 +217,7 @@ class Passes:
 
     def _spare(self, parts: list[Part]) -> list[NDArray[Any]]:
         """The memory of the last pass as far as these parts can use it; the rest is let go."""
-        sizes = set(map(self._size, parts))
+        sizes = set(map(self._sizes.size, parts))
         spare = [tally.counts for tally in self._made.values() if tally.counts.shape in sizes]
         self._made = {}
         return spare
@@ -275,16 +249,30 @@ class Passes:
         names = [name for name, ordering in self.orderings.items() if ordering.column in frame.columns]
         places = np.empty((len(names), frame.height), dtype=np.uint16)
 
-        def count(number: int) -> None:
+        def count(numbers: Sequence[int]) -> None:
             first = 0
             for piece, rows in pieces:
-                place = places[number, first : first + piece.height]
-                first += piece.height
-                scored = self._encoder.locate(piece, rows, names[number], place)
-                self._add(rows, names[number], tallies, scored)
+                last = first + piece.height
+                scored = [
+                    self._encoder.locate(piece, rows, names[number], places[number, first:last])
+                    for number in numbers
+                ]
+                first = last
+                for number, of_rows in zip(numbers, scored, strict=True):
+                    self._add(rows, names[number], tallies, of_rows)
 
-        parallel_map(count, range(len(names)))
+        parallel_map(count, self._side_by_side(names))
         return [rows for _, rows in pieces]
+
+    def _side_by_side(self, names: Sequence[str]) -> list[list[int]]:
+        """The numbers of orderings, those together that are counted together."""
+        labels = {self.orderings[name].across for name in names}
+        alone = [number for number, name in enumerate(names) if name not in labels]
+        across = [self.orderings[names[number]].across for number in alone]
+        return [
+            [number, *([] if of is None else [names.index(of)])]
+            for number, of in zip(alone, across, strict=True)
+        ]
 
     def _add(
         self, rows: EncodedRows, name: str, tallies: Mapping[Part, Tally], scored: Scored | None = None
@@ -292,22 +280,29 @@ class Passes:
         """Count a few rows of an ordering; `scored` are its numbers, which fixed bins need."""
         mask = rows.held.get(name)
         score, key = scored or (None, None)
-        placed = PlacedRows(rows.place[name], rows.weight, rows.block, score, key, rows.outcome).take(mask)
+        across = self.orderings[name].across
+        labels = None if across is None else rows.place[across]
+        placed = PlacedRows(rows.place[name], rows.weight, rows.block, score, key, rows.outcome, labels)
+        placed = placed.take(mask)
         for part, tally in tallies.items():
             if part.ordering == name:
                 members = self._encoder.members_in(rows, part.group)
                 if part.rest:
-                    members = members.named(rest_codes(np.arange(self._members(part.group) + 1), part.first))
+                    members = members.named(
+                        rest_codes(np.arange(self._sizes.members(part.group) + 1), part.first)
+                    )
                 tally.add(placed, members.take(mask))
 
     def _tally(self, part: Part, spare: list[NDArray[Any]], table: NDArray[np.uint16] | None) -> Tally:
-        size, first = self._size(part), 0 if part.rest else part.first
+        size, first = self._sizes.size(part), 0 if part.rest else part.first
         arms = self.orderings[part.ordering].arms
         single = part.bins == "coarse" and self._exact_single and not arms
         counts = zero_counts(size, np.float32 if single else np.float64, spare)
         if part.bins == "ends":
             return EndsTally(first, counts)
-        power = self._exponent(part)
+        power = self._sizes.exponent(part)
+        if self.orderings[part.ordering].across is not None and part.bins != "fine":
+            return self._joint_tally(part, first, counts, power)
         if isinstance(part.bins, Binning):
             if table is not None:
                 return QuantileTally(first, counts, part.bins, table, power)
@@ -315,15 +310,18 @@ class Passes:
             return FixedTally(first, counts, part.bins, bins, power)
         if arms:
             return ArmsTally(first, counts, table, power)
-        if table is None:
-            return Tally(first, counts, power)
-        return CoarseTally(first, counts, table, power)
+        return Tally(first, counts, power) if table is None else CoarseTally(first, counts, table, power)
 
-    def _exponent(self, part: Part) -> int | None:
-        """That of what is added in a part, where its order must not show; None where it does not anyway."""
-        fractions = isinstance(part.bins, Binning) or self.orderings[part.ordering].arms
-        fractions = fractions or self._prepared.request.suite.columns.weight is not None
-        return self._prepared.addition.exponents.get(IN_BINS) if fractions else None
+    def _joint_tally(self, part: Part, first: int, counts: NDArray[Any], power: int | None) -> Tally:
+        from plmetrics.states.joint_counts import JointTally
+
+        sides = [part.ordering, self.orderings[part.ordering].across or ""]
+        if part.bins == "joint":
+            sizes = [len(self.locators[side].edges) + 1 for side in sides]
+            return JointTally.on_grid(first, counts, sizes, power)
+        assert part.group.index is not None
+        tables = [self._coarse(side, part.group.index, part.first, part.last, None) for side in sides]
+        return JointTally.of_ranks(first, counts, tables, power)
 
     def _tables(self, parts: list[Part]) -> dict[Part, NDArray[np.uint16]]:
         """The bin of each fine bin in the slices of some parts, where fine ones say it."""
@@ -339,44 +337,29 @@ class Passes:
             some = fine if rest_of is not None else fine[part.first : part.last]
             return quantile_bins(some[:, 0], part.bins.bins)
 
-        return {part: table(part) for part in parts if part.bins == "coarse" or by_quantile(part.bins)}
+        return {
+            part: table(part)
+            for part in parts
+            if (part.bins == "coarse" and self.orderings[part.ordering].across is None)
+            or by_quantile(part.bins)
+        }
 
     def _coarse(
         self, name: str, index: int, first: int, last: int, rest_of: int | None
     ) -> NDArray[np.uint16]:
         """The coarse bin of each fine bin in some slices of a set, or in the rest of one."""
-        slices = self._prepared.slices[index]
+        slices, equal = self._prepared.slices[index], self.orderings[name].equal_bins
         if rest_of is not None:
             rest = self._fine(name, index, rest_of)
             assert rest is not None
-            return coarse_of_fine(rest[:, 0], 1)
+            return coarse_bins(rest[:, 0], 1, equal)
         if self._prepared.grids is not None:
             grid = self._prepared.grids[name]
             return grid.coarse(self._prepared.number_of(slices), slices)[first:last]
         fine = self._rolled(name, index, "fine")
         assert fine is not None
         batches = [fine[low:high, 0] for low, high in steps(first, last, _SLICES_AT_ONCE)]
-        return np.concatenate(parallel_map(partial(coarse_of_fine, slices=len(slices)), batches))
-
-    def _shape(self, part: Part) -> tuple[int, int]:
-        channels = len(ARMS if self.orderings[part.ordering].arms else CLASSES)
-        if part.rest:
-            return shape(part.bins, self.locators[part.ordering].edges, 1, channels)
-        if part.bins == "coarse" and part.group.index is not None and self._prepared.grids is not None:
-            number = self._prepared.number_of(self._prepared.slices[part.group.index])
-            return self._prepared.grids[part.ordering].coarse_bins(number), channels
-        return shape(part.bins, self.locators[part.ordering].edges, self._members(part.group), channels)
-
-    def _size(self, part: Part) -> tuple[int, ...]:
-        return (part.last - part.first, self._blocks(part.bins), *self._shape(part))
-
-    def _blocks(self, bins: Bins) -> int:
-        return 1 if bins in {"fine", "ends"} or self._prepared.blocks is None else len(self._known)
-
-    def _bytes(self, part: Part) -> int:
-        """How much memory a part takes."""
-        copies = 1 if self._exponent(part) is None else PARTS
-        return math.prod(self._size(part)) * 8 * copies
+        return np.concatenate(parallel_map(partial(coarse_bins, slices=len(slices), equal=equal), batches))
 
     def _parts_on(self, bins_list: list[Bins]) -> Iterator[Part]:
         """The parts of later passes in the order of their use."""
@@ -386,7 +369,7 @@ class Passes:
                 group = Group(self._prepared.cube_of(slices), index)
                 most = len(slices) if self._kept is None else -(-len(slices) // processors())
                 for bins in kinds:
-                    step = max(1, min(most, self._room // self._bytes(Part(name, group, bins, 0, 1))))
+                    step = max(1, min(most, self._room // self._sizes.bytes(Part(name, group, bins, 0, 1))))
                     for first in range(0, len(slices), step):
                         yield Part(name, group, bins, first, min(first + step, len(slices)))
                 for number in range(len(slices)) if index in self._rests else ():

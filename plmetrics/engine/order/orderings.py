@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import reduce
 from operator import and_
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import polars as pl
 
 from plmetrics.engine.aggregate.row_plan import HAS_LABEL, POSITIVE, TREATED, class_column, value_column
+from plmetrics.states.scores.limits import RANK_BINS
 from plmetrics.table.checks import scored_column, valid_column
 from plmetrics.table.predicted import score_column
 from plmetrics.table.roles import LABEL, TREATMENT
@@ -25,38 +26,57 @@ if TYPE_CHECKING:
     from plmetrics.states.sums import RowValue
 
 
+RANKS, _RANKS_OF_LABELS = "ranks of predictions", "ranks of labels"
+"""The keys of the two sides of rank correlations."""
+
+
 @dataclass(frozen=True, slots=True)
 class Ordering:
     """A number of each row of a model, ascending: the score without a `value`.
 
     With `label_free` rows without a label have it, too; with `arms` rows are of two arms, not of two classes, and have
-    outcomes.
+    outcomes. With `side` its labels and predictions are counted together: the number is one of these.
     """
 
     model: str
     value: RowValue | None = None
     label_free: bool = False
     arms: bool = False
+    side: Literal["label", "prediction"] | None = None
 
     @property
     def key(self) -> str | None:
         """The key of the value, None for the score."""
+        if self.side is not None:
+            return RANKS if self.side == "prediction" else _RANKS_OF_LABELS
         return None if self.value is None else self.value.key
 
     @property
     def name(self) -> str:
         """What it is called in states: the model, with the key of a value."""
-        return self.model if self.value is None else f"{self.model}|{self.value.key}"
+        return self.model if self.key is None else f"{self.model}|{self.key}"
+
+    @property
+    def across(self) -> str | None:
+        """The name of the labels that predictions are counted with."""
+        return f"{self.model}|{_RANKS_OF_LABELS}" if self.side == "prediction" else None
+
+    @property
+    def equal_bins(self) -> int | None:
+        """How many coarse bins of equal weight there are; None where they serve the order of scores."""
+        return None if self.side is None else RANK_BINS
 
     @property
     def column(self) -> str:
         """The column of the number."""
+        if self.side == "label":
+            return LABEL
         return score_column(self.model) if self.value is None else value_column(self.model, self.value)
 
     @property
     def one_class(self) -> bool:
         """Whether all rows are of one class."""
-        return self.value is not None and self.value.positive is None
+        return self.side is not None or (self.value is not None and self.value.positive is None)
 
     def expressions(self, prepared: Prepared) -> Iterator[pl.Expr]:
         """The columns of the number and of its class, on the canonical table."""
@@ -97,6 +117,7 @@ def orderings(request: Request) -> tuple[Ordering, ...]:
     for model in request.models:
         out += [Ordering(model, arms=arms)] if request.orders_scores else []
         out += [Ordering(model, value, value.key in label_free) for value in request.values]
+        out += [Ordering(model, side=side) for side in ("label", "prediction") if request.ranks]
     return tuple(out)
 
 
@@ -104,6 +125,7 @@ def sample_columns(prepared: Prepared, rows: pl.LazyFrame) -> pl.LazyFrame:
     """Numbers and classes of some rows of the canonical table."""
     every = orderings(prepared.request)
     columns = [column for ordering in every for column in ordering.expressions(prepared)]
+    columns = list({column.meta.output_name(): column for column in columns}.values())
     if prepared.view.roles.treatment is not None:
         columns.append((pl.col(TREATMENT) == 1).alias(TREATED))
     return rows.select(*columns, (pl.col(LABEL) == 1).alias(POSITIVE))

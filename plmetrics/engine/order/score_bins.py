@@ -44,6 +44,8 @@ def by_quantile(bins: Bins) -> bool:
 
 def wanted_bins(prepared: Prepared, ordering: Ordering) -> list[Bins]:
     """The kinds of bins that metrics and curves read of a number of a model's rows."""
+    if ordering.side is not None:
+        return _joint_bins(prepared, ordering)
     needs = [need for need in prepared.request.orders if _key(need) == ordering.key]
     pointed = any(isinstance(need, (Points, Quantiles)) for need in needs)
     curves = [curve for curve in prepared.request.suite.curves if _drawn_from(curve, ordering.key)]
@@ -59,6 +61,14 @@ def wanted_bins(prepared: Prepared, ordering: Ordering) -> list[Bins]:
         bins.append("coarse")
     binnings = [need.binning for need in needs if isinstance(need, FixedBins)]
     return [*bins, *dict.fromkeys([*binnings, *drawn])]
+
+
+def _joint_bins(prepared: Prepared, ordering: Ordering) -> list[Bins]:
+    """Those of rank correlations: joint counts go with the predictions."""
+    if ordering.side == "label":
+        return ["fine"]
+    bins: list[Bins] = ["fine", "joint"]
+    return bins if prepared.blocks is None else [*bins, "coarse"]
 
 
 def _key(need: OrderedRows) -> str | None:

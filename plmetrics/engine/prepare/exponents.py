@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from plmetrics.catalogue.metric import leaves
-from plmetrics.catalogue.needs import Bins, OrderedRows
+from plmetrics.catalogue.needs import Bins, OrderedRows, Ranks
 from plmetrics.core.exact_sums import HEADROOM, Addition, exponent_of
 from plmetrics.engine.aggregate.totals import summed_in, totals
 from plmetrics.engine.arithmetic import largest
@@ -56,7 +56,7 @@ def adds_in_bins(suite: Suite) -> bool:
     """Whether numbers with fractions are added in the bins that scores are counted on."""
     needs = [leaf.needs for metric in suite.metrics for leaf in leaves(metric)]
     if suite.columns.weight is not None:
-        return bool(suite.row_curves) or any(isinstance(need, OrderedRows) for need in needs)
+        return bool(suite.row_curves) or any(isinstance(need, (OrderedRows, Ranks)) for need in needs)
     if suite.task == "uplift" and any(isinstance(need, OrderedRows) for need in needs):
         return True
     has_curves = any(curve.curve == "reliability" for curve in suite.curves)

@@ -6,6 +6,7 @@ stage is the peak. Python, Polars and what else is loaded at the start come on t
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -178,7 +179,15 @@ def _order_bytes(prepared: Prepared, sizes: Sizes) -> dict[str, int]:
 def _fine(prepared: Prepared) -> int:
     """Fine bins of every ordering by cell, or by slice where cells are many more."""
     members = min(sum(cube.cells for cube in prepared.cubes), sum(len(part) for part in prepared.slices) * 4)
-    return len(orderings(prepared.request)) * members * FINE_BINS * _channels(prepared) * _NUMBER
+    every = orderings(prepared.request)
+    bins = len(every) * FINE_BINS * _channels(prepared)
+    if prepared.request.ranks:
+        from plmetrics.states.joint_counts import FINE, joint_shape
+
+        bins += sum(ordering.across is not None for ordering in every) * math.prod(
+            joint_shape("joint", FINE, FINE)
+        )
+    return members * bins * _NUMBER
 
 
 def _coarse(prepared: Prepared, sizes: Sizes) -> int:

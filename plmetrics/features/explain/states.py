@@ -17,13 +17,14 @@ from plmetrics.engine.order.orderings import orderings
 from plmetrics.engine.order.score_bins import by_quantile, wanted_bins
 from plmetrics.features.stored.support import resamples_totals, unsupported
 from plmetrics.states.scores.coarse import coarse_number
-from plmetrics.states.scores.grid import FINE_BINS
+from plmetrics.states.scores.grid import FINE_BINS, UNBLOCKED
 from plmetrics.states.scores.sorted import Binning
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from plmetrics.core.errors import Problem
+    from plmetrics.engine.order.orderings import Ordering
     from plmetrics.engine.prepared import Prepared
     from plmetrics.engine.request import Request
     from plmetrics.states.scores.grid import Bins
@@ -147,14 +148,17 @@ def _scores(prepared: Prepared, blocks: int) -> Iterator[_CountSize]:
             if "coarse" in kinds:
                 yield _CountSize(size, size * coarse_number(size) * _CUT)
             for bins in kinds:
-                yield _counts(
-                    prepared, size, _places(bins, fine, size), 1 if bins == "fine" else blocks, bins
-                )
+                places = _places(bins, fine, size, ordering)
+                yield _counts(prepared, size, places, 1 if bins in UNBLOCKED else blocks, bins)
 
 
-def _places(bins: Bins, fine: int, slices: int) -> int:
+def _places(bins: Bins, fine: int, slices: int, ordering: Ordering) -> int:
     if isinstance(bins, Binning):
         return bins.bins * bins.channels
+    if ordering.across is not None and bins != "fine":
+        from plmetrics.states.joint_counts import FINE, joint_shape
+
+        return math.prod(joint_shape(bins, min(fine, FINE), min(fine, FINE)))
     return 2 * (fine if bins == "fine" else coarse_number(slices))
 
 

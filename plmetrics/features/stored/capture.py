@@ -246,28 +246,29 @@ def _scores(builder: Builder, prepared: Prepared, aggregated: Aggregates) -> Gri
 
 def _grid(prepared: Prepared, passes: Passes, name: str) -> ModelGrid:
     """The grid of an ordering whose coarse bins, where there are any, follow from what these rows have."""
-    locator, cut = passes.locators[name], passes.of(name)
+    locator, cut, equal = passes.locators[name], passes.of(name), passes.orderings[name].equal_bins
     cuts: dict[int, list[Cuts]] = {}
-    if "coarse" not in passes.wanted[name]:
+    if prepared.blocks is None or (equal is None and "coarse" not in passes.wanted[name]):
         return ModelGrid(locator.keys, locator.edges, {}, np.zeros(0, dtype=np.int64))
     for index, slices in enumerate(prepared.slices):
-        cuts.setdefault(prepared.number_of(slices), []).append(_cuts(cut(index), slices.values))
+        cuts.setdefault(prepared.number_of(slices), []).append(_cuts(cut(index), slices.values, equal))
     of_sets = {
         number: _together(parts) for number, parts in cuts.items() if any(len(p.values) for p in parts)
     }
-    return ModelGrid(locator.keys, locator.edges, of_sets, usual_cuts(cut(0).fine))
+    return ModelGrid(locator.keys, locator.edges, of_sets, usual_cuts(cut(0).fine, equal))
 
 
 def _together(parts: Sequence[Cuts]) -> Cuts:
     return Cuts(pl.concat([part.values for part in parts]), np.concatenate([part.places for part in parts]))
 
 
-def _cuts(sliced: SlicedGrid, values: pl.DataFrame) -> Cuts:
+def _cuts(sliced: SlicedGrid, values: pl.DataFrame, equal: int | None) -> Cuts:
     """The cuts of the slices that have rows."""
     occupied = sliced.fine[..., : len(CLASSES)].sum(axis=(1, 2)) > 0
+    places = cuts_of(sliced.fine, sliced.slices, equal)
     if not values.width:
-        return Cuts(values, cuts_of(sliced.fine, sliced.slices))
-    return Cuts(values.filter(pl.Series(occupied)), cuts_of(sliced.fine, sliced.slices)[occupied])
+        return Cuts(values, places)
+    return Cuts(values.filter(pl.Series(occupied)), places[occupied])
 
 
 def _counts(sliced: SlicedGrid, bins: Bins) -> Iterator[tuple[int, Array]]:

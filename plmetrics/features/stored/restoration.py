@@ -26,7 +26,7 @@ from plmetrics.features.stored.grids import read_grids
 from plmetrics.features.stored.pinning import read_constants
 from plmetrics.features.stored.sparse_counts import PIECES, PieceRows
 from plmetrics.states.arms import ARMS
-from plmetrics.states.scores.grid import shape
+from plmetrics.states.scores.grid import UNBLOCKED, shape
 from plmetrics.states.scores.sliced_grid import SlicedGrid
 from plmetrics.states.scores.sorted import CLASSES
 from plmetrics.states.stored import BLOCK, BLOCKS, CELL, frame_of
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from plmetrics.engine.aggregate.aggregation import Aggregates
+    from plmetrics.engine.order.orderings import Ordering
     from plmetrics.engine.prepare.constants import Constants
     from plmetrics.engine.prepare.slices import FoundSlices
     from plmetrics.engine.request import Request, TableView
@@ -168,14 +169,15 @@ def _scores(prepared: Prepared, sums: Aggregates, saved: SavedState) -> Scores:
     if not needs_rows(prepared) or prepared.grids is None:
         return
     for ordering in orderings(prepared.request):
-        yield ordering.model, ordering.key, _of_ordering(prepared, sums, saved, ordering.name)
+        yield ordering.model, ordering.key, _of_ordering(prepared, sums, saved, ordering)
 
 
 def _of_ordering(
-    prepared: Prepared, sums: Aggregates, saved: SavedState, name: str
+    prepared: Prepared, sums: Aggregates, saved: SavedState, ordering: Ordering
 ) -> Callable[[int], SlicedGrid]:
     assert prepared.grids is not None
-    grid = prepared.grids[name]
+    name, across = ordering.name, ordering.across
+    grid, labels = prepared.grids[name], None if across is None else prepared.grids[across].edges
     weighted = prepared.request.suite.columns.weight is not None
     firsts, counted = [], dict.fromkeys(range(len(prepared.view.sets)), 0)
     for slices in prepared.slices:
@@ -186,10 +188,10 @@ def _of_ordering(
     def cut(index: int) -> SlicedGrid:
         slices = prepared.slices[index]
         number, size = prepared.number_of(slices), len(slices)
-        scores = _SliceCounts(prepared, sums, saved, name, number, firsts[index], size)
+        scores = _SliceCounts(prepared, sums, saved, ordering, number, firsts[index], size)
         coarse = partial(grid.coarse, number, slices)
         ends = read_ends(saved, number, name, firsts[index], size)
-        return SlicedGrid(grid.edges, size, scores.fine(), scores.parts, weighted, coarse, ends)
+        return SlicedGrid(grid.edges, size, scores.fine(), scores.parts, weighted, coarse, ends, labels)
 
     return cut
 
@@ -201,7 +203,7 @@ class _SliceCounts:
     prepared: Prepared
     sums: Aggregates
     saved: SavedState
-    name: str
+    ordering: Ordering
     number: int
     first: int
     size: int
@@ -214,7 +216,7 @@ class _SliceCounts:
     def parts(self, bins: Bins) -> Iterator[tuple[int, int, Array]]:
         """Counts by block, as many slices at a time as there is room for."""
         rows, size = self._rows(bins)
-        blocks = None if self.prepared.blocks is None else self.sums.block_keys
+        blocks = None if self.prepared.blocks is None or bins in UNBLOCKED else self.sums.block_keys
         width = size[0] * size[1] * (1 if blocks is None else len(blocks)) * 8
         step = max(1, counting_room(self.prepared.request.suite) // max(width, 1))
         for low in range(0, self.size, step):
@@ -223,14 +225,19 @@ class _SliceCounts:
 
     def _rows(self, bins: Bins) -> tuple[pl.DataFrame, tuple[int, int]]:
         """The counts of the slices, and the numbers of bins and of channels."""
-        number = self.saved.head.number("scores", (self.number,), self.name, bins_text(bins))
+        number = self.saved.head.number("scores", (self.number,), self.ordering.name, bins_text(bins))
         if number is None:
             return pl.DataFrame(schema=PIECES), self._shape(bins)
         return self.saved.of(number), self.saved.head.parts[number].size
 
     def _shape(self, bins: Bins) -> tuple[int, int]:
         assert self.prepared.grids is not None
-        grid = self.prepared.grids[self.name]
+        grid = self.prepared.grids[self.ordering.name]
+        if self.ordering.across is not None and bins != "fine":
+            from plmetrics.states.joint_counts import joint_shape
+
+            labels = self.prepared.grids[self.ordering.across]
+            return joint_shape(bins, len(grid.edges) + 1, len(labels.edges) + 1)
         channels = len(CLASSES if self.prepared.view.roles.treatment is None else ARMS)
         if bins == "coarse":
             return grid.coarse_bins(self.number), channels

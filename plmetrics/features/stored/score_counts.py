@@ -20,6 +20,7 @@ from plmetrics.features.stored.sparse_counts import (
     total_of,
     whole_total,
 )
+from plmetrics.states.scores.grid import UNBLOCKED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -147,7 +148,7 @@ class ScoreCounts:
             blocks: the blocks that it counts in.
         """
         number = np.zeros(1, dtype=np.int64)
-        if self.part.bins != "fine":
+        if self.part.bins not in UNBLOCKED:
             folded = blocks if self.modulus is None else blocks % np.uint64(self.modulus)
             number = block_numbers(folded, self.keys).astype(np.int64)
         distinct = len(number) == len(self.keys) and bool((np.diff(number) == 1).all())

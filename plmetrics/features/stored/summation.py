@@ -15,6 +15,7 @@ from plmetrics.features.stored.cube_sums import cube_sums
 from plmetrics.features.stored.ends import ENDS, joined_ends, write_ends
 from plmetrics.features.stored.score_counts import ScoreCounts, form_of
 from plmetrics.features.stored.sparse_counts import KEYS, PIECES, PieceRows
+from plmetrics.states.scores.grid import UNBLOCKED
 from plmetrics.states.stored import Part
 
 if TYPE_CHECKING:
@@ -109,7 +110,7 @@ def _scores(
                 parts.setdefault(part.name, []).append(part)
     for same in parts.values():
         part, number = same[0], slices[same[0].sets[0]]
-        keys = blocks.keys[:1] if part.bins == "fine" else blocks.keys
+        keys = blocks.keys[:1] if part.bins in UNBLOCKED else blocks.keys
         there = builder.parts[number].rows
         form, size = form_of(same, there * len(keys) * part.size[0] * part.size[1], room)
         room -= size

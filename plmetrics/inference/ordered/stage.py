@@ -7,19 +7,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from plmetrics.catalogue.needs import OrderedRows, Ranks
-from plmetrics.core.exact_sums import product
+from plmetrics.engine.order.orderings import RANKS
 from plmetrics.inference.curves.drawing import Drawing
 from plmetrics.inference.curves.residuals import histogram_edges
-from plmetrics.inference.finalised import OrderedValues, conditions, finalise, value_or_nan
 from plmetrics.inference.ordered.complements import of_rests
 from plmetrics.inference.ordered.metrics import ordered_values
+from plmetrics.inference.ordered.rank_correlations import grid_rank_values, rank_values
 from plmetrics.inference.subject import rest_place
-from plmetrics.inference.weights import Nudges
 from plmetrics.states.class_probabilities import class_key
-from plmetrics.states.ranks import joint_blocks, joint_view, rank_view
 from plmetrics.suite.tasks import CLASS_CURVES, ROW_CURVES
 
 if TYPE_CHECKING:
@@ -28,6 +25,7 @@ if TYPE_CHECKING:
     from plmetrics.catalogue.metric import Metric
     from plmetrics.catalogue.needs import Need
     from plmetrics.inference.analysis import OrderedByPlace
+    from plmetrics.inference.finalised import OrderedValues
     from plmetrics.inference.subject import Analysis
     from plmetrics.states.pairs import Pairs, SlicedPairs
     from plmetrics.states.scores.sorted import SlicedScores
@@ -59,11 +57,12 @@ def ordered_stage(
             drawn_here = _score_curves(analysis, states.slices, value, numbers)
             needed = analysis.suite.needed(states.slices.slice_set.name)
             metrics = [metric for metric in needed if _in_order(metric.needs, value)]
+            values = grid_rank_values if value == RANKS else ordered_values
             if not metrics and not drawn_here:
                 continue
             sliced = of_set(index)
             rows = SliceRows(index, model, sliced, of_set if exact else None)
-            out |= _values(analysis, rows, metrics, ordered_values)
+            out |= _values(analysis, rows, metrics, values)
             if drawn_here:
                 number = None if value is None else numbers[value]
                 drawing.scores(drawn_here, model, states.slices, sliced, number)
@@ -165,6 +164,8 @@ def _in_result_order(curves: pl.DataFrame, analysis: Analysis) -> pl.DataFrame:
 
 def _in_order(need: Need, value: str | None) -> bool:
     """Whether rows are needed in the order of a value, by its key, None for the score."""
+    if value == RANKS:
+        return isinstance(need, Ranks)
     return isinstance(need, OrderedRows) and (None if need.by is None else need.by.key) == value
 
 
@@ -183,47 +184,3 @@ def _curves_of(analysis: Analysis, slices: Slices) -> list[Curve]:
     name = slices.slice_set.name
     requested = [curve for curve in analysis.suite.row_curves if name == "overall" or name in curve.slices]
     return list({curve.model_copy(update={"slices": ()}): curve for curve in requested}.values())
-
-
-Array = NDArray[np.float64]
-
-
-def rank_values(
-    metrics: Sequence[Metric], pairs: SlicedPairs, weights: Array | Nudges | None
-) -> dict[str, OrderedValues]:
-    """Values and replicates of some rank correlations of one model and slice set, by metric text.
-
-    `weights` is W `[replicate, block]` or which block is moved, None without replicates.
-    """
-    needs = [metric.needs for metric in metrics]
-    exact = rank_view(pairs, pairwise=any(isinstance(need, Ranks) and need.pairs for need in needs))
-    values = {metric.text: finalise(metric, exact) for metric in metrics}
-    replicates = {} if weights is None else _replicates(metrics, pairs, weights, values)
-    return {
-        metric.text: OrderedValues(
-            values[metric.text], conditions(metric, exact), replicates.get(metric.text), None
-        )
-        for metric in metrics
-    }
-
-
-def _replicates(
-    metrics: Sequence[Metric], pairs: SlicedPairs, weights: Array | Nudges, values: dict[str, Array]
-) -> dict[str, Array]:
-    by_metric: dict[str, list[Array]] = {metric.text: [] for metric in metrics}
-    for index, (counts, present) in enumerate(joint_blocks(pairs)):
-        flat = counts.reshape(len(present), -1)
-        occupied = np.flatnonzero(flat.any(axis=0))
-        joint = np.zeros((len(weights), flat.shape[1]))
-        if isinstance(weights, Nudges):
-            joint[:, occupied] = weights.among(flat[:, occupied], present)
-        else:
-            joint[:, occupied] = product(weights[:, present], flat[:, occupied])
-        replicate = joint_view(joint.reshape(len(weights), *counts.shape[1:]))
-        overall = joint_view(counts.sum(axis=0)[None])
-        for metric in metrics:
-            shift = values[metric.text][index] - finalise(metric, overall)
-            by_metric[metric.text].append(
-                np.clip(value_or_nan(metric, replicate) + shift, *metric.range)[:, None]
-            )
-    return {text: np.concatenate(parts, axis=1) for text, parts in by_metric.items()}

@@ -112,6 +112,27 @@ class Locator:
         """The bin of each score, by its key; written to `out` if that is given."""
         return self.table.take(key, out=out, mode="clip")
 
+    def locate(self, score: Array, key: Codes, out: NDArray[np.uint16]) -> None:
+        """Write the bin of each score, whose key is known."""
+        del score
+        self.of_keys(key, out)
+
+
+@dataclass(frozen=True, slots=True)
+class ExactLocator(Locator):
+    """Bins whose edges lie anywhere: scores that share a key with an edge are compared with the edges themselves."""
+
+    @classmethod
+    def at(cls, edges: Array, keys: Keys) -> ExactLocator:
+        """Bins with given edges, ascending."""
+        return cls(keys, edges, FixedBins.at(edges, keys).table)
+
+    def locate(self, score: Array, key: Codes, out: NDArray[np.uint16]) -> None:
+        """Write the bin of each score, whose key is known."""
+        self.of_keys(key, out)
+        ambiguous = np.flatnonzero(out == _AMBIGUOUS)
+        out[ambiguous] = np.searchsorted(self.edges, score[ambiguous])
+
 
 _AT_ENDS = 1000
 

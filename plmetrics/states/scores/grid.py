@@ -25,8 +25,14 @@ if TYPE_CHECKING:
     from plmetrics.states.scores.bin_lookup import FixedBins, Keys
 
 FINE_BINS = 20_000
-Bins = Literal["fine", "ends", "coarse"] | Binning
-"""Kinds of bins; `ends` is none, but the lowest and the highest number of a slice."""
+Bins = Literal["fine", "ends", "coarse", "joint"] | Binning
+"""Kinds of bins; `ends` is none, but the lowest and the highest number of a slice.
+
+`joint` are those of predictions by those of labels.
+"""
+
+UNBLOCKED: frozenset[str | Binning] = frozenset({"fine", "ends", "joint"})
+"""The kinds that are counted of all blocks together."""
 _LONG_RUN = 512
 _DENSE_SHARE = 0.5
 _ROOM_IN_32_BITS = 1 << 31
@@ -49,7 +55,7 @@ class PlacedRows:
     """Some rows of one model, in any order.
 
     `place` is twice the fine bin of a row, plus one for a positive. `score` and its `key` are there where fixed bins
-    are to be counted, `outcome` where there are two arms.
+    are to be counted, `outcome` where there are two arms; `across` is the place of the label where that is counted too.
     """
 
     place: NDArray[Any]
@@ -58,12 +64,13 @@ class PlacedRows:
     score: Array | None = None
     key: Codes | None = None
     outcome: Array | None = None
+    across: NDArray[Any] | None = None
 
     def take(self, index: NDArray[Any] | slice | None) -> PlacedRows:
         """Some of the rows, all of them without an index."""
         if index is None:
             return self
-        others = (self.weight, self.block, self.score, self.key, self.outcome)
+        others = (self.weight, self.block, self.score, self.key, self.outcome, self.across)
         return PlacedRows(self.place[index], *(_select(values, index) for values in others))
 
 

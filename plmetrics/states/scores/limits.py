@@ -7,3 +7,6 @@ EXACT_REPLICATES = 20_000_000
 
 
 DENSE_LIMIT = 1 << 24
+
+RANK_BINS = 32
+"""Bins of ranks on each side, for replicates of rank correlations."""

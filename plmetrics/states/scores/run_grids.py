@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from plmetrics.states.scores.bin_lookup import Keys, Locator
+from plmetrics.states.scores.bin_lookup import ExactLocator, Keys, Locator
 from plmetrics.states.scores.coarse import bins_of_places, coarse_number, coarse_of_fine
+from plmetrics.states.scores.quantile_bins import quantile_bins
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -54,8 +55,10 @@ class ModelGrid:
     cuts: Mapping[int, Cuts]
     usual: Codes
 
-    def locator(self) -> Locator:
-        """What finds the fine bin of a score."""
+    def locator(self, *, exact: bool = False) -> Locator:
+        """What finds the fine bin of a score; `exact` says whether its edges lie anywhere."""
+        if exact:
+            return ExactLocator.at(self.edges, self.keys)
         table = np.searchsorted(self.keys(self.edges), np.arange(self.keys.size)).astype(np.uint16)
         return Locator(self.keys, self.edges, table)
 
@@ -87,15 +90,23 @@ def matching_rows(values: pl.DataFrame, table: pl.DataFrame) -> Codes:
     return joined["@row"].cast(pl.Int64).fill_null(-1).to_numpy()
 
 
-def cuts_of(fine: Array, slices: int) -> Codes:
-    """Where coarse bins begin, from the counts of some slices on fine bins `[slice, bin, class]`."""
-    coarse = coarse_of_fine(fine, slices)
-    steps = np.arange(1, coarse_number(slices))
+def coarse_bins(fine: Array, slices: int, equal: int | None = None) -> NDArray[np.uint16]:
+    """The coarse bin of each fine one, from the counts of some slices on fine bins `[slice, bin, class]`.
+
+    They serve the order of scores in a set of so many slices; or they are of equal weight, so many as `equal`.
+    """
+    return coarse_of_fine(fine, slices) if equal is None else quantile_bins(fine, equal)
+
+
+def cuts_of(fine: Array, slices: int, equal: int | None = None) -> Codes:
+    """Where coarse bins begin, from the counts of some slices on fine bins `[slice, bin, class]`; see `coarse_bins`."""
+    coarse = coarse_bins(fine, slices, equal)
+    steps = np.arange(1, equal or coarse_number(slices))
     rows = [np.searchsorted(row, steps) for row in coarse]
     return np.array(rows, dtype=np.int64).reshape(len(coarse), len(steps))
 
 
-def usual_cuts(fine: Array) -> Codes:
+def usual_cuts(fine: Array, equal: int | None = None) -> Codes:
     """The cuts of all rows for sets of several slices, from the counts of all rows `[1, bin, class]`."""
-    cuts: Codes = cuts_of(fine, _PLAIN)[0]
+    cuts: Codes = cuts_of(fine, _PLAIN, equal)[0]
     return cuts

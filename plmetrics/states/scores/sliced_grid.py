@@ -52,7 +52,8 @@ class SlicedGrid:
     """The counts of a slice set: `fine` `[slice, bin, class]`, and by block as `parts` of a few slices give them.
 
     `coarse` gives the coarse bin of each fine one `[slice, bin]`, `ends` the lowest and highest number of each slice
-    `[slice, end]` where quantiles are to be read, of two arms the lowest and highest outcome.
+    `[slice, end]` where quantiles are to be read, of two arms the lowest and highest outcome. `label_edges` are those
+    of labels where these are counted together with predictions.
     """
 
     edges: Array
@@ -62,6 +63,7 @@ class SlicedGrid:
     weighted: bool
     coarse: Callable[[], NDArray[np.uint16]]
     ends: Array | None = None
+    label_edges: Array | None = None
 
     @property
     def channels(self) -> tuple[str, ...]:

@@ -53,7 +53,6 @@ def test_the_way_follows_from_what_is_read(way, options):
     [
         {"metrics": ["ece(strategy=quantile)"]},
         {"metrics": ["calibration_slope"]},
-        {"task": "regression", "metrics": ["spearman"]},
     ],
     ids=lambda asked: asked["metrics"][0],
 )

@@ -10,7 +10,6 @@ from plmetrics.engine import prepared
 from plmetrics.engine.memory import budget
 from plmetrics.engine.memory.budget import OrderPlan
 from plmetrics.engine.order import by_ranges as ranges
-from plmetrics.engine.order import on_grid as stream
 from plmetrics.engine.prepare import preparation as prepare
 
 METRICS = ["roc_auc", "average_precision", "ks", "ece", "brier"]
@@ -146,7 +145,7 @@ ODD = {"odd": {"where": "age in (10, 30) and a > 0.5"}}
 @pytest.mark.parametrize("metrics", [METRICS, WITH_SCORES])
 @pytest.mark.parametrize("shared", [4, 0], ids=["counted by cell", "counted by slice"])
 def test_rests_are_those_of_rows_held_in_memory(monkeypatch, weight, metrics, shared):
-    monkeypatch.setattr(stream, "_CELLS_PER_SLICE", shared)
+    monkeypatch.setattr("plmetrics.engine.order.parts._CELLS_PER_SLICE", shared)
     options = {"weight": weight, "metrics": metrics, "slices": SLICES | ODD, **RESTS}
     expected = evaluate(table(), **options).comparisons
     planned(monkeypatch, 1, 3)
@@ -162,7 +161,7 @@ def test_rests_are_those_of_rows_held_in_memory(monkeypatch, weight, metrics, sh
 @pytest.mark.parametrize("weight", [None, "w"])
 @pytest.mark.parametrize("shared", [4, 0], ids=["counted by cell", "counted by slice"])
 def test_intervals_of_rests_are_close_to_those_of_resampled_rows(monkeypatch, weight, shared):
-    monkeypatch.setattr(stream, "_CELLS_PER_SLICE", shared)
+    monkeypatch.setattr("plmetrics.engine.order.parts._CELLS_PER_SLICE", shared)
     options = {"weight": weight, "metrics": METRICS, "slices": {"region": "region"} | ODD, **RESTS}
     options |= {"unit": "unit", "uncertainty": {"replicates": 200, "seed": 1}}
     expected = evaluate(table(), **options).comparisons

@@ -66,7 +66,7 @@ def test_what_does_not_stream_is_named() -> None:
     assert "every plan streams" not in explain_text(found)
 
 
-REFUSED = tuple((name, f"{name} needs the rows in order") for name in ("spearman", "qini", "mdape", "crps"))
+REFUSED = tuple((name, f"{name} needs the rows in order") for name in ("ece", "qini", "mdape", "crps"))
 
 
 @pytest.mark.parametrize(

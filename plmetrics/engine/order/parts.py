@@ -1,0 +1,102 @@
+"""The parts of the counts on a grid: what one pass can make of them, and how much memory each takes."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from plmetrics.core.exact_sums import PARTS
+from plmetrics.engine.order.encoding import Group
+from plmetrics.engine.prepare.exponents import IN_BINS
+from plmetrics.states.arms import ARMS
+from plmetrics.states.scores.grid import UNBLOCKED, shape
+from plmetrics.states.scores.sorted import CLASSES, Binning
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from plmetrics.engine.order.orderings import Ordering
+    from plmetrics.engine.prepared import Prepared
+    from plmetrics.states.scores.bin_lookup import Locator
+    from plmetrics.states.scores.grid import Bins
+
+_CELLS_PER_SLICE = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Counts that one pass can make: of one ordering, of some members of a group, on bins of one kind.
+
+    With `rest` they are those of all rows but a member's.
+    """
+
+    ordering: str
+    group: Group
+    bins: Bins
+    first: int
+    last: int
+    rest: bool = False
+
+
+class PartSizes:
+    """How large the counts of a run are, in so many blocks."""
+
+    def __init__(
+        self,
+        prepared: Prepared,
+        orderings: Mapping[str, Ordering],
+        locators: Mapping[str, Locator],
+        blocks: int,
+    ) -> None:
+        self._prepared = prepared
+        self._orderings = orderings
+        self._locators = locators
+        self._all_blocks = blocks
+
+    def group(self, index: int) -> Group:
+        """What the rows of a slice set are counted by: cells, where there are not many more of them than slices."""
+        number = self._prepared.cube_of(self._prepared.slices[index])
+        cube = self._prepared.cubes[number]
+        slices = sum(len(part) for part in self._prepared.slices if self._prepared.cube_of(part) == number)
+        return Group(number) if cube.cells <= _CELLS_PER_SLICE * slices else Group(number, index)
+
+    def members(self, group: Group) -> int:
+        """Number of cells, or of slices."""
+        if group.index is None:
+            return self._prepared.cubes[group.cube].cells
+        return len(self._prepared.slices[group.index])
+
+    def exponent(self, part: Part) -> int | None:
+        """That of what is added in a part, where its order must not show; None where it does not anyway."""
+        fractions = isinstance(part.bins, Binning) or self._orderings[part.ordering].arms
+        fractions = fractions or self._prepared.request.suite.columns.weight is not None
+        return self._prepared.addition.exponents.get(IN_BINS) if fractions else None
+
+    def shape(self, part: Part) -> tuple[int, int]:
+        """Number of bins, and of what is counted in each."""
+        ordering = self._orderings[part.ordering]
+        if ordering.across is not None and part.bins != "fine":
+            from plmetrics.states.joint_counts import joint_shape
+
+            sides = (part.ordering, ordering.across)
+            return joint_shape(part.bins, *(len(self._locators[side].edges) + 1 for side in sides))
+        channels = len(ARMS if ordering.arms else CLASSES)
+        if part.rest:
+            return shape(part.bins, self._locators[part.ordering].edges, 1, channels)
+        if part.bins == "coarse" and part.group.index is not None and self._prepared.grids is not None:
+            number = self._prepared.number_of(self._prepared.slices[part.group.index])
+            return self._prepared.grids[part.ordering].coarse_bins(number), channels
+        return shape(part.bins, self._locators[part.ordering].edges, self.members(part.group), channels)
+
+    def size(self, part: Part) -> tuple[int, ...]:
+        """The shape of the counts: `[slice, block, bin, channel]`."""
+        return (part.last - part.first, self._blocks(part.bins), *self.shape(part))
+
+    def _blocks(self, bins: Bins) -> int:
+        return 1 if bins in UNBLOCKED or self._prepared.blocks is None else self._all_blocks
+
+    def bytes(self, part: Part) -> int:
+        """How much memory a part takes."""
+        copies = 1 if self.exponent(part) is None else PARTS
+        return math.prod(self.size(part)) * 8 * copies

@@ -1,0 +1,147 @@
+"""Labels and predictions counted together on a grid: what rank correlations of rows that are not held come from.
+
+Each side has fine bins, and groups of as many of them each. Two tables say nearly all that one of all pairs of fine
+bins would: fine bins of predictions by groups of labels, and groups of predictions by fine bins of labels. Replicates
+come from bins of equal weight of each slice, by block.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from plmetrics.states.scores.bin_lookup import ExactLocator, Keys
+from plmetrics.states.scores.grid import Tally
+from plmetrics.states.scores.limits import RANK_BINS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from plmetrics.states.scores.coarse import Array, Codes
+    from plmetrics.states.scores.grid import Bins, Members, PlacedRows
+
+FINE = 4096
+GROUPS = 64
+"""The most fine bins of a side, and the most groups of them."""
+
+
+def rank_locator(values: Array, bins: int) -> ExactLocator:
+    """Bins of about equal weight; a number that many have has one of its own, and of few different ones each has.
+
+    A bin of one number ends with it, and begins right after the floating-point number below it.
+    """
+    keys = Keys.of(values, even_first=True)
+    distinct, count = np.unique(values, return_counts=True)
+    if len(distinct) <= bins // 2:
+        cuts = single = distinct
+    else:
+        single = distinct[count * (bins // 4) > len(values)]
+        shares = bins // 2 if len(single) else bins
+        cuts = np.sort(values)[np.arange(1, shares) * len(values) // shares]
+    return ExactLocator.at(np.unique(np.concatenate([cuts, single, np.nextafter(single, -np.inf)])), keys)
+
+
+def bins_of_one(edges: Array) -> NDArray[np.bool_]:
+    """Which bins can hold but one number, by the edges that they end with."""
+    single = np.zeros(len(edges) + 1, dtype=np.bool_)
+    single[1:-1] = np.nextafter(edges[1:], -np.inf) == edges[:-1]
+    return single
+
+
+def groups_of(bins: int) -> Codes:
+    """The group of each of so many fine bins: all but the last have as many."""
+    return np.arange(bins) // -(-bins // GROUPS)
+
+
+def joint_shape(bins: Bins, predictions: int, labels: int) -> tuple[int, int]:
+    """The numbers of bins and of what is counted in each, from those of the fine bins of predictions and labels.
+
+    On the grid both tables are one row; see `both_tables`.
+    """
+    if bins == "coarse":
+        return RANK_BINS, RANK_BINS
+    return 1, sum(rows * columns for rows, columns in _sizes(predictions, labels))
+
+
+def both_tables(counts: Array, predictions: int, labels: int) -> tuple[Array, Array]:
+    """The two tables of a slice: fine bins of predictions by groups of labels, and groups by fine bins."""
+    first, other = _sizes(predictions, labels)
+    flat = counts.reshape(-1)
+    return flat[: first[0] * first[1]].reshape(first), flat[first[0] * first[1] :].reshape(other)
+
+
+def _sizes(predictions: int, labels: int) -> tuple[tuple[int, int], tuple[int, int]]:
+    groups = [int(groups_of(bins)[-1]) + 1 for bins in (predictions, labels)]
+    return (predictions, groups[1]), (groups[0], labels)
+
+
+class JointTally(Tally):
+    """Counts of labels and predictions together, in one table or several of which each has every row.
+
+    A table is what the bin of the prediction and that of the label add to the place of a row among the counts of its
+    slice and block: `[slice or 1, fine bin]` each.
+    """
+
+    def __init__(
+        self,
+        first: int,
+        counts: NDArray[Any],
+        tables: Sequence[tuple[NDArray[Any], NDArray[Any]]],
+        exponent: int | None = None,
+    ) -> None:
+        super().__init__(first, counts, exponent)
+        self._tables = tables
+        self._table = tables[0]
+
+    @classmethod
+    def on_grid(
+        cls, first: int, counts: NDArray[Any], bins: Sequence[int], exponent: int | None
+    ) -> JointTally:
+        """Those of the two tables that all slices share, by the numbers of fine bins."""
+        predictions, labels = bins
+        sizes = _sizes(predictions, labels)
+        fine = np.arange(predictions), np.arange(labels)
+        groups = groups_of(predictions), groups_of(labels)
+        before = sizes[0][0] * sizes[0][1]
+        tables = (
+            (fine[0] * sizes[0][1], groups[1]),
+            (groups[0] * sizes[1][1] + before, fine[1]),
+        )
+        return cls(first, counts, [(one[None], other[None]) for one, other in tables], exponent)
+
+    @classmethod
+    def of_ranks(
+        cls,
+        first: int,
+        counts: NDArray[Any],
+        tables: Sequence[NDArray[Any]],
+        exponent: int | None,
+    ) -> JointTally:
+        """Those of bins of equal weight of each slice: of predictions, and of labels."""
+        predictions, labels = tables
+        return cls(first, counts, [(predictions.astype(np.int64) * RANK_BINS, labels)], exponent)
+
+    def add(self, rows: PlacedRows, members: Members) -> None:
+        """Count some rows, in one table after the other."""
+        for table in self._tables:
+            self._table = table
+            super().add(rows, members)
+
+    def _place(self, rows: PlacedRows, number: Codes | int) -> NDArray[Any]:
+        assert rows.across is not None
+        prediction, label = self._table
+        key: NDArray[Any] = _of(prediction, rows.place >> 1, number)
+        key += _of(label, rows.across >> 1, number).astype(key.dtype, copy=False)
+        return key
+
+
+def _of(table: NDArray[Any], bins: NDArray[Any], number: Codes | int) -> NDArray[Any]:
+    """The entry of each row in the table of its slice, or in the one that all share."""
+    if len(table) == 1 or isinstance(number, int):
+        out: NDArray[Any] = table[0 if len(table) == 1 else number].take(bins)
+    else:
+        out = table.reshape(-1).take(number * table.shape[1] + bins)
+    return out
