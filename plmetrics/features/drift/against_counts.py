@@ -99,7 +99,7 @@ def drift_against(view: TableView, reference: Summary, current: Summary, path: S
         columns.append(
             ColumnCounts(typed, sliced, folded and typed.of_numbers, folded and not typed.of_numbers)
         )
-    return DriftCounts(tuple(columns), window.weighted)
+    return DriftCounts(slices.slices, columns, window.weighted)
 
 
 def _on_one_grid(reference: Summary, current: Summary) -> tuple[Summary, Summary]:

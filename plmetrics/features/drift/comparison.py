@@ -8,8 +8,7 @@ from plmetrics.features.drift.against_counts import drift_against, on_slices_of
 from plmetrics.features.drift.counts import DriftCounts, WindowsCounting
 from plmetrics.features.drift.drift_gates import drift_gates
 from plmetrics.features.drift.drift_section import section_of
-from plmetrics.features.drift.drift_table import drift_table
-from plmetrics.features.drift.histograms.histogram_table import drift_histograms
+from plmetrics.features.drift.drift_table import drift_tables
 from plmetrics.features.drift.references import ReferenceCounts
 from plmetrics.features.drift.stored_counts import check_reference, descriptions_of, reference_of, run_state
 from plmetrics.features.drift.window_counts import Summary, WindowCounting
@@ -67,8 +66,8 @@ def drift_outputs(run: Run) -> Outputs:
         counts = _against(run, reference, counts)
         warnings = () if counts is not None else (f"{FIRST}{reference.passed_over}",)
     assert counts is None or isinstance(counts, DriftCounts)
-    table = drift_table(suite, counts)
-    tables = {"drift": table, "drift_histograms": drift_histograms(counts)}
+    table, histograms = drift_tables(suite, counts)
+    tables = {"drift": table, "drift_histograms": histograms}
     return Outputs(tables, drift_gates(suite, table), warnings, state=state)
 
 

@@ -34,7 +34,7 @@ from plmetrics.table.roles import WEIGHT
 from plmetrics.table.slices import Cube, plan_cubes
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -71,9 +71,13 @@ class ColumnCounts:
 
 @dataclass(frozen=True, slots=True)
 class DriftCounts:
-    """All columns of a comparison, in order; `weighted` says whether rows have weights."""
+    """All columns of a comparison, in order; `weighted` says whether rows have weights.
 
-    columns: tuple[ColumnCounts, ...]
+    Columns are put in order one by one, as they are asked for, and once: what was counted of one is freed then.
+    """
+
+    slices: tuple[Slices, ...]
+    columns: Iterable[ColumnCounts]
     weighted: bool
 
 
@@ -116,14 +120,18 @@ class WindowsCounting:
             DataError: the reference has bad values.
         """
         plans = [plan for column in self.columns for plan in column.plans(self.windows.frame, self.cubes)]
-        counted = iter((yield plans))
+        counted = list((yield plans))
         _require_sound_reference(self.windows, self.facts)
-        out = []
+        return DriftCounts(self.sets, self._in_turn(counted), self.windows.weighted)
+
+    def _in_turn(self, counted: list[pl.DataFrame]) -> Iterator[ColumnCounts]:
+        """The counts of each column, cut by slice; frames are taken off the list."""
+        counted.reverse()
         for column in self.columns:
-            frames = [column.placed(next(counted)) for _ in self.cubes]
+            frames = [column.placed(counted.pop()) for _ in self.cubes]
             sliced = sliced_counts(self.sets, self.cubes, frames)
-            out.append(ColumnCounts(column.subject, sliced, column.edges is not None, column.too_many))
-        return DriftCounts(tuple(out), self.windows.weighted)
+            del frames
+            yield ColumnCounts(column.subject, sliced, column.edges is not None, column.too_many)
 
 
 def _look_ups(windows: Windows) -> dict[str, pl.LazyFrame]:
@@ -166,7 +174,8 @@ def _require_sound_reference(windows: Windows, facts: pl.DataFrame) -> None:
 class _Column:
     """How one column is counted: by value, or on bins between `edges`; `too_many` values become one.
 
-    `scattered` values, most of which occur once, are not worth grouping: they are sorted later all the same.
+    `scattered` values, most of which occur once, are not worth grouping: they are sorted later all the same. Rows are
+    `even` where none has a weight.
     """
 
     number: int
@@ -174,6 +183,7 @@ class _Column:
     edges: NDArray[np.float64] | None = None
     too_many: bool = False
     scattered: bool = False
+    even: bool = False
     addition: Addition = field(default_factory=Addition)
 
     @property
@@ -202,8 +212,13 @@ class _Column:
         place = self._place(self.value).alias(PLACE)
         keys = ((2 * cube.cell() + pl.col(WINDOW)).alias(KEY) for cube in cubes)
         if self.scattered:
-            single = pl.lit(1, dtype=pl.Int64).alias("rows")
-            return [frame.select(key, place, single, pl.col(WEIGHT).alias("weight")) for key in keys]
+            single = (
+                [] if self.even else [pl.lit(1, dtype=pl.Int64).alias("rows"), pl.col(WEIGHT).alias("weight")]
+            )
+            return [
+                frame.select(key.cast(_key_type(cube)), place, *single)
+                for key, cube in zip(keys, cubes, strict=True)
+            ]
         return [frame.group_by(key, place).agg(rows, *sums) for key in keys]
 
     @property
@@ -220,6 +235,11 @@ class _Column:
     def placed(self, counted: pl.DataFrame) -> pl.DataFrame:
         """What a plan counted, by place."""
         return counted if self.edges is None else recentre(counted, self.edges, self.centre)
+
+
+def _key_type(cube: Cube) -> type[pl.DataType]:
+    """The smallest type that holds the keys of a cube's cells."""
+    return pl.UInt8 if 2 * cube.cells <= 1 << 8 else pl.UInt32 if 2 * cube.cells <= 1 << 32 else pl.Int64
 
 
 def _columns(windows: Windows, facts: pl.DataFrame, cubes: Sequence[Cube]) -> Question[tuple[_Column, ...]]:
@@ -239,7 +259,8 @@ def _columns(windows: Windows, facts: pl.DataFrame, cubes: Sequence[Cube]) -> Qu
         is_small = sizes[number] <= FINE_BINS
         fits = needed <= room and sizes[number] <= EXACT_VALUES
         if is_small or (exact is not False and (exact is True or fits)):
-            columns[number] = _Column(number, subject, scattered=2 * sizes[number] > rows)
+            scattered = 2 * sizes[number] > rows
+            columns[number] = _Column(number, subject, scattered=scattered, even=not windows.weighted)
             room -= needed
         else:
             binned.append(number)

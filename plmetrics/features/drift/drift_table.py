@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from plmetrics.core.results import DRIFT_SCHEMA
+from plmetrics.core.results import DRIFT_HISTOGRAMS_SCHEMA, DRIFT_SCHEMA
 from plmetrics.features.drift.drift_measures import NULL_SHARE, Measure, measure_of
 from plmetrics.features.drift.drift_section import TESTS, section_of
+from plmetrics.features.drift.histograms.histogram_table import column_histograms, histogram_table
 from plmetrics.features.drift.sides import Edges, Sides
 from plmetrics.inference.comparisons.correction import adjust
 from plmetrics.inference.comparisons.tests.two_samples import (
@@ -42,8 +43,8 @@ _FEW_EXPECTED = "some bins are expected to hold fewer than 5 rows"
 _SHIFTED = frozenset({"mean", "variance", "quantile", NULL_SHARE})
 
 
-def drift_table(suite: Suite, counts: DriftCounts | None) -> pl.DataFrame:
-    """All measures of all columns, in all slices that occur in one of the windows.
+def drift_tables(suite: Suite, counts: DriftCounts | None) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """All measures of all columns, in all slices that occur in one of the windows, and the histograms of these.
 
     `value` is the measure, or, of mean, variance, quantile and null_share, how much `current` is above `reference`;
     `per_sd` is the mean's difference or wasserstein over the reference's standard deviation (divided by n). Variances
@@ -58,12 +59,14 @@ def drift_table(suite: Suite, counts: DriftCounts | None) -> pl.DataFrame:
         counts: both windows; None where there is no reference yet.
     """
     spec = section_of(suite)
-    if counts is None or not counts.columns:
-        return DRIFT_SCHEMA.to_frame()
-    rows = Rows([part.slices for part in counts.columns[0].sliced], DRIFT_SCHEMA)
+    if counts is None:
+        return DRIFT_SCHEMA.to_frame(), DRIFT_HISTOGRAMS_SCHEMA.to_frame()
+    rows = Rows(counts.slices, DRIFT_SCHEMA)
     listed = spec.measures is not None
     measures = (*spec.asked(), measure_of(NULL_SHARE))
+    histograms = []
     for place, column in enumerate(counts.columns):
+        histograms.append(column_histograms(column))
         edges = Edges.of(column)
         for number, sliced in enumerate(column.sliced):
             sides = Sides.of(sliced, column, edges)
@@ -73,7 +76,7 @@ def drift_table(suite: Suite, counts: DriftCounts | None) -> pl.DataFrame:
                     continue
                 batch = reader.measured(measure)
                 rows.add((place, number, order, 0), np.ones(sides.slices, dtype=np.bool_), batch, 0)
-    return _correct(rows.frame(), spec.correction)
+    return _correct(rows.frame(), spec.correction), histogram_table(histograms, counts.slices)
 
 
 class _Reader:

@@ -84,6 +84,8 @@ class _Cells:
 
     @classmethod
     def of(cls, frame: pl.DataFrame) -> _Cells:
+        if "rows" not in frame.columns:
+            return cls._of_rows(frame)
         weighted = bool((frame["weight"] != frame["rows"]).any())
         frame = frame.sort(PLACE, *([KEY, "weight"] if weighted else []), nulls_last=True)
         place, key = frame[PLACE], frame[KEY].to_numpy()
@@ -91,19 +93,61 @@ class _Cells:
         sums = {name: frame[name].to_numpy().astype(np.float64) for name in SUMS if name in frame.columns}
         return cls(key >> 1, key & 1, rank, place, sums)
 
+    @classmethod
+    def _of_rows(cls, frame: pl.DataFrame) -> _Cells:
+        """Numbers row by row, each of weight 1: what is sorted are numbers alone where there is one cell."""
+        defined = frame[PLACE].is_not_null()
+        key, place = frame[KEY].to_numpy(), frame[PLACE]
+        absent = key[~defined.to_numpy()]
+        if len(absent):
+            key, place = key[defined.to_numpy()], place.drop_nulls()
+        if key.max(initial=0) > 1:
+            values = place.to_numpy()
+            order = np.argsort(values)
+            key, values = key[order], values[order]
+        else:
+            window = key.astype(np.bool_)
+            parts = [np.sort(place.to_numpy()[of_window]) for of_window in (~window, window)]
+            both = np.concatenate(parts)
+            order = np.argsort(both, kind="stable")
+            key, values = (order >= len(parts[0])).astype(np.uint8), both[order]
+        changes = np.ones(len(values) + len(absent), dtype=np.int64)
+        changes[1 : len(values)] = values[1:] != values[:-1]
+        changes[len(values) + 1 :] = 0
+        key = np.concatenate((key, absent))
+        nulls = pl.Series([None], dtype=pl.Float64).new_from_index(0, len(absent))
+        places = pl.Series(PLACE, values).append(nulls)
+        return cls(key >> 1, key & 1, np.cumsum(changes), places, {})
+
     def rolled_up(self, codes: NDArray[np.int64]) -> pl.DataFrame:
         """Sums by slice and place; rows of no slice, whose code is negative, are left out."""
-        small = codes.astype(np.int16) if len(codes) and codes.max() < _SHORT else codes
-        order = np.argsort(small, kind="stable")
-        order = order[np.count_nonzero(codes < 0) :]
-        slices, rank, window = codes[order], self.rank[order], self.window[order]
-        starts = np.ones(len(order), dtype=np.bool_)
-        starts[1:] = (slices[1:] != slices[:-1]) | (rank[1:] != rank[:-1])
+        place, rank, window, sums = self.place, self.rank, self.window, self.sums
+        if codes.any():
+            small = codes.astype(np.int16) if codes.max() < _SHORT else codes
+            order = np.argsort(small, kind="stable")
+            order = order[np.count_nonzero(codes < 0) :]
+            codes, rank, window, place = codes[order], rank[order], window[order], place.gather(order)
+            sums = {name: values[order] for name, values in sums.items()}
+        starts = np.ones(len(codes), dtype=np.bool_)
+        starts[1:] = (codes[1:] != codes[:-1]) | (rank[1:] != rank[:-1])
         first = np.flatnonzero(starts)
-        columns: dict[str, object] = {"slice": slices[first], "place": self.place.gather(order[first])}
-        for name, values in self.sums.items():
+        columns: dict[str, object] = {"slice": codes[first], "place": place.gather(first)}
+        if not sums:
+            return pl.DataFrame(columns | _rows_by_window(window, first))
+        for name, values in sums.items():
             for side in (0, 1):
-                masked = np.where(window == side, values[order], 0.0)
+                masked = np.where(window == side, values, 0.0)
                 summed = np.add.reduceat(masked, first) if len(first) else masked
                 columns[f"{name}_{side}"] = np.rint(summed).astype(np.int64) if name == "rows" else summed
         return pl.DataFrame(columns)
+
+
+def _rows_by_window(window: NDArray[np.int64], first: NDArray[np.int64]) -> dict[str, object]:
+    """Numbers of rows of weight 1 in both windows, from the first of each place on."""
+    if not len(first):
+        rows = np.zeros((2, 0), dtype=np.int64)
+    else:
+        now = np.add.reduceat(window, first, dtype=np.int64)
+        rows = np.stack((np.diff(first, append=len(window)) - now, now))
+    counts: dict[str, object] = {f"rows_{side}": rows[side] for side in (0, 1)}
+    return counts | {f"weight_{side}": rows[side].astype(np.float64) for side in (0, 1)}

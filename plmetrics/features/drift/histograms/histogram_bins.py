@@ -61,6 +61,26 @@ class Bins:
         has_nulls = column.subject.subject == "column" and counts.height > defined.height
         return bins.with_null() if has_nulls else bins
 
+    def number_of(self, place: pl.Series) -> NDArray[np.int64]:
+        """The number of the bin of each place, -1 for a null that has none."""
+        if not place.dtype.is_numeric():
+            joined = (
+                place.alias(PLACE)
+                .to_frame()
+                .join(self.places, on=PLACE, how="left", nulls_equal=True, maintain_order="left")
+            )
+            return joined[BIN].fill_null(-1).to_numpy()
+        defined = self.places.drop_nulls(PLACE)
+        of_null = int(self.listed.height - 1) if defined.height < self.places.height else -1
+        number = defined[BIN].to_numpy()
+        first = np.flatnonzero(np.diff(number, prepend=-1))
+        absent = place.is_null().to_numpy()
+        if not len(first):
+            return np.full(len(place), of_null)
+        edges = defined[PLACE].to_numpy()[first]
+        at = np.searchsorted(edges, place.fill_null(edges[0]).to_numpy(), side="right") - 1
+        return np.where(absent, of_null, number[first][at])
+
     def with_null(self) -> Bins:
         """The same with a bin of nulls, the last."""
         number = self.listed.height

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import polars as pl
 
 from plmetrics.core.results import DRIFT_HISTOGRAMS_SCHEMA
-from plmetrics.features.drift.histograms.histogram_bins import BIN, PLACE, Bins
+from plmetrics.features.drift.histograms.histogram_bins import BIN, Bins
 from plmetrics.table.tags import in_result_order
 
 if TYPE_CHECKING:
-    from plmetrics.features.drift.counts import ColumnCounts, DriftCounts
+    from collections.abc import Sequence
+
+    from plmetrics.features.drift.counts import ColumnCounts
     from plmetrics.features.drift.slice_counts import SlicedCounts
+    from plmetrics.table.slices import Slices
 
 MOST_SLICES = 500
 """So many slices of a set have histograms: those with the most rows."""
@@ -20,23 +24,17 @@ MOST_SLICES = 500
 _SIDES = ("reference", "current")
 
 
-def drift_histograms(counts: DriftCounts | None) -> pl.DataFrame:
-    """All bins of all columns in all slices that occur in one of the windows, those without rows included.
+def histogram_table(columns: Sequence[pl.DataFrame], slices: Sequence[Slices]) -> pl.DataFrame:
+    """The table `drift_histograms`, from the histograms of columns in the slices of all sets.
 
     Shares are of the weight of a slice in a window, null where it has none. A null is a bin of its own, except in
     scores and labels: rows without one are left out, as they are by psi.
-
-    Args:
-        counts: both windows; None where there is no reference yet.
     """
-    if counts is None or not counts.columns:
-        return DRIFT_HISTOGRAMS_SCHEMA.to_frame()
-    table = pl.concat([_of_column(column) for column in counts.columns])
-    slices = [sliced.slices for sliced in counts.columns[0].sliced]
+    table = pl.concat([DRIFT_HISTOGRAMS_SCHEMA.to_frame(), *columns])
     return in_result_order(table, slices, "subject", "model", "column")
 
 
-def _of_column(column: ColumnCounts) -> pl.DataFrame:
+def column_histograms(column: ColumnCounts) -> pl.DataFrame:
     """The histograms of a column in all slice sets."""
     bins, subject = Bins.of(column), column.subject
     constants = {
@@ -47,37 +45,34 @@ def _of_column(column: ColumnCounts) -> pl.DataFrame:
     }
     frames = [_of_set(sliced, bins) for sliced in column.sliced]
     named = [pl.lit(value, dtype=pl.String).alias(name) for name, value in constants.items()]
-    return pl.concat(frames).with_columns(named).select(list(DRIFT_HISTOGRAMS_SCHEMA))
+    return (
+        pl.concat(frames)
+        .with_columns(named)
+        .select(pl.col(name).cast(dtype) for name, dtype in DRIFT_HISTOGRAMS_SCHEMA.items())
+    )
 
 
 def _of_set(sliced: SlicedCounts, bins: Bins) -> pl.DataFrame:
-    """The histograms of a column in the slices of a set."""
-    summed = (
-        sliced.frame.join(bins.places, on=PLACE, how="inner", nulls_equal=True)
-        # Sums of weights are the same to the last bit in whatever order the counts come.
-        .sort("slice", BIN, "weight_0", "weight_1")
-        .group_by(pl.col("slice").cast(pl.Int64), BIN, maintain_order=True)
-        .agg(pl.col(f"{name}_{side}").sum() for name in ("rows", "weight") for side in (0, 1))
-    )
-    rows = pl.col("rows_0") + pl.col("rows_1")
-    slices = (
-        summed.group_by("slice").agg(rows.sum().alias("rows")).sort("rows", "slice", descending=[True, False])
-    )
-    chosen = slices.head(MOST_SLICES).select("slice").sort("slice")
-    texts = pl.Series("text", sliced.slices.texts(), dtype=pl.String)
-    cells = chosen.join(bins.listed, how="cross").join(
-        summed, on=["slice", BIN], how="left", maintain_order="left"
-    )
-    return cells.with_columns(
-        slice_set=pl.lit(sliced.slices.slice_set.name),
-        slice=texts.gather(cells["slice"]),
-        **{f"n_{name}": pl.col(f"rows_{side}").fill_null(0) for side, name in enumerate(_SIDES)},
-        **{f"share_{name}": _share(f"weight_{side}") for side, name in enumerate(_SIDES)},
-    ).drop(BIN, "rows_0", "rows_1", "weight_0", "weight_1")
-
-
-def _share(name: str) -> pl.Expr:
-    """The part of a slice's weight, null where that is 0."""
-    weight = pl.col(name).fill_null(0.0)
-    total = weight.sum().over("slice")
-    return pl.when(total > 0).then(weight / total)
+    """The histograms of a column in the slices of a set: counts are added in the order of places."""
+    names = [f"{name}_{side}" for name in ("rows", "weight") for side in (0, 1)]
+    number, size = bins.number_of(sliced.frame["place"]), bins.listed.height
+    shape = len(sliced.slices), size
+    place = sliced.frame["slice"].to_numpy() * size + number
+    place, inside = (place, slice(None)) if number.min(initial=0) >= 0 else (place[number >= 0], number >= 0)
+    summed = {
+        name: np.bincount(place, sliced.frame[name].to_numpy()[inside], shape[0] * size).reshape(shape)
+        for name in names
+    }
+    rows = (summed["rows_0"] + summed["rows_1"]).sum(axis=1)
+    largest = np.lexsort((np.arange(shape[0]), -rows))[:MOST_SLICES]
+    chosen = np.sort(largest[rows[largest] > 0])
+    texts = pl.Series("slice", sliced.slices.texts(), dtype=pl.String).gather(chosen.repeat(size))
+    columns: dict[str, Any] = {"slice_set": [sliced.slices.slice_set.name] * len(texts), "slice": texts}
+    for side, name in enumerate(_SIDES):
+        weight = summed[f"weight_{side}"][chosen]
+        total = weight.sum(axis=1, keepdims=True)
+        share = np.divide(weight, total, out=np.full_like(weight, np.nan), where=total > 0)
+        columns[f"n_{name}"] = np.rint(summed[f"rows_{side}"][chosen]).astype(np.int64).ravel()
+        columns[f"share_{name}"] = pl.Series(share.ravel()).fill_nan(None)
+    listed = bins.listed[np.tile(np.arange(size), len(chosen))].drop(BIN)
+    return listed.hstack(pl.DataFrame(columns))

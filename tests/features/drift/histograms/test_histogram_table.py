@@ -180,7 +180,7 @@ def test_many_slices_are_limited_to_the_largest(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_without_a_reference_yet_the_table_is_empty_and_without_drift_there_is_none() -> None:
-    assert histogram_table.drift_histograms(None).equals(DRIFT_HISTOGRAMS_SCHEMA.to_frame())
+    assert histogram_table.histogram_table([], ()).equals(DRIFT_HISTOGRAMS_SCHEMA.to_frame())
     assert "drift_histograms" not in plm.evaluate(NOW, **ARGUMENTS).others
 
 
