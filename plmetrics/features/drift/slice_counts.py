@@ -144,10 +144,7 @@ class _Cells:
 
 def _rows_by_window(window: NDArray[np.int64], first: NDArray[np.int64]) -> dict[str, object]:
     """Numbers of rows of weight 1 in both windows, from the first of each place on."""
-    if not len(first):
-        rows = np.zeros((2, 0), dtype=np.int64)
-    else:
-        now = np.add.reduceat(window, first, dtype=np.int64)
-        rows = np.stack((np.diff(first, append=len(window)) - now, now))
+    now = np.add.reduceat(window, first, dtype=np.int64) if len(first) else np.zeros(0, dtype=np.int64)
+    rows = np.diff(first, append=len(window)) - now, now
     counts: dict[str, object] = {f"rows_{side}": rows[side] for side in (0, 1)}
     return counts | {f"weight_{side}": rows[side].astype(np.float64) for side in (0, 1)}
