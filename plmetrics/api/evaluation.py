@@ -61,6 +61,7 @@ def evaluate(
     fold: str | None = None,
     where: str | None = None,
     missing: Missing = "error",
+    derive: Mapping[str, str] | None = None,
     metrics: Metrics | None = None,
     undefined: Literal["exclude", "zero"] | None = None,
     ties: Literal["average", "worst", "document"] | None = None,
@@ -109,6 +110,7 @@ def evaluate(
         fold: column of the fold; with it every metric has a value in each fold, too (`folds`, `cross_validation`).
         where: SQL condition on the rows to evaluate.
         missing: what a null or bad value does: "error", "drop" the row, or "drop_per_model".
+        derive: columns that SQL expressions compute from others, by name; whatever names a column may name them.
         metrics: metric texts, objects, or mappings as in a suite; the task's default list if not given.
         undefined: what a class without a value does in the averages of all metrics that do not say it themselves:
             "exclude" or "zero", as scikit-learn counts it (multiclass).
@@ -171,6 +173,7 @@ def evaluate(
         "fold": fold,
         "where": where,
         "missing": missing,
+        "derive": derive,
         "metrics": metrics,
         "undefined": undefined,
         "ties": ties,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, TypeGuard
 
 import numpy as np
@@ -109,12 +109,14 @@ class Groups:
     """What a metric across the slices of a set reads: its parts' values where slices take part, and overall.
 
     `values` are `[..., slice]` and `overall` `[...]`, by the text of the part, NaN where undefined. `reference` is
-    the place, among these slices, of the one that the others are held against.
+    the place, among these slices, of the one that the others are held against. `sizes` are the sample sizes behind the
+    parts' values, `[slice]`: rows, or effective units where these have weights or are clusters.
     """
 
     values: Mapping[str, Any]
     overall: Mapping[str, Any]
     reference: int | None = None
+    sizes: Mapping[str, Any] = field(default_factory=dict)
 
 
 class AcrossSlices(Metric):
@@ -123,7 +125,7 @@ class AcrossSlices(Metric):
     `parts()` are those others. `finalise` maps `Groups` to one value for the set, or to one for each slice
     (`for_each`); replicates go the same way. One value stands under the slice set, with slice `all`. With fewer than
     `least` slices to go by its status is `too_few`. Others are held against the slice `against`. `criteria` are those
-    of fairness that it judges groups by.
+    of fairness that it judges groups by; `reads_sizes` is whether it reads the sample sizes of its parts.
     """
 
     needs = Slices()
@@ -133,6 +135,7 @@ class AcrossSlices(Metric):
     too_few: ClassVar[str] = "no_defined_slices"
     against: ClassVar[str | float | bool | None] = None
     criteria: ClassVar[frozenset[str]] = frozenset()
+    reads_sizes: ClassVar[bool] = False
     slice_set: str
 
     @property

@@ -80,5 +80,6 @@ MODULES: dict[str, dict[str, str]] = {
     "fairness.disparity": dict.fromkeys(
         ("binary", "multiclass", "regression", "quantile", "ranking", "uplift"), "disparity"
     ),
+    "fairness.shrinkage": dict.fromkeys(("binary", "multiclass", "quantile"), "shrunken_rate"),
 }
 """By module and task the names of metrics, their aliases and presets, in the order of the catalogue."""

@@ -291,8 +291,10 @@ def _models(gate: Gate, suite: Suite) -> list[str | None]:
 
 def _sets(gate: Gate, slice_sets: Sequence[str], order: Mapping[str, int]) -> list[str]:
     named = (gate.slices,) if isinstance(gate.slices, str) else gate.slices
-    if "all" in named or (named == ("overall",) and "overall" not in slice_sets):
+    if "all" in named:
         named = tuple(slice_sets)
+    elif named == ("overall",) and "overall" not in slice_sets:
+        named = tuple(slice_sets[:1])
     return sorted(set(named), key=lambda name: order.get(name, len(order)))
 
 

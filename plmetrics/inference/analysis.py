@@ -196,7 +196,11 @@ class _Tables:
         """Both tables, whole."""
         sets = enumerate(self._analysis.sets)
         for name, group in groupby(sets, lambda item: item[1].slices.slice_set.name):
-            self._add_sets(name, dict(group))
+            members = dict(group)
+            if next(iter(members.values())).slices.slice_set.crossing is None:
+                self._add_sets(name, members)
+            else:
+                self._add_levels(name, next(iter(members)))
         empty = comparison_rows([states.slices for states in self._analysis.sets])
         return self._metrics.frame(), (self._contrasts or empty).frame()
 
@@ -222,6 +226,16 @@ class _Tables:
                 assert is_across_slices(member)
                 for index, part in across.parts(member):
                     self._write(Place(index, metric, number, named), member, part)
+
+    def _add_levels(self, name: str, index: int) -> None:
+        """The metrics across the groups of one set within the slices of another."""
+        from plmetrics.inference.levels import Levels
+
+        levels = Levels(self._analysis, index, self._ordered)
+        for metric in self._analysis.suite.over(name):
+            for number, (named, member) in enumerate(metric.per_class()):
+                assert is_across_slices(member)
+                self._write(Place(levels.level, metric, number, named), member, levels.part(member))
 
     def _slice_contrasts(self, members: Mapping[int, SetStates]) -> SliceContrasts | None:
         """The comparisons of the slices of a set, None where nothing is compared."""

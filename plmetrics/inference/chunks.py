@@ -128,7 +128,7 @@ def concatenate_estimates(parts: Sequence[EstimateColumns]) -> EstimateColumns:
             np.concatenate([estimate.status for estimate in estimates]),
             np.concatenate([estimate.blocks for estimate in estimates]),
             _together(replicates, 1),
-            (),
+            tuple(np.concatenate(sizes) for sizes in zip(*(each.sizes for each in estimates), strict=True)),
             kind=estimates[0].kind,
             groups=_joined_groups(estimates),
         ),

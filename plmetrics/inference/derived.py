@@ -137,7 +137,12 @@ def _groups(
     texts = [part.text for part in metric.parts()]
     values = {text: read(here.slices[text])[..., index] for text in texts}
     overall = {text: read(here.overall[text])[..., 0] for text in texts} if metric.reads_overall else {}
-    return Groups(values, overall, reference)
+    sizes = {}
+    if metric.reads_sizes:
+        sizes = {
+            text: np.min([size[index] for size in here.slices[text].estimate.sizes], axis=0) for text in texts
+        }
+    return Groups(values, overall, reference, sizes)
 
 
 def _value(

@@ -66,8 +66,13 @@ class Analysis:
 
 
 def base_analysis(analysis: Analysis) -> Analysis:
-    """The analysis of the slice sets that the suite names, without those made from them."""
-    return replace(analysis, sets=[part for part in analysis.sets if not part.slices.slice_set.is_derived])
+    """The analysis of the slice sets that the suite names and crosses, without those that features make from them."""
+    sets = [
+        part
+        for part in analysis.sets
+        if not part.slices.slice_set.is_derived or part.slices.slice_set.crossing is not None
+    ]
+    return replace(analysis, sets=sets)
 
 
 @dataclass(frozen=True, slots=True)

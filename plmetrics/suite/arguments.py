@@ -31,6 +31,7 @@ _SUITE = (
     "metrics",
     "undefined",
     "ties",
+    "derive",
     "slices",
     "min_rows",
     "max_slices",

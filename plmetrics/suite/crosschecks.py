@@ -18,6 +18,7 @@ from plmetrics.suite.sections.metrics import METRIC_DEFAULTS
 from plmetrics.suite.tasks import CLASS_CURVES, CURVES, RANKING_CURVES, ROLES_OF_TASKS, ROW_CURVES
 
 if TYPE_CHECKING:
+    from plmetrics.catalogue.derived import AcrossSlices
     from plmetrics.core.names import SuitePath
     from plmetrics.suite.mentions import SuiteMentions
     from plmetrics.suite.problems import Findings
@@ -180,6 +181,34 @@ def _metric_slices(fields: Mapping[str, Any], names: SuiteMentions, add: Add) ->
             _sets([metric.slice_set], (*metric.path, "over", "slice_set"), names, add)
         elif is_across_slices(metric):
             _by(metric.slice_set, ("metrics", index), fields, names, add)
+        if is_across_slices(metric):
+            _levels(metric, index, fields, add)
+            columns = fields.get("columns")
+            if metric.reads_sizes and columns and (columns.weight or columns.unit) and not names.intervals:
+                msg = f"'{metric.text}' needs the effective number of units of each group"
+                add(msg, ("metrics", index), "add uncertainty: true, which counts them")
+
+
+def _levels(metric: AcrossSlices, index: int, fields: Mapping[str, Any], add: Add) -> None:
+    """Groups are compared within the slices of sets that part the rows, by columns that their own set does not have."""
+    path, slices = ("metrics", index, "slices"), fields.get("slices") or {}
+    levels = [name for name in fields["metric_slices"].get(metric.text, ()) if name != metric.slice_set]
+    if levels and metric.for_each:
+        msg = f"'{metric.text}' has a value for each group, and the groups of a level have no slice of their own"
+        add(msg, path, "leave slices out, or ask for a metric with one value for all groups")
+        return
+    for name in levels:
+        groups, level = slices.get(metric.slice_set), slices.get(name)
+        if groups is None or level is None:
+            continue
+        for other, spec in ((metric.slice_set, groups), (name, level)):
+            if not spec.columns:
+                msg = f"slice set '{other}' may put a row into several slices, and these cannot be crossed"
+                add(msg, path, "use columns, bins, quantiles or a top")
+        if shared := set(groups.columns) & set(level.columns):
+            add(
+                f"slice sets '{metric.slice_set}' and '{name}' are both by column '{sorted(shared)[0]}'", path
+            )
 
 
 def _by(name: str, path: SuitePath, fields: Mapping[str, Any], names: SuiteMentions, add: Add) -> None:
@@ -240,7 +269,7 @@ def _within(gate: Gate, named: tuple[str, ...], fields: Mapping[str, Any], path:
     """A gate cannot judge a metric in a slice set that it is not asked for in."""
     metric_sets = fields["metric_slices"].get(gate.metric.text)
     if is_across_slices(gate.metric):
-        metric_sets = (gate.metric.slice_set,)
+        metric_sets = (gate.metric.slice_set, *(metric_sets or ()))
     for name in named:
         if metric_sets is not None and name not in {"overall", "all", *metric_sets}:
             msg = f"'{gate.metric.text}' is not asked for in slice set '{name}'"

@@ -115,6 +115,9 @@ class SliceSet(TypedDict, total=False):
     bins: Sequence[float | str | date] | None
     quantiles: int | None
     top: int | None
+    every: str | None
+    expression: str | None
+    rollup: Sequence[str] | None
     where: str | Mapping[str, str] | None
     exclude: Sequence[object]
     column: str
@@ -380,6 +383,7 @@ class Arguments(TypedDict, total=False):
     missing: Missing
     name: str | None
     task: Task
+    derive: Mapping[str, str] | None
     positive: str | float | bool | None
     classes: Sequence[str | int | bool] | None
     models: Models | None

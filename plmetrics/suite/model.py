@@ -27,6 +27,7 @@ from plmetrics.suite.sections.output import Notify, Output
 from plmetrics.suite.sections.section import Column, Section, Strict, each_once
 from plmetrics.suite.sections.uncertainty import Uncertainty  # noqa: TC001 (pydantic reads it)
 from plmetrics.suite.tasks import FORECAST_CURVES, RANKING_CURVES, Task
+from plmetrics.table.slices import WITHIN
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from pydantic import SerializerFunctionWrapHandler
 
     from plmetrics.catalogue.forecast.calibration_shares import CalibrationShare
+    from plmetrics.core.names import SuitePath
     from plmetrics.suite.sections.labels import Labels
     from plmetrics.suite.templates import TextTemplate
 
@@ -45,6 +47,10 @@ class Suite(Strict):
     task: Task = Field(default="binary", description="What is predicted.")
     data: Data = Field(default=Data(), description="Where the rows are.")
     columns: Columns = Field(description="Which column plays which role.")
+    derive: dict[str, Column] = Field(
+        default_factory=dict,
+        description="Columns that are computed from others by SQL expressions; later ones may read earlier ones.",
+    )
     positive: str | int | float | bool | None = Field(
         default=None, description="The label that counts as positive, where labels are not 0/1 or booleans."
     )
@@ -143,6 +149,13 @@ class Suite(Strict):
         return () if self.labels is None else (self.columns.label,)
 
     @property
+    def derived(self) -> dict[SuitePath, str]:
+        """The expressions of columns that are computed from others, by place; the last key there is the column."""
+        texts: dict[SuitePath, str] = {("derive", name): text for name, text in self.derive.items()}
+        expressions = {name: spec.expression for name, spec in self.slices.items()}
+        return texts | {("slices", name): text for name, text in expressions.items() if text is not None}
+
+    @property
     def added(self) -> dict[str, ModelColumns]:
         """The models that a run adds to those in `models`: calibrated ones by `fit_on`, and the built-in baseline."""
         conditions = [spec.fit_on for spec in self.calibrate]
@@ -179,16 +192,33 @@ class Suite(Strict):
         A set that a run makes from another, such as its folds, is named `folds|SET` and has the metrics of that set.
         """
         of = slice_set.rpartition("|")[2]
+        if slice_set.startswith(f"{WITHIN}|"):
+            return ()
         return tuple(
             metric for metric in self.metrics if not is_across_slices(metric) and of in self.sets_of(metric)
         )
 
     def sets_of(self, metric: Metric) -> tuple[str, ...]:
-        """Where a metric has rows: `overall` and slice sets in suite order; one over slices in its set alone."""
+        """Where a metric has rows: `overall` and slice sets in suite order; one over slices in its set and levels."""
         if is_across_slices(metric):
-            return (metric.slice_set,)
+            return (metric.slice_set, *self.levels_of(metric))
         chosen = self.metric_slices.get(metric.text, tuple(self.slices))
         return ("overall", *(name for name in self.slices if name in chosen))
+
+    def levels_of(self, metric: AcrossSlices) -> tuple[str, ...]:
+        """The slice sets within whose slices a metric across the slices of its own set is asked for as well."""
+        named = self.metric_slices.get(metric.text, ())
+        return tuple(name for name in self.slices if name in named and name != metric.slice_set)
+
+    @property
+    def crossings(self) -> dict[str, tuple[AcrossSlices, ...]]:
+        """The metrics that are asked for within levels, by the name of the set that crosses their groups with these."""
+        asked: dict[str, tuple[AcrossSlices, ...]] = {}
+        for metric in filter(is_across_slices, self.computed):
+            for level in self.levels_of(metric):
+                name = f"{WITHIN}|{metric.slice_set}|{level}"
+                asked[name] = (*asked.get(name, ()), metric)
+        return asked
 
     @property
     def row_curves(self) -> tuple[Curve, ...]:
@@ -226,6 +256,8 @@ class Suite(Strict):
 
     def over(self, slice_set: str) -> tuple[AcrossSlices, ...]:
         """The metrics that put together the slices of a set."""
+        if slice_set.startswith(f"{WITHIN}|"):
+            return self.crossings.get(slice_set, ())
         return tuple(m for m in self.computed if is_across_slices(m) and m.slice_set == slice_set)
 
     @property
@@ -265,6 +297,13 @@ class Suite(Strict):
         """Those of them that values are made from, with or without standard errors."""
         metrics = [
             leaf for name in slice_sets for m in (*self.listed(name), *self.over(name)) for leaf in leaves(m)
+        ]
+        metrics += [
+            leaf
+            for crossing, across in self.crossings.items()
+            if crossing.rpartition("|")[2] in slice_sets
+            for m in across
+            for leaf in leaves(m)
         ]
         if "overall" in slice_sets:
             across = (metric for metric in self.computed if is_across_slices(metric))
@@ -306,6 +345,12 @@ def canonical(suite: Suite) -> dict[str, Any]:
     content: dict[str, Any] = dict.fromkeys(_NULL) | suite.model_dump(mode="json", exclude=cosmetic)
     if not suite.reproducible:
         del content["reproducible"]
+    if not suite.derive:
+        del content["derive"]
+    for spec in content["slices"].values():
+        for key in ("every", "expression", "rollup"):
+            if spec[key] is None:
+                del spec[key]
     for key in ("metrics", "gates", "curves"):
         content[key] = sorted(content[key], key=lambda item: json.dumps(item, sort_keys=True))
     return content

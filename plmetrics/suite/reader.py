@@ -97,6 +97,10 @@ def suite_from_mapping(
     metrics = reader.read_all(raw.get("metrics"), parts=parts)
     fields["metrics"], fields["metric_slices"] = metrics.metrics, metrics.slices
     fields["slices"] = _slices(raw.get("slices"), findings)
+    if raw.get("derive") is not None:
+        from plmetrics.suite.sections.slices import read_derive
+
+        fields["derive"] = read_derive(raw["derive"], findings)
     fields["uncertainty"] = _uncertainty(raw.get("uncertainty"), findings)
     fields |= _optional(raw, findings)
     fields["gates"] = _gates(raw.get("gates"), reader, findings)

@@ -33,7 +33,7 @@ class SliceKey:
     `edges` are those of bins, and for `top` the values that have a slice of their own. Of `quantiles` and `top` only
     their `number` is known until the data has been looked at; `excluded` are values that a top leaves out, which are
     numbered behind the rest, and `values` those that have a slice as the column holds them. The value of `tags` is all
-    tags of a row in one text.
+    tags of a row in one text. That of a period, which is `every` so long, is the date or time that it begins at.
     """
 
     column: str
@@ -44,6 +44,7 @@ class SliceKey:
     number: int = 0
     excluded: pl.Series | None = None
     values: pl.Series | None = None
+    every: str = ""
 
     @property
     def waits(self) -> bool:
@@ -67,6 +68,8 @@ class SliceKey:
             return bin_text(self.edges, value)
         if self._is_rest(value):
             return OTHER
+        if self.every:
+            return period_text(value, self.every)
         edge = self.edges[value] if self.kind == "top" else value
         return None if edge is None else value_text(edge)
 
@@ -100,6 +103,35 @@ def bin_text(edges: Sequence[Any], index: int) -> str:
     lower = f"[{value_text(edges[index - 1])}" if index > 0 else "(-inf"
     upper = value_text(edges[index]) if index < len(edges) else "inf"
     return f"{lower}, {upper})"
+
+
+def period_text(start: Any, every: str) -> str:
+    """A period by its first year, month, day or hour.
+
+    >>> period_text(datetime.date(2026, 3, 1), "1mo"), period_text(datetime.date(2026, 3, 2), "1w")
+    ('2026-03', '2026-03-02')
+    """
+    if isinstance(start, str) or not every.endswith("mo"):
+        return value_text(start)
+    return f"{start.year:04}" if int(every[:-2]) % 12 == 0 else f"{start:%Y-%m}"
+
+
+def period_start(column: pl.Expr, dtype: pl.DataType, every: str) -> pl.Expr:
+    """The date that the period of a row begins at, the time for periods of hours; null where the value is null.
+
+    Times with a time zone belong to days of that zone; weeks begin on Monday. Text is read as ISO dates, as csv files
+    hold them; what is none counts as null.
+
+    Raises:
+        ValueError: the column has no such periods; the text says what it must hold.
+    """
+    by_hours = every.endswith("h")
+    if dtype == pl.String and not by_hours:
+        return column.str.head(10).str.to_date("%Y-%m-%d", strict=False).dt.truncate(every)
+    if isinstance(dtype, pl.Datetime) or (dtype == pl.Date and not by_hours):
+        return (column if by_hours else column.dt.date()).dt.truncate(every)
+    msg = "times" if by_hours else "dates or times"
+    raise ValueError(msg)
 
 
 def bin_index(column: pl.Expr, dtype: pl.DataType, edges: Sequence[Any]) -> pl.Expr:

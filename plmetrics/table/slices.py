@@ -29,6 +29,8 @@ Codes = NDArray[np.int64]
 _WIDEST_SPAN = 1 << 16
 _WIDEST_NUMBER = 1 << 62
 LOOKUP_CELLS = 1 << 22
+WITHIN = "within"
+"""What the name of a set begins with that crosses groups with the levels within which they are compared."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +63,13 @@ class SliceSet:
     def is_derived(self) -> bool:
         """Whether the run made it from another set, such as the folds of one; its name says so."""
         return "|" in self.name
+
+    @property
+    def crossing(self) -> tuple[str, str] | None:
+        """The sets of the groups and of the levels that it crosses, so that groups are compared within each level."""
+        kind, _, names = self.name.partition("|")
+        groups, _, levels = names.partition("|")
+        return (groups, levels) if kind == WITHIN else None
 
     @property
     def is_predicate(self) -> bool:

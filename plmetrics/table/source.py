@@ -120,8 +120,8 @@ class Source:
     that the model did not retrieve the row; a query of which it retrieved nothing then has "no_part" or counts "zero".
     `unjudged` is the number of queries of a ranking that its judgements lack, and which are left out.
     `conflicts` are columns that a change of its form left out, since its rows disagree: plans of an example. `absent`
-    are columns that it lacks, and which are null. `resource` is what must last as long as the table does,
-    `version` the version of a Delta table, or the snapshot of an Iceberg table.
+    are columns that it lacks, and which are null, `derived` those computed from others. `resource` is what must last as
+    long as the table does, `version` the version of a Delta table, or the snapshot of an Iceberg table.
     """
 
     frame: pl.LazyFrame
@@ -134,6 +134,7 @@ class Source:
     unjudged: int = 0
     conflicts: Mapping[str, pl.LazyFrame] = field(default_factory=dict, repr=False, compare=False)
     absent: tuple[str, ...] = ()
+    derived: Mapping[str, pl.Expr] = field(default_factory=dict, repr=False, compare=False)
     resource: object = field(default=None, repr=False, compare=False)
     version: int | None = None
 
@@ -154,6 +155,29 @@ class Source:
             absent=(*self.absent, column),
         )
 
+    def with_column(self, name: str, value: pl.Expr, dtype: pl.DataType) -> Source:
+        """The table with a column that is computed from its others.
+
+        >>> from plmetrics.table.opening import open_source
+        >>> table = open_source(pl.DataFrame({"days": [31, 3]}))
+        >>> table.with_column("late", pl.col("days") > 30, pl.Boolean()).frame.collect().rows()
+        [(31, True), (3, False)]
+        """
+        return replace(
+            self,
+            frame=self.frame.with_columns(value.alias(name)),
+            schema=pl.Schema({**self.schema, name: dtype}),
+            derived={**self.derived, name: value},
+        )
+
+    def _completed(self, rows: pl.LazyFrame) -> pl.LazyFrame:
+        """Rows of the files with the columns that these lack and those that are derived, which may read each other."""
+        if self.absent:
+            rows = rows.with_columns(pl.lit(None).alias(name) for name in self.absent)
+        for name, value in self.derived.items():
+            rows = rows.with_columns(value.alias(name))
+        return rows
+
     def with_row_key(self) -> pl.LazyFrame:
         """The table with the UInt64 column `ROW_KEY`: a key of the file's name and the row's number in it.
 
@@ -167,10 +191,8 @@ class Source:
         if self.reader is None:
             rows = self.frame.with_row_index(ROW_KEY).with_columns(pl.lit(0, dtype=pl.UInt64).alias(_SHIFT))
         else:
-            rows = self.reader.numbered_rows()
+            rows = self._completed(self.reader.numbered_rows())
         key = mix_expr(_row_number() + pl.col(_SHIFT))
-        if self.absent:
-            rows = rows.with_columns(pl.lit(None).alias(name) for name in self.absent)
         return rows.select(cs.by_name(*self.schema), key.alias(ROW_KEY))
 
     def in_folders(self, condition: pl.Expr, columns: Collection[str]) -> Source:
@@ -197,10 +219,7 @@ class Source:
                 yield self._of(self.reader.only(self.reader.partitions.values[FILE_PATH] == path))
 
     def _of(self, reader: Reader) -> Source:
-        frame = reader.rows()
-        if self.absent:
-            frame = frame.with_columns(pl.lit(None).alias(name) for name in self.absent)
-        return replace(self, frame=frame, files=reader.files, reader=reader)
+        return replace(self, frame=self._completed(reader.rows()), files=reader.files, reader=reader)
 
     def check_rows(self, *, fill: bool = False, ends: bool = False) -> list[str]:
         """Tell what no scan does: rows of csv files with more or fewer fields than the header, queries left out.

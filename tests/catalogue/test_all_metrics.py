@@ -78,7 +78,8 @@ def required(cls):
             for other in classes(cls.task)
             if other.name not in REQUIRED and not other.additive and not required(other)
         )
-        known |= {"by": "region", "reference": "north west", "metric": create(cls.task, inner.name, {})}
+        part = "labelled" if cls.name == "shrunken_rate" else inner.name
+        known |= {"by": "region", "reference": "north west", "metric": create(cls.task, part, {})}
     return {
         name: (10 if cls.task == "ranking" and name == "k" else known.get(name))
         for name, field in parameters(cls).items()

@@ -361,8 +361,10 @@ def metrics(draw: st.DrawFn) -> Metric:
     except ParameterError:
         assumed = {field.name: field.default for field in dataclasses.fields(kind)}
         if dataclasses.MISSING in assumed.values():
+            types = {field.name: field.type for field in dataclasses.fields(kind)}
             assumed = {
-                name: 0.5 if value is dataclasses.MISSING else value for name, value in assumed.items()
+                name: (1 if types[name] == "int" else 0.5) if value is dataclasses.MISSING else value
+                for name, value in assumed.items()
             }
         return kind(**assumed)
 

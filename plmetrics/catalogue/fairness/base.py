@@ -162,8 +162,12 @@ class GroupComparison(GroupMetric):
             return rates.mean(axis=0)
         return rates.min(axis=0) if self.is_ratio else rates.max(axis=0)
 
+    def of_groups(self, state: Groups, text: str) -> Any:
+        """The values of a rate by group."""
+        return state.values[text]
+
     def _of_rate(self, state: Groups, text: str) -> Any:
-        values, centre = state.values[text], self._centre(state, text)
+        values, centre = self.of_groups(state, text), self._centre(state, text)
         if not self.is_ratio:
             return self._size(values if centre is None else values - centre)
         if centre is None:
@@ -176,7 +180,7 @@ class GroupComparison(GroupMetric):
         """What each group is held against, with an axis for groups; None for each other."""
         if self.method == "to_overall":
             return np.asarray(state.overall[text])[..., None]
-        return state.values[text][..., [state.reference]] if self.method == "reference" else None
+        return self.of_groups(state, text)[..., [state.reference]] if self.method == "reference" else None
 
     def _size(self, vector: Any) -> Any:
         if self.method == "between_groups":
@@ -201,7 +205,7 @@ class GroupComparison(GroupMetric):
         return sizes.mean(axis=0) if self.takes_mean else sizes.max(axis=0)
 
     def _vector(self, state: Groups, text: str) -> Any:
-        values, centre = state.values[text], self._centre(state, text)
+        values, centre = self.of_groups(state, text), self._centre(state, text)
         if self.is_ratio:
             values = ops.log(np.maximum(values, _TINY))
             centre = None if centre is None else ops.log(np.maximum(centre, _TINY))

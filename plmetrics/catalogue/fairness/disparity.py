@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from plmetrics.catalogue.derived import AcrossSlices
 from plmetrics.catalogue.fairness.base import GroupComparison, GroupMetric
+from plmetrics.catalogue.fairness.shrinkage import is_rate, shrunken
 from plmetrics.catalogue.metric import TOTAL, Metric
 from plmetrics.catalogue.parameters import ParameterError, one_of, parameter
 from plmetrics.catalogue.registry import register
 
 if TYPE_CHECKING:
+    from plmetrics.catalogue.derived import Groups
     from plmetrics.catalogue.value_kind import Kind
 
 TASKS = ("binary", "multiclass", "regression", "quantile", "ranking", "uplift")
@@ -58,8 +60,18 @@ class Disparity(GroupComparison, _Disparity):
     beware = "Noise alone makes groups differ, the more the smaller they are: read the interval."
     reference = "Barocas, Hardt and Narayanan (2023), Fairness and Machine Learning, MIT Press"
 
+    shrinkage: str = parameter(
+        "none",
+        doc="whether rates of groups are drawn towards their mean first, see shrunken_rate",
+        check=one_of("none", "empirical_bayes"),
+        domain="none or empirical_bayes",
+    )
+
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.reads_sizes and not is_rate(self.metric):
+            msg = f"{self.name}: '{self.metric.text}' is no share of rows, and only those are shrunk"
+            raise ParameterError(msg, "shrinkage")
         if isinstance(self.metric, AcrossSlices):
             msg = (
                 f"{self.name}: '{self.metric.text}' has one value for all slices, and one for each is needed"
@@ -78,6 +90,16 @@ class Disparity(GroupComparison, _Disparity):
         }
         for fact, value in facts.items():
             object.__setattr__(self, fact, value)
+
+    @property
+    def reads_sizes(self) -> bool:  # type: ignore[override]
+        """Whether rates are shrunk as far as the sizes of groups say."""
+        return self.shrinkage != "none"
+
+    def of_groups(self, state: Groups, text: str) -> Any:
+        """The values of groups, shrunk where that is asked for."""
+        values = super().of_groups(state, text)
+        return shrunken(values, state.sizes[text]) if self.reads_sizes else values
 
     @property
     def is_ratio(self) -> bool:

@@ -66,6 +66,11 @@ def bind(
         raise AbsentDataError(Problem("the table has no rows", ("data", "path")))
     others = any(section.reads_other_rows for section in suite.sections.values())
     apart = suite.task in {"quantile", "regression"} and not others
+    if suite.derived:
+        from plmetrics.engine.binding.row_expressions import derivable_columns, derived_columns
+
+        source = derived_columns(suite, source)
+        tables = {key: derivable_columns(suite, table) for key, table in (tables or {}).items()}
     if suite.labels is not None:
         source = source.with_absent(suite.columns.label)
     inquiry = Inquiry()
@@ -109,16 +114,8 @@ def _view(
         _check_sections(suite, source.schema, tables)
     with collected.step():
         unit = unit if by_row else _unit(suite, source.schema)
-    keys: dict[str, SliceKey] = {}
-    sets = [OVERALL]
-    for name, spec in suite.slices.items():
-        from plmetrics.engine.binding.slice_keys import identity, slice_keys
-
-        with collected.step():
-            for members in slice_keys(name, spec, source.schema):
-                own_keys = [keys.setdefault(identity(key), key) for key in members]
-                sets.append(SliceSet(name, tuple(own_keys), spec.exclude))
-    named = {key.column: key for key in keys.values()}
+    sets = _slice_sets(suite, source.schema, collected)
+    named = {key.column: key for part in sets for key in part.keys}
     for feature in features_of(suite):
         with collected.step():
             set_list, further = feature.slice_sets(suite, sets, source.schema)
@@ -149,6 +146,25 @@ def _view(
         suite, roles = suite.settled(replace(facts, classes=classes)), replace(roles, classes=classes)
     suite = suite.model_copy(update={"models": {**suite.models, **suite.added}})
     return TableView(suite, source, raw, where, roles, tuple(sets)), read
+
+
+def _slice_sets(suite: Suite, schema: pl.Schema, collected: Collected) -> list[SliceSet]:
+    """`overall`, the sets that the suite names, and those that cross groups with levels; equal keys are one."""
+    keys: dict[str, SliceKey] = {}
+    sets = [OVERALL]
+    for name, spec in suite.slices.items():
+        from plmetrics.engine.binding.slice_keys import identity, slice_keys
+
+        with collected.step():
+            for members in slice_keys(name, spec, schema):
+                own_keys = [keys.setdefault(identity(key), key) for key in members]
+                sets.append(SliceSet(name, tuple(own_keys), spec.exclude))
+    if suite.crossings:
+        from plmetrics.engine.binding.slice_keys import crossed_sets
+
+        with collected.step():
+            sets += crossed_sets(suite, sets)
+    return sets
 
 
 def _check_slices(suite: Suite, schema: pl.Schema, sets: Sequence[SliceSet]) -> None:

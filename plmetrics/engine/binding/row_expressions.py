@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from plmetrics.catalogue.custom import ROLES
-from plmetrics.core.errors import ConfigError, DataError, Problem
+from plmetrics.core.errors import Collected, ConfigError, DataError, Problem
 from plmetrics.core.names import did_you_mean
 from plmetrics.core.rowsql import compile_row
 
 if TYPE_CHECKING:
     from plmetrics.catalogue.metric import Metric
+    from plmetrics.suite.model import Suite
+    from plmetrics.table.source import Source
 
 
 def predicate(text: str, schema: pl.Schema, path: tuple[str | int, ...], where: str = "where") -> pl.Expr:
@@ -20,15 +22,63 @@ def predicate(text: str, schema: pl.Schema, path: tuple[str | int, ...], where: 
     row = compile_row(text)
     _require_columns(row.columns, schema, path, where)
     empty = pl.LazyFrame(schema=schema)
-    problem = zero_rows_problem(empty.select(row.expr.alias("holds")))
-    if problem is not None:
-        types = ", ".join(f"{column} is {schema[column]}" for column in row.columns)
-        dates = any(schema[column].is_temporal() for column in row.columns)
-        hint = f"{types}; write dates as '2024-01-31'" if dates else types
-        raise ConfigError(Problem(f"'{text}' does not fit the columns' types: {problem}", path, hint))
+    _check_types(empty.select(row.expr.alias("holds")), text, row.columns, schema, path)
     if empty.select(row.expr.alias("holds")).collect_schema()["holds"] != pl.Boolean:
         raise ConfigError(Problem(f"'{text}' is not a condition: it is neither true nor false", path))
     return row.expr
+
+
+def derived_columns(suite: Suite, source: Source) -> Source:
+    """The table with the columns that a suite derives, each checked on zero rows of those before it.
+
+    Raises:
+        DataError: a column of that name is there already, or those that it reads are not.
+        ConfigError: an expression does not fit their types.
+    """
+    collected = Collected()
+    for path, text in suite.derived.items():
+        name = str(path[-1])
+        if name in source.derived:
+            continue
+        with collected.step():
+            if name in source.schema:
+                msg = f"column '{name}' is in the data, and cannot be derived as well"
+                raise DataError(Problem(msg, path, "use another name"))
+            row = compile_row(text)
+            _require_columns(row.columns, source.schema, path, f"derived column '{name}'")
+            value = pl.LazyFrame(schema=source.schema).select(row.expr.alias("value"))
+            _check_types(value, text, row.columns, source.schema, path)
+            source = source.with_column(name, row.expr, value.collect_schema()["value"])
+    collected.settle()
+    return source
+
+
+def derivable_columns(suite: Suite, table: Source) -> Source:
+    """A table that a feature reads beside the rows, with the derived columns that it has all inputs of."""
+    available = set(table.schema)
+    derivable = {}
+    for name, text in suite.derive.items():
+        if name not in available and available.issuperset(compile_row(text).columns):
+            derivable[name] = text
+            available.add(name)
+    slices = {
+        name: spec
+        for name, spec in suite.slices.items()
+        if spec.expression and available.issuperset(compile_row(spec.expression).columns)
+    }
+    return derived_columns(suite.model_copy(update={"derive": derivable, "slices": slices}), table)
+
+
+def _check_types(
+    value: pl.LazyFrame, text: str, columns: tuple[str, ...], schema: pl.Schema, path: tuple[str | int, ...]
+) -> None:
+    """See that an expression runs on zero rows."""
+    problem = zero_rows_problem(value)
+    if problem is not None:
+        types = ", ".join(f"{column} is {schema[column]}" for column in columns)
+        dates = any(schema[column].is_temporal() for column in columns)
+        hint = f"{types}; write dates as '2024-01-31'" if dates else types
+        raise ConfigError(Problem(f"'{text}' does not fit the columns' types: {problem}", path, hint))
 
 
 def check_expressions(metric: Metric, schema: pl.Schema) -> None:

@@ -6,12 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from plmetrics.core.errors import DataError, Problem
+from plmetrics.core.errors import ConfigError, DataError, Problem
 from plmetrics.engine.binding.row_expressions import predicate
 from plmetrics.table.roles import require
-from plmetrics.table.slice_keys import SliceKey, bin_index, tag_text
+from plmetrics.table.slice_keys import SliceKey, bin_index, period_start, tag_text
+from plmetrics.table.slices import SliceSet
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from plmetrics.suite.model import Suite
     from plmetrics.suite.sections.basics import SliceSet as SliceSpec
 
 
@@ -22,6 +26,9 @@ def identity(key: SliceKey) -> str:
 
 def slice_keys(name: str, spec: SliceSpec, schema: pl.Schema) -> list[list[SliceKey]]:
     """The keys of a slice set; predicates that may overlap are a set each, all of one name."""
+    if spec.rollup is not None:
+        keys = [_column_key(name, column, spec, schema) for column in spec.rollup]
+        return [keys[:level] for level in range(1, len(keys) + 1)]
     if spec.where is None:
         return [[_column_key(name, column, spec, schema) for column in spec.columns]]
     if isinstance(spec.where, str):
@@ -30,6 +37,25 @@ def slice_keys(name: str, spec: SliceSpec, schema: pl.Schema) -> list[list[Slice
         [_predicate_key(label, text, f"{name}|{label}", schema, ("slices", name, "where", label))]
         for label, text in spec.where.items()
     ]
+
+
+def crossed_sets(suite: Suite, sets: Sequence[SliceSet]) -> list[SliceSet]:
+    """The sets that cross groups with the levels within which metrics compare them.
+
+    Raises:
+        ConfigError: one of them is of tags, of which a row may have many.
+    """
+    by_name = {part.name: part for part in sets}
+    crossed = []
+    for name, metrics in suite.crossings.items():
+        index = next(n for n, metric in enumerate(suite.metrics) if metric.text == metrics[0].text)
+        _, *crossing = name.split("|")
+        for part in crossing:
+            if by_name[part].is_tagged:
+                msg = f"slice set '{part}' is of tags, and a row may have many: it cannot be crossed"
+                raise ConfigError(Problem(msg, ("metrics", index, "slices")))
+        crossed.append(SliceSet(name, tuple(key for part in crossing for key in by_name[part].keys)))
+    return crossed
 
 
 def _predicate_key(
@@ -51,6 +77,8 @@ def _column_key(name: str, column: str, spec: SliceSpec, schema: pl.Schema) -> S
             raise DataError(Problem(msg, path))
         label = f"@quantiles|{column}|{spec.quantiles}"
         return SliceKey(label, column, value, "quantiles", number=spec.quantiles)
+    if spec.every is not None:
+        return _period_key(name, column, dtype, spec.every)
     if isinstance(dtype, pl.List) and len(spec.columns) == 1 and spec.top is None:
         return _tags_key(name, column, dtype)
     if dtype.is_nested() or dtype in {pl.Binary, pl.Object}:
@@ -80,6 +108,15 @@ def _tags_key(name: str, column: str, dtype: pl.List) -> SliceKey:
         msg = f"slice set '{name}': column '{column}' is of type {dtype}, and tags must be texts or whole numbers"
         raise DataError(Problem(msg, ("slices", name)))
     return SliceKey(f"@tags|{column}", column, tag_text(pl.col(column)), "tags")
+
+
+def _period_key(name: str, column: str, dtype: pl.DataType, every: str) -> SliceKey:
+    try:
+        start = period_start(pl.col(column), dtype, every)
+    except ValueError as error:
+        msg = f"slice set '{name}': column '{column}' is of type {dtype}, and every: {every} needs {error}"
+        raise DataError(Problem(msg, ("slices", name, "every"))) from None
+    return SliceKey(f"@every|{column}|{every}", column, start, "column", every=every)
 
 
 def _binned_key(

@@ -159,7 +159,7 @@ def check_folds(suite: Suite, slices: Sequence[Slices], path: SuitePath) -> None
     spec = folds_of(suite)
     axes = {} if spec is None else spec.axes(suite.columns.fold)
     for part in slices:
-        if not part.slice_set.is_derived:
+        if not part.slice_set.is_derived or part.slice_set.crossing is not None:
             continue
         if len(part) > MOST_DERIVED:
             msg = f"there are more than {MOST_DERIVED:,} folds, counting each configuration and slice"

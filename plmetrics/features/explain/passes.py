@@ -126,7 +126,7 @@ def _looked_up(request: Request) -> Iterator[str]:
     sets = [part for part in request.view.sets if part.keys and not part.is_predicate and not part.is_derived]
     if sets:
         yield f"values of {', '.join(dict.fromkeys(part.name for part in sets))}"
-    if any(part.is_derived for part in request.view.sets):
+    if any(part.is_derived and part.crossing is None for part in request.view.sets):
         yield "folds"
     if request.suite.uncertainty is not None and not request.unit_rows:
         yield "units"

@@ -99,7 +99,7 @@ def restore(suite: Suite, saved: SavedState) -> RestoredRun:
 def empty_rows(suite: Suite, head: Head, constants: Constants) -> tuple[Request, TableView]:
     """The request of a state on a table of its columns, and the view of that on its slices: without rows."""
     data = suite.data.model_copy(update={"long": None})
-    frame = frame_of(head.schema)
+    frame = frame_of(head.schema).drop([str(path[-1]) for path in suite.derived], strict=False)
     source = Source(frame.lazy(), frame.schema, (), "frame", rows=None)
     request = bind(suite.model_copy(update={"data": data}), source, classes=constants.classes)
     keys = pinned_keys(request.view.roles.keys, constants.keys, request.view.schema)

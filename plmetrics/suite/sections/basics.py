@@ -11,7 +11,7 @@ from pydantic import AfterValidator, ConfigDict, Field, PlainSerializer, WithJso
 
 from plmetrics.catalogue.metric import Metric
 from plmetrics.core.text import value_text
-from plmetrics.suite.sections.references import ByInterval, IntervalReference
+from plmetrics.suite.sections.references import ByInterval, DurationText, IntervalReference
 from plmetrics.suite.sections.section import BySet, Column, OneOrMore, OrOne, Strict, each_once
 from plmetrics.suite.tasks import CurveName  # noqa: TC001 (pydantic reads it)
 from plmetrics.table.predicted import quantile_part
@@ -184,6 +184,16 @@ class SliceSet(Strict):
     )
     top: Annotated[int, Field(ge=1, le=1_000_000)] | None = Field(
         default=None, description="So many values with the most rows; the rest is one slice, `other`."
+    )
+    every: DurationText | None = Field(
+        default=None, description="Length of the periods of a column of dates or times: 1d, 1w, 1mo or 6h."
+    )
+    expression: Column | None = Field(
+        default=None, description="SQL expression whose values make the slices, in place of a column."
+    )
+    rollup: Annotated[tuple[Column, ...], Field(min_length=1)] | None = Field(
+        default=None,
+        description="Columns from wide to narrow: [country, region] has the slices of country, and of both crossed.",
     )
     where: Column | Annotated[dict[str, Column], Field(min_length=1)] | None = Field(
         default=None,

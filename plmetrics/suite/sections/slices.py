@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,10 @@ from plmetrics.suite.sections.basics import MOST_EDGES, SliceSet
 if TYPE_CHECKING:
     from plmetrics.core.names import SuitePath
     from plmetrics.suite.problems import Findings
+
+
+KINDS = ("bins", "quantiles", "top", "every")
+"""The keys that make other slices of a column than its values."""
 
 
 def read_slices(value: Any, findings: Findings) -> dict[str, SliceSet] | None:
@@ -77,6 +81,13 @@ def _slice_set(spec: Any, path: SuitePath, findings: Findings) -> SliceSet | Non
             findings.add(f"column must be a text, not {message_text(fields['column'])}", (*path, "column"))
             return None
         fields["columns"] = [fields.pop("column")]
+    if fields.get("expression") is not None:
+        if fields.get("columns", [path[-1]]) not in ([path[-1]], (path[-1],)):
+            findings.add(
+                "expression stands in place of columns", (*path, "expression"), "leave one of them out"
+            )
+            return None
+        fields["columns"] = [path[-1]]
     if findings.unknown_keys(fields, ["column", *SliceSet.model_fields], path):
         return None
     if "bins" in fields:
@@ -87,18 +98,22 @@ def _slice_set(spec: Any, path: SuitePath, findings: Findings) -> SliceSet | Non
 
 def _sensible(slice_set: SliceSet, path: SuitePath, findings: Findings) -> bool:
     before = len(findings.problems)
-    kinds = [key for key in ("bins", "quantiles", "top") if getattr(slice_set, key) is not None]
-    if slice_set.where is not None:
+    kinds = [key for key in KINDS if getattr(slice_set, key) is not None]
+    if slice_set.rollup is not None:
+        _check_rollup(slice_set, slice_set.rollup, path, findings)
+    elif slice_set.where is not None:
         if slice_set.columns or kinds or slice_set.exclude:
-            findings.add("where stands alone: it excludes columns, bins, quantiles, top and exclude", path)
+            findings.add(f"where stands alone: it excludes columns, {', '.join(KINDS)} and exclude", path)
         _check_predicates(slice_set.where, (*path, "where"), findings)
         if not isinstance(slice_set.where, str) and {"true", path[-1]} <= set(slice_set.where or ()):
             findings.add(f"'{path[-1]}' and 'true' would be one slice, '{path[-1]}=true'", (*path, "where"))
     elif not slice_set.columns:
-        findings.add("a slice set needs a column, columns or where", path)
+        findings.add("a slice set needs a column, columns, an expression, rollup or where", path)
     elif kinds and len(slice_set.columns) != 1:
-        verb = "needs" if kinds[0] == "top" else "need"
+        verb = "needs" if kinds[0] in {"top", "every"} else "need"
         findings.add(f"{kinds[0]} {verb} exactly one column", path)
+    if slice_set.expression is not None:
+        check_expression(slice_set.expression, (*path, "expression"), findings)
     if len(kinds) > 1:
         findings.add(f"{' and '.join(kinds)} exclude each other", path)
     if len(set(slice_set.columns)) < len(slice_set.columns):
@@ -106,6 +121,16 @@ def _sensible(slice_set: SliceSet, path: SuitePath, findings: Findings) -> bool:
     for index, item in enumerate(slice_set.exclude):
         _check_exclusions(item, slice_set, (*path, "exclude", index), findings)
     return len(findings.problems) == before
+
+
+def _check_rollup(slice_set: SliceSet, columns: Sequence[str], path: SuitePath, findings: Findings) -> None:
+    others = sorted(slice_set.model_fields_set - {"rollup"})
+    if others:
+        findings.add(f"rollup stands alone: it excludes {' and '.join(others)}", path)
+    if len(columns) < 2:
+        findings.add("rollup needs two columns or more, from wide to narrow", (*path, "rollup"))
+    if len(set(columns)) < len(columns):
+        findings.add("a column stands twice in this slice set", path)
 
 
 def _check_predicates(where: str | Mapping[str, str], path: SuitePath, findings: Findings) -> None:
@@ -191,3 +216,36 @@ def check_predicate(text: Any, path: SuitePath, findings: Findings) -> None:
         return
     if row.kind not in {"condition", "unknown"}:
         findings.add(f"'{text}' is not a condition: it is neither true nor false", path)
+
+
+def check_expression(text: Any, path: SuitePath, findings: Findings) -> None:
+    """Note what is wrong with a row expression, as far as its text says."""
+    try:
+        row = compile_row(text)
+    except RowExpressionError as error:
+        findings.add(f"'{text}': {error}", path, error.hint)
+        return
+    if not row.columns:
+        findings.add(f"'{text}' reads no column", path, "name the columns it is computed from")
+
+
+def read_derive(value: Any, findings: Findings) -> dict[str, str] | None:
+    """The expressions of derived columns by name; None, with the problems noted, if one of them is wrong."""
+    before = len(findings.problems)
+    if not isinstance(value, Mapping):
+        example = 'write derive: {late: "days > 30"}'
+        findings.add(
+            f"derive must be a mapping of names to expressions, not {message_text(value)}",
+            ("derive",),
+            example,
+        )
+        return None
+    for name, text in value.items():
+        path: SuitePath = ("derive", name)
+        if not is_label(name, "a column's name", path, findings):
+            continue
+        if not isinstance(text, str) or not text.strip():
+            findings.add(f"a derived column is an SQL expression, not {message_text(text)}", path)
+            continue
+        check_expression(text, path, findings)
+    return dict(value) if len(findings.problems) == before else None

@@ -1,0 +1,135 @@
+"""Metrics across the slices of one set within each slice of another: fairness by sex within every region."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from plmetrics.inference.chunks import EstimateColumns, chunks, concatenate_estimates
+from plmetrics.inference.derived import WholeSet, across_slices
+from plmetrics.inference.model_estimates import Estimates
+from plmetrics.inference.subject import Part
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from plmetrics.catalogue.derived import AcrossSlices
+    from plmetrics.catalogue.metric import Metric
+    from plmetrics.inference.estimate import ReplicateKind
+    from plmetrics.inference.finalised import OrderedValues
+    from plmetrics.inference.subject import Analysis
+    from plmetrics.table.slices import Slices
+
+    Ordered = Mapping[tuple[int, str, str, ReplicateKind | None], OrderedValues]
+
+Numbers = NDArray[np.int64]
+
+
+class Levels:
+    """The slices of a set crossed with those of another: for each of the latter, its level, the groups in it."""
+
+    def __init__(self, analysis: Analysis, crossed: int, ordered: Ordered) -> None:
+        self._analysis = analysis
+        self._ordered = ordered
+        self._crossed = crossed
+        crossing = analysis.sets[crossed].slices
+        assert crossing.slice_set.crossing is not None
+        self._groups, self.level = (self._number(name) for name in crossing.slice_set.crossing)
+        groups, levels = (_places(analysis.sets[n].slices, crossing) for n in (self._groups, self.level))
+        self._members = [
+            np.flatnonzero((levels == place) & (groups >= 0))
+            for place in range(len(analysis.sets[self.level].slices))
+        ]
+        self._names = [
+            [analysis.sets[self._groups].slices.texts()[groups[cell]] for cell in cells]
+            for cells in self._members
+        ]
+        self._made: dict[tuple[int, str, ReplicateKind | None], dict[str, EstimateColumns]] = {}
+
+    def _number(self, name: str) -> int:
+        sets = self._analysis.sets
+        return next(number for number, states in enumerate(sets) if states.slices.slice_set.name == name)
+
+    def part(self, metric: AcrossSlices) -> Part:
+        """The metric in every level, as an estimate of the slices of the set of levels."""
+        replication, models = self._analysis.replication, self._analysis.models
+        of_kind = {
+            kind: {model: self._by_level(metric, model, kind) for model in models}
+            for kind in replication.kinds(metric)
+        }
+        listed = np.ones(len(self._members), dtype=np.bool_)
+        return Part(of_kind[replication.judged(metric)], self._alike(), listed, 0, of_kind)
+
+    def _by_level(self, metric: AcrossSlices, model: str, kind: ReplicateKind | None) -> EstimateColumns:
+        parts = metric.parts()
+        groups = {part.text: self._estimates(self._crossed, part, kind)[model] for part in parts}
+        whole = {part.text: self._estimates(self.level, part, kind)[model] for part in parts}
+        first = next(iter(groups.values()))
+        in_levels = []
+        for place, cells in enumerate(self._members):
+            here = WholeSet(
+                self._names[place],
+                np.ones(len(cells), dtype=np.bool_),
+                {text: estimates.take(cells) for text, estimates in groups.items()},
+                {text: estimates.take(np.array([place])) for text, estimates in whole.items()},
+                float(first.weight[cells].sum()),
+                self._analysis.replication.blocks,
+            )
+            in_levels.append(across_slices(metric, here))
+        return _joined(in_levels)
+
+    def _estimates(
+        self, index: int, metric: Metric, kind: ReplicateKind | None
+    ) -> dict[str, EstimateColumns]:
+        """One metric of every model in all slices of a set."""
+        place = (index, metric.text, kind)
+        if place not in self._made:
+            weights = self._analysis.weights
+            of_chunks = [
+                Estimates(self._analysis, index, chunk, self._ordered).of_kind(metric, kind)
+                for chunk in chunks(self._analysis.sets[index].sums, weights)
+            ]
+            self._made[place] = {
+                model: concatenate_estimates([estimates[model] for estimates in of_chunks])
+                for model in self._analysis.models
+            }
+        return self._made[place]
+
+    def _alike(self) -> dict[tuple[str, str], NDArray[np.bool_]]:
+        """In which levels pairs of models have the same score on every row."""
+        sums = self._analysis.sets[self.level].sums
+        return {
+            (model, baseline): np.concatenate(
+                [
+                    chunk.sums.total(f"{model}|differs|{baseline}") == 0
+                    for chunk in chunks(sums, self._analysis.weights)
+                ]
+            )
+            for model, baseline in self._analysis.pairs
+        }
+
+
+def _places(slices: Slices, crossing: Slices) -> Numbers:
+    """For each crossed slice the number of that among some slices which it lies in, -1 where it is excluded."""
+    keys = [key.column for key in slices.slice_set.keys]
+    numbered = slices.values.with_row_index("@place")
+    joined = crossing.values.select(keys).join(
+        numbered, on=keys, how="left", nulls_equal=True, maintain_order="left"
+    )
+    return joined["@place"].cast(pl.Int64).fill_null(-1).to_numpy()
+
+
+def _joined(parts: Sequence[EstimateColumns]) -> EstimateColumns:
+    """The values of levels one after another; a level without a value has no deviations."""
+    joined = concatenate_estimates(parts)
+    deviations = [part.estimate.deviations for part in parts]
+    known = next((part for part in deviations if part is not None), None)
+    if known is None:
+        return joined
+    absent = np.full_like(known, np.nan)
+    filled = np.concatenate([absent if part is None else part for part in deviations], axis=1)
+    return replace(joined, estimate=replace(joined.estimate, deviations=filled))
