@@ -62,7 +62,7 @@ class ShrunkenRate(_RateOfGroups):
     the pooled rate and n_g the rows (effective units, with weights or units) in its denominator, t^2 the variance
     between groups by moments (DerSimonian and Laird, 0 or more), m the mean with weights 1 / (s_g^2 + t^2). A row for
     each group, under the slice set. Groups without a value keep their status; `too_few_groups` with fewer than two
-    others. Sources: Efron and Morris (1975), DerSimonian and Laird (1986).
+    others. Source: Efron and Morris (1975); t^2: DerSimonian and Laird (1986).
 
     >>> import polars as pl, plmetrics as plm
     >>> rows = pl.DataFrame({"y": [1] * 9, "p": [0.9] * 4 + [0.1] * 4 + [0.9], "g": [*"aabbaabb", "c"]})
