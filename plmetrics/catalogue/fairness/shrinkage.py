@@ -61,8 +61,8 @@ class ShrunkenRate(_RateOfGroups):
     m + t^2 / (t^2 + s_g^2) (v_g - m): v_g the rate in the group, s_g^2 = p (1 - p) / n_g its sampling variance with p
     the pooled rate and n_g the rows (effective units, with weights or units) in its denominator, t^2 the variance
     between groups by moments (DerSimonian and Laird, 0 or more), m the mean with weights 1 / (s_g^2 + t^2). A row for
-    each group, under the slice set. Groups without a value keep their status; `too_few_groups` with fewer than two
-    others. Source: Efron and Morris (1975); t^2: DerSimonian and Laird (1986).
+    each group, under the slice set. Groups without a value keep their status; undefined (`too_few_groups`) with fewer
+    than two others. Source: Efron and Morris (1975); t^2: DerSimonian and Laird (1986).
 
     >>> import polars as pl, plmetrics as plm
     >>> rows = pl.DataFrame({"y": [1] * 9, "p": [0.9] * 4 + [0.1] * 4 + [0.9], "g": [*"aabbaabb", "c"]})
