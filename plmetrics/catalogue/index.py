@@ -64,6 +64,7 @@ MODULES: dict[str, dict[str, str]] = {
         "ranking": "map mrr precision_at_k precision p recall_at_k recall hit_at_k hit success_at_k "
         "f1_at_k f1 r_precision mean_rank"
     },
+    "ranking.judgements": {"ranking": "bpref judged_at_k rbp err num_ret num_rel num_rel_ret"},
     "uplift.effects": {"uplift": "ate e_value ate_ipw ate_aipw"},
     "uplift.ordered": {"uplift": "qini auuc uplift_at_k"},
     "uplift.heterogeneity": {"uplift": "cochran_q cochran_q_p_value"},

@@ -80,7 +80,7 @@ class Levels:
                 self._analysis.replication.blocks,
             )
             in_levels.append(across_slices(metric, here))
-        return _joined(in_levels)
+        return _concatenate(in_levels)
 
     def _estimates(
         self, index: int, metric: Metric, kind: ReplicateKind | None
@@ -123,7 +123,7 @@ def _places(slices: Slices, crossing: Slices) -> Numbers:
     return joined["@place"].cast(pl.Int64).fill_null(-1).to_numpy()
 
 
-def _joined(parts: Sequence[EstimateColumns]) -> EstimateColumns:
+def _concatenate(parts: Sequence[EstimateColumns]) -> EstimateColumns:
     """The values of levels one after another; a level without a value has no deviations."""
     joined = concatenate_estimates(parts)
     deviations = [part.estimate.deviations for part in parts]

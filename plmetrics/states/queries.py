@@ -15,10 +15,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from plmetrics.core.special import gammaln
+from plmetrics.states.combinatorics import (
+    hypergeometric,
+    log_choose,
+    no_relevant_probability,
+    subset_products,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.int64]
@@ -37,12 +42,14 @@ class QueryValue:
     """One number per query: `key` is its identity, `build` finds it, NaN for a query that takes no part.
 
     `ties` is how tied rows are ordered before: "average" not at all, "worst" the least relevant first, "document" by
-    descending document; None where no order is read.
+    descending document; None where no order is read. `flag` is the column of the table that says of each row whether it
+    was judged, where that is read (`RankedRows.flags`).
     """
 
     key: str
     build: Callable[[RankedRows], Array]
     ties: str | None = None
+    flag: str | None = None
 
 
 @dataclass(frozen=True)
@@ -131,13 +138,21 @@ class RankedRows:
 
     `label` is the relevance of each row, `tied` says of each row that its score is that of the row before it in the
     query, `retrieved` which rows the model returned at all (all, where it is None): the others stand last, are in no
-    top k and gain nothing.
+    top k and gain nothing. `flags` are columns of the table that say of each row whether something holds.
     """
 
-    def __init__(self, judged: QueryLabels, label: Array, tied: Mask | None, retrieved: Mask | None) -> None:
+    def __init__(
+        self,
+        judged: QueryLabels,
+        label: Array,
+        tied: Mask | None,
+        retrieved: Mask | None,
+        flags: Mapping[str, Mask] | None = None,
+    ) -> None:
         self.judged = judged
         self.label = label
         self.retrieved = retrieved
+        self.flags = flags or {}
         self.alone = tied is None or not tied.any()
         first = np.arange(len(label)) if tied is None or self.alone else np.flatnonzero(~tied)
         size = np.diff(first, append=len(label))
@@ -210,7 +225,7 @@ class RankedRows:
         complete = room >= groups.size
         out = np.zeros(self.queries)
         part = np.flatnonzero(~complete)
-        none = _no_relevant_probability(groups.size[part], hits[part], room[part])
+        none = no_relevant_probability(groups.size[part], hits[part], room[part])
         out[groups.query[part]] = 1.0 - none
         out[groups.query[complete]] = 1.0
         return out
@@ -228,7 +243,7 @@ class RankedRows:
         length = np.minimum(groups.size - hits + 1, cut - groups.before)
         group, step = _ragged_index(length)
         size, relevant = groups.size[group], hits[group]
-        first = np.exp(_log_choose(size - 1 - step, relevant - 1) - _log_choose(size, relevant))
+        first = np.exp(log_choose(size - 1 - step, relevant - 1) - log_choose(size, relevant))
         first = np.where(relevant == 1, 1.0 / size, first)
         out = np.zeros(self.queries)
         expected = np.bincount(
@@ -285,12 +300,71 @@ class RankedRows:
         stepped = np.bincount(group, weights=step * inverse, minlength=len(split))
         group, hits_drawn = _ragged_index(np.minimum(room, relevant) + 1)
         size, own_room, own_relevant = groups.size[group], room[group], relevant[group]
-        chance = _hypergeometric(size, own_relevant, own_room, hits_drawn)
+        chance = hypergeometric(size, own_relevant, own_room, hits_drawn)
         slope = (hits_drawn - 1) / np.maximum(own_room - 1, 1)
         inside = hits_drawn / own_room * ((before[group] + 1.0) * plain[group] + slope * stepped[group])
         hits = count[group] + hits_drawn
         mean = np.divide(total[group] + inside, hits, out=np.zeros(len(group)), where=hits > 0)
         return _sum_at(group, chance * mean, len(split))
+
+    @property
+    def returned(self) -> Array:
+        """How many rows of each query the model retrieved."""
+        if self.retrieved is None:
+            return self.judged.sizes.astype(np.float64)
+        return _sum_at(self.judged.query[self.retrieved], None, self.queries)
+
+    def flagged(self, flag: str, cut: int) -> Array:
+        """Expected number of rows in the first `cut` ranks that have a flag."""
+        chosen = self._chosen(cut)
+        groups, count = self._all.take(chosen), self._per_group(self.flags[flag].astype(np.int64))[chosen]
+        return self.total(groups, count * (np.minimum(groups.size, cut - groups.before) / groups.size))
+
+    def geometric(self, at: float, persistence: float, cut: int) -> Array:
+        """Expected sum of (1 - p) p^(i - 1) over the ranks i of the relevant rows in the first `cut`."""
+        chosen = self._chosen(cut, self.hits(at)[0] > 0)
+        groups, hits = self._all.take(chosen), self.hits(at)[0][chosen]
+        last = np.minimum(groups.before + groups.size, cut)
+        mass = persistence ** groups.before.astype(np.float64) - persistence ** last.astype(np.float64)
+        return self.total(groups, hits / groups.size * mass)
+
+    def above_irrelevant(self, at: float, flag: str) -> Array:
+        """Expected sum over the retrieved relevant rows of 1 - min(n, c) / c, and 1 where c is 0.
+
+        n are the irrelevant rows with a flag that stand above the row, c the smaller of the numbers of relevant and of
+        such irrelevant rows of the query. In a group with m of the latter each of 0 to m is as likely above a row.
+        """
+        others = self.flags[flag] & (self.label < at)
+        hits, inside = self.hits(at)[0], self._per_group(others.astype(np.int64))
+        running = np.concatenate([[0], np.cumsum(inside)])
+        start = np.searchsorted(self._all.first, self.judged.offsets[:-1])
+        total = _sum_at(self._all.query, inside, self.queries)
+        chosen = self._chosen(EVERY_RANK, hits > 0)
+        query = self._all.query[chosen]
+        above, inside = running[chosen] - running[start][query], inside[chosen]
+        most = np.minimum(self.judged.relevant(at), total)[query]
+        below = np.clip(most - above, 0, inside + 1)
+        mean = (below * above + below * (below - 1) / 2 + (inside + 1 - below) * most) / (inside + 1)
+        share = np.divide(mean, most, out=np.zeros(len(chosen)), where=most > 0)
+        return self.total(self._all.take(chosen), hits[chosen] * (1.0 - share))
+
+    def cascade(self, stop: Array, cut: int) -> Array:
+        """Expected 1 / rank at which a reader stops, who stops at each row with its chance, 0 beyond the cut.
+
+        Within ties the product of the chances to go on over j of m rows is the mean over all their subsets.
+        """
+        onward = np.concatenate([[0.0], np.cumsum(np.log1p(-stop))])
+        chosen = self._chosen(cut)
+        groups = self._all.take(chosen)
+        reached = np.exp(onward[groups.first] - onward[self.judged.offsets[groups.query]])
+        inner = np.zeros(len(chosen))
+        for size in np.unique(groups.size):
+            place = np.flatnonzero(groups.size == size)
+            go_on = 1.0 - stop[groups.first[place][:, None] + np.arange(size)]
+            rank = groups.before[place][:, None] + np.arange(1, size + 1)
+            steps = -np.diff(subset_products(go_on), axis=1)
+            inner[place] = np.where(rank <= cut, steps / rank, 0.0).sum(axis=1)
+        return self.total(groups, reached * inner)
 
     def rank_sum(self, at: float) -> Array:
         """Sum of the midranks of the relevant rows; rows that were not retrieved share the last ranks."""
@@ -309,26 +383,3 @@ def _ragged_index(lengths: Codes) -> tuple[Codes, Codes]:
     ends = np.cumsum(lengths)
     group = np.repeat(np.arange(len(lengths)), lengths)
     return group, np.arange(len(group)) - (ends - lengths)[group]
-
-
-def _log_choose(total: Any, part: Any) -> Any:
-    return gammaln(total + 1.0) - gammaln(part + 1.0) - gammaln(total - part + 1.0)
-
-
-def _no_relevant_probability(size: Codes, relevant: Codes, draws: Codes) -> Array:
-    """Probability that `drawn` rows of a group have no relevant one among them."""
-    possible = size - relevant >= draws
-    irrelevant = np.where(possible, size - relevant, draws)
-    chance = np.exp(_log_choose(irrelevant, draws) - _log_choose(size, draws))
-    chance = np.where(relevant == 1, (size - draws) / size, chance)
-    return np.where(possible, chance, 0.0)
-
-
-def _hypergeometric(size: Codes, relevant: Codes, room: Codes, count: Codes) -> Array:
-    """Probability that `room` rows of a group have so many relevant ones among them: hypergeometric."""
-    others = size - relevant
-    possible = (count <= relevant) & (room - count <= others)
-    rest = np.where(possible, room - count, 0)
-    hits = np.where(possible, count, 0)
-    chance = np.exp(_log_choose(relevant, hits) + _log_choose(others, rest) - _log_choose(size, room))
-    return np.where(possible, chance, 0.0)

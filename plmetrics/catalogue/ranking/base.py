@@ -97,7 +97,9 @@ class QueryMetric(Metric):
     @property
     def needs(self) -> Queries:
         """Its own number of a query, and how many relevant rows there are."""
-        value = QueryValue(self.text, self.per_query, getattr(self, "ties", None))
+        value = QueryValue(
+            self.text, self.per_query, getattr(self, "ties", None), getattr(self, "judged", None)
+        )
         return Queries((value, self._relevant), getattr(self, "gain", None))
 
     @property

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from plmetrics.catalogue.synonyms.names import Names
 
-_NONE = "there is none here: map, ndcg and recall_at_k know what was judged"
+_NONE = "there is none here: bpref is for rows that were not judged"
 _SETS = "of ranks here: write a k"
 
 TREC_EVAL = Names(
@@ -25,7 +25,6 @@ TREC_EVAL = Names(
             "map_cut": ("map(k=10)", "with a rank"),
             "ndcg_cut": ("ndcg(k=10)", "with a rank"),
             "success": ("hit_at_k(k=10)", "with a rank"),
-            "bpref": ("", _NONE),
             "infAP": ("", _NONE),
             "infap": ("", _NONE),
             "gm_map": ("map", "the arithmetic mean over queries here"),
@@ -57,15 +56,16 @@ IR_MEASURES = Names(
             "Rprec": "r_precision",
             "RPrec": "r_precision",
             "Success": "hit_at_k",
+            "Bpref": "bpref",
+            "ERR": "err",
+            "RBP": "rbp",
+            "Judged": "judged_at_k",
+            "NumRet": "num_ret",
+            "NumRel": "num_rel",
         }
     },
     neighbours={
         "ranking": {
-            "Bpref": ("", _NONE),
-            "ERR": ("mrr", "the expected reciprocal rank reads grades; mrr reads relevant or not"),
-            "err": ("mrr", "the expected reciprocal rank reads grades; mrr reads relevant or not"),
-            "RBP": ("ndcg", "which discounts by the logarithm of the rank"),
-            "rbp": ("ndcg", "which discounts by the logarithm of the rank"),
             "IPrec": ("precision_at_k(k=10)", "at ranks here, not at recalls"),
             "SetP": ("precision_at_k(k=10)", _SETS),
             "SetR": ("recall_at_k(k=100)", _SETS),

@@ -139,11 +139,17 @@ def _query(request: Request) -> str:
     return name
 
 
+def _flags(request: Request) -> tuple[str, ...]:
+    """The columns that say of each row whether something holds."""
+    return tuple(dict.fromkeys(value.flag for value in request.query_values if value.flag is not None))
+
+
 def _columns(request: Request, view: TableView) -> list[str]:
     """The columns of the prediction table that queries are made of."""
     document = request.suite.columns.document
     columns = [LABEL, plain_column(_query(request)), *(score_column(model) for model in request.models)]
     columns += [] if document is None else [plain_column(document)]
+    columns += [plain_column(name) for name in _flags(request)]
     columns += [name for name in (WEIGHT,) if view.roles.weight is not None]
     columns += [name for name in (UNIT,) if view.roles.unit is not None]
     columns += [key.column for key in view.roles.keys]
@@ -285,6 +291,7 @@ def _values(request: Request, collected: _SoundRows) -> dict[str, dict[str, Arra
                 frame[LABEL].fill_null(0.0),
                 documents,
                 zero=request.source.not_retrieved != "no_part",
+                flags={name: frame[plain_column(name)].cast(pl.Boolean) for name in _flags(request)},
             )
         values = shared.values(frame[score_column(model)], tuple(by_key.values()))
         out[model] = {key: np.where(labelled, numbers, np.nan) for key, numbers in values.items()}

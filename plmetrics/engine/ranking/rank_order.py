@@ -11,7 +11,7 @@ import polars as pl
 from plmetrics.states.queries import QueryLabels, RankedRows
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -47,7 +47,7 @@ class QueryRows:
     """Labels of rows by query, for models to be ordered on: `codes` is the query of each row, from 0.
 
     `documents` are needed where ties are ordered by them. `zero` says that a query of which a model retrieved nothing
-    counts for it, else it takes no part.
+    counts for it, else it takes no part. `flags` are columns that say of each row whether something holds.
     """
 
     def __init__(
@@ -58,8 +58,10 @@ class QueryRows:
         documents: pl.Series | None = None,
         *,
         zero: bool = True,
+        flags: Mapping[str, pl.Series] | None = None,
     ) -> None:
         self._zero = zero
+        self._flags = {name: flag.alias(f"flag|{name}") for name, flag in (flags or {}).items()}
         self._codes = pl.Series("code", codes)
         self._labels = labels.alias("label")
         self._documents = documents
@@ -100,13 +102,15 @@ class QueryRows:
 
     def _ranked(self, scores: pl.Series, ties: str) -> RankedRows:
         unsigned = pl.when(pl.col("score") == 0).then(0.0).otherwise(pl.col("score")).alias("score")
-        frame = pl.DataFrame([self._codes, scores.alias("score"), self._labels]).with_columns(unsigned)
+        columns = [self._codes, scores.alias("score"), self._labels, *self._flags.values()]
+        frame = pl.DataFrame(columns).with_columns(unsigned)
         ordered = self._by_score(frame) if ties == "average" else self._by_more(frame, ties)
         code, score = ordered["code"].to_numpy(), ordered["score"]
         missing = score.is_null().to_numpy() if score.null_count() else None
         tied = _tie_mask(code, score.fill_null(0.0).to_numpy(), missing, ties)
         retrieved = None if missing is None else ~missing
-        return RankedRows(self.judged, ordered["label"].to_numpy(), tied, retrieved)
+        flags = {name: ordered[flag.name].to_numpy() for name, flag in self._flags.items()}
+        return RankedRows(self.judged, ordered["label"].to_numpy(), tied, retrieved, flags)
 
     def _by_score(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Rows by query and descending score; one packed key sorts several times faster than two columns."""

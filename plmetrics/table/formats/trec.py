@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 QUERY, DOCUMENT, RELEVANCE, SCORE = "query", "document", "relevance", "score"
+JUDGED = "judged"
 KIND = "trec"
 
 _LINE, _TEXT, _VALUE = "@line", "@text", "@value"
@@ -39,7 +40,7 @@ def read_trec(
     """The table of a file of judgements and some runs, and the files themselves.
 
     Queries of a run that have no judgements are left out, as trec_eval does; the number of these is given as well.
-    Columns are `query`, `document`, `relevance` and one of scores per run, null for what it did not retrieve.
+    Columns are `query`, `document`, `relevance`, `judged` and one of scores per run, null for what it did not retrieve.
 
     Args:
         qrels: the file of judgements.
@@ -54,7 +55,7 @@ def read_trec(
         EnvironmentFault: files may not be read.
     """
     for name in runs:
-        if name in {QUERY, DOCUMENT, RELEVANCE}:
+        if name in {QUERY, DOCUMENT, RELEVANCE, JUDGED}:
             hint = "give the run another name"
             msg = f"'{name}' is the name of a column of the table"
             raise ConfigError(Problem(msg, ("data", "trec", "run", name), hint))
@@ -83,7 +84,7 @@ def _judged_rows(judged: pl.DataFrame, runs: Mapping[str, pl.DataFrame], *, comp
         table = judged.join(queries, on=QUERY, how="semi")
     for run in runs.values():
         table = table.join(run, on=keys, how="full", coalesce=True)
-    return table.with_columns(pl.col(RELEVANCE).fill_null(0.0))
+    return table.with_columns(pl.col(RELEVANCE).fill_null(0.0), pl.col(RELEVANCE).is_not_null().alias(JUDGED))
 
 
 def _read_file(

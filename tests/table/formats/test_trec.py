@@ -25,11 +25,11 @@ def rows(tmp_path: Path, run: Any = RUN, qrels: str = QRELS, **more: Any) -> lis
 
 def test_judged_and_retrieved_documents_are_joined(tmp_path: Path) -> None:
     assert rows(tmp_path) == [
-        ("1", "a", 2.0, 0.25),
-        ("1", "b", 0.0, None),
-        ("1", "c", 0.0, 0.5),
-        ("2", "a", 1.0, None),
-        ("2", "z", 0.0, 10.0),
+        ("1", "a", 2.0, 0.25, True),
+        ("1", "b", 0.0, None, True),
+        ("1", "c", 0.0, 0.5, False),
+        ("2", "a", 1.0, None, True),
+        ("2", "z", 0.0, 10.0, False),
     ]
 
 
@@ -47,13 +47,13 @@ def test_judgements_of_other_queries(tmp_path: Path) -> None:
 
 
 def test_complete_brings_judged_queries_without_results(tmp_path: Path) -> None:
-    assert rows(tmp_path, complete=True)[-1] == ("3", "c", 1.0, None)
+    assert rows(tmp_path, complete=True)[-1] == ("3", "c", 1.0, None, True)
 
 
 def test_runs_share_rows(tmp_path: Path) -> None:
     found = rows(tmp_path, {"one": RUN, "two": "1 Q0 a 1 3 y\n3 Q0 c 1 2 y\n"})
-    assert found[0] == ("1", "a", 2.0, 0.25, 3.0)
-    assert found[-1] == ("3", "c", 1.0, None, 2.0)
+    assert found[0] == ("1", "a", 2.0, 0.25, 3.0, True)
+    assert found[-1] == ("3", "c", 1.0, None, 2.0, True)
 
 
 def test_compressed_runs(tmp_path: Path) -> None:
@@ -61,7 +61,7 @@ def test_compressed_runs(tmp_path: Path) -> None:
     (tmp_path / "run.gz").write_bytes(gzip.compress(RUN.encode()))
     source = open_source({"trec": {"qrels": "qrels", "run": "run.gz"}}, tmp_path)
     assert source.rows == 5
-    assert source.frame.collect_schema().names() == ["query", "document", "relevance", "score"]
+    assert source.frame.collect_schema().names() == ["query", "document", "relevance", "score", "judged"]
 
 
 @pytest.mark.parametrize(

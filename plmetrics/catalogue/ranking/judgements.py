@@ -1,0 +1,315 @@
+"""Measures of incomplete judgements, of readers that stop, and the totals of trec_eval."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import polars as pl
+
+from plmetrics.catalogue.metric import Metric
+from plmetrics.catalogue.parameters import parameter
+from plmetrics.catalogue.ranking.base import (
+    MCSHERRY,
+    QueryMetric,
+    cut_of,
+    cut_parameter,
+    relevant_at_parameter,
+    ties_parameter,
+    top_parameter,
+)
+from plmetrics.catalogue.registry import register
+from plmetrics.core import ops
+from plmetrics.core.errors import DataError, Problem
+from plmetrics.states.queries import EVERY_RANK
+from plmetrics.table.checks import Requirement
+
+if TYPE_CHECKING:
+    from plmetrics.catalogue.metric import Direction, Undefined
+    from plmetrics.states.queries import Array, RankedRows
+
+_BUCKLEY = "Buckley and Voorhees (2004), Retrieval evaluation with incomplete information, SIGIR"
+_MOFFAT = "Moffat and Zobel (2008), Rank-biased precision for measurement of retrieval effectiveness, ACM TOIS 27(1)"
+_CHAPELLE = (
+    "Chapelle, Metlzer, Zhang and Grinspan (2009), Expected reciprocal rank for graded relevance, CIKM"
+)
+_TREC = "trec_eval (NIST), https://github.com/usnistgov/trec_eval"
+
+
+def _judged_parameter() -> Any:
+    return parameter(
+        "judged",
+        doc="column that says of each row whether it was judged, as TREC files have it",
+        check=bool,
+        domain="the name of a column",
+    )
+
+
+class _JudgementMetric(QueryMetric):
+    """Base of the metrics that read whether a row was judged."""
+
+    judged: str
+
+    def columns(self) -> tuple[str, ...]:
+        """The column that says which rows were judged."""
+        return (self.judged,)
+
+    def requirements(self) -> tuple[Requirement, ...]:
+        """It holds true or false."""
+
+        def bad(value: pl.Expr) -> pl.Expr:
+            number = value.cast(pl.Float64)
+            return value.is_null() | ((number != 0) & (number != 1))
+
+        return (Requirement(self.judged, "neither true nor false", bad, f"judged rows of {self.name}"),)
+
+
+@register
+@dataclass(frozen=True)
+class BinaryPreference(_JudgementMetric):
+    """Binary preference: how seldom judged irrelevant rows stand above relevant ones, averaged over queries.
+
+    1 / R times the sum over retrieved relevant rows of 1 - min(n, c) / c: n the judged irrelevant rows above, R the
+    relevant and N the judged irrelevant rows of the query, c = min(R, N); 1 for each row where N is 0. Rows that were
+    not judged are passed over. Weighted by query; between 0 and 1; queries without a relevant row take no part and are
+    counted in the note; undefined (`no_relevant`) if none is left. Within ties expected over random order. Source:
+    Buckley and Voorhees (2004), as in trec_eval 9.
+
+    >>> import polars as pl, plmetrics as plm
+    >>> rows = pl.DataFrame({"q": [1] * 4, "y": [0, 1, 0, 1], "p": [4, 3, 2, 1], "judged": [True, True, False, True]})
+    >>> roles = {"task": "ranking", "label": "y", "query": "q", "models": "p"}
+    >>> plm.evaluate(rows, **roles, metrics=["bpref"]).metrics["value"].item()
+    0.0
+    """
+
+    name = "bpref"
+    formula = (
+        "mean over queries of 1/R sum over relevant rows of 1 - min(n, c) / c, n judged irrelevant rows above"
+    )
+    use_when = "Only some rows were judged, and those that were not may be relevant as well."
+    beware = (
+        "It ignores rows that were not judged: a run full of them can look as good as one that was pooled."
+    )
+    reference = f"{_BUCKLEY}; ties: {MCSHERRY}"
+    judged: str = _judged_parameter()
+    relevant_at: float = relevant_at_parameter()
+    ties: str = ties_parameter()
+
+    def per_query(self, ranked: RankedRows) -> Array:
+        """Preferences kept, divided by the relevant rows."""
+        kept = ranked.above_irrelevant(self.relevant_at, self.judged)
+        return np.asarray(ops.ratio(kept, ranked.judged.relevant(self.relevant_at)))
+
+
+@register
+@dataclass(frozen=True)
+class JudgedAtK(_JudgementMetric):
+    """Share of judged rows in the first k ranks, averaged over queries; a query with fewer rows is divided by k, too.
+
+    Weighted by query; between 0 and 1; undefined (`no_rows`) without queries. Source: trec_eval's judged documents, as
+    Judged@k of MacAvaney, Macdonald and Ounis (2022).
+
+    >>> import polars as pl, plmetrics as plm
+    >>> rows = pl.DataFrame({"q": [1] * 4, "y": [0, 1, 0, 1], "p": [4, 3, 2, 1], "judged": [True, True, False, True]})
+    >>> roles = {"task": "ranking", "label": "y", "query": "q", "models": "p"}
+    >>> plm.evaluate(rows, **roles, metrics=["judged_at_k(k=4)"]).metrics["value"].item()
+    0.75
+    """
+
+    name = "judged_at_k"
+    empty_counts: ClassVar[str] = "zero"
+    direction: ClassVar[Direction] = "none"
+    formula = "mean over queries of (judged in the first k) / k"
+    use_when = "You compare runs of which not all went into the pool of judgements."
+    beware = "It says nothing of quality: it says how far the other numbers can be relied on."
+    reference = "MacAvaney, Macdonald and Ounis (2022), Streamlining evaluation with ir-measures, ECIR"
+    k: int = top_parameter()
+    judged: str = _judged_parameter()
+    ties: str = ties_parameter()
+
+    def per_query(self, ranked: RankedRows) -> Array:
+        """Judged rows in the first k, divided by k."""
+        return ranked.flagged(self.judged, cut_of(self.k)) / self.k
+
+
+@register
+@dataclass(frozen=True)
+class RankBiasedPrecision(QueryMetric):
+    """Rank-biased precision: the gain of a reader who goes on to the next rank with probability p.
+
+    (1 - p) times the sum over the ranks i of relevant rows of p^(i - 1), averaged over queries; the lower bound, with
+    nothing relevant beyond the rows that are there. Weighted by query; between 0 and 1; 0 for queries without a
+    relevant row, which the note counts; undefined (`no_rows`) without queries. Within ties expected over random order.
+    Source: Moffat and Zobel (2008).
+
+    >>> import polars as pl, plmetrics as plm
+    >>> rows = pl.DataFrame({"q": [1, 1, 1], "y": [1, 0, 1], "p": [0.9, 0.5, 0.1]})
+    >>> roles = {"task": "ranking", "label": "y", "query": "q", "models": "p"}
+    >>> plm.evaluate(rows, **roles, metrics=["rbp(persistence=0.5)"]).metrics["value"].item()
+    0.625
+    """
+
+    name = "rbp"
+    empty_counts: ClassVar[str] = "zero"
+    formula = "mean over queries of (1 - p) sum over relevant ranks i <= k of p^(i - 1)"
+    use_when = "Readers give up at a rate you can name: of 10 ranks, p = 0.9 on average."
+    beware = (
+        "Its largest value depends on how many relevant rows a query has, and p decides how deep it looks."
+    )
+    reference = f"{_MOFFAT}; ties: {MCSHERRY}"
+    persistence: float = parameter(
+        0.8,
+        doc="probability of going on to the next rank",
+        check=lambda p: 0 < p < 1,
+        domain="a number between 0 and 1",
+    )
+    k: int | str = cut_parameter()
+    relevant_at: float = relevant_at_parameter()
+    ties: str = ties_parameter()
+
+    def per_query(self, ranked: RankedRows) -> Array:
+        """Gain of the reader."""
+        return ranked.geometric(self.relevant_at, self.persistence, cut_of(self.k))
+
+
+@register
+@dataclass(frozen=True)
+class ExpectedReciprocalRank(QueryMetric):
+    """Expected reciprocal rank of the row at which a reader stops, satisfied with a chance that its grade says.
+
+    Sum over ranks i of 1/i R_i times the product of 1 - R_j over j < i, R = (2^label - 1) / 2^max_label, averaged over
+    queries. Weighted by query; between 0 and 1; 0 for queries without a label above 0, which the note counts;
+    undefined (`no_rows`) without queries. Labels below 0 or above max_label are a data error. Within ties expected over
+    random order. Source: Chapelle et al. (2009).
+
+    >>> import polars as pl, plmetrics as plm
+    >>> rows = pl.DataFrame({"q": [1, 1], "y": [2, 1], "p": [0.9, 0.1]})
+    >>> roles = {"task": "ranking", "label": "y", "query": "q", "models": "p"}
+    >>> plm.evaluate(rows, **roles, metrics=["err(max_label=2)"]).metrics["value"].item()
+    0.78125
+    """
+
+    name = "err"
+    empty_counts: ClassVar[str] = "zero"
+    formula = "mean over queries of sum over i <= k of 1/i R_i prod over j < i of (1 - R_j)"
+    use_when = "Relevance is graded, and a reader who has found a perfect row reads on no further."
+    beware = (
+        "Values of another max_label are on another scale; it all but ignores what follows a perfect row."
+    )
+    reference = f"{_CHAPELLE}; ties: {MCSHERRY}"
+    gain: ClassVar[str] = "exponential"
+    k: int | str = cut_parameter()
+    max_label: float = parameter(
+        4.0, doc="the highest grade", check=lambda top: 0 < top <= 60, domain="a number above 0, at most 60"
+    )
+    ties: str = ties_parameter()
+
+    def per_query(self, ranked: RankedRows) -> Array:
+        """Expected reciprocal rank."""
+        highest = float(ranked.label.max(initial=0.0))
+        if highest > self.max_label:
+            msg = f"{self.text}: a label is {highest:g}, above max_label = {self.max_label:g}"
+            raise DataError(Problem(msg, ("metrics",), f"write err(max_label={highest:g})"))
+        return ranked.cascade((np.exp2(ranked.label) - 1) / 2.0**self.max_label, cut_of(self.k))
+
+
+class _Total(QueryMetric):
+    """Base of the sums over queries of a number of rows."""
+
+    range = (0.0, float("inf"))
+    mean = None
+    additive = True
+    interval_form = None
+    empty_counts: ClassVar[str] = "zero"
+
+    def finalise(self, state: Any) -> Any:
+        """Sum over queries."""
+        return state.value_sum
+
+    def undefined(self, state: Any) -> Undefined:
+        """Only without queries."""
+        return Metric.undefined(self, state)
+
+    def remark(self, state: Any) -> Any:  # noqa: ARG002
+        """Nothing is left out of a sum."""
+        return None
+
+
+@register
+@dataclass(frozen=True)
+class RetrievalCount(_Total):
+    """Number of rows that the model retrieved, over all queries; of a table without null scores all rows.
+
+    Weighted by query; 0 or more; undefined (`no_rows`) without queries. Source: trec_eval.
+
+    >>> import polars as pl, plmetrics as plm
+    >>> rows = pl.DataFrame({"q": [1, 1, 2], "y": [1, 0, 1], "p": [0.9, 0.5, 0.1]})
+    >>> roles = {"task": "ranking", "label": "y", "query": "q", "models": "p"}
+    >>> plm.evaluate(rows, **roles, metrics=["num_ret"]).metrics["value"].item()
+    3.0
+    """
+
+    name = "num_ret"
+    direction: ClassVar[Direction] = "none"
+    formula = "sum over queries of the rows that were retrieved"
+    use_when = "You check that a run is as long as it should be."
+    beware = "More rows are not better rows."
+    reference = _TREC
+
+    def per_query(self, ranked: RankedRows) -> Array:
+        """Rows that were retrieved."""
+        return ranked.returned
+
+
+@register
+@dataclass(frozen=True)
+class RelevantCount(_Total):
+    """Number of relevant rows over all queries, retrieved or not.
+
+    Weighted by query; 0 or more; undefined (`no_rows`) without queries. Source: trec_eval.
+
+    >>> import polars as pl, plmetrics as plm
+    >>> rows = pl.DataFrame({"q": [1, 1, 2], "y": [1, 0, 1], "p": [0.9, 0.5, 0.1]})
+    >>> roles = {"task": "ranking", "label": "y", "query": "q", "models": "p"}
+    >>> plm.evaluate(rows, **roles, metrics=["num_rel"]).metrics["value"].item()
+    2.0
+    """
+
+    name = "num_rel"
+    direction: ClassVar[Direction] = "none"
+    formula = "sum over queries of the rows with label >= relevant_at"
+    use_when = "You want to know what stands behind recall and precision."
+    beware = "It is a fact of the judgements, the same for every model."
+    reference = _TREC
+    relevant_at: float = relevant_at_parameter()
+
+    def per_query(self, ranked: RankedRows) -> Array:
+        """Relevant rows."""
+        return ranked.judged.relevant(self.relevant_at)
+
+
+@register
+@dataclass(frozen=True)
+class RelevantRetrievalCount(_Total):
+    """Number of relevant rows that the model retrieved, over all queries.
+
+    Weighted by query; 0 or more; undefined (`no_rows`) without queries. Source: trec_eval.
+
+    >>> import polars as pl, plmetrics as plm
+    >>> rows = pl.DataFrame({"q": [1, 1, 2], "y": [1, 0, 1], "p": [0.9, 0.5, 0.1]})
+    >>> roles = {"task": "ranking", "label": "y", "query": "q", "models": "p"}
+    >>> plm.evaluate(rows, **roles, metrics=["num_rel_ret"]).metrics["value"].item()
+    2.0
+    """
+
+    name = "num_rel_ret"
+    formula = "sum over queries of the retrieved rows with label >= relevant_at"
+    use_when = "A first stage must lose as little as possible, and rows matter more than queries."
+    beware = "Queries with many relevant rows decide it: recall_at_k counts each query once."
+    reference = _TREC
+    relevant_at: float = relevant_at_parameter()
+
+    def per_query(self, ranked: RankedRows) -> Array:
+        """Relevant rows that were retrieved."""
+        return ranked.found(self.relevant_at, EVERY_RANK)

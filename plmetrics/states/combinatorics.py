@@ -1,0 +1,52 @@
+"""Chances and means over the random orders of a tie group."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plmetrics.core.special import gammaln
+
+Array = NDArray[np.float64]
+Codes = NDArray[np.int64]
+
+
+def subset_products(values: Array) -> Array:
+    """For each row of values the mean product of 0, 1, 2, ... of them, over all subsets of that size.
+
+    >>> subset_products(np.array([[0.5, 1.0]])).tolist()
+    [[1.0, 0.75, 0.5]]
+    """
+    count = values.shape[1]
+    means = np.zeros((len(values), count + 1))
+    means[:, 0] = 1.0
+    taken = np.arange(1, count + 1)
+    for number in range(count):
+        share = taken / (number + 1)
+        means[:, 1:] = means[:, 1:] * np.maximum(1 - share, 0) + share * values[:, [number]] * means[:, :-1]
+    return means
+
+
+def log_choose(total: Any, part: Any) -> Any:
+    return gammaln(total + 1.0) - gammaln(part + 1.0) - gammaln(total - part + 1.0)
+
+
+def no_relevant_probability(size: Codes, relevant: Codes, draws: Codes) -> Array:
+    """Probability that `drawn` rows of a group have no relevant one among them."""
+    possible = size - relevant >= draws
+    irrelevant = np.where(possible, size - relevant, draws)
+    chance = np.exp(log_choose(irrelevant, draws) - log_choose(size, draws))
+    chance = np.where(relevant == 1, (size - draws) / size, chance)
+    return np.where(possible, chance, 0.0)
+
+
+def hypergeometric(size: Codes, relevant: Codes, room: Codes, count: Codes) -> Array:
+    """Probability that `room` rows of a group have so many relevant ones among them: hypergeometric."""
+    others = size - relevant
+    possible = (count <= relevant) & (room - count <= others)
+    rest = np.where(possible, room - count, 0)
+    hits = np.where(possible, count, 0)
+    chance = np.exp(log_choose(relevant, hits) + log_choose(others, rest) - log_choose(size, room))
+    return np.where(possible, chance, 0.0)
