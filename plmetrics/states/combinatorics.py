@@ -30,6 +30,7 @@ def subset_products(values: Array) -> Array:
 
 
 def log_choose(total: Any, part: Any) -> Any:
+    """Logarithm of the number of ways to choose a part of a total."""
     return gammaln(total + 1.0) - gammaln(part + 1.0) - gammaln(total - part + 1.0)
 
 
