@@ -17,6 +17,8 @@ _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
 _DIGITS = re.compile(r"[0-9]{1,100}")
 
 RESERVED_SLICE_SETS = frozenset({"overall", "all", "other"})
+WITHIN = "within"
+"""What the name of a slice set begins with that crosses groups with the levels within which they are compared."""
 
 
 def nearest(name: str, names: Iterable[str]) -> str | None:

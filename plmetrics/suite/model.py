@@ -10,6 +10,7 @@ from pydantic import Field, PrivateAttr, SerializeAsAny, model_serializer
 
 from plmetrics.catalogue.derived import AcrossSlices, is_across_slices
 from plmetrics.catalogue.metric import Facts, Metric, leaves
+from plmetrics.core.names import WITHIN
 from plmetrics.suite.sections.basics import (
     BASELINE,
     MOST_ROWS,
@@ -27,7 +28,6 @@ from plmetrics.suite.sections.output import Notify, Output
 from plmetrics.suite.sections.section import Column, Section, Strict, each_once
 from plmetrics.suite.sections.uncertainty import Uncertainty  # noqa: TC001 (pydantic reads it)
 from plmetrics.suite.tasks import FORECAST_CURVES, RANKING_CURVES, Task
-from plmetrics.table.slices import WITHIN
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from polars.exceptions import PanicException
 
 from plmetrics.core.errors import DataError, Problem
+from plmetrics.core.names import WITHIN
 from plmetrics.core.results import SLICE_VALUES
 from plmetrics.core.slice_texts import quote, slice_place
 from plmetrics.table.slice_keys import TAG_SEPARATOR, SliceKey, place_in, value_text
@@ -29,8 +30,6 @@ Codes = NDArray[np.int64]
 _WIDEST_SPAN = 1 << 16
 _WIDEST_NUMBER = 1 << 62
 LOOKUP_CELLS = 1 << 22
-WITHIN = "within"
-"""What the name of a set begins with that crosses groups with the levels within which they are compared."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +66,8 @@ class SliceSet:
     @property
     def crossing(self) -> tuple[str, str] | None:
         """The sets of the groups and of the levels that it crosses, so that groups are compared within each level."""
-        kind, _, names = self.name.partition("|")
-        groups, _, levels = names.partition("|")
-        return (groups, levels) if kind == WITHIN else None
+        parts = self.name.split("|")
+        return (parts[1], parts[2]) if parts[0] == WITHIN else None
 
     @property
     def is_predicate(self) -> bool:

@@ -218,9 +218,9 @@ class _Total(QueryMetric):
     """Base of the sums over queries of a number of rows."""
 
     range = (0.0, float("inf"))
-    mean = None
+    mean = None  # type: ignore[assignment]
     additive = True
-    interval_form = None
+    interval_form = None  # type: ignore[assignment]
     empty_counts: ClassVar[str] = "zero"
 
     def finalise(self, state: Any) -> Any:
