@@ -31,3 +31,4 @@ def store(server, monkeypatch):
     monkeypatch.setenv("POLARS_CLOUD_MAX_RETRIES", "3")
     yield server
     server.rules.clear()
+    server.losses.clear()

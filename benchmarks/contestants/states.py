@@ -16,6 +16,8 @@ from benchmarks.contestants.ours import CELL, REPLICATES, SUMS, facts_of, models
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from plmetrics.table.storage.places import Place
+
 NUMBER = 4
 YEAR = 365
 """So many states of sums are merged: those of the files there are, again and again."""
@@ -65,7 +67,7 @@ def added(days: Days) -> dict[str, Any]:
     return sum_of_states(days.files)
 
 
-def sum_of_states(files: Sequence[Path]) -> dict[str, Any]:
+def sum_of_states(files: Sequence[Place]) -> dict[str, Any]:
     """States as one state: read, checked and added, without results."""
     from plmetrics.core.threads import parallel_map
     from plmetrics.engine.memory.budget import merging_room

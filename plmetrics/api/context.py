@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from plmetrics.suite.model import Suite
     from plmetrics.suite.sections.labels import LabelStatus
     from plmetrics.table.source import Source
+    from plmetrics.table.storage.places import Place
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +59,7 @@ class RunContext:
         source: Source,
         arguments: Mapping[str, object] | None = None,
         base: Path | None = None,
-        home: Path | None = None,
+        home: Place | None = None,
         runs: EarlierRuns | None = None,
         files: Sequence[RecordedFile] | None = None,
     ) -> RunContext:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
@@ -13,6 +12,8 @@ from plmetrics.core.errors import errors_at
 from plmetrics.core.results import DECOMPOSITION_SCHEMA
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from plmetrics.api.result import Result
     from plmetrics.inference.across_runs.retained import RunReplicates
     from plmetrics.inference.across_runs.sides import Side
@@ -39,6 +40,7 @@ def reference_run(
     """
     if suite.compare is None or suite.compare.run is None:
         return None
+    from plmetrics.runs.files import place_of
     from plmetrics.runs.history.previous_runs import results_of
     from plmetrics.suite.sections.basics import RESULT
     from plmetrics.suite.sections.references import IntervalReference
@@ -49,8 +51,8 @@ def reference_run(
     if suite.compare.run == RESULT:
         assert isinstance(compare, Mapping)
         return cast("Result | StoredResult", compare["run"])
-    path = Path(suite.compare.run) if base is None else base / suite.compare.run
     with errors_at("compare", "run"):
+        path = place_of(suite.compare.run, base)
         return runs.reference("compare.run", path, suite.compare.reference, results_of)
 
 

@@ -134,6 +134,7 @@ def load_result(path: str | Path) -> StoredResult:
     Raises:
         DataError: it is not a run that has ended with results.
     """
+    from plmetrics.runs.files import place_of
     from plmetrics.runs.history.previous_runs import last_results
 
-    return last_results(Path(path))
+    return last_results(place_of(path))

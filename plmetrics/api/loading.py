@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from plmetrics.api.result import Result
@@ -43,10 +42,11 @@ def load(path: str | PathLike[str]) -> Result:
     ...     print(error.problems[0].message)
     nowhere: no such folder
     """
+    from plmetrics.runs.files import place_of
     from plmetrics.runs.history.previous_runs import last_results
 
     try:
-        place = Path(path)
+        place = place_of(path)
     except TypeError as error:
         msg = f"a run is loaded from its folder, not from a {type(path).__name__}"
         raise ConfigError(Problem(msg, ("path",))) from error

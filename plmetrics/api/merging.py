@@ -22,12 +22,14 @@ from plmetrics.features.protocol import Run
 from plmetrics.features.registry import features_of
 from plmetrics.features.stored.state_files import ENDING, StateFault, damage_errors, state_files
 from plmetrics.features.stored.stored_state import file_places, stored_state, suite_of
+from plmetrics.runs.files import place_of
 from plmetrics.states.stored import State
 from plmetrics.table.files import shown_path, stamp_of
 from plmetrics.table.stamps import watch_stamps
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from os import PathLike
 
     from plmetrics.api.shards.completeness import UnitCoverage
     from plmetrics.api.stopwatch import Progress
@@ -37,17 +39,18 @@ if TYPE_CHECKING:
     from plmetrics.runs.exit_policy import ExitPolicy
     from plmetrics.states.stored import Head, SavedState
     from plmetrics.suite.model import Suite
+    from plmetrics.table.storage.places import Place
 
 
 @issues_warnings
 def merge(
-    *states: State | str | Path,
-    output: str | Path | None = None,
-    state: str | Path | None = None,
+    *states: State | str | PathLike[str],
+    output: str | PathLike[str] | None = None,
+    state: str | PathLike[str] | None = None,
     allow_overlap: bool = False,
     interval: str | None = None,
     allow_missing: bool = False,
-    plan: str | Path | None = None,
+    plan: str | PathLike[str] | None = None,
     least_coverage: float = 1.0,
     progress: Progress | None = None,
     exits: ExitPolicy | None = None,
@@ -108,7 +111,7 @@ def merge(
                 if any(reference.head.plan is not None for reference in stored):
                     from plmetrics.api.shards.completeness import planned_states
 
-                    file = None if plan is None else Path(plan)
+                    file = None if plan is None else place_of(plan)
                     stored, coverage = planned_states(
                         stored, file, least_coverage, allow_missing=allow_missing
                     )
@@ -121,11 +124,11 @@ def merge(
             incomplete = coverage is not None and coverage.missing
             head = replace(total.head, plan=coverage.head()) if coverage and incomplete else total.head
             write_state(state, head, total.table)
-    place = None if output is None else Path(output)
+    place = None if output is None else place_of(output)
     return _publish(suite, total, stored, watch, place, missing, coverage, exits)
 
 
-def result_of_units(places: Sequence[str], coverage: UnitCoverage, watch: Stopwatch, home: Path) -> Result:
+def result_of_units(places: Sequence[str], coverage: UnitCoverage, watch: Stopwatch, home: Place) -> Result:
     """The result of the states of a plan's units, in the folder of a suite's runs.
 
     Raises:
@@ -135,7 +138,7 @@ def result_of_units(places: Sequence[str], coverage: UnitCoverage, watch: Stopwa
     from plmetrics.features.stored.compatibility import check_apart, check_compatible
 
     with watch.stage("read"):
-        stored = parallel_map(stored_state, [Path(place) for place in places])
+        stored = parallel_map(stored_state, [place_of(place) for place in places])
         full = [reference for reference in stored if reference.head.parts]
         check_compatible(full or stored)
         check_apart(full, allow_overlap=True)
@@ -185,20 +188,18 @@ def _publish(
     total: SavedState,
     stored: Sequence[StateReference],
     watch: Stopwatch,
-    output: Path | None,
+    output: Place | None,
     words: Sequence[str],
     coverage: UnitCoverage | None,
     exits: ExitPolicy | None,
 ) -> Result:
     """The result, in a run folder where one is asked for; `words` are further warnings."""
-    from plmetrics.runs.files import check_local
     from plmetrics.runs.folder import RunFolder
 
     if output is None:
         result = _result(suite, total, stored, watch, RunContext(), coverage)
         result.record["warnings"] += words
         return result
-    check_local(output)
     with RunFolder.start(output, suite.name, exits) as folder:
         result = _beside_runs(suite, total, stored, watch, output / suite.name, coverage)
         result.record["warnings"] += words
@@ -211,7 +212,7 @@ def _beside_runs(
     total: SavedState,
     stored: Sequence[StateReference],
     watch: Stopwatch,
-    home: Path,
+    home: Place,
     coverage: UnitCoverage | None,
 ) -> Result:
     """The result, whose gates may ask for earlier runs."""

@@ -10,7 +10,7 @@ from plmetrics.core.errors import ConfigError
 from plmetrics.core.results import ResultTables, RunRecord
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from os import PathLike
 
     import polars as pl
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from plmetrics.report.summary import Summary
     from plmetrics.states.stored import State
     from plmetrics.suite.model import Suite
+    from plmetrics.table.storage.places import Place
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +56,7 @@ class Result(ResultTables):
     suite: Suite
     kept: RunReplicates | None = field(default=None, repr=False)
     record: RunRecord = field(default_factory=RunRecord)
-    folder: Path | None = None
+    folder: Place | None = None
     drift_state: State | None = field(default=None, repr=False)
 
     @property
@@ -71,19 +72,18 @@ class Result(ResultTables):
 
         return Plot(summarise(self))
 
-    def report(self, path: str | Path) -> None:
+    def report(self, path: str | PathLike[str]) -> None:
         """Write the report as one HTML file, with charts where the extra `report` is installed.
 
         Raises:
             EnvironmentFault: the file cannot be written.
         """
-        from pathlib import Path
-
         from plmetrics.report.html.page import html_text
         from plmetrics.report.html.rendering import write_page
         from plmetrics.report.summary import summarise
+        from plmetrics.runs.files import place_of
 
-        write_page(html_text(summarise(self)), Path(path))
+        write_page(html_text(summarise(self)), place_of(path))
 
     def leaderboard(
         self,

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from plmetrics.exports.plan import Exports
     from plmetrics.runs.exit_policy import ExitPolicy
     from plmetrics.suite.yaml.load import LoadedSuite
+    from plmetrics.table.storage.places import Place
 
 REPORT = "report.html"
 
@@ -33,7 +34,7 @@ def open_suite(
     path: Path,
     set: Mapping[str, object],  # noqa: A002
     output: str | Path | None,
-) -> tuple[LoadedSuite, Path]:
+) -> tuple[LoadedSuite, Place]:
     """A suite from its file, and the directory of its runs; one that is refused leaves a record of that.
 
     Raises:
@@ -81,7 +82,7 @@ class Evaluation:
         options: what is said of the run beside it.
     """
 
-    def __init__(self, loaded: LoadedSuite, home: Path, options: RunOptions) -> None:
+    def __init__(self, loaded: LoadedSuite, home: Place, options: RunOptions) -> None:
         self.loaded = loaded
         self.home = home
         self.options = options
@@ -121,8 +122,8 @@ class Evaluation:
 
         return previous_status(self.home)
 
-    def commit(self, result: Result) -> None:
-        """What is done once the run folder is in sight."""
+    def commit(self, result: Result, files: Mapping[str, Mapping[str, Any]]) -> None:
+        """What is done once the run folder is in sight, with the size and SHA-256 of each of its files."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +147,7 @@ class Messenger:
             self.tell_of_failure(error)
             raise
 
-    def tell_of_result(self, result: Result, record: RunRecord, folder: Path) -> list[str]:
+    def tell_of_result(self, result: Result, record: RunRecord, folder: Place) -> list[str]:
         """Send what is to be told of a run that completed; in words what was not delivered."""
         from plmetrics.exports.notification import message_of_result
 
@@ -177,11 +178,11 @@ class Messenger:
         loaded = self.evaluation.loaded
         return notify(loaded.suite.notify, message, self.previous, loaded.folder.resolve())
 
-    def _path(self, folder: Path | str) -> str:
+    def _path(self, folder: Place | str) -> str:
         return self.evaluation.loaded.variables.text(str(folder))
 
 
-def write_run(loaded: LoadedSuite, directory: Path, evaluation: Evaluation) -> Result | None:
+def write_run(loaded: LoadedSuite, directory: Place, evaluation: Evaluation) -> Result | None:
     """Evaluate a suite and write its run folder; None, and no folder, where there is nothing to do.
 
     Raises:
@@ -216,7 +217,7 @@ def write_run(loaded: LoadedSuite, directory: Path, evaluation: Evaluation) -> R
     if messenger is not None:
         record = folder.note(messenger.tell_of_result(result, record, folder.path))
     result = replace(result, folder=folder.path, record=record)
-    evaluation.commit(result)
+    evaluation.commit(result, folder.files)
     result = _with_report(result) if loaded.suite.output.report else result
     deliver(evaluation, result)
     return result

@@ -136,6 +136,8 @@ def _rule_words(rule: str) -> str:
 def _log(client: MlflowClient, logged: str, run: Run, result: Outcome) -> None:
     from mlflow.entities import Param, RunTag
 
+    from plmetrics.table.storage.copies import local_copies
+
     facts = {"suite": run.name, "fingerprint": str(run.record.get("fingerprint"))}
     client.log_batch(logged, params=[Param(key, value) for key, value in facts.items()])
     metrics = _metrics(run, result)
@@ -145,7 +147,8 @@ def _log(client: MlflowClient, logged: str, run: Run, result: Outcome) -> None:
     for start in range(0, len(tags), _MOST_TAGS):
         client.log_batch(logged, tags=tags[start : start + _MOST_TAGS])
     if (run.folder / _REPORT).is_file():
-        client.log_artifact(logged, str(run.folder / _REPORT))
+        with local_copies([run.folder / _REPORT], _REPORT) as (copies, _):
+            client.log_artifact(logged, str(copies[0]))
 
 
 def _metrics(run: Run, result: Outcome) -> list[Metric]:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from plmetrics.exports.protocol import Run
+    from plmetrics.table.storage.places import Place
 
 NAMESPACE = "plmetrics"
 _PRODUCER = f"urn:plmetrics:{VERSION}"
@@ -43,8 +44,14 @@ def _event(run: Run, kind: str, moment: datetime, gates: Iterable[Mapping[str, A
         "run": {"runId": lineage_id(run), "facets": _run_facets(run, failed=kind == "FAIL")},
         "job": {"namespace": NAMESPACE, "name": run.name, "facets": {"jobType": _job_type()}},
         "inputs": _inputs(run, list(gates)),
-        "outputs": [{"namespace": "file", "name": str(run.folder.parent.absolute())}],
+        "outputs": [_output(run.folder.parent)],
     }
+
+
+def _output(home: Place) -> dict[str, str]:
+    if isinstance(home, Path):
+        return {"namespace": "file", "name": str(home.absolute())}
+    return {"namespace": home.address.root, "name": home.address.key}
 
 
 def _run_facets(run: Run, *, failed: bool) -> dict[str, Any]:

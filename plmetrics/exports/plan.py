@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from plmetrics.runs.folder import RunFolder
     from plmetrics.runs.outcome import Outcome
     from plmetrics.suite.yaml.load import LoadedSuite
+    from plmetrics.table.storage.places import Place
 
 _AGAIN = "once it can be written, run the suite again: results of the same interval are replaced"
 
@@ -49,7 +50,7 @@ class Exports:
         run = self._run(folder.path, folder.record, result)
         return {DOCUMENTS[name].file: DOCUMENTS[name].content(run) for name in self.names}
 
-    def deliver(self, folder: Path, record: Mapping[str, Any], result: Outcome) -> None:
+    def deliver(self, folder: Place, record: Mapping[str, Any], result: Outcome) -> None:
         """Write what goes elsewhere: each of it, also where another cannot be written. What is there already stays.
 
         Args:
@@ -99,7 +100,7 @@ class Exports:
                     _delivery_problem(run, shown_path(path), place, problem) for problem in fault.problems
                 )
 
-    def _run(self, folder: Path, record: Mapping[str, Any], result: Outcome | None) -> Run:
+    def _run(self, folder: Place, record: Mapping[str, Any], result: Outcome | None) -> Run:
         suite = self.loaded.suite
         return Run(
             name=suite.name,

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from plmetrics.runs.outcome import Outcome
+    from plmetrics.table.storage.places import Place
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,7 +30,7 @@ class Run:
 
     name: str
     base: Path
-    folder: Path
+    folder: Place
     record: Mapping[str, Any]
     suite: Mapping[str, Any] = field(default_factory=dict)
     result: Outcome | None = None

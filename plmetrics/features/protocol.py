@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from plmetrics.table.source import Source
 
     ReadMetric = Callable[[object, SuitePath], Metric | None]
+    from plmetrics.table.storage.places import Place
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,7 +262,7 @@ class Feature(ABC):
         """The files of a run folder that hold its counts of the rows, by name."""
         return {}
 
-    def stored_state(self, folder: Path) -> State | None:  # noqa: ARG002
+    def stored_state(self, folder: Place) -> State | None:  # noqa: ARG002
         """Its counts of the rows of a run, from the folder of that run; None where there are none."""
         return None
 

@@ -9,12 +9,12 @@ import polars as pl
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
 
     from plmetrics.runs.outcome import Outcome
+    from plmetrics.table.storage.places import Place
 
 
-def to_json(result: Outcome, folder: Path | None = None, exit_code: int = 0) -> str:
+def to_json(result: Outcome, folder: Place | None = None, exit_code: int = 0) -> str:
     """One JSON object: exit code, name, verdict, run id, folder, and the tables as lists of records.
 
     What is undefined is null; there is no NaN and no infinity. Characters that are not printable are escaped.

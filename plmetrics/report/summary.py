@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any
 from plmetrics.core.results import TABLES, ResultTables, first_rows
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from plmetrics.catalogue.metric import Metric
     from plmetrics.runs.outcome import Outcome
+    from plmetrics.table.storage.places import Place
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +35,7 @@ class Summary(ResultTables):
     tests: frozenset[str] = frozenset()
     query_metric: str | None = None
     place: str | None = None
-    folder: Path | None = None
+    folder: Place | None = None
 
 
 def summarise(result: Outcome, place: str | None = None) -> Summary:

@@ -14,7 +14,8 @@ from plmetrics.core.redaction import mask_address
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
+
+    from plmetrics.table.storage.places import Place
 
 OK = 0
 BUG = 1
@@ -49,7 +50,7 @@ class Failure:
     error: str
     title: str
     problems: tuple[Problem, ...]
-    folder: Path | None = None
+    folder: Place | None = None
     warnings: tuple[str, ...] = ()
 
     @property
@@ -81,7 +82,7 @@ def failure_of(error: BaseException) -> Failure:
     return replace(_read(error), folder=facts.get(_FOLDER), warnings=tuple(facts.get(_WARNINGS, ())))
 
 
-def attach_folder(error: BaseException, folder: Path) -> None:
+def attach_folder(error: BaseException, folder: Place) -> None:
     """Let an exception name the run folder that records it."""
     vars(error)[_FOLDER] = folder
 

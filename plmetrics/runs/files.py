@@ -8,50 +8,107 @@ import math
 import os
 import re
 import secrets
+import shutil
 import time
 from collections.abc import Iterable, Mapping
 from contextlib import contextmanager, suppress
 from datetime import date, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from plmetrics.core.errors import ConfigError, EnvironmentFault, Problem
+from plmetrics.core.errors import EnvironmentFault, Problem
 from plmetrics.core.names import is_address
-from plmetrics.core.redaction import mask_address
 from plmetrics.runs.failure import os_message
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
+    from collections.abc import Callable, Iterator, Sequence
 
     from plmetrics.core.names import SuitePath
+    from plmetrics.table.storage.places import Place
 
 _TEMPORARY = re.compile(r"\.[0-9a-f]{16}\.tmp", re.ASCII)
 _DAY = 24 * 60 * 60
 # Network and FUSE file systems may not let a directory be synced; the rename itself is still atomic there.
 _NO_DIRECTORY_SYNC = frozenset({errno.EINVAL, errno.ENOTSUP, errno.EBADF})
+_NO_LINKS = frozenset({errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EXDEV, errno.EMLINK})
 
 
-def check_local(directory: str | Path, path: SuitePath = ()) -> None:
-    """See that a directory is on a local disk.
+def place_of(text: str | os.PathLike[str], base: Path | None = None, path: SuitePath = ()) -> Place:
+    """The place that is meant: a path of this machine, or the address of a bucket.
+
+    Args:
+        text: the path or address.
+        base: the folder that a relative path starts from.
+        path: where it stands in the suite.
 
     Raises:
-        ConfigError: it is the address of an object store.
+        ConfigError: it is an address of something else.
+        TypeError: it is neither.
     """
-    if is_address(str(directory)):
-        message = (
-            f"'{mask_address(str(directory))}' is an address, but run folders are written to a local disk"
-        )
-        hint = (
-            "name a directory, and copy what is in it; states may go to an address: plmetrics state --output"
-        )
-        raise ConfigError(Problem(message, path, hint))
+    name = os.fspath(text)
+    if is_address(name):
+        from plmetrics.table.storage.places import BucketPlace
+
+        return BucketPlace.of(name, path)
+    return Path(name) if base is None else base / name
 
 
-def write_atomic(path: Path, content: bytes) -> None:
-    """Write a file under a temporary name of its own in the same folder, sync it, and rename it into place."""
+def write_atomic(path: Place, content: bytes) -> None:
+    """Write a file under a temporary name of its own in the same folder, sync it, and rename it into place.
+
+    An object is written in one request.
+    """
+    if not isinstance(path, Path):
+        path.write_bytes(content)
+        return
     with replacement(path) as temporary:
         write_durable(temporary, content)
     sync_directory(path.parent)
+
+
+def create(path: Place, content: bytes) -> bool:
+    """Create a file with all of its content at once; False where it is there already."""
+    if not isinstance(path, Path):
+        return path.create(content)
+    temporary = path.with_name(f".{secrets.token_hex(8)}.tmp")
+    try:
+        write_durable(temporary, content, "xb")
+        os.link(temporary, path)
+    except FileExistsError:
+        return False
+    except OSError as error:
+        if error.errno not in _NO_LINKS:
+            raise
+        return _create_without_link(path, content)
+    finally:
+        temporary.unlink(missing_ok=True)
+    sync_directory(path.parent)
+    return True
+
+
+def _create_without_link(path: Path, content: bytes) -> bool:
+    """The same where a file system has no links: a crash meanwhile leaves a file that is not whole."""
+    try:
+        write_durable(path, content, "xb")
+    except FileExistsError:
+        return False
+    sync_directory(path.parent)
+    return True
+
+
+def update(path: Place, change: Callable[[bytes | None], bytes | None]) -> None:
+    """Replace a file by what is made of its content; of an object no other change is lost by that.
+
+    Args:
+        path: the file.
+        change: takes the content, None where there is no file; gives the new one, None where it is to stay.
+    """
+    if not isinstance(path, Path):
+        path.update(change)
+        return
+    content = change(path.read_bytes() if path.is_file() else None)
+    if content is not None:
+        write_atomic(path, content)
 
 
 def write_durable(path: Path, content: bytes, mode: Literal["wb", "xb"] = "wb") -> None:
@@ -81,7 +138,7 @@ def replacement(path: Path) -> Iterator[Path]:
         raise
 
 
-def remove_temporary(folder: Path, names: Sequence[str] | None = None) -> None:
+def remove_temporary(folder: Place, names: Sequence[str] | None = None) -> None:
     """Remove the temporary files that killed processes left in a folder, once they are a day old.
 
     `names` are those in the folder, where they were listed already: it may have ten thousand.
@@ -91,8 +148,10 @@ def remove_temporary(folder: Path, names: Sequence[str] | None = None) -> None:
             path.unlink()
 
 
-def old_temporary_files(folder: Path, names: Sequence[str] | None = None) -> list[Path]:
-    """The temporary files that killed processes left in a folder a day ago or earlier."""
+def old_temporary_files(folder: Place, names: Sequence[str] | None = None) -> list[Path]:
+    """The temporary files that killed processes left in a folder a day ago or earlier; a bucket has none."""
+    if not isinstance(folder, Path):
+        return []
     with suppress(OSError):
         listed = os.listdir(folder) if names is None else names  # noqa: PTH208
         paths = [folder / name for name in listed if _TEMPORARY.fullmatch(name)]
@@ -100,7 +159,51 @@ def old_temporary_files(folder: Path, names: Sequence[str] | None = None) -> lis
     return []
 
 
-def is_old(path: Path) -> bool:
+def names_in(folder: Place) -> list[str]:
+    """The names in a folder, quickly also where it has ten thousand.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    if not isinstance(folder, Path):
+        return folder.names()
+    return os.listdir(folder)  # noqa: PTH208
+
+
+def sizes_in(folder: Place) -> dict[str, int]:
+    """The files in a folder by name, with their sizes; none where there is no such folder."""
+    if not isinstance(folder, Path):
+        return folder.sizes()
+    with suppress(FileNotFoundError, NotADirectoryError), os.scandir(folder) as entries:
+        return {entry.name: entry.stat().st_size for entry in entries if entry.is_file()}
+    return {}
+
+
+def modified_below(home: Place, name: str) -> dict[str, float]:
+    """The folders in a folder that have a file of a name, with the time of its last change."""
+    if not isinstance(home, Path):
+        return home.modified_below(name)
+    times = {}
+    for folder in names_in(home) if home.is_dir() else ():
+        with suppress(OSError):
+            times[folder] = (home / folder / name).stat().st_mtime
+    return times
+
+
+def remove_folder(folder: Place) -> None:
+    """Remove a folder with all that is in it.
+
+    Raises:
+        OSError: the system refuses.
+    """
+    if isinstance(folder, Path):
+        shutil.rmtree(folder)
+        return
+    for name in names_in(folder):
+        (folder / name).unlink()
+
+
+def is_old(path: Place) -> bool:
     """Whether a file or folder was last changed more than a day ago; a link counts as itself."""
     return time.time() - path.lstat().st_mtime > _DAY
 
@@ -120,8 +223,13 @@ def lock_folder(folder: Path) -> int | None:
     return descriptor
 
 
-def make_directory(directory: Path) -> None:
-    """Create a directory and those above it that are absent, each of them durable in the one above."""
+def make_directory(directory: Place) -> None:
+    """Create a directory and those above it that are absent, each of them durable in the one above.
+
+    A bucket needs none.
+    """
+    if not isinstance(directory, Path):
+        return
     absent = [directory]
     while not absent[-1].parent.exists():
         absent.append(absent[-1].parent)

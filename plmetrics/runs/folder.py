@@ -1,8 +1,8 @@
-"""The run folder: hidden while it is being written, renamed into sight as the last act.
+"""The run folder: hidden while it is being written, brought into sight as the last act.
 
 `<directory>/<name>/.<run id>.partial/` holds run.json with `status: running` from the start. `publish` and
 `fail` end it as `<directory>/<name>/<run id>/`, and point `<directory>/<name>/latest.json` to it. A run that
-was killed leaves only the hidden folder.
+was killed leaves the hidden folder.
 """
 
 from __future__ import annotations
@@ -11,9 +11,6 @@ import hashlib
 import io
 import json
 import os
-import re
-import secrets
-import shutil
 import socket
 import time
 from contextlib import suppress
@@ -22,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, cast
 
 from plmetrics.core.errors import ConfigError, EnvironmentFault, Problem
-from plmetrics.core.names import is_path
+from plmetrics.core.names import is_address, is_path
 from plmetrics.core.results import TABLES
 from plmetrics.runs.exit_policy import ExitPolicy
 from plmetrics.runs.failure import (
@@ -32,18 +29,16 @@ from plmetrics.runs.failure import (
     problem_entry,
 )
 from plmetrics.runs.files import (
-    check_local,
     environment_faults,
-    is_old,
     json_bytes,
-    lock_folder,
-    make_directory,
-    remove_temporary,
+    place_of,
     sync_directory,
+    update,
     write_atomic,
 )
 from plmetrics.runs.readme import README, readme_text
 from plmetrics.runs.record import SCHEMA_VERSION, build, versions
+from plmetrics.runs.work_folder import RECORD, begin
 from plmetrics.suite.problems import message_text
 
 if TYPE_CHECKING:
@@ -54,14 +49,13 @@ if TYPE_CHECKING:
 
     from plmetrics.core.results import RunRecord
     from plmetrics.runs.outcome import Outcome, SuiteFile
+    from plmetrics.runs.work_folder import Work
+    from plmetrics.table.storage.places import Place
 
     Documents = Callable[["RunFolder", Outcome | None], Mapping[str, bytes]]
     """Further files by name, made of the final record and the result, None of a run that failed."""
 
-RECORD = "run.json"
 LATEST = "latest.json"
-RUN_ID = re.compile(r"\d{8}T\d{6}Z-[0-9a-f]{6}", re.ASCII)
-"""The name of a run: when it began, and a number that tells it from others of that second."""
 
 _LONGEST_NAME = 150
 
@@ -76,27 +70,28 @@ class RunFolder:
         run_id: the run's id.
         record: what run.json says.
         ended: whether the folder is in sight.
+        files: the size and SHA-256 of each file that was written, by name.
         documents: makes the files that stand in it however the run ends.
     """
 
     documents: Documents | None = None
 
-    def __init__(self, home: Path, run_id: str, exits: ExitPolicy, facts: Mapping[str, Any]) -> None:
-        self.run_id = run_id
+    def __init__(self, work: Work, exits: ExitPolicy, facts: Mapping[str, Any]) -> None:
+        self.run_id = work.path.name
         self.record: dict[str, Any] = {}
         self.ended = False
+        self.files: dict[str, dict[str, Any]] = {}
         self.exits = exits
         self._facts = facts
-        self._home = home
-        self._work = work_folder(home, run_id)
-        self._lock = lock_folder(self._work)
+        self._home = work.path.parent
+        self._work = work
         self._started = datetime.now(UTC)
         self._clock = time.monotonic()
 
     @classmethod
     def start(
         cls,
-        directory: Path,
+        directory: Place,
         name: str,
         exits: ExitPolicy | None = None,
         facts: Mapping[str, Any] | None = None,
@@ -114,25 +109,21 @@ class RunFolder:
             EnvironmentFault: the system refuses.
         """
         check_name(name)
-        home = directory / name
         with environment_faults("the run folder cannot be created"):
-            make_directory(home)
-            _clean(home)
-            run = cls(home, _claim(home), exits or ExitPolicy(), facts or {"host": socket.gethostname()})
+            work = begin(directory / name)
+            run = cls(work, exits or ExitPolicy(), facts or {"host": socket.gethostname()})
             try:
-                run._write_record(
-                    {"name": name, "status": "running", "pid": os.getpid(), "versions": versions()}
-                )
+                body = {"name": name, "status": "running", "pid": os.getpid(), "versions": versions()}
+                work.announce(run._record_bytes(body))
             except BaseException:
-                shutil.rmtree(run._work, ignore_errors=True)
-                run._unlock()
+                work.discard()
                 raise
         return run
 
     @property
-    def path(self) -> Path:
+    def path(self) -> Place:
         """Where the run stands once it has ended."""
-        return self._home / self.run_id
+        return self._work.path
 
     def publish(self, result: Outcome, files: Mapping[str, bytes] | None = None) -> RunRecord:
         """Write the tables and the final record, and bring the folder into sight.
@@ -158,7 +149,7 @@ class RunFolder:
                 extra = {name: self._write_table(name, frame) for name, frame in result.kept.tables.items()}
                 tables |= {name: facts | result.kept.facts for name, facts in extra.items()}
             for name, content in (files or {}).items():
-                write_atomic(self._work / name, content)
+                self._write(name, content)
             exit_code = self.exits.of_result(result.verdict, result.gates)
             outcome = {"status": "complete", "exit_code": exit_code, "tables": tables}
             self._write_record(build(result.suite, result.verdict, result.record) | outcome)
@@ -171,20 +162,21 @@ class RunFolder:
         """Add warnings to the record of a run that was published."""
         if warnings:
             self.record["warnings"] = [*self.record.get("warnings", ()), *warnings]
-            with suppress(OSError):
-                write_atomic(self.path / RECORD, json_bytes(self.record))
+            content = json_bytes(self.record)
+            with suppress(OSError, EnvironmentFault):
+                write_atomic(self.path / RECORD, content)
+                self.files[RECORD] = _facts_of(content)
         return cast("RunRecord", self.record)
 
-    def fail(self, exit_code: int, message: str, problems: Sequence[Problem] = (), error: str = "") -> Path:
+    def fail(self, exit_code: int, message: str, problems: Sequence[Problem] = (), error: str = "") -> Place:
         """Remove the tables, write the failed record alone, and bring the folder into sight.
 
         Raises:
             EnvironmentFault: the system refuses.
         """
         with environment_faults("the failed run cannot be recorded"):
-            for file in self._work.iterdir():
-                if file.name != RECORD:
-                    file.unlink()
+            self._work.clear()
+            self.files = {}
             outcome = {"status": "failed", "exit_code": exit_code, "error": error, "message": message}
             entries = [problem_entry(problem) for problem in problems]
             self._write_record(
@@ -199,9 +191,8 @@ class RunFolder:
 
     def discard(self) -> None:
         """Remove the hidden folder: there is nothing to write."""
-        shutil.rmtree(self._work, ignore_errors=True)
+        self._work.discard()
         self.ended = True
-        self._unlock()
 
     def __enter__(self) -> Self:
         return self
@@ -214,7 +205,7 @@ class RunFolder:
         try:
             self._record_failure(error)
         finally:
-            self._unlock()
+            self._work.release()
 
     def _record_failure(self, error: BaseException | None) -> None:
         failure = self.exits.of_failure(failure_of(error or RuntimeError("the run ended without results")))
@@ -227,16 +218,21 @@ class RunFolder:
     def _write_table(self, name: str, frame: pl.DataFrame) -> dict[str, int | str]:
         buffer = io.BytesIO()
         frame.write_parquet(buffer)
-        content = buffer.getvalue()
-        write_atomic(self._work / table_file(name), content)
-        digest = hashlib.sha256(content).hexdigest()
-        return {"rows": frame.height, "bytes": len(content), "sha256": digest}
+        return {"rows": frame.height} | self._write(table_file(name), buffer.getvalue())
+
+    def _write(self, name: str, content: bytes) -> dict[str, Any]:
+        self._work.write(name, content)
+        self.files[name] = _facts_of(content)
+        return self.files[name]
 
     def _write_documents(self, result: Outcome | None) -> None:
         for name, content in (self.documents(self, result) if self.documents else {}).items():
-            write_atomic(self._work / name, content)
+            self._write(name, content)
 
     def _write_record(self, body: Mapping[str, Any]) -> None:
+        self._write(RECORD, self._record_bytes(body))
+
+    def _record_bytes(self, body: Mapping[str, Any]) -> bytes:
         times: dict[str, Any] = {"started": _stamp(self._started)}
         if body["status"] != "running":
             times["finished"] = _stamp(datetime.now(UTC))
@@ -244,46 +240,41 @@ class RunFolder:
         head = {"schema_version": SCHEMA_VERSION, "run_id": self.run_id}
         first = {key: body[key] for key in ("name", "status", "exit_code", "verdict") if key in body}
         self.record = {**head, **first, **times, **body, **self._facts}
-        write_atomic(self._work / RECORD, json_bytes(self.record))
+        return json_bytes(self.record)
 
     def _write_readme(self, gates: pl.DataFrame | None, files: Sequence[str] = ()) -> None:
-        write_atomic(self._work / README, readme_text(self.record, gates, files).encode())
+        self._write(README, readme_text(self.record, gates, files).encode())
 
     def _end(self) -> None:
-        os.replace(self._work, self.path)  # noqa: PTH105
+        self._work.reveal()
         self.ended = True
-        self._unlock()
         warnings = []
         for step, words in ((self._sync, "its folder cannot be synced"), (self._point, f"not in {LATEST}")):
             try:
                 step()
-            except OSError as error:
-                warnings.append(f"the run is in {self.path}, but {words}: {os_message(error)}")
+            except (OSError, EnvironmentFault) as error:
+                reason = os_message(error) if isinstance(error, OSError) else error.problems[0].message
+                warnings.append(f"the run is in {self.path}, but {words}: {reason}")
         if warnings:
             self.record["warnings"] = [*self.record.get("warnings", ()), *warnings]
 
     def _sync(self) -> None:
-        sync_directory(self._home)
+        if isinstance(self._home, Path):
+            sync_directory(self._home)
 
     def _point(self) -> None:
         """Let latest.json name this run, unless one that ended meanwhile is named there."""
-        with suppress(OSError, ValueError, AttributeError, TypeError, RecursionError):
-            finished = json.loads((self._home / LATEST).read_bytes()).get("finished")
-            if self.record["finished"] < finished <= _stamp(datetime.now(UTC)):
-                return
         keys = ("schema_version", "run_id", "status", "exit_code", "verdict", "finished")
         pointer = {key: self.record.get(key) for key in keys} | {"folder": self.run_id}
-        write_atomic(self._home / LATEST, json_bytes(pointer))
 
-    def _unlock(self) -> None:
-        if self._lock is not None:
-            os.close(self._lock)
-            self._lock = None
+        def pointing(before: bytes | None) -> bytes | None:
+            with suppress(ValueError, AttributeError, TypeError, RecursionError):
+                finished = json.loads(before or b"").get("finished")
+                if self.record["finished"] < finished <= _stamp(datetime.now(UTC)):
+                    return None
+            return json_bytes(pointer)
 
-
-def work_folder(home: Path, run_id: str) -> Path:
-    """Where a run that has not ended works."""
-    return home / f".{run_id}.partial"
+        update(self._home / LATEST, pointing)
 
 
 def table_file(name: str) -> str:
@@ -305,7 +296,7 @@ def check_name(name: str) -> None:
         raise ConfigError(Problem(message, path=("name",), hint=hint))
 
 
-def output_directory(loaded: SuiteFile, override: str | Path | None = None) -> Path:
+def output_directory(loaded: SuiteFile, override: str | Path | None = None) -> Place:
     """The directory for the runs of a suite: its own choice, or `override`, which may point anywhere.
 
     Raises:
@@ -319,8 +310,10 @@ def output_directory(loaded: SuiteFile, override: str | Path | None = None) -> P
         raise loaded.locate(error) from error
 
 
-def resolve_output(folder: Path, directory: str, name: str, override: str | Path | None = None) -> Path:
+def resolve_output(folder: Path, directory: str, name: str, override: str | Path | None = None) -> Place:
     """`directory`, relative to the suite's `folder` and under it with links followed, or `override`.
+
+    Either may be the address of a bucket.
 
     Raises:
         ConfigError: the directory leads out of the suite's folder, or the name is refused.
@@ -328,7 +321,8 @@ def resolve_output(folder: Path, directory: str, name: str, override: str | Path
     """
     check_name(name)
     path = ("output", "directory") if override is None else ()
-    check_local(directory if override is None else override, path)
+    if is_address(str(directory if override is None else override)):
+        return place_of(directory if override is None else override, path=path)
     chosen = (folder / _home(directory)) if override is None else _home(override)
     if not is_path(str(chosen)):
         raise ConfigError(
@@ -357,31 +351,8 @@ def _home(path: str | Path) -> Path:
     return Path(path)
 
 
-def _clean(home: Path) -> None:
-    """Remove what killed runs left, once it is a day old: a run that is still at work holds the lock of its folder."""
-    names = [name for name in os.listdir(home) if name.startswith(".")]  # noqa: PTH208
-    remove_temporary(home, names)
-    for name in names:
-        if not name.endswith(".partial"):
-            continue
-        work = home / name
-        with suppress(OSError):
-            if not RUN_ID.fullmatch(name[1 : -len(".partial")]) or not is_old(work):
-                continue
-            lock = lock_folder(work)
-            if lock is not None:
-                shutil.rmtree(work, ignore_errors=True)
-                os.close(lock)
-
-
-def _claim(home: Path) -> str:
-    while True:
-        run_id = f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(3)}"
-        if (home / run_id).exists():
-            continue
-        with suppress(FileExistsError):
-            work_folder(home, run_id).mkdir()
-            return run_id
+def _facts_of(content: bytes) -> dict[str, Any]:
+    return {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
 
 
 def _stamp(moment: datetime) -> str:

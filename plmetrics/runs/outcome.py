@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from plmetrics.core.errors import PlmetricsError
     from plmetrics.inference.across_runs.retained import RunReplicates
     from plmetrics.suite.model import Suite
+    from plmetrics.table.storage.places import Place
 
 
 class Outcome(Protocol):
@@ -83,7 +84,7 @@ class Outcome(Protocol):
         """What run.json says, or is to say."""
 
     @property
-    def folder(self) -> Path | None:
+    def folder(self) -> Place | None:
         """The run folder; None where the evaluation was not written."""
 
 

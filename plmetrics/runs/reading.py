@@ -16,18 +16,19 @@ from plmetrics.core.errors import AbsentDataError, ConfigError, DataError, Probl
 from plmetrics.core.results import FURTHER_COLUMNS, TABLES, ResultTables, table_schema
 from plmetrics.runs.documents import POINTER, Shape, misfit
 from plmetrics.runs.documents import RECORD as RECORD_SHAPE
-from plmetrics.runs.files import json_bytes, write_atomic
-from plmetrics.runs.folder import LATEST, RECORD, check_name, table_file
+from plmetrics.runs.files import json_bytes, names_in, sizes_in, write_atomic
+from plmetrics.runs.folder import LATEST, check_name, table_file
 from plmetrics.runs.record import SCHEMA_VERSION
+from plmetrics.runs.work_folder import RECORD
 from plmetrics.table.files import shown_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
-    from pathlib import Path
 
     from plmetrics.catalogue.metric import Metric
     from plmetrics.inference.across_runs.retained import RunReplicates
     from plmetrics.suite.model import Suite
+    from plmetrics.table.storage.places import Place
 
 _KEYS = frozenset({"model", "slice_set", "slice", "metric", "gate", "verdict", "value", "status"})
 _WHERE = "name a run folder, its run.json, or the folder of a suite's runs (the one with latest.json)"
@@ -53,7 +54,7 @@ class AbsentRun(RunFault, AbsentDataError):  # noqa: N818
 class StoredRun:
     """A run folder that was read: its record, and its tables on request."""
 
-    folder: Path
+    folder: Place
     record: dict[str, Any]
 
     @property
@@ -146,7 +147,7 @@ class StoredResult(ResultTables):
 
     verdict: str
     record: Mapping[str, Any]
-    folder: Path
+    folder: Place
     notes: tuple[str, ...] = ()
 
     @property
@@ -182,7 +183,7 @@ class StoredResult(ResultTables):
         return Suite.model_construct(name=name, task=task, metrics=metrics, **sections)
 
 
-def open_run(path: Path) -> StoredRun:
+def open_run(path: Place) -> StoredRun:
     """Read a run by its folder or its run.json, or the latest run of a suite's folder.
 
     A folder whose tables are not all there, of the size its record says, is refused.
@@ -197,24 +198,27 @@ def open_run(path: Path) -> StoredRun:
     if path.name != RECORD and (folder / LATEST).is_file():
         folder = _pointer_target(folder / LATEST)
     if not (folder / RECORD).is_file():
-        if any(folder.glob(".*.partial")):
+        names = names_in(folder) if folder.is_dir() else []
+        if any(name.startswith(".") and name.endswith(".partial") for name in names):
             raise AbsentRun(Problem(f"{folder}: no run in it has ended", hint=_UNFINISHED))
-        raise RunFault(Problem(f"{folder} is not a run folder: it has no {RECORD}", hint=_suites_in(folder)))
+        raise RunFault(Problem(f"{folder} is not a run folder: it has no {RECORD}", hint=_suites_in(folder, names)))
     record = read_record(folder)
+    sizes = sizes_in(folder)
     for name, facts in record.get("tables", {}).items():
-        table = folder / table_file(name)
-        if not table.is_file() or table.stat().st_size != facts["bytes"]:
-            raise RunFault(Problem(f"{shown_path(table)} is absent or not as it was written"))
+        if sizes.get(table_file(name)) != facts["bytes"]:
+            table = shown_path(folder / table_file(name))
+            raise RunFault(Problem(f"{table} is absent or not as it was written"))
     return StoredRun(folder, record)
 
 
-def _suites_in(folder: Path) -> str:
+def _suites_in(folder: Place, names: Iterable[str]) -> str:
     """The folders of suites' runs in an output folder, as a hint."""
-    suites = sorted(str(shown_path(latest.parent)) for latest in islice(folder.glob(f"*/{LATEST}"), 3))
+    homes = (folder / name for name in sorted(names))
+    suites = [str(shown_path(home)) for home in islice((h for h in homes if (h / LATEST).is_file()), 3)]
     return f"it holds runs of suites: name {' or '.join(suites)}" if suites else _WHERE
 
 
-def read_record(folder: Path) -> dict[str, Any]:
+def read_record(folder: Place) -> dict[str, Any]:
     """The record of a run that has ended; its tables are not looked at.
 
     Raises:
@@ -237,7 +241,7 @@ def read_record(folder: Path) -> dict[str, Any]:
     return record
 
 
-def removed_files(folder: Path) -> frozenset[str]:
+def removed_files(folder: Place) -> frozenset[str]:
     """The files of a run folder that were removed since it was written, or are about to be."""
     try:
         names = json.loads((folder / REMOVED).read_bytes())["files"]
@@ -246,7 +250,7 @@ def removed_files(folder: Path) -> frozenset[str]:
         return frozenset()
 
 
-def write_removed_files(folder: Path, names: Iterable[str]) -> None:
+def write_removed_files(folder: Place, names: Iterable[str]) -> None:
     """Say in a run folder that files of it are about to be removed: from then on it is read without them.
 
     Raises:
@@ -265,7 +269,7 @@ def ended_at(record: Mapping[str, Any]) -> datetime:
     return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
 
 
-def _pointer_target(pointer: Path) -> Path:
+def _pointer_target(pointer: Place) -> Place:
     """The run folder that latest.json names, beside it."""
     content = _json(pointer)
     _check(pointer, content, POINTER)
@@ -277,7 +281,7 @@ def _pointer_target(pointer: Path) -> Path:
     return pointer.parent / name
 
 
-def _check(path: Path, content: Mapping[str, Any], shape: Shape) -> None:
+def _check(path: Place, content: Mapping[str, Any], shape: Shape) -> None:
     words = misfit(content, shape)
     if words is not None:
         raise RunFault(Problem(f"{shown_path(path)} is not as plmetrics writes it: {words[:_SHOWN]}"))
@@ -322,7 +326,7 @@ def _metrics(task: str, texts: Sequence[Any]) -> tuple[Metric, ...]:
     return tuple(metric for metric in single if metric is not None)
 
 
-def _json(path: Path) -> dict[str, Any]:
+def _json(path: Place) -> dict[str, Any]:
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:

@@ -17,13 +17,15 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from plmetrics.table.storage.places import Place
+
 
 def record_refusal(
     file: Path,
     error: PlmetricsError,
     output: str | Path | None = None,
     overrides: Mapping[str, Any] | None = None,
-) -> Path | None:
+) -> Place | None:
     """Leave a failed run folder, if the suite's name and directory can be known in spite of what is wrong.
 
     Returns:

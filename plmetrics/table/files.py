@@ -18,6 +18,8 @@ from plmetrics.core.redaction import mask_address
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from plmetrics.table.storage.places import Place
+
 _SHOWN = 10
 _SUITE_PATH = ("data", "path")
 PARTITION = re.compile(r"([^=]*)=([^=]*)")
@@ -119,9 +121,9 @@ class Complaints:
             raise kind(_first_problems(self._bad))
 
 
-def shown_path(path: str | Path) -> str:
+def shown_path(path: str | Place) -> str:
     """A path as people write it: relative where it is below the working directory; an address without signature."""
-    if is_address(path):
+    if is_address(str(path)):
         return mask_address(str(path))
     relative = os.path.relpath(path)
     return str(path) if relative.startswith(os.pardir) else relative

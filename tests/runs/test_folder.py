@@ -13,7 +13,8 @@ import yaml
 
 import plmetrics as plm
 from plmetrics.runs import folder as folders
-from plmetrics.runs.folder import RunFolder, work_folder
+from plmetrics.runs.folder import RunFolder
+from plmetrics.runs.work_folder import work_folder
 from tests.runs.conftest import SUITE, write_day
 
 OLD = time.time() - 25 * 60 * 60
@@ -27,7 +28,7 @@ def suite(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize(("right", "verdict"), [(18, "pass"), (2, "fail")])
-@pytest.mark.parametrize("fails", ["sync_directory", "write_atomic"])
+@pytest.mark.parametrize("fails", ["sync_directory", "update"])
 def test_what_goes_wrong_once_a_run_is_in_sight_is_a_warning(
     suite: Path, monkeypatch: pytest.MonkeyPatch, fails: str, right: int, verdict: str
 ) -> None:
@@ -74,14 +75,14 @@ def test_leftovers_of_killed_runs_go_once_they_are_a_day_old(suite: Path) -> Non
     home = suite.parent / "runs" / "nightly"
     killed, young = "20261101T020000Z-aaaaaa", "20261101T020000Z-bbbbbb"
     for name in (killed, young):
-        work_folder(home, name).mkdir(parents=True)
-        (work_folder(home, name) / "run.json").write_text("{}")
+        (home / work_folder(name)).mkdir(parents=True)
+        ((home / work_folder(name)) / "run.json").write_text("{}")
     (home / ".mine.partial").mkdir()
     (home / ".0123456789abcdef.tmp").touch()
     alive = RunFolder.start(suite.parent / "runs", "nightly")
-    for path in (home / ".mine.partial", home / ".0123456789abcdef.tmp", work_folder(home, killed)):
+    for path in (home / ".mine.partial", home / ".0123456789abcdef.tmp", home / work_folder(killed)):
         os.utime(path, (OLD, OLD))
-    os.utime(work_folder(home, alive.run_id), (OLD, OLD))
+    os.utime(home / work_folder(alive.run_id), (OLD, OLD))
     plm.run(suite)
     left = {path.name for path in home.iterdir() if path.name.startswith(".")}
     assert left == {f".{young}.partial", f".{alive.run_id}.partial", ".mine.partial"}

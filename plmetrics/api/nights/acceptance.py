@@ -5,13 +5,14 @@ from __future__ import annotations
 import getpass
 from contextlib import suppress
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from plmetrics.core.errors import ConfigError, Problem
 from plmetrics.features.nights.manifests import Acceptance, Manifests
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from plmetrics.api.result import Result
     from plmetrics.features.nights.manifests import Manifest
 
@@ -32,11 +33,12 @@ def accept(run: str | Path, because: str, by: str | None = None) -> Manifest:
         DataError: it is no run that has ended with results.
         EnvironmentFault: the manifest cannot be written.
     """
+    from plmetrics.runs.files import place_of
     from plmetrics.runs.reading import open_run
 
     if not because.strip():
         raise ConfigError(Problem("an acceptance needs a reason", hint='--because "the label file was late"'))
-    stored = open_run(Path(run))
+    stored = open_run(place_of(run))
     stored.results()
     interval = stored.record.get("interval")
     if interval is None:

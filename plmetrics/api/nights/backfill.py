@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from plmetrics.api.result import Result
     from plmetrics.features.nights.calendar import Interval
     from plmetrics.suite.yaml.load import LoadedSuite
+    from plmetrics.table.storage.places import Place
 
 _PRECEDENCE = (1, 130, 6, 2, 4, 5, 3, 0, 99)
 """Exit codes, the gravest first; what was skipped does not count beside what was done."""
@@ -95,7 +97,7 @@ def backfill(
         intervals = [interval for interval in intervals if _is_missing(manifests, interval)]
     one = _Job(
         Path(path),
-        None if output is None else Path(output),
+        None if output is None else os.fspath(output),
         dict(set or {}),
         force,
         only_missing,
@@ -121,7 +123,7 @@ def exit_code_of(outcomes: Iterable[IntervalOutcome]) -> int:
 
 def evaluate_next(
     loaded: LoadedSuite,
-    directory: Path,
+    directory: Place,
     options: RunOptions | None = None,
     now: datetime | None = None,
     *,
@@ -159,7 +161,7 @@ class _Job:
     """The evaluation of an interval in any process."""
 
     path: Path
-    output: Path | None
+    output: str | None
     set: dict[str, object]
     force: bool
     only_missing: bool

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -17,9 +16,18 @@ from plmetrics.features.nights.interval_section import keeping
 from plmetrics.features.nights.manifests import INTERVALS, Manifests
 from plmetrics.features.nights.reach import reach_of
 from plmetrics.features.nights.states import CONSTANTS, STATE, constants_file, constants_of_states
-from plmetrics.runs.files import environment_faults, is_old, old_temporary_files
-from plmetrics.runs.folder import RECORD, RUN_ID, table_file
+from plmetrics.features.stored.state_files import ENDING
+from plmetrics.runs.files import (
+    environment_faults,
+    is_old,
+    names_in,
+    old_temporary_files,
+    remove_folder,
+    sizes_in,
+)
+from plmetrics.runs.folder import table_file
 from plmetrics.runs.reading import read_record, removed_files, write_removed_files
+from plmetrics.runs.work_folder import RECORD, RUN_ID
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -29,6 +37,7 @@ if TYPE_CHECKING:
     from plmetrics.features.nights.manifests import Manifest
     from plmetrics.features.nights.reach import Reach
     from plmetrics.suite.model import Suite
+    from plmetrics.table.storage.places import Place
 
 _HISTORY = frozenset({RECORD, table_file("metrics"), table_file("gates")})
 """What there always is of a run that counts: its values and verdicts."""
@@ -38,7 +47,7 @@ _HISTORY = frozenset({RECORD, table_file("metrics"), table_file("gates")})
 class Removal:
     """What is removed: a folder or files of it, why, and its size in bytes."""
 
-    path: Path
+    path: Place
     files: tuple[str, ...]
     reason: str
     bytes: int
@@ -74,9 +83,7 @@ def collect_garbage(
     loaded, directory = open_suite(Path(path), set or {}, output)
     calendar = section_of(loaded).calendar
     manifests = Manifests(directory / loaded.suite.name)
-    current = [
-        manifest for key in manifests.interval_keys() if (manifest := manifests.current(key)) is not None
-    ]
+    current = manifests.current_of(manifests.interval_keys())
     reach = reach_of(loaded.suite, calendar, current)
     if reach is None:
         return []
@@ -108,17 +115,17 @@ def _ages(
     }
 
 
-def _idle_runs(home: Path, used: set[str]) -> Iterator[Removal]:
+def _idle_runs(home: Place, used: set[str]) -> Iterator[Removal]:
     """The run folders that no manifest in force lists: of intervals when another run is there, failed ones when old."""
-    names = sorted(path.name for path in home.iterdir()) if home.is_dir() else []
-    for name in names:
+    names = names_in(home) if home.is_dir() else []
+    for name in sorted(names):
         if not RUN_ID.fullmatch(name) or name in used or not is_old(home / name) or _is_roll_up(home / name):
             continue
-        files = tuple(sorted(path.name for path in (home / name).iterdir()))
+        files = tuple(sorted(names_in(home / name)))
         yield Removal(home / name, files, "superseded or failed", _size(home / name, files))
 
 
-def _is_roll_up(folder: Path) -> bool:
+def _is_roll_up(folder: Place) -> bool:
     """Whether a run has results, and they are of no interval: of several that were merged, or of all rows."""
     with suppress(PlmetricsError):
         record = read_record(folder)
@@ -126,7 +133,7 @@ def _is_roll_up(folder: Path) -> bool:
     return False
 
 
-def _old_files(home: Path, manifest: Manifest, ages: Mapping[str, datetime | None]) -> Removal | None:
+def _old_files(home: Place, manifest: Manifest, ages: Mapping[str, datetime | None]) -> Removal | None:
     """The files of a run that are older than they are needed, and those that a removal before left."""
     end = datetime.fromisoformat(manifest.end)
     old = {name: age is not None and end <= age for name, age in ages.items()}
@@ -134,7 +141,7 @@ def _old_files(home: Path, manifest: Manifest, ages: Mapping[str, datetime | Non
     listed = [name.rpartition("/")[2] for name in manifest.files]
     names = {name for name in listed if old["states" if name.endswith(".state") else "runs"]} - _HISTORY
     names |= removed_files(folder) - _HISTORY
-    files = tuple(sorted(name for name in names if (folder / name).exists()))
+    files = tuple(sorted(names & sizes_in(folder).keys())) if names else ()
     if not files:
         return None
     return Removal(folder, files, f"{manifest.interval} is older than keep says", _size(folder, files))
@@ -165,8 +172,8 @@ def _idle_files(
     names = {f"{manifest.run}/{STATE}" for manifest in current if f"{manifest.run}/{STATE}" in manifest.files}
     needed = {constants_file(manifests.home, suite), *constants_of_states(manifests.home, names - gone)}
     folder = manifests.home / CONSTANTS
-    files = sorted(folder.glob("*.state")) if folder.is_dir() else []
-    idle = tuple(path.name for path in files if path not in needed and is_old(path))
+    files = sorted(name for name in sizes_in(folder) if name.endswith(ENDING) and folder / name not in needed)
+    idle = tuple(name for name in files if is_old(folder / name))
     if idle:
         yield Removal(folder, idle, "constants of no state", _size(folder, idle))
 
@@ -175,12 +182,13 @@ def _remove(removals: list[Removal]) -> None:
     for removal in removals:
         with environment_faults(f"{removal.path} cannot be removed"):
             if removal.reason == "superseded or failed":
-                shutil.rmtree(removal.path)
+                remove_folder(removal.path)
                 continue
             for name in removal.files:
                 with suppress(FileNotFoundError):
                     (removal.path / name).unlink()
 
 
-def _size(folder: Path, files: tuple[str, ...]) -> int:
-    return sum((folder / name).stat().st_size for name in files if (folder / name).is_file())
+def _size(folder: Place, files: tuple[str, ...]) -> int:
+    sizes = sizes_in(folder)
+    return sum(sizes.get(name, 0) for name in files)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from plmetrics.core.errors import ConfigError, PlmetricsWarning, Problem
@@ -15,6 +14,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from plmetrics.report.charts.figure import Figure
+    from plmetrics.table.storage.places import Place
 
 
 def history(
@@ -132,9 +132,11 @@ def names(asked: str | Sequence[str] | None) -> list[str] | None:
     return [asked] if isinstance(asked, str) else list(asked)
 
 
-def _path(folder: str | PathLike[str]) -> Path:
+def _path(folder: str | PathLike[str]) -> Place:
+    from plmetrics.runs.files import place_of
+
     try:
-        return Path(folder)
+        return place_of(folder)
     except TypeError as error:
         msg = f"a history is read from a folder, not from a {type(folder).__name__}"
         raise ConfigError(Problem(msg, ("folder",))) from error

@@ -10,19 +10,18 @@ from plmetrics.core.errors import CallError, DataError, Problem, call_errors
 from plmetrics.features.nights.manifests import Manifests
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from plmetrics.api.result import Result
     from plmetrics.api.suite_run import RunOptions
     from plmetrics.features.nights.calendar import Interval
     from plmetrics.features.nights.interval_section import IntervalSection
     from plmetrics.features.nights.manifests import Manifest
     from plmetrics.suite.yaml.load import LoadedSuite
+    from plmetrics.table.storage.places import Place
 
 
 def evaluate_interval(
     loaded: LoadedSuite,
-    directory: Path,
+    directory: Place,
     text: str | None,
     options: RunOptions | None = None,
     *,
@@ -57,7 +56,7 @@ def evaluate_interval(
 
 def _look_back(
     loaded: LoadedSuite,
-    directory: Path,
+    directory: Place,
     section: IntervalSection,
     interval: Interval,
     options: RunOptions | None,

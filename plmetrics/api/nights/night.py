@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -17,7 +17,7 @@ from plmetrics.api.suite_files import redact_head
 from plmetrics.api.suite_run import Evaluation, RunOptions, deliver, write_run
 from plmetrics.core.errors import AbsentDataError, ConfigError, Problem
 from plmetrics.features.nights.interval_section import adds_states, decomposes_scores, interval_section
-from plmetrics.features.nights.manifests import Manifest, Manifests, digest_of_value, folder_facts
+from plmetrics.features.nights.manifests import Manifest, Manifests, digest_of_value
 from plmetrics.features.nights.maturity import Maturity
 from plmetrics.features.nights.references import EarlierIntervals
 from plmetrics.features.nights.row_condition import (
@@ -30,8 +30,7 @@ from plmetrics.runs.failure import verdict_exit_code
 from plmetrics.runs.record import fingerprint
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
+    from collections.abc import Mapping, Sequence
 
     from plmetrics.api.result import Result
     from plmetrics.core.results import RecordedFile, RecordedInterval
@@ -42,6 +41,7 @@ if TYPE_CHECKING:
     from plmetrics.runs.outcome import Outcome
     from plmetrics.suite.yaml.load import LoadedSuite
     from plmetrics.table.source import Source
+    from plmetrics.table.storage.places import Place
 
 
 def section_of(loaded: LoadedSuite) -> IntervalSection:
@@ -60,7 +60,7 @@ def section_of(loaded: LoadedSuite) -> IntervalSection:
 
 def evaluate_night(
     loaded: LoadedSuite,
-    directory: Path,
+    directory: Place,
     interval: Interval,
     options: RunOptions | None = None,
     *,
@@ -87,7 +87,7 @@ class IntervalEvaluation(Evaluation):
     def __init__(
         self,
         loaded: LoadedSuite,
-        directory: Path,
+        directory: Place,
         interval: Interval,
         options: RunOptions | None = None,
         *,
@@ -179,7 +179,7 @@ class IntervalEvaluation(Evaluation):
         files = super().files(result)
         return files if self._state is None else {**files, STATE: self._state}
 
-    def commit(self, result: Result) -> None:
+    def commit(self, result: Result, files: Mapping[str, Mapping[str, Any]]) -> None:
         """Write the manifest of the interval: from then on the result counts."""
         assert result.folder is not None
         manifest = Manifest(
@@ -191,7 +191,7 @@ class IntervalEvaluation(Evaluation):
             verdict=result.verdict,
             exit_code=verdict_exit_code(result.verdict),
             rows=int(result.record["rows"]["read"]),
-            files=folder_facts(self.home, result.folder),
+            files={f"{result.folder.name}/{name}": dict(facts) for name, facts in sorted(files.items())},
             fingerprint=self._stamps["fingerprint"],
             data=self._stamps["data"],
             references=self._stamps["references"],
@@ -204,7 +204,7 @@ class IntervalEvaluation(Evaluation):
     def stored_result(self) -> Result:
         """The result that is there."""
         from plmetrics.api.loading import load
-        from plmetrics.runs.folder import RECORD
+        from plmetrics.runs.work_folder import RECORD
 
         assert self.current is not None
         return load(self.home / self.current.run / RECORD)

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from os import PathLike
 from typing import TYPE_CHECKING
 
 from plmetrics.core.errors import ConfigError, Problem
 from plmetrics.features.nights.span import states_of_span
+from plmetrics.runs.files import place_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from plmetrics.states.stored import State
+    from plmetrics.table.storage.places import Place
 
 
 def states_of_intervals(
-    places: Sequence[State | str | Path], interval: str, *, allow_missing: bool
-) -> tuple[tuple[Path, ...], list[str]]:
+    places: Sequence[State | str | PathLike[str]], interval: str, *, allow_missing: bool
+) -> tuple[tuple[Place, ...], list[str]]:
     """The states of the intervals of a span, and in words those that are missing.
 
     Args:
@@ -29,8 +31,8 @@ def states_of_intervals(
         ConfigError: it is no such folder, or no span of time.
     """
     (place,) = places if len(places) == 1 else (None,)
-    if not isinstance(place, (str, Path)):
+    if not isinstance(place, (str, PathLike)):
         msg = "intervals are merged of one folder, that of a suite's runs"
         raise ConfigError(Problem(msg, hint='plm.merge("runs/nightly", interval="2026-03")'))
-    files, missing = states_of_span(Path(place), interval, allow_missing=allow_missing)
+    files, missing = states_of_span(place_of(place), interval, allow_missing=allow_missing)
     return tuple(files), [f"{words}; it is left out" for words in missing]

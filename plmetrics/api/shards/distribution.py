@@ -15,17 +15,19 @@ from plmetrics.engine.memory.budget import budget_of
 from plmetrics.features.registry import features_of
 from plmetrics.features.shards.coverage import missing_units, of_plan
 from plmetrics.features.shards.shared_constants import counts_scores
+from plmetrics.features.stored.state_files import ENDING
 from plmetrics.runners.choice import process_count, runner_of
+from plmetrics.runs.files import names_in, place_of
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
-    from pathlib import Path
 
     from plmetrics.api.result import Result
     from plmetrics.api.suite_run import RunOptions
     from plmetrics.features.shards.unit_plan import UnitPlan
     from plmetrics.suite.model import Suite
     from plmetrics.suite.yaml.load import LoadedSuite
+    from plmetrics.table.storage.places import Place
 
 STATES = "unit-states"
 """The folder beside runs that holds the states of units: a run again counts what has changed."""
@@ -47,7 +49,7 @@ class DistributedEvaluation(Evaluation):
     """
 
     def __init__(
-        self, loaded: LoadedSuite, home: Path, options: RunOptions, on: str | Executor | None = None
+        self, loaded: LoadedSuite, home: Place, options: RunOptions, on: str | Executor | None = None
     ) -> None:
         super().__init__(loaded, home, options)
         self._on = on
@@ -66,7 +68,9 @@ class DistributedEvaluation(Evaluation):
         check_distributable(suite)
         progress, watch = self.options.progress, Stopwatch(self.options.progress)
         plan = plan_of(self.loaded, watch)
-        folder = self.home / STATES if section.states is None else self.loaded.folder / section.states
+        folder = (
+            self.home / STATES if section.states is None else place_of(section.states, self.loaded.folder)
+        )
         with watch.stage("units"), runner_of(on, section.address, section.cpus_per_task) as runner:
             outcome = run_units(
                 runner, plan, plan.units, folder, progress, _memory(suite, on, len(plan.units))
@@ -112,8 +116,9 @@ def _memory(suite: Suite, on: object, units: int) -> int | None:
     return None if count == 1 else budget_of(suite) // count
 
 
-def _remove_stale(folder: Path, plan: UnitPlan, states: list[str]) -> None:
+def _remove_stale(folder: Place, plan: UnitPlan, states: list[str]) -> None:
     """Remove the states of units that are not in the plan: of files that were replaced."""
-    for file in folder.glob(f"{plan.name}-*.state"):
-        if str(file.resolve()) not in states:
-            file.unlink(missing_ok=True)
+    for name in names_in(folder):
+        is_state = name.startswith(f"{plan.name}-") and name.endswith(ENDING)
+        if is_state and str(folder.resolve() / name) not in states:
+            (folder / name).unlink(missing_ok=True)

@@ -9,6 +9,7 @@ from plmetrics.api.stopwatch import Stopwatch
 from plmetrics.api.suite_files import error_places, open_rows, without_values
 from plmetrics.features.shards.engine_section import EngineSection, engine_section
 from plmetrics.features.shards.planning import plan_units
+from plmetrics.runs.files import place_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -49,7 +50,7 @@ def units(
     loaded = load_suite(Path(path), set or {})
     made = plan_of(loaded, Stopwatch(progress), None if constants is None else Path(constants))
     if plan is not None:
-        made.write(Path(plan))
+        made.write(place_of(plan))
     return [unit.facts() for unit in made.units]
 
 

@@ -10,20 +10,22 @@ from plmetrics.api.shards.plans import plan_of
 from plmetrics.api.stopwatch import Stopwatch
 from plmetrics.api.suite_files import error_places, without_values
 from plmetrics.core.errors import ConfigError, Problem
-from plmetrics.core.names import is_address
 from plmetrics.features.shards.planning import stored_plan
 from plmetrics.features.shards.unit_plan import PLAN, balanced_shard, read_shard
 from plmetrics.features.shards.unit_states import TASK, UnitJob, UnitReceipt
 from plmetrics.runners.choice import runner_of
 from plmetrics.runners.progress import UnitProgress
 from plmetrics.runners.protocol import Crash, Job
+from plmetrics.runs.files import place_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from os import PathLike
 
     from plmetrics.api.stopwatch import Progress
     from plmetrics.features.shards.unit_plan import Unit, UnitPlan
     from plmetrics.runners.protocol import Runner
+    from plmetrics.table.storage.places import Place
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +38,7 @@ class UnitOutcome:
 
 def unit_states(
     path: str | Path,
-    output: str | Path | None = None,
+    output: str | PathLike[str] | None = None,
     *,
     set: Mapping[str, object] | None = None,  # noqa: A002
     shard: str | None = None,
@@ -44,7 +46,7 @@ def unit_states(
     plan: str | Path | None = None,
     constants: str | Path | None = None,
     progress: Progress | None = None,
-) -> list[Path]:
+) -> list[Place]:
     """Write the states of some units of a suite's table, and the plan beside them; those that are there are left alone.
 
     Args:
@@ -76,7 +78,7 @@ def unit_states(
     made = (
         plan_of(loaded, watch, None if constants is None else Path(constants))
         if plan is None
-        else stored_plan(loaded.suite, Path(plan))
+        else stored_plan(loaded.suite, place_of(plan))
     )
     chosen = list(made.units)
     if unit is not None:
@@ -86,14 +88,14 @@ def unit_states(
     folder = loaded.folder / "states" if output is None else output
     with without_values(loaded), error_places(loaded), runner_of("inline") as runner:
         outcome = run_units(runner, made, chosen, folder, progress)
-    return [Path(outcome.receipts[item.id].path) for item in chosen]
+    return [place_of(outcome.receipts[item.id].path) for item in chosen]
 
 
 def run_units(
     runner: Runner,
     plan: UnitPlan,
     units: Sequence[Unit],
-    folder: str | Path,
+    folder: str | PathLike[str],
     progress: Progress | None,
     memory: int | None = None,
 ) -> UnitOutcome:
@@ -112,12 +114,7 @@ def run_units(
         DataError: the data is not what the suite says.
         EnvironmentFault: a state cannot be written.
     """
-    if is_address(str(folder)):
-        msg = f"{folder}: the states of units are written to a folder that all workers see, not to a store"
-        raise ConfigError(
-            Problem(msg, hint="name a shared folder; copy states to a store when they are there")
-        )
-    folder = Path(folder).resolve()
+    folder = place_of(folder).resolve()
     plan.write(folder / PLAN)
     by_id = {unit.id: unit for unit in units}
     size, noun = sum(map(plan.size_of, units)), plan.size[1]

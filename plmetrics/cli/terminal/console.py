@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from typing import TextIO
 
+    from plmetrics.table.storage.places import Place
+
 _PLAIN = str.maketrans("▲▼▁▂▃▄▅▆▇█·", "^v_.,-~=*# ")
 
 
@@ -59,10 +61,10 @@ def wants_color(stream: TextIO) -> bool:
     return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
-def shown_path(path: Path) -> str:
+def shown_path(path: Place) -> str:
     """A path as the user would type it: relative where it is below the working directory."""
     with suppress(ValueError, OSError):
-        return str(path.resolve().relative_to(Path.cwd()))
+        return str(Path(path.resolve()).relative_to(Path.cwd()))
     return str(path)
 
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from plmetrics.states.stored import Builder, State
     from plmetrics.suite.model import Suite
     from plmetrics.table.source import Source
+    from plmetrics.table.storage.places import Place
 
 
 class DriftFeature(Feature):
@@ -141,7 +142,7 @@ class DriftFeature(Feature):
 
         return {DRIFT_STATE: state_bytes(state.head, state.table)[0]}
 
-    def stored_state(self, folder: Path) -> State | None:
+    def stored_state(self, folder: Place) -> State | None:
         """The state that the run left for later ones."""
         from plmetrics.features.stored.state_files import DRIFT_STATE, read_state
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from plmetrics.core.errors import ConfigError, DataError, Problem, errors_at
@@ -16,6 +16,7 @@ from plmetrics.features.drift.windows import current_window
 from plmetrics.features.stored.compatibility import check_once
 from plmetrics.features.stored.state_files import DRIFT_STATE, damage_errors, state_files
 from plmetrics.features.stored.stored_state import file_places, stored_state
+from plmetrics.runs.files import place_of
 from plmetrics.states.stored import State
 from plmetrics.suite.sections.references import IntervalReference
 from plmetrics.suite.sections.section import HANDED_OVER
@@ -126,7 +127,7 @@ def _states_of_run(run: Any, choice: str, runs: EarlierRuns, base: Path | None) 
             msg = "the result holds no counts for drift: it had no drift.state or drift.run"
             raise DataError(Problem(msg, hint="compare with a state: drift.state"))
         return (stored_state(run.drift_state),)
-    path = Path(run) if base is None else base / run
+    path = place_of(run, base)
     reference = runs.reference("drift.run", path, choice, _counts, _check_counts)
     return () if reference is None else (reference,)
 
@@ -179,8 +180,8 @@ def check_counts(view: TableView, reference: ReferenceCounts) -> ReferenceCounts
             _check_states(view, [*serving[:1], state], reference.path)
             serving.append(state)
         except (ConfigError, DataError) as error:
-            assert isinstance(state.table, Path)
-            reasons[state.table.parent.name] = error.problems[0].message.replace(state.place, DRIFT_STATE)
+            file = state.table if isinstance(state.table, Path) else PurePosixPath(state.place)
+            reasons[file.parent.name] = error.problems[0].message.replace(state.place, DRIFT_STATE)
     if reasons:
         reference.runs.pass_over(_INTERVALS, reasons)
     return replace(reference, states=tuple(serving), passed_over=reference.runs.none_yet(_INTERVALS))

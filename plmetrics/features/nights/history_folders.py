@@ -7,11 +7,15 @@ from typing import TYPE_CHECKING
 
 from plmetrics.core.errors import ConfigError, Problem
 from plmetrics.features.nights.manifests import INTERVALS
-from plmetrics.runs.folder import LATEST, RECORD
+from plmetrics.runs.files import names_in, place_of
+from plmetrics.runs.folder import LATEST
 from plmetrics.runs.reading import AbsentRun
+from plmetrics.runs.work_folder import RECORD
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from os import PathLike
+
+    from plmetrics.table.storage.places import Place
 
 _EVERY = (
     (re.compile(r"\d{4}-\d\d-\d\d", re.ASCII), "1d"),
@@ -26,13 +30,14 @@ FOLDERS = (
 )
 
 
-def home_of(path: Path) -> Path:
+def home_of(text: str | PathLike[str]) -> Place:
     """The folder of a suite's runs that a path names: itself, its latest.json, a run in it, or its parent.
 
     Raises:
         AbsentRun: there is no such folder, or no runs in it.
         ConfigError: several suites have runs there.
     """
+    path = place_of(text)
     folder = path.parent if path.name in (LATEST, RECORD) else path
     if not folder.is_dir():
         raise AbsentRun(Problem(f"{folder}: no such folder", hint=FOLDERS))
@@ -40,7 +45,7 @@ def home_of(path: Path) -> Path:
         return folder
     if (folder / RECORD).is_file():
         return folder.resolve().parent
-    homes = sorted(child for child in folder.iterdir() if child.is_dir() and _is_home(child))
+    homes = [child for name in sorted(names_in(folder)) if _is_home(child := folder / name)]
     if len(homes) > 1:
         names = ", ".join(child.name for child in homes[:_NAMED])
         raise ConfigError(
@@ -62,5 +67,5 @@ def every_of(key: str) -> str | None:
     return next((every for pattern, every in _EVERY if pattern.fullmatch(key)), None)
 
 
-def _is_home(folder: Path) -> bool:
+def _is_home(folder: Place) -> bool:
     return (folder / INTERVALS).is_dir() or (folder / LATEST).is_file()

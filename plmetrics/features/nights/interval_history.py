@@ -26,11 +26,11 @@ from plmetrics.runs.reading import AbsentRun, RunFault
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from pathlib import Path
 
     from plmetrics.features.nights.calendar import Interval
     from plmetrics.features.nights.manifests import Manifest
     from plmetrics.runs.reading import StoredRun
+    from plmetrics.table.storage.places import Place
 
 CURRENT, SUPERSEDED, MISSING, DAMAGED = "current", "superseded", "missing", "damaged"
 
@@ -85,7 +85,7 @@ class History:
     intervals, None where there are none.
     """
 
-    home: Path
+    home: Place
     frame: pl.DataFrame
     gates: pl.DataFrame
     warnings: tuple[str, ...] = ()
@@ -98,7 +98,7 @@ class _Part:
 
     origin: Any
     name: str
-    folder: Path
+    folder: Place
     status: str
     facts: dict[str, Any]
 
@@ -109,7 +109,7 @@ class _Part:
 
 
 def read_history(
-    home: Path, *, last: int | None = None, superseded: bool = False, until: str | None = None
+    home: Place, *, last: int | None = None, superseded: bool = False, until: str | None = None
 ) -> History:
     """The values of a suite's intervals in their order; without intervals those of its complete runs, by time.
 
@@ -133,9 +133,7 @@ def read_history(
         raise AbsentRun(Problem(f"{home}: no interval up to {until} has a result"))
     intervals = _intervals(calendar, keys, last)
     there = set(keys)
-    parts = [
-        part for each in intervals if each.key in there for part in _parts(manifests, each.key, superseded)
-    ]
+    parts = _parts(manifests, [each.key for each in intervals if each.key in there], superseded)
     frame, gates = _frame_of(parts, lambda part: _listed_tables(manifests, part.origin), words)
     listed = {part.facts["interval"] for part in parts}
     gaps = [each for each in intervals if each.key not in listed]
@@ -178,19 +176,21 @@ def _intervals(calendar: Calendar, keys: Sequence[str], last: int | None) -> lis
     return every if last is None else every[-last:]
 
 
-def _parts(manifests: Manifests, key: str, superseded: bool) -> list[_Part]:  # noqa: FBT001
-    """The runs of an interval that are read, the current one first."""
+def _parts(manifests: Manifests, keys: Sequence[str], superseded: bool) -> list[_Part]:  # noqa: FBT001
+    """The runs of intervals that are read, of each the current one first."""
     if not superseded:
-        current = manifests.current(key)
-        return [] if current is None else [_part_of_interval(manifests.home, current, CURRENT)]
-    runs: dict[str, Manifest] = {}
-    for manifest in manifests.latest_first(key):
-        runs.setdefault(manifest.run, manifest)
-    statuses = [CURRENT, *[SUPERSEDED] * len(runs)]
-    return [
-        _part_of_interval(manifests.home, manifest, status)
-        for manifest, status in zip(runs.values(), statuses, strict=False)
-    ]
+        return [_part_of_interval(manifests.home, each, CURRENT) for each in manifests.current_of(keys)]
+    parts = []
+    for key in keys:
+        runs: dict[str, Manifest] = {}
+        for manifest in manifests.latest_first(key):
+            runs.setdefault(manifest.run, manifest)
+        statuses = [CURRENT, *[SUPERSEDED] * len(runs)]
+        parts += [
+            _part_of_interval(manifests.home, manifest, status)
+            for manifest, status in zip(runs.values(), statuses, strict=False)
+        ]
+    return parts
 
 
 def _frame_of(
@@ -325,7 +325,7 @@ def _conform(frame: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _part_of_interval(home: Path, manifest: Manifest, status: str) -> _Part:
+def _part_of_interval(home: Place, manifest: Manifest, status: str) -> _Part:
     facts = {
         "interval": manifest.interval,
         "start": datetime.fromisoformat(manifest.start).astimezone(UTC),
@@ -337,7 +337,7 @@ def _part_of_interval(home: Path, manifest: Manifest, status: str) -> _Part:
     return _Part(manifest, f"the result of {manifest.interval}", home / manifest.run, status, facts)
 
 
-def _of_runs(home: Path, last: int | None) -> History:
+def _of_runs(home: Place, last: int | None) -> History:
     """The values of complete runs by time: they have no interval, and began and ended when their records say."""
     words: list[str] = []
     runs = list(islice(complete_runs(home, words), last))[::-1]

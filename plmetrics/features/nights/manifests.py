@@ -2,39 +2,38 @@
 
 `<home>/intervals/<interval>/000001.json` is the first result of an interval, the file of the highest number the one
 that counts. Another run, an acceptance by a person, or files that were removed are one more manifest. A manifest is
-written in full under another name and then linked to its own, which fails where another writer was first: so readers
-see whole manifests only, and writers lose none.
+created with all of its content at once, which fails where another writer was first: so readers see whole manifests
+only, and writers lose none.
 """
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import json
-import os
 import re
-import secrets
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from plmetrics.runs.documents import misfit
 from plmetrics.runs.files import (
+    create,
     environment_faults,
     json_bytes,
     make_directory,
+    names_in,
     remove_temporary,
-    sync_directory,
-    write_durable,
+    sizes_in,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from pathlib import Path
+    from collections.abc import Iterator, Mapping, Sequence
 
     from plmetrics.features.nights.calendar import Interval
     from plmetrics.runs.documents import Shape
+    from plmetrics.table.storage.places import Place
 
 INTERVALS = "intervals"
 SCHEMA_VERSION = 1
@@ -50,7 +49,6 @@ _SHAPE: Shape = {
     **dict.fromkeys(("awaits_labels", "lacks_labels"), bool),
     "accepted!": ({"because!": str, "by!": str, "at!": str}, None),
 }
-_NO_LINKS = frozenset({errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EXDEV, errno.EMLINK})
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,18 +134,30 @@ class Manifest:
 class Manifests:
     """The manifests of a suite's intervals; `home` is the folder of its runs."""
 
-    home: Path
+    home: Place
 
     def interval_keys(self) -> list[str]:
         """The names of the intervals that have manifests, in their order."""
         with suppress(FileNotFoundError):
-            names = os.listdir(self.home / INTERVALS)  # noqa: PTH208
+            names = names_in(self.home / INTERVALS)
             return sorted(name for name in names if not name.startswith("."))
         return []
 
     def current(self, key: str) -> Manifest | None:
         """The manifest of an interval that counts; None without one."""
         return next(self.latest_first(key), None)
+
+    def current_of(self, keys: Sequence[str]) -> list[Manifest]:
+        """The manifests that count of some intervals, in their order; of a bucket several are read at once."""
+        there = set(self.interval_keys())
+        named = [key for key in keys if key in there]
+        if isinstance(self.home, Path):
+            manifests = list(map(self.current, named))
+        else:
+            from plmetrics.table.storage.objects import at_once
+
+            manifests = at_once(self.current, named)
+        return [manifest for manifest in manifests if manifest is not None]
 
     def latest_first(self, key: str) -> Iterator[Manifest]:
         """The manifests of an interval, the last one first. What is no manifest is passed over."""
@@ -182,14 +192,19 @@ class Manifests:
         with environment_faults(f"the manifest of {manifest.interval} cannot be written"):
             make_directory(folder)
             remove_temporary(folder)
+            number = 0
             while True:
-                current = None if after is None else self.current(manifest.interval)
+                current = self.current(manifest.interval) if after is not None else None
                 if after is not None and (current is None or current.sequence != after):
                     return None
-                number = max(map(_number, _names(folder)), default=0) + 1
+                number = max([number, *map(_number, _names(folder))]) + 1
                 numbered = replace(manifest, sequence=number)
-                if create(folder / f"{number:06}.json", numbered.content()):
+                path = folder / f"{number:06}.json"
+                if create(path, numbered.content()):
                     return numbered
+                # A listing may lag behind: what another writer has committed is looked at by its name.
+                if after is not None and Manifest.read(path.read_bytes(), number) is not None:
+                    return None
 
     def damage(self, manifest: Manifest, *, thorough: bool = False) -> str | None:
         """What is wrong with the files of a manifest; None where nothing.
@@ -198,31 +213,23 @@ class Manifests:
             manifest: lists them.
             thorough: whether all are compared with their hashes, and not only those without one in the run's record.
         """
+        sizes = sizes_in(self.home / manifest.run)
         for name, facts in manifest.files.items():
-            path = self.home / name
+            size = sizes.get(name.removeprefix(f"{manifest.run}/"))
+            if size is None:
+                return f"{name} is absent"
+            if size != facts["bytes"]:
+                return f"{name} is not as it was written"
+            hashed = thorough or not name.endswith(_HASHED_BY_RECORD)
             try:
-                if path.stat().st_size != facts["bytes"]:
-                    return f"{name} is not as it was written"
-                hashed = thorough or not name.endswith(_HASHED_BY_RECORD)
-                if hashed and digest_of_file(path) != facts["sha256"]:
+                if hashed and digest_of_file(self.home / name) != facts["sha256"]:
                     return f"{name} does not fit its hash"
             except OSError:
                 return f"{name} is absent"
         return None
 
 
-def file_facts(home: Path, path: Path) -> dict[str, dict[str, Any]]:
-    """The entry of a file in a manifest."""
-    return {path.relative_to(home).as_posix(): {"bytes": path.stat().st_size, "sha256": digest_of_file(path)}}
-
-
-def folder_facts(home: Path, folder: Path) -> dict[str, dict[str, Any]]:
-    """The entries of the files of a folder."""
-    files = sorted(path for path in folder.iterdir() if path.is_file() and not path.name.startswith("."))
-    return {name: facts for path in files for name, facts in file_facts(home, path).items()}
-
-
-def digest_of_file(path: Path) -> str:
+def digest_of_file(path: Place) -> str:
     """The SHA-256 of a file."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
@@ -239,39 +246,11 @@ def _names_one_folder(run: str, files: Mapping[str, Any]) -> bool:
     return all(part not in ("", ".", "..") and not set("/\\\0") & set(part) for part in parts)
 
 
-def _names(folder: Path) -> list[str]:
+def _names(folder: Place) -> list[str]:
     with suppress(FileNotFoundError, NotADirectoryError):
-        return sorted(filter(_NAME.fullmatch, os.listdir(folder)), key=_number)  # noqa: PTH208
+        return sorted(filter(_NAME.fullmatch, names_in(folder)), key=_number)
     return []
 
 
 def _number(name: str) -> int:
     return int(name.partition(".")[0])
-
-
-def create(path: Path, content: bytes) -> bool:
-    """Create a file with all of its content at once; False where it is there already."""
-    temporary = path.with_name(f".{secrets.token_hex(8)}.tmp")
-    try:
-        write_durable(temporary, content, "xb")
-        os.link(temporary, path)
-    except FileExistsError:
-        return False
-    except OSError as error:
-        if error.errno not in _NO_LINKS:
-            raise
-        return _create_without_link(path, content)
-    finally:
-        temporary.unlink(missing_ok=True)
-    sync_directory(path.parent)
-    return True
-
-
-def _create_without_link(path: Path, content: bytes) -> bool:
-    """The same where a file system has no links: a crash meanwhile leaves what is no manifest, and is passed over."""
-    try:
-        write_durable(path, content, "xb")
-    except FileExistsError:
-        return False
-    sync_directory(path.parent)
-    return True

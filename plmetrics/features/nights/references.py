@@ -7,7 +7,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from plmetrics.core.durations import Duration
-from plmetrics.core.errors import DataError, PlmetricsError
+from plmetrics.core.errors import DataError, EnvironmentFault, PlmetricsError
 from plmetrics.features.nights.manifests import Manifests
 from plmetrics.runs.history.earlier_runs import EarlierRuns
 from plmetrics.suite.sections.references import IntervalReference
@@ -95,6 +95,8 @@ class EarlierIntervals(EarlierRuns):
             try:
                 self._check_files(candidate)
                 values.append(reader(self._run(candidate)))
+            except EnvironmentFault:
+                raise  # What a store did not say may be there.
             except PlmetricsError as error:
                 unusable.append({**entry, "reason": error.problems[0].message})
                 rejections.append(unusable[-1])
@@ -183,13 +185,14 @@ class EarlierIntervals(EarlierRuns):
             yield from self._latest_first()
         else:
             named = intervals_of(reference, self.calendar, self.interval)
-            current = [(interval.key, self.manifests.current(interval.key)) for interval in named]
-            missing = sorted(key for key, manifest in current if manifest is None)
+            current = self.manifests.current_of([interval.key for interval in named])
+            there = {manifest.interval for manifest in current}
+            missing = sorted(interval.key for interval in named if interval.key not in there)
             if missing:
                 name = _span_name(missing[0], missing[-1])
-                count = f"{len(missing)} of {len(current)} intervals have no result"
-                rejections.append({"run": name, "reason": "it has no result" if len(current) == 1 else count})
-            yield from (manifest for _, manifest in current if manifest is not None)
+                count = f"{len(missing)} of {len(named)} intervals have no result"
+                rejections.append({"run": name, "reason": "it has no result" if len(named) == 1 else count})
+            yield from current
 
     def _latest_first(self) -> Iterator[Manifest]:
         """The manifests of all intervals before this one, the last one first."""

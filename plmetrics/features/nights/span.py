@@ -13,14 +13,14 @@ from plmetrics.features.nights.states import STATE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
     from plmetrics.features.nights.manifests import Manifest
+    from plmetrics.table.storage.places import Place
 
 _NAMED = 5
 
 
-def states_of_span(home: Path, text: str, *, allow_missing: bool = False) -> tuple[list[Path], list[str]]:
+def states_of_span(home: Place, text: str, *, allow_missing: bool = False) -> tuple[list[Place], list[str]]:
     """The states of the results in force, and what is missing of them.
 
     Args:
@@ -36,7 +36,7 @@ def states_of_span(home: Path, text: str, *, allow_missing: bool = False) -> tup
         ConfigError: the folder has no intervals, or the text names no span of time.
     """
     manifests = Manifests(home)
-    current = [result for key in manifests.interval_keys() if (result := manifests.current(key)) is not None]
+    current = manifests.current_of(manifests.interval_keys())
     if not current:
         msg = f"{home} has no results of intervals"
         raise ConfigError(Problem(msg, hint="name the folder of a suite's runs, as runs/nightly"))

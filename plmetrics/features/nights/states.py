@@ -7,25 +7,25 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from plmetrics.core.errors import DataError, PlmetricsError, Problem
-from plmetrics.features.nights.manifests import Manifests, create
+from plmetrics.features.nights.manifests import Manifests
 from plmetrics.features.stored.alignment import StateReference
 from plmetrics.features.stored.compatibility import NotAdding, check_compatible, constants_that_differ
 from plmetrics.features.stored.state_files import StateFault, state_bytes
 from plmetrics.features.stored.state_of_rows import state_of_rows
 from plmetrics.features.stored.stored_state import stored_state
 from plmetrics.features.stored.support import countable
-from plmetrics.runs.files import environment_faults, make_directory, write_atomic
+from plmetrics.runs.files import create, environment_faults, make_directory, write_atomic
 from plmetrics.runs.record import fingerprint
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
-    from pathlib import Path
 
     from plmetrics.features.stored.state_of_rows import Stage
     from plmetrics.runs.reading import StoredRun
     from plmetrics.states.stored import Head
     from plmetrics.suite.model import Suite
     from plmetrics.table.source import Source
+    from plmetrics.table.storage.places import Place
 
 STATE = "interval.state"
 """The file in a run folder that holds what several intervals add up."""
@@ -59,14 +59,14 @@ def state_suite(suite: Suite) -> Suite:
     return countable(suite.model_copy(update=changes))
 
 
-def constants_file(home: Path, suite: Suite) -> Path:
+def constants_file(home: Place, suite: Suite) -> Place:
     """The state whose constants the next interval of a suite takes, if it is there."""
     identity = fingerprint(state_suite(suite))
     file = constants_path(home, identity)
     return file if file.is_file() else constants_path(home, identity, labelled=False)
 
 
-def constants_path(home: Path, identity: str, *, labelled: bool = True) -> Path:
+def constants_path(home: Place, identity: str, *, labelled: bool = True) -> Place:
     """The state whose constants all states of a fingerprint share.
 
     What is chosen by labels, as the grid of scores, needs some: until an interval has them, others share constants
@@ -75,7 +75,7 @@ def constants_path(home: Path, identity: str, *, labelled: bool = True) -> Path:
     return home / CONSTANTS / f"{identity[:16]}{'' if labelled else '.unlabelled'}.state"
 
 
-def counts_apart(home: Path, run: str, suite: Suite) -> bool:
+def counts_apart(home: Place, run: str, suite: Suite) -> bool:
     """Whether the state of a run was counted before there were constants of labelled rows, and there are some now."""
     identity = fingerprint(state_suite(suite))
     shared = _state_of(constants_path(home, identity), identity)
@@ -85,7 +85,7 @@ def counts_apart(home: Path, run: str, suite: Suite) -> bool:
     return any(True for _ in constants_that_differ(shared.head.constants, state.head.constants))
 
 
-def constants_of_states(home: Path, names: Iterable[str]) -> Iterator[Path]:
+def constants_of_states(home: Place, names: Iterable[str]) -> Iterator[Place]:
     """The files of the constants that states below a folder were made with."""
     for name in names:
         with suppress(PlmetricsError):
@@ -96,7 +96,7 @@ def state_of_interval(
     suite: Suite,
     source: Source,
     where: str,
-    home: Path,
+    home: Place,
     stage: Stage,
     redact: Callable[[Head], Head],
     *,
@@ -148,7 +148,7 @@ def state_of_interval(
     return counted(shared)
 
 
-def _state_of(file: Path, identity: str) -> StateReference | None:
+def _state_of(file: Place, identity: str) -> StateReference | None:
     """The state of a fingerprint in a file; None where it is absent, damaged or of another one."""
     with suppress(StateFault):
         state = stored_state(file)
@@ -156,7 +156,7 @@ def _state_of(file: Path, identity: str) -> StateReference | None:
     return None
 
 
-def _restore(home: Path, file: Path, identity: str) -> StateReference | None:
+def _restore(home: Place, file: Place, identity: str) -> StateReference | None:
     """The state of the last interval that was made with the same constants, which takes the place of a damaged file.
 
     Without such a state the file is removed. Only rows that have their labels tell that constants are of labelled ones.

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from plmetrics.core.errors import ConfigError, Problem, UnitsMissingError
+from plmetrics.core.names import is_address
 from plmetrics.core.results import GATES_SCHEMA
 from plmetrics.features.shards.unit_plan import PLAN, read_plan
+from plmetrics.runs.files import place_of
 from plmetrics.table.files import shown_path
 
 if TYPE_CHECKING:
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from plmetrics.core.results import Json
     from plmetrics.features.shards.unit_plan import Unit, UnitPlan
     from plmetrics.features.stored.alignment import StateReference
+    from plmetrics.table.storage.places import Place
 
 _SHOWN = 10
 _GATE = "units of the plan"
@@ -82,7 +85,7 @@ def _count(coverage: UnitCoverage) -> str:
 
 
 def planned_states(
-    states: Sequence[StateReference], plan: Path | None, least: float, *, allow_missing: bool
+    states: Sequence[StateReference], plan: Place | None, least: float, *, allow_missing: bool
 ) -> tuple[list[StateReference], UnitCoverage]:
     """The states that are to be merged, without those of units of earlier plans; and what is missing.
 
@@ -102,7 +105,7 @@ def planned_states(
     chosen = [state for state in states if _unit_of(state) is None]
     for state in chosen:
         _count_rows(coverage, state)
-    folders: dict[Path | None, list[StateReference]] = defaultdict(list)
+    folders: dict[Place | None, list[StateReference]] = defaultdict(list)
     for state in states:
         if _unit_of(state) is not None:
             folders[None if plan is not None else _folder_of(state)].append(state)
@@ -137,11 +140,13 @@ def _unit_of(state: StateReference) -> str | None:
     return unit
 
 
-def _folder_of(state: StateReference) -> Path | None:
+def _folder_of(state: StateReference) -> Place | None:
+    if is_address(state.place):
+        return place_of(state.place).parent
     return state.table.resolve().parent if isinstance(state.table, Path) else None
 
 
-def _plan_file(folder: Path | None, states: Sequence[StateReference]) -> Path:
+def _plan_file(folder: Place | None, states: Sequence[StateReference]) -> Place:
     """The plan that lies beside the states of its units."""
     if folder is None or not (folder / PLAN).is_file():
         msg = f"{states[0].place} is the state of a unit, and there is no {PLAN} beside it"

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 from pydantic import Field
 
 from plmetrics.core.errors import ConfigError
-from plmetrics.core.names import is_address
 from plmetrics.runners.choice import split_name
+from plmetrics.runs.files import place_of
 from plmetrics.suite.sections.section import Section
 
 if TYPE_CHECKING:
@@ -67,9 +67,11 @@ class EngineSection(Section):
         except ConfigError as error:
             for problem in error.problems:
                 problems.add(problem.message, ("engine", "on"), problem.hint)
-        if self.states is not None and is_address(self.states):
-            msg = "the states of units are written to a folder that all workers see, not to a store"
-            problems.add(msg, ("engine", "states"), "name a shared folder")
+        try:
+            place_of(self.states or "")
+        except ConfigError as error:
+            for problem in error.problems:
+                problems.add(problem.message, ("engine", "states"), problem.hint)
 
 
 def engine_section(suite: Suite) -> EngineSection | None:

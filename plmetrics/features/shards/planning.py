@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from plmetrics.states.stored import State
     from plmetrics.suite.model import Suite
     from plmetrics.table.source import Source
+    from plmetrics.table.storage.places import Place
 
 _ELSEWHERE = ("notify", "output", "engine", "keep")
 """What a suite says that is nothing to a worker."""
@@ -83,7 +84,7 @@ def plan_units(
     return UnitPlan(name=suite.name, suite=content, variables=names, units=tuple(units), **shared)
 
 
-def stored_plan(suite: Suite, file: Path) -> UnitPlan:
+def stored_plan(suite: Suite, file: Place) -> UnitPlan:
     """A plan that was made of a suite before.
 
     Raises:

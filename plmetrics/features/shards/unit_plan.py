@@ -15,7 +15,8 @@ from plmetrics.table.files import shown_path
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from pathlib import Path
+
+    from plmetrics.table.storage.places import Place
 
 FORMAT = 1
 PLAN = "units.plan"
@@ -107,7 +108,7 @@ class UnitPlan:
         digest = hashlib.sha256(body.encode()).hexdigest()
         return (_line({"format": FORMAT, "sha256": digest}) + body).encode()
 
-    def write(self, path: Path) -> None:
+    def write(self, path: Place) -> None:
         """Write the plan, so that a reader sees all of it or nothing; a file that holds it already is left alone.
 
         Raises:
@@ -120,7 +121,7 @@ class UnitPlan:
                 write_atomic(path, content)
 
 
-def read_plan(path: Path) -> UnitPlan:
+def read_plan(path: Place) -> UnitPlan:
     """The plan in a file.
 
     Raises:
@@ -145,7 +146,7 @@ def read_plan(path: Path) -> UnitPlan:
         raise _damage(path) from error
 
 
-def _damage(path: Path) -> DataError:
+def _damage(path: Place) -> DataError:
     msg = f"{shown_path(path)} is no plan of units, or damaged"
     return DataError(Problem(msg, hint="plmetrics units SUITE --plan FILE writes one"))
 

@@ -7,7 +7,6 @@ import os
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -17,14 +16,16 @@ from plmetrics.core.redaction import Redaction
 from plmetrics.engine.aggregate.aggregation import NoRowsLeftError
 from plmetrics.features.shards.file_table import open_table
 from plmetrics.features.shards.unit_plan import read_plan
-from plmetrics.features.stored.state_files import ENDING, read_head, write_state
+from plmetrics.features.stored.state_files import ENDING, write_state
 from plmetrics.features.stored.state_of_rows import state_of_rows
 from plmetrics.features.stored.stored_state import head_of_files, stored_state
 from plmetrics.features.stored.support import countable
+from plmetrics.runs.files import place_of
 from plmetrics.runs.record import fingerprint, mask_head, versions
 from plmetrics.states.stored import PART, Head, State, frame_of, frame_text
 from plmetrics.suite.reader import suite_from_mapping
 from plmetrics.suite.yaml.variables import Expansion
+from plmetrics.table.stamps import stamps_now
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,7 +33,9 @@ if TYPE_CHECKING:
     from plmetrics.features.shards.unit_plan import Unit, UnitPlan
     from plmetrics.features.stored.alignment import StateReference
     from plmetrics.suite.model import Suite
+    from plmetrics.table.files import Stamp
     from plmetrics.table.source import Source
+    from plmetrics.table.storage.places import Place
 
 TASK = f"{__name__}:write_unit"
 """The task of a runner: it takes and gives JSON."""
@@ -79,9 +82,9 @@ def write_unit(text: str) -> str:
         EnvironmentFault: this worker is of another version than the plan, or the state cannot be written.
     """
     job = UnitJob(**json.loads(text))
-    plan, suite, variables, constants = _plan(job.plan, Path(job.plan).stat().st_mtime_ns)
+    plan, suite, variables, constants = _plan(job.plan, stamps_now([job.plan])[job.plan])
     unit = plan.unit(job.unit)
-    path = unit_path(Path(job.output), plan, unit)
+    path = unit_path(place_of(job.output), plan, unit)
     try:
         stored = _valid(path, unit)
         if stored is not None:
@@ -97,15 +100,15 @@ def write_unit(text: str) -> str:
     return json.dumps({"path": str(path), "rows": head.rows["read"], "again": False})
 
 
-def unit_path(folder: Path, plan: UnitPlan, unit: Unit) -> Path:
+def unit_path(folder: Place, plan: UnitPlan, unit: Unit) -> Place:
     """The file of a unit's state."""
     return folder / f"{plan.name}-{unit.short_id}{ENDING}"
 
 
 @lru_cache(maxsize=2)
-def _plan(path: str, changed: int) -> tuple[UnitPlan, Suite, Redaction, StateReference | None]:  # noqa: ARG001
+def _plan(path: str, stamp: Stamp | None) -> tuple[UnitPlan, Suite, Redaction, StateReference | None]:  # noqa: ARG001
     """A plan with its suite, the variables in that, and its constants: read once by a worker, not for each unit."""
-    plan = read_plan(Path(path))
+    plan = read_plan(place_of(path))
     expansion = Expansion()
     content = expansion.of_suite(plan.suite)
     suite = suite_from_mapping(content, name=plan.name).with_templates(expansion.templates)
@@ -122,12 +125,12 @@ def constants_state(content: Mapping[str, Any]) -> State:
     return State(Head.read(content["head"]), frame_of(content["table"]), "")
 
 
-def _valid(path: Path, unit: Unit) -> Head | None:
+def _valid(path: Place, unit: Unit) -> Head | None:
     """The head of the unit's state, if it is there and whole."""
     if not path.is_file():
         return None
     try:
-        head, _ = read_head(path)
+        head = stored_state(path).head
     except PlmetricsError:
         return None
     return head if head.plan is not None and head.plan.get("unit") == unit.id else None

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import io
+import os
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -30,6 +32,9 @@ from plmetrics.table.formats.footer import FooterError, footer_rows, read_footer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+    from os import PathLike
+
+    from plmetrics.table.storage.places import Place
 
 ENDING = ".state"
 DRIFT_STATE = f"drift{ENDING}"
@@ -85,7 +90,7 @@ def state_path(output: Path, name: str, content: str) -> Path:
     return output
 
 
-def write_state(output: Path | str, head: Head, table: pl.DataFrame) -> tuple[Path | str, str]:
+def write_state(output: str | PathLike[str], head: Head, table: pl.DataFrame) -> tuple[Path | str, str]:
     """Write a state, so that a reader sees all of it or nothing.
 
     Args:
@@ -100,8 +105,8 @@ def write_state(output: Path | str, head: Head, table: pl.DataFrame) -> tuple[Pa
         EnvironmentFault: the system refuses.
     """
     content, digest = state_bytes(head, table)
-    if is_address(str(output)):
-        return _write_object(str(output), head.name, content, digest), digest
+    if is_address(os.fspath(output)):
+        return _write_object(os.fspath(output), head.name, content, digest), digest
     path = state_path(Path(output), head.name, digest)
     with environment_faults(f"the state {shown_path(path)} cannot be written"):
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -161,16 +166,30 @@ def read_head(path: Path) -> tuple[Head, str]:
     return head, content
 
 
-def read_state(path: Path) -> State:
-    """A state with its rows.
+def read_state(path: Place | str) -> State:
+    """A state with its rows; of an object those of a copy.
 
     Raises:
         StateFault: as `read_head`.
         EnvironmentFault: likewise.
     """
+    if is_address(str(path)):
+        return _read_object(str(path))
+    path = Path(path)
     head, content = read_head(path)
     with damage_errors([shown_path(path)]):
         return State(head, pl.read_parquet(path), content, path)
+
+
+def _read_object(address: str) -> State:
+    from plmetrics.table.storage.copies import local_copies
+
+    try:
+        with local_copies([address], ENDING) as (copies, addresses):
+            (path,) = map(Path, copies)
+            return replace(read_state(path), path=addresses[path])
+    except AbsentDataError as error:
+        raise AbsentState(error.problems) from error
 
 
 def _metadata(path: Path) -> dict[str, Any]:

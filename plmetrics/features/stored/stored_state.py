@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from plmetrics.core.names import is_address
 from plmetrics.features.stored.alignment import StateReference
-from plmetrics.features.stored.state_files import ENDING, read_head, read_state
+from plmetrics.features.stored.state_files import read_head, read_state
 from plmetrics.runs.record import fingerprint, versions
 from plmetrics.states.stored import Head, State
 from plmetrics.suite.model import canonical
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from plmetrics.features.stored.capture import CapturedState
     from plmetrics.suite.model import Suite
     from plmetrics.table.source import Source
+    from plmetrics.table.storage.places import Place
 
 
 def head_of(suite: Suite, source: Source, captured: CapturedState, warnings: tuple[str, ...]) -> Head:
@@ -53,25 +54,17 @@ def head_of_files(suite: Suite, source: Source, fields: Mapping[str, Any], warni
     )
 
 
-def stored_state(source: State | str | Path) -> StateReference:
+def stored_state(source: State | str | Place) -> StateReference:
     """A state as it is merged: checked, its table not read unless it is an object of a store."""
     if isinstance(source, State):
         place = f"the state '{source.head.name}'" if source.path is None else shown_path(source.path)
         return StateReference(source.head, source.table, place, source.content)
     if is_address(str(source)):
-        return _remote_state(str(source))
+        state = read_state(source)
+        return StateReference(state.head, state.table, shown_path(str(source)), state.content)
     path = Path(source)
     head, content = read_head(path)
     return StateReference(head, path, shown_path(path), content)
-
-
-def _remote_state(address: str) -> StateReference:
-    from plmetrics.table.storage.copies import local_copies
-
-    with local_copies([address], ENDING) as (copies, addresses):
-        (path,) = map(Path, copies)
-        state = read_state(path)
-        return StateReference(state.head, state.table, addresses[path], state.content)
 
 
 def file_places(states: Sequence[StateReference]) -> list[str]:

@@ -12,11 +12,11 @@ from plmetrics.runs.files import environment_faults, write_atomic
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
     from jinja2 import Environment
 
     from plmetrics.report.html.blocks import Head, Section
+    from plmetrics.table.storage.places import Place
 
 
 def page_text(head: Head, sections: Sequence[Section]) -> str:
@@ -35,7 +35,7 @@ def page_text(head: Head, sections: Sequence[Section]) -> str:
     )
 
 
-def write_page(text: str, path: Path) -> None:
+def write_page(text: str, path: Place) -> None:
     """Write a page, whole or not at all.
 
     Raises:

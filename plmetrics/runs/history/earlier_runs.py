@@ -9,7 +9,6 @@ from plmetrics.core.errors import Problem
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
 
     import polars as pl
 
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from plmetrics.runs.reading import StoredResult, StoredRun
     from plmetrics.suite.model import Suite
     from plmetrics.suite.sections.references import Band, IntervalReference
+    from plmetrics.table.storage.places import Place
 
 T = TypeVar("T")
 
@@ -35,13 +35,13 @@ class EarlierRuns:
     """
 
     data: Data
-    home: Path | None = None
+    home: Place | None = None
     record: dict[str, Any] = field(default_factory=dict)
     history: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
 
     @classmethod
-    def of(cls, suite: Suite, files: Sequence[Mapping[str, Any]], home: Path | None = None) -> EarlierRuns:
+    def of(cls, suite: Suite, files: Sequence[Mapping[str, Any]], home: Place | None = None) -> EarlierRuns:
         """Those of a run over some files, as run.json lists them."""
         from plmetrics.runs.history.data import Data, condition_identity
 
@@ -50,7 +50,7 @@ class EarlierRuns:
     def reference(
         self,
         key: str,
-        path: Path,
+        path: Place,
         choice: str,
         reader: Callable[[StoredRun], T],
         check: Callable[[StoredRun], None] | None = None,
@@ -70,8 +70,9 @@ class EarlierRuns:
         Raises:
             DataError: the path is no run, or a folder of another suite without a run that may serve.
         """
-        from plmetrics.runs.folder import LATEST, RECORD
+        from plmetrics.runs.folder import LATEST
         from plmetrics.runs.history.previous_runs import reference_run
+        from plmetrics.runs.work_folder import RECORD
 
         if path.name == RECORD or (path / RECORD).is_file():
             return self._named(key, path, reader, check)
@@ -157,7 +158,7 @@ class EarlierRuns:
     def _named(
         self,
         key: str,
-        path: Path,
+        path: Place,
         reader: Callable[[StoredRun], T],
         check: Callable[[StoredRun], None] | None,
     ) -> T:
@@ -173,7 +174,7 @@ class EarlierRuns:
             self.warn([f"{key}: the run {run.run_id} is of the same data as this one"])
         return reader(run)
 
-    def _none(self, folder: Path, reference: Reference[Any]) -> DataError:
+    def _none(self, folder: Place, reference: Reference[Any]) -> DataError:
         from plmetrics.runs.reading import RunFault, open_run
 
         if reference.lack is not None:

@@ -11,19 +11,21 @@ from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
 
 from plmetrics.core.errors import DataError
 from plmetrics.runs.failure import SKIPPED
-from plmetrics.runs.folder import LATEST, RECORD, RUN_ID
+from plmetrics.runs.files import modified_below
+from plmetrics.runs.folder import LATEST
 from plmetrics.runs.history.data import data_of
 from plmetrics.runs.reading import RunFault, StoredRun, ended_at, open_run, read_record
+from plmetrics.runs.work_folder import RECORD, RUN_ID
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
     from plmetrics.runs.history.data import Data
     from plmetrics.runs.reading import StoredResult
+    from plmetrics.table.storage.places import Place
 
 T = TypeVar("T")
-_Entry: TypeAlias = "tuple[datetime, Path, StoredRun | RunFault]"
+_Entry: TypeAlias = "tuple[datetime, Place, StoredRun | RunFault]"
 
 ANY = "any"
 """Any run with results may be a reference; else those whose gates failed may not."""
@@ -47,7 +49,7 @@ class Reference(Generic[T]):
 
 
 def reference_run(
-    home: Path,
+    home: Place,
     data: Data,
     choice: str,
     reader: Callable[[StoredRun], T],
@@ -86,7 +88,7 @@ def reference_run(
     return Reference(None, None, tuple(rejections), tuple(warnings), lack)
 
 
-def distinct_results(home: Path, data: Data, most: int) -> tuple[list[StoredResult], list[str]]:
+def distinct_results(home: Place, data: Data, most: int) -> tuple[list[StoredResult], list[str]]:
     """The results of the last complete runs, one for all runs of the same data, and none for those of `data`.
 
     Args:
@@ -119,7 +121,7 @@ def results_of(run: StoredRun) -> StoredResult:
     return open_run(run.folder / RECORD).results()
 
 
-def last_results(path: Path) -> StoredResult:
+def last_results(path: Place) -> StoredResult:
     """The results of a run; of a suite's folder those of its last complete run, with a note where a later one failed.
 
     Raises:
@@ -139,7 +141,7 @@ def last_results(path: Path) -> StoredResult:
     return replace(results, notes=(*results.notes, note))
 
 
-def previous_status(home: Path) -> str | None:
+def previous_status(home: Place) -> str | None:
     """The verdict of the latest run in a folder, or `error`; None where there is none.
 
     A run that was skipped for want of data has no say: then the last complete one.
@@ -153,7 +155,7 @@ def previous_status(home: Path) -> str | None:
     return None
 
 
-def complete_runs(home: Path, warnings: list[str]) -> Iterator[StoredRun]:
+def complete_runs(home: Place, warnings: list[str]) -> Iterator[StoredRun]:
     """The complete runs in a folder, the last one that ended first.
 
     A folder counts whose name is its record's run id, so that no copy does. A run from the future does not count.
@@ -177,34 +179,30 @@ def complete_runs(home: Path, warnings: list[str]) -> Iterator[StoredRun]:
             yield run
 
 
-def _last_first(home: Path) -> Iterator[_Entry]:
+def _last_first(home: Place) -> Iterator[_Entry]:
     """Runs in the order of their ends, those whose record cannot be read by the time in their name.
 
     Of a long history only what is asked for is read: no run ended after its record was written.
     """
-    folders = [] if not home.is_dir() else [path for path in home.iterdir() if not path.name.startswith(".")]
-    bounds = [(bound, folder) for folder in folders if (bound := _latest_end(folder)) is not None]
+    times = modified_below(home, RECORD)
+    bounds = [(_latest_end(name, time), name) for name, time in times.items() if not name.startswith(".")]
     queue: list[tuple[float, int, _Entry]] = []
-    for number, (bound, folder) in enumerate(sorted(bounds, reverse=True)):
+    for number, (bound, name) in enumerate(sorted(bounds, reverse=True)):
         while queue and -queue[0][0] >= bound:
             yield heappop(queue)[2]
-        entry = _entry(folder)
+        entry = _entry(home / name)
         if entry is not None:
             heappush(queue, (-entry[0].timestamp(), number, entry))
     while queue:
         yield heappop(queue)[2]
 
 
-def _latest_end(folder: Path) -> float | None:
-    """The latest that a run may have ended by the clocks; None for what is no run."""
-    try:
-        modified = (folder / RECORD).stat().st_mtime
-    except OSError:
-        return None
-    return max(modified, _start(folder.name).timestamp()) + _CLOCKS.total_seconds()
+def _latest_end(name: str, modified: float) -> float:
+    """The latest that a run may have ended by the clocks."""
+    return max(modified, _start(name).timestamp()) + _CLOCKS.total_seconds()
 
 
-def _entry(folder: Path) -> _Entry | None:
+def _entry(folder: Place) -> _Entry | None:
     """A run with the time it ended at; None where its folder does not have its name."""
     try:
         record = read_record(folder)

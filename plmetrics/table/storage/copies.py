@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from contextlib import contextmanager
 from dataclasses import replace
@@ -50,7 +51,7 @@ def local_copies(items: Sequence[T], ending: str) -> Iterator[tuple[Sequence[T |
 
 
 def _is_remote(item: object) -> bool:
-    return isinstance(item, (str, Path)) and is_address(str(item))
+    return isinstance(item, (str, os.PathLike)) and is_address(os.fspath(item))
 
 
 def _copy(place: str, ending: str, folder: Path) -> dict[Path, str]:

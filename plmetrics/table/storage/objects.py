@@ -51,6 +51,8 @@ def read_object(address: Address) -> bytes:
     Raises:
         AbsentDataError: there is none.
     """
+    if not address.is_web:
+        return _answer_of(address, lambda: stores.read(address.root, address.key))[0]
     facts = _answer_of(address, lambda: _head(address))
     return _answer_of(address, lambda: _read(address, 0, facts.size))
 
@@ -68,9 +70,47 @@ def write_object(address: Address, content: bytes) -> None:
     _answer_of(address, lambda: stores.write(address.root, address.key, content))
 
 
+def create_object(address: Address, content: bytes) -> bool:
+    """Write an object unless there is one; False where there is another one.
+
+    One of the same content is this one: where an answer was lost, the request was repeated, and refused.
+    """
+    if _answer_of(address, lambda: stores.write(address.root, address.key, content, "create")):
+        return True
+    return read_object(address) == content
+
+
+def update_object(address: Address, change: Callable[[bytes | None], bytes | None]) -> None:
+    """Replace an object by what is made of its content, as long as it is what was read: else it is read anew.
+
+    Args:
+        address: of the object.
+        change: takes the content, None where there is no object; gives the new one, None where it is to stay.
+    """
+    written = False
+    while not written:
+        try:
+            before, version = _answer_of(address, lambda: stores.read(address.root, address.key))
+        except AbsentDataError:
+            before, version = None, "create"
+        after = change(before)
+        written = after is None or _write_over(address, after, version)
+
+
+def delete_object(address: Address) -> None:
+    """Remove an object, if there is one."""
+    _answer_of(address, lambda: stores.delete(address.root, address.key))
+
+
+def list_in(address: Address) -> tuple[list[str], list[ObjectFacts]]:
+    """The names of the folders right below a folder of a store, and the objects there."""
+    return _answer_of(address, lambda: stores.list_in(address.root, address.key.strip("/")))
+
+
 def names_in(address: Address) -> list[str]:
     """The names of the objects and folders right below a folder of a store."""
-    return _answer_of(address, lambda: stores.names_in(address.root, address.key.strip("/")))
+    folders, objects = list_in(address)
+    return [*folders, *(facts.key.rpartition("/")[2] for facts in objects)]
 
 
 def facts_stamp(address: Address, facts: ObjectFacts) -> tuple[str | int, ...]:
@@ -85,7 +125,7 @@ def object_stamp(path: str) -> tuple[str | int, ...] | None:
     return None if facts is None else facts_stamp(address, facts)
 
 
-def open_object(path: str, read_ahead: int = _READ_AHEAD, size: int | None = None) -> BinaryIO:
+def open_object(path: str, read_ahead: int = _READ_AHEAD, size: int | None = None) -> io.BufferedReader:
     """The bytes of an object, read in ranges; its size is asked for where it is not known.
 
     Raises:
@@ -145,6 +185,10 @@ class _ObjectBytes(io.RawIOBase):
             view[:length] = block
         self._place += length
         return length
+
+
+def _write_over(address: Address, content: bytes, version: Any) -> bool:
+    return _answer_of(address, lambda: stores.write(address.root, address.key, content, version))
 
 
 def _head(address: Address) -> ObjectFacts:

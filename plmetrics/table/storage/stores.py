@@ -6,6 +6,7 @@ Credentials, endpoints and regions come from environment variables alone, the sa
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from datetime import timedelta
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -21,11 +22,12 @@ _PAGE = 1000
 
 
 class ObjectFacts(NamedTuple):
-    """What a store says of one object: `identity` changes with its content."""
+    """What a store says of one object: `identity` changes with its content, `modified` is a time in seconds."""
 
     key: str
     size: int
     identity: str
+    modified: float = 0.0
 
 
 def head(root: str, key: str) -> ObjectFacts:
@@ -48,12 +50,48 @@ def read_range(root: str, key: str, start: int, length: int) -> bytes:
     return bytes(obstore.get_range(_store(root), key, start=start, length=length)) if length else b""
 
 
-def write(root: str, key: str, content: bytes) -> None:
-    """Write an object."""
+def read(root: str, key: str) -> tuple[bytes, Any]:
+    """All bytes of an object, and the version that they are of, as `write` takes it."""
     import_obstore()
     import obstore
 
-    obstore.put(_store(root), key, content)
+    answer = obstore.get(_store(root), key)
+    version = {"e_tag": answer.meta["e_tag"], "version": answer.meta["version"]}
+    return bytes(answer.bytes()), {name: text for name, text in version.items() if text is not None}
+
+
+def write(root: str, key: str, content: bytes, mode: Any = "overwrite") -> bool:
+    """Write an object, all of it or nothing.
+
+    Args:
+        root: the bucket.
+        key: of the object.
+        content: its bytes.
+        mode: `overwrite`; `create` where there must be none; or the version that must be there.
+
+    Returns:
+        Whether it was written; False where something else is there than must be.
+    """
+    import_obstore()
+    import obstore
+    from obstore.exceptions import AlreadyExistsError, PreconditionError
+
+    try:
+        # What has a condition is one request, which a store accepts or refuses.
+        parts = None if mode == "overwrite" else False
+        obstore.put(_store(root), key, content, mode=mode, use_multipart=parts)
+    except (AlreadyExistsError, PreconditionError):
+        return False
+    return True
+
+
+def delete(root: str, key: str) -> None:
+    """Remove an object, if there is one."""
+    import_obstore()
+    import obstore
+
+    with suppress(FileNotFoundError):
+        obstore.delete(_store(root), key)
 
 
 def list_below(root: str, folder: str) -> Iterator[ObjectFacts]:
@@ -65,14 +103,14 @@ def list_below(root: str, folder: str) -> Iterator[ObjectFacts]:
         yield from map(_facts, page)
 
 
-def names_in(root: str, folder: str) -> list[str]:
-    """The names of what stands right below a folder."""
+def list_in(root: str, folder: str) -> tuple[list[str], list[ObjectFacts]]:
+    """The names of the folders right below a folder, and the objects there."""
     import_obstore()
     import obstore
 
     listed = obstore.list_with_delimiter(_store(root), folder or None)
-    paths = [*listed["common_prefixes"], *(entry["path"] for entry in listed["objects"])]
-    return [path.rstrip("/").rpartition("/")[2] for path in paths]
+    folders = [path.rstrip("/").rpartition("/")[2] for path in listed["common_prefixes"]]
+    return folders, list(map(_facts, listed["objects"]))
 
 
 def import_obstore() -> None:
@@ -114,4 +152,4 @@ def _store_of(root: str, environment: frozenset[tuple[str, str]]) -> Any:
 
 def _facts(entry: Mapping[str, Any]) -> ObjectFacts:
     identity = entry["e_tag"] or entry["last_modified"].isoformat()
-    return ObjectFacts(entry["path"], entry["size"], identity)
+    return ObjectFacts(entry["path"], entry["size"], identity, entry["last_modified"].timestamp())

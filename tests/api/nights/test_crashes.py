@@ -273,7 +273,7 @@ def test_new_folders_are_durable_in_those_above(nights: Nights, monkeypatch: pyt
     nights.write_suite(keep={"states": "9d"})
     monkeypatch.setattr(os, "mkdir", watched_mkdir)
     monkeypatch.setattr(os, "link", watched_link)
-    for module in ("runs.files", "runs.folder", "features.nights.manifests"):
+    for module in ("runs.files", "runs.folder"):
         monkeypatch.setattr(f"plmetrics.{module}.sync_directory", watched_sync)
     nights.run(0)
     assert len(linked) == 1

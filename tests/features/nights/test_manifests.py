@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import hashlib
 import json
 import os
 from concurrent.futures import ThreadPoolExecutor
@@ -15,7 +16,8 @@ import pytest
 from plmetrics.core.durations import Duration
 from plmetrics.core.errors import EnvironmentFault
 from plmetrics.features.nights.calendar import Calendar
-from plmetrics.features.nights.manifests import Acceptance, Manifest, Manifests, create, folder_facts
+from plmetrics.features.nights.manifests import Acceptance, Manifest, Manifests
+from plmetrics.runs.files import create
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -170,10 +172,10 @@ def test_a_day_of_another_time_zone_is_another_interval() -> None:
 def test_files_that_are_absent_or_changed_are_named(manifests: Manifests) -> None:
     folder = manifests.home / "run"
     folder.mkdir(parents=True)
-    for name in ("run.json", "metrics.parquet", ".hidden"):
+    facts = {"bytes": 5, "sha256": hashlib.sha256(b"12345").hexdigest()}
+    for name in ("run.json", "metrics.parquet"):
         (folder / name).write_bytes(b"12345")
-    manifest = replace(FIRST, run="run", files=folder_facts(manifests.home, folder))
-    assert list(manifest.files) == ["run/metrics.parquet", "run/run.json"]
+    manifest = replace(FIRST, run="run", files={"run/metrics.parquet": facts, "run/run.json": facts})
     assert manifests.damage(manifest) is None
     (folder / "run.json").write_bytes(b"12346")
     assert manifests.damage(manifest) == "run/run.json does not fit its hash"

@@ -1,4 +1,7 @@
-"""A real S3 server on this machine, in front of which requests may be answered, delayed or followed by something."""
+"""A real S3 server on this machine, in front of which requests may be answered, delayed or followed by something.
+
+Of `rules` the first that has an answer gives it in place of the server, of `losses` after the server has done its work.
+"""
 
 from __future__ import annotations
 
@@ -29,6 +32,7 @@ class S3Server:
     """The server, what was asked of it, and the rules that stand in front of it."""
 
     rules: list[Rule] = field(default_factory=list)
+    losses: list[Rule] = field(default_factory=list)
     requests: list[tuple[str, str]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -60,6 +64,7 @@ class S3Server:
 
     def clear(self) -> None:
         self.rules.clear()
+        self.losses.clear()
         for entry in self.client.list_objects_v2(Bucket=BUCKET).get("Contents", ()):
             self.client.delete_object(Bucket=BUCKET, Key=entry["Key"])
         self.requests.clear()
@@ -83,6 +88,11 @@ class S3Server:
             answer = rule(method, path)
             if answer is not None:
                 return _send(start, *answer)
+        for rule in list(self.losses):
+            answer = rule(method, path)
+            if answer is not None:
+                list(self._app(environ, lambda *_: None))
+                return _send(start, *answer)
         return self._app(environ, start)
 
 
@@ -91,12 +101,12 @@ def _send(start: Callable[..., Any], status: str, body: bytes) -> Iterable[bytes
     return [body]
 
 
-def unavailable(times: int | None = None, part: str = "") -> Rule:
-    """503 for so many requests whose paths have a part, or for all of them."""
+def unavailable(times: int | None = None, part: str = "", kind: str = "") -> Rule:
+    """503 for so many requests of a kind whose paths have a part, or for all of them."""
     left = [times]
 
     def rule(method: str, path: str) -> Answer:
-        if part not in path or left[0] == 0:
+        if part not in path or kind not in method or left[0] == 0:
             return None
         left[0] = None if left[0] is None else left[0] - 1
         return "503 Slow Down", b"<Error><Code>SlowDown</Code></Error>"

@@ -73,20 +73,6 @@ def test_words_name_objects(states, store, monkeypatch):
         plm.state(day(1), FOLDER, **OPTIONS)
 
 
-@pytest.mark.parametrize("settings", [{}, {"output.directory": f"s3://{BUCKET}/runs"}])
-def test_run_folders_are_on_a_disk(tmp_path, monkeypatch, settings):
-    monkeypatch.chdir(tmp_path)
-    day(1).write_csv("day.csv")
-    suite = {"name": "s", "data": {"path": "day.csv"}, "columns": {"label": "y"}, "models": {"p": "p"}}
-    Path("s.yaml").write_text(json.dumps(suite | {"metrics": ["brier"]}))
-    before = set(tmp_path.iterdir())
-    with pytest.raises(plm.ConfigError, match="run folders are written to a local disk"):
-        plm.run("s.yaml", output=None if settings else f"s3://{BUCKET}/runs", set=settings)
-    with pytest.raises(plm.ConfigError, match="run folders are written to a local disk"):
-        plm.merge(plm.state(day(1), **OPTIONS), output=Path(f"s3://{BUCKET}/runs"))
-    assert set(tmp_path.iterdir()) - before <= {tmp_path / "runs"}
-
-
 def test_a_first_suite_of_an_address(store):
     from plmetrics.features.advice.suggestion import starter
 

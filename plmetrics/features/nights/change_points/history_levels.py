@@ -16,12 +16,12 @@ from plmetrics.report.sections.overall import metric_label
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from pathlib import Path
 
     from numpy.typing import NDArray
 
     from plmetrics.features.nights.calendar import Calendar
     from plmetrics.features.nights.interval_history import History
+    from plmetrics.table.storage.places import Place
 
 LEVEL, LEVEL_BEFORE = "level", "level_before"
 CHANGE_SCHEMA = pl.Schema(
@@ -76,7 +76,7 @@ def with_levels(rows: pl.DataFrame, calendar: Calendar | None) -> pl.DataFrame:
 
 
 def read_rows(
-    home: Path,
+    home: Place,
     metrics: Sequence[str] | None,
     models: Sequence[str] | None,
     slices: Sequence[str] | None,
