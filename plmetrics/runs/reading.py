@@ -201,7 +201,9 @@ def open_run(path: Place) -> StoredRun:
         names = names_in(folder) if folder.is_dir() else []
         if any(name.startswith(".") and name.endswith(".partial") for name in names):
             raise AbsentRun(Problem(f"{folder}: no run in it has ended", hint=_UNFINISHED))
-        raise RunFault(Problem(f"{folder} is not a run folder: it has no {RECORD}", hint=_suites_in(folder, names)))
+        raise RunFault(
+            Problem(f"{folder} is not a run folder: it has no {RECORD}", hint=_suites_in(folder, names))
+        )
     record = read_record(folder)
     sizes = sizes_in(folder)
     for name, facts in record.get("tables", {}).items():
