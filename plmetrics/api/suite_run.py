@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from plmetrics.exports.notification import Message
     from plmetrics.exports.plan import Exports
     from plmetrics.runs.exit_policy import ExitPolicy
+    from plmetrics.runs.folder import FileFacts
     from plmetrics.suite.yaml.load import LoadedSuite
     from plmetrics.table.storage.places import Place
 
@@ -122,7 +123,7 @@ class Evaluation:
 
         return previous_status(self.home)
 
-    def commit(self, result: Result, files: Mapping[str, Mapping[str, Any]]) -> None:
+    def commit(self, result: Result, files: Mapping[str, FileFacts]) -> None:
         """What is done once the run folder is in sight, with the size and SHA-256 of each of its files."""
 
 

@@ -16,7 +16,7 @@ import time
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, cast
+from typing import TYPE_CHECKING, Any, Self, TypedDict, cast
 
 from plmetrics.core.errors import ConfigError, EnvironmentFault, Problem
 from plmetrics.core.names import is_address, is_path
@@ -60,6 +60,13 @@ LATEST = "latest.json"
 _LONGEST_NAME = 150
 
 
+class FileFacts(TypedDict):
+    """The size of a file, and its SHA-256."""
+
+    bytes: int
+    sha256: str
+
+
 class RunFolder:
     """One run's folder, from `start` to `publish` or `fail`.
 
@@ -80,7 +87,7 @@ class RunFolder:
         self.run_id = work.path.name
         self.record: dict[str, Any] = {}
         self.ended = False
-        self.files: dict[str, dict[str, Any]] = {}
+        self.files: dict[str, FileFacts] = {}
         self.exits = exits
         self._facts = facts
         self._home = work.path.parent
@@ -218,9 +225,10 @@ class RunFolder:
     def _write_table(self, name: str, frame: pl.DataFrame) -> dict[str, int | str]:
         buffer = io.BytesIO()
         frame.write_parquet(buffer)
-        return {"rows": frame.height} | self._write(table_file(name), buffer.getvalue())
+        facts = self._write(table_file(name), buffer.getvalue())
+        return {"rows": frame.height, "bytes": facts["bytes"], "sha256": facts["sha256"]}
 
-    def _write(self, name: str, content: bytes) -> dict[str, Any]:
+    def _write(self, name: str, content: bytes) -> FileFacts:
         self._work.write(name, content)
         self.files[name] = _facts_of(content)
         return self.files[name]
@@ -351,7 +359,7 @@ def _home(path: str | Path) -> Path:
     return Path(path)
 
 
-def _facts_of(content: bytes) -> dict[str, Any]:
+def _facts_of(content: bytes) -> FileFacts:
     return {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
 
 

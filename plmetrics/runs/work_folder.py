@@ -76,7 +76,7 @@ def begin(home: Place) -> Work:
         run_id = name[1 : -len(".partial")]
         if name.endswith(".partial") and RUN_ID.fullmatch(run_id):
             with suppress(OSError):
-                _remove_abandoned(home, run_id)
+                _remove_leftovers(home, run_id)
     while True:
         run_id = f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(3)}"
         if (home / run_id).exists():
@@ -166,7 +166,7 @@ class _BucketWork:
         pass
 
 
-def _remove_abandoned(home: Place, run_id: str) -> None:
+def _remove_leftovers(home: Place, run_id: str) -> None:
     """Remove what a killed run left a day ago or earlier: on a disk one that is still at work holds its lock."""
     work = home / work_folder(run_id)
     if not is_old(work):

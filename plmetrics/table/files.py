@@ -18,7 +18,6 @@ from plmetrics.core.redaction import mask_address
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from plmetrics.table.storage.places import Place
 
 _SHOWN = 10
 _SUITE_PATH = ("data", "path")
@@ -121,10 +120,10 @@ class Complaints:
             raise kind(_first_problems(self._bad))
 
 
-def shown_path(path: str | Place) -> str:
+def shown_path(path: str | os.PathLike[str]) -> str:
     """A path as people write it: relative where it is below the working directory; an address without signature."""
-    if is_address(str(path)):
-        return mask_address(str(path))
+    if is_address(os.fspath(path)):
+        return mask_address(os.fspath(path))
     relative = os.path.relpath(path)
     return str(path) if relative.startswith(os.pardir) else relative
 

@@ -16,7 +16,6 @@ from plmetrics.features.nights.interval_section import keeping
 from plmetrics.features.nights.manifests import INTERVALS, Manifests
 from plmetrics.features.nights.reach import reach_of
 from plmetrics.features.nights.states import CONSTANTS, STATE, constants_file, constants_of_states
-from plmetrics.features.stored.state_files import ENDING
 from plmetrics.runs.files import (
     environment_faults,
     is_old,
@@ -172,7 +171,9 @@ def _idle_files(
     names = {f"{manifest.run}/{STATE}" for manifest in current if f"{manifest.run}/{STATE}" in manifest.files}
     needed = {constants_file(manifests.home, suite), *constants_of_states(manifests.home, names - gone)}
     folder = manifests.home / CONSTANTS
-    files = sorted(name for name in sizes_in(folder) if name.endswith(ENDING) and folder / name not in needed)
+    files = sorted(
+        name for name in sizes_in(folder) if name.endswith(".state") and folder / name not in needed
+    )
     idle = tuple(name for name in files if is_old(folder / name))
     if idle:
         yield Removal(folder, idle, "constants of no state", _size(folder, idle))

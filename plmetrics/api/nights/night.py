@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from plmetrics.features.nights.interval_section import IntervalSection
     from plmetrics.features.nights.manifests import Acceptance
     from plmetrics.features.nights.states import IntervalState
+    from plmetrics.runs.folder import FileFacts
     from plmetrics.runs.outcome import Outcome
     from plmetrics.suite.yaml.load import LoadedSuite
     from plmetrics.table.source import Source
@@ -179,7 +180,7 @@ class IntervalEvaluation(Evaluation):
         files = super().files(result)
         return files if self._state is None else {**files, STATE: self._state}
 
-    def commit(self, result: Result, files: Mapping[str, Mapping[str, Any]]) -> None:
+    def commit(self, result: Result, files: Mapping[str, FileFacts]) -> None:
         """Write the manifest of the interval: from then on the result counts."""
         assert result.folder is not None
         manifest = Manifest(
@@ -191,7 +192,7 @@ class IntervalEvaluation(Evaluation):
             verdict=result.verdict,
             exit_code=verdict_exit_code(result.verdict),
             rows=int(result.record["rows"]["read"]),
-            files={f"{result.folder.name}/{name}": dict(facts) for name, facts in sorted(files.items())},
+            files={f"{result.folder.name}/{name}": {**facts} for name, facts in sorted(files.items())},
             fingerprint=self._stamps["fingerprint"],
             data=self._stamps["data"],
             references=self._stamps["references"],

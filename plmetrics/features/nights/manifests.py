@@ -194,10 +194,11 @@ class Manifests:
             remove_temporary(folder)
             number = 0
             while True:
+                # The number first: who commits while `current` is looked at takes it.
+                number = max([number, *map(_number, _names(folder))]) + 1
                 current = self.current(manifest.interval) if after is not None else None
                 if after is not None and (current is None or current.sequence != after):
                     return None
-                number = max([number, *map(_number, _names(folder))]) + 1
                 numbered = replace(manifest, sequence=number)
                 path = folder / f"{number:06}.json"
                 if create(path, numbered.content()):
