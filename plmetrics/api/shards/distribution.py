@@ -15,7 +15,6 @@ from plmetrics.engine.memory.budget import budget_of
 from plmetrics.features.registry import features_of
 from plmetrics.features.shards.coverage import missing_units, of_plan
 from plmetrics.features.shards.shared_constants import counts_scores
-from plmetrics.features.stored.state_files import ENDING
 from plmetrics.runners.choice import process_count, runner_of
 from plmetrics.runs.files import names_in, place_of
 
@@ -119,6 +118,6 @@ def _memory(suite: Suite, on: object, units: int) -> int | None:
 def _remove_stale(folder: Place, plan: UnitPlan, states: list[str]) -> None:
     """Remove the states of units that are not in the plan: of files that were replaced."""
     for name in names_in(folder):
-        is_state = name.startswith(f"{plan.name}-") and name.endswith(ENDING)
+        is_state = name.startswith(f"{plan.name}-") and name.endswith(".state")
         if is_state and str(folder.resolve() / name) not in states:
             (folder / name).unlink(missing_ok=True)
