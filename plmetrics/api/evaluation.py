@@ -47,7 +47,7 @@ def evaluate(
     data: Table | TrecTable,
     *arrays: Never,
     task: Task = "binary",
-    label: str | None = None,
+    label: str | Sequence[str] | Mapping[str, str] | None = None,
     models: Models | None = None,
     calibrate: Calibrate | Sequence[Calibrate] | None = None,
     baseline: bool = False,
@@ -90,9 +90,10 @@ def evaluate(
             columns such as {"y": array, "p": array}, or a path, glob, folder or list of paths; for a ranking also
             {"trec": {"qrels": path, "run": path}}.
         arrays: none; arrays go into a mapping as columns with names.
-        task: what is predicted: binary, multiclass, regression, quantile, ranking or uplift.
-        label: column of the truth: 0/1 or booleans (else see `positive`), classes, or numbers. Needed, as `models` are,
-            but for TREC files.
+        task: what is predicted: binary, multiclass, multilabel, regression, quantile, ranking or uplift.
+        label: column of the truth: 0/1 or booleans (else see `positive`), classes, or numbers. For several classes a row
+            (multilabel) a column of lists, columns of 0/1 as a list or by class, or what their names begin with. Needed,
+            as `models` are, but for TREC files.
         models: score columns by model name; a string is one model named after its column. A column may be a mapping:
             {"score": column}, {"prediction": column} for a number or a class, {"proba": {class: column}},
             {"quantiles": {level: column}}, {"mean": column, "sd": column} or {"members": [column, ...]}.
@@ -106,7 +107,7 @@ def evaluate(
         unit: column of what is resampled together; each row by default.
         treatment: column of the treatment arm (uplift).
         positive: the label that counts as positive, where labels are not 0/1 or booleans.
-        classes: the classes in order (multiclass); else those of the probabilities, else those in the data.
+        classes: the classes in order (multiclass, multilabel); else those of the probabilities, else those in the data.
         fold: column of the fold; with it every metric has a value in each fold, too (`folds`, `cross_validation`).
         where: SQL condition on the rows to evaluate.
         missing: what a null or bad value does: "error", "drop" the row, or "drop_per_model".

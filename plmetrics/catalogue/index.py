@@ -49,6 +49,14 @@ MODULES: dict[str, dict[str, str]] = {
         "precision_at_k recall_at_k lift_at_k"
     },
     "multiclass.calibration": {"multiclass": "classwise_ece top_label_ece"},
+    "multilabel.label_rates": {
+        "multilabel": "precision ppv recall tpr sensitivity specificity tnr npv f1 fbeta jaccard support"
+    },
+    "multilabel.label_order": {
+        "multilabel": "hamming_loss subset_accuracy accuracy exact_match_ratio log_loss coverage_error "
+        "label_ranking_loss ranking_loss label_ranking_average_precision lrap"
+    },
+    "multilabel.label_areas": {"multilabel": "roc_auc average_precision pr_auc ks classwise_ece"},
     "regression.errors": {"regression": "mae mse rmse mean_error error_variance bias_squared"},
     "regression.explained": {"regression": "r2 adjusted_r2 explained_variance default_rmse rmse_skill"},
     "regression.relative": {"regression": "mape smape wmape msle rmsle"},
@@ -69,7 +77,7 @@ MODULES: dict[str, dict[str, str]] = {
     "uplift.ordered": {"uplift": "qini auuc uplift_at_k"},
     "uplift.heterogeneity": {"uplift": "cochran_q cochran_q_p_value"},
     "labels": dict.fromkeys(
-        ("binary", "multiclass", "regression", "quantile", "ranking", "uplift"), "labelled"
+        ("binary", "multiclass", "multilabel", "regression", "quantile", "ranking", "uplift"), "labelled"
     ),
     "fairness.parity": {
         "binary": "demographic_parity_difference demographic_parity_ratio "
@@ -79,7 +87,7 @@ MODULES: dict[str, dict[str, str]] = {
     },
     "fairness.against": {"binary": "disparate_impact average_odds_difference"},
     "fairness.disparity": dict.fromkeys(
-        ("binary", "multiclass", "regression", "quantile", "ranking", "uplift"), "disparity"
+        ("binary", "multiclass", "multilabel", "regression", "quantile", "ranking", "uplift"), "disparity"
     ),
     "fairness.shrinkage": dict.fromkeys(("binary", "multiclass", "quantile"), "shrunken_rate"),
 }

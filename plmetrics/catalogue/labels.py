@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from plmetrics.states.sums import Rows
 
-TASKS = ("binary", "multiclass", "regression", "quantile", "ranking", "uplift")
+TASKS = ("binary", "multiclass", "multilabel", "regression", "quantile", "ranking", "uplift")
 
 
 class LabelShare(Metric):

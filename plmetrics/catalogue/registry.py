@@ -46,6 +46,7 @@ _DEFAULTS = {
         "mcc",
     ),
     "multiclass": ("accuracy", "balanced_accuracy", "precision", "recall", "f1", "mcc", "roc_auc"),
+    "multilabel": ("subset_accuracy", "hamming_loss", "precision", "recall", "f1", "jaccard", "roc_auc"),
     "quantile": ("wis", "crps", "mae", "mean_error", "crossing_rate"),
     "ranking": ("ndcg", "map", "mrr", "r_precision"),
     "regression": ("mae", "rmse", "mean_error", "r2"),

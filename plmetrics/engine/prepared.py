@@ -162,6 +162,7 @@ def rows_of(model: str, table: PredictionTable) -> Rows:
         parts=roles.models[model].parts,
         classes=roles.classes,
         treated=pl.col(TREATMENT) == 1,
+        label_set=bool(roles.label_columns),
     )
 
 

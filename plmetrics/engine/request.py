@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from plmetrics.catalogue.needs import Bins, Need, OrderedRows, Points, Queries, Ranks, Sums
 from plmetrics.engine.arithmetic import Arithmetic
-from plmetrics.suite.tasks import CLASS_CURVES, CONFUSION_CURVES
+from plmetrics.suite.tasks import CLASS_CURVES, CLASS_TASKS, CONFUSION_CURVES
 from plmetrics.table.roles import prediction_table
 from plmetrics.table.slices import SliceSet
 
@@ -195,7 +195,7 @@ class Request:
     def draws_rows(self) -> bool:
         """Whether curves are drawn from labels and predictions row by row."""
         curves = [curve.curve for curve in self.suite.row_curves]
-        if self.suite.task == "multiclass":
+        if self.suite.task in CLASS_TASKS:
             return any(curve in CONFUSION_CURVES for curve in curves)
         return bool(curves) and self.suite.task in {"regression", "quantile"}
 
@@ -213,7 +213,7 @@ class Request:
     def values(self) -> tuple[RowValue, ...]:
         """The other numbers that rows are ordered by."""
         by_key = {need.by.key: need.by for need in self.orders if need.by is not None}
-        if self.suite.task == "multiclass" and any(c.curve in CLASS_CURVES for c in self.suite.curves):
+        if self.suite.task in CLASS_TASKS and any(c.curve in CLASS_CURVES for c in self.suite.curves):
             from plmetrics.states.class_probabilities import class_probability
 
             classes = self.classes

@@ -39,6 +39,6 @@ def class_probability(classes: Sequence[str], number: int) -> RowValue:
         return rows.part(part)
 
     def positive(rows: Rows) -> pl.Expr:
-        return rows.label == float(number)
+        return rows.of_class(number)
 
     return RowValue(class_key(number), value, positive)

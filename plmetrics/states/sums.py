@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from plmetrics.core.ops import each_row
 from plmetrics.states.moments import Centres, about_common_centre
+from plmetrics.table.label_sets import truth_column
 from plmetrics.table.predicted import levels_of, part_column
 
 if TYPE_CHECKING:
@@ -39,7 +40,8 @@ class Rows:
     values of that key, found in prepare: second moments are taken around them, so that a large offset costs no
     digits. `thresholds` are those that were chosen from data, by the text of their rule. `prefix` is what the
     canonical table puts before the names of columns without a role. `parts` are those of the model's prediction, and
-    `classes` those of a multiclass label, whose `label` and `score` are numbers of classes.
+    `classes` those of a multiclass label, whose `label` and `score` are numbers of classes. With `label_set` a row has
+    several of them, and `label` is how many.
     """
 
     label: pl.Expr
@@ -53,6 +55,13 @@ class Rows:
     parts: tuple[str, ...] = ()
     classes: tuple[str, ...] = ()
     treated: pl.Expr = field(default_factory=lambda: pl.col("@treatment") == 1)
+    label_set: bool = False
+
+    def of_class(self, number: int) -> pl.Expr:
+        """Whether a row is of a class, or has it among several."""
+        if self.label_set:
+            return pl.col(truth_column(self.classes[number])) == 1
+        return self.label == float(number)
 
     @property
     def levels(self) -> tuple[float, ...]:

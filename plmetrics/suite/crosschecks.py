@@ -15,7 +15,14 @@ from plmetrics.core.names import did_you_mean
 from plmetrics.suite.problems import absent, lacks_column
 from plmetrics.suite.sections.gates import SHARE_HINT, check_band, check_evidence, check_opponent, check_rule
 from plmetrics.suite.sections.metrics import METRIC_DEFAULTS
-from plmetrics.suite.tasks import CLASS_CURVES, CURVES, RANKING_CURVES, ROLES_OF_TASKS, ROW_CURVES
+from plmetrics.suite.tasks import (
+    CLASS_CURVES,
+    CLASS_TASKS,
+    CURVES,
+    RANKING_CURVES,
+    ROLES_OF_TASKS,
+    ROW_CURVES,
+)
 
 if TYPE_CHECKING:
     from plmetrics.catalogue.derived import AcrossSlices
@@ -35,6 +42,9 @@ _PARAMETERS = {
     "metric": ("query_differences",),
 }
 """The keys of curves that only some curves have."""
+
+_ONE_LABEL = ("labels", "drift", "leakage", "find_slices", "calibrate", "baseline")
+"""The keys whose features read the label as one number or class."""
 
 _ALIKE = {"cost": "one pair of costs", "query_differences": "one metric"}
 
@@ -57,6 +67,7 @@ def check(fields: Mapping[str, Any], names: SuiteMentions, problems: Findings) -
     _roles(fields, add)
     _trec(fields, add)
     _database(fields, add)
+    _label_sets(fields, add)
     _metric_slices(fields, names, add)
     for index, gate in _sound(fields["gates"]):
         _gate(index, gate, fields, names, add)
@@ -64,7 +75,7 @@ def check(fields: Mapping[str, Any], names: SuiteMentions, problems: Findings) -
         _sets(curve.slices, ("curves", index, "slices"), names, add)
         _curve(index, curve, fields, add)
     _one_of_a_name(fields["curves"], add)
-    for key, tasks in {"positive": ("binary",), "classes": ("multiclass",), **METRIC_DEFAULTS}.items():
+    for key, tasks in {"positive": ("binary",), "classes": CLASS_TASKS, **METRIC_DEFAULTS}.items():
         if fields["task"] and fields["task"] not in tasks and fields.get(key) is not None:
             add(f"{key} belongs to task {' or '.join(map(repr, tasks))}", (key,))
 
@@ -78,6 +89,24 @@ def _trec(fields: Mapping[str, Any], add: Add) -> None:
         add("trec files are rankings", ("data", "trec"), "write task: ranking")
     if data.path is not None:
         add("path and trec both say where the rows are", ("data", "path"), "leave one of them out")
+
+
+def _label_sets(fields: Mapping[str, Any], add: Add) -> None:
+    """A label of several classes a row belongs to one task, which some sections have no form for."""
+    columns = fields.get("columns")
+    if fields["task"] != "multilabel":
+        if fields["task"] and columns is not None and columns.label_columns:
+            add(
+                "a label of several columns belongs to task 'multilabel'",
+                ("columns", "label"),
+                "name one column",
+            )
+        return
+    if columns is not None and len(columns.label_columns) == 1:
+        add("a label needs a column for each of at least two classes", ("columns", "label"))
+    asked = [*fields["sections"], *(key for key in ("calibrate", "baseline") if fields.get(key))]
+    for key in (key for key in asked if key in _ONE_LABEL):
+        add(f"{key} reads one label a row, and task 'multilabel' has several", (key,), f"leave {key} out")
 
 
 def _database(fields: Mapping[str, Any], add: Add) -> None:
@@ -150,7 +179,7 @@ def _of_queries(curve: Curve, path: tuple[str | int, ...], fields: Mapping[str, 
 
 def _probabilities(curve: Curve, path: SuitePath, fields: Mapping[str, Any], add: Add) -> None:
     """Curves of one class against the rest need its probability."""
-    if fields["task"] != "multiclass" or curve.curve not in CLASS_CURVES:
+    if fields["task"] not in CLASS_TASKS or curve.curve not in CLASS_CURVES:
         return
     for name, model in (fields.get("models") or {}).items():
         if model.proba is None:

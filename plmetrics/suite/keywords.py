@@ -357,7 +357,7 @@ class FindSlices(TypedDict, total=False):
     blocks: int
 
 Missing: TypeAlias = Literal["error", "drop", "drop_per_model"]
-Task: TypeAlias = Literal["binary", "multiclass", "regression", "quantile", "ranking", "uplift"]
+Task: TypeAlias = Literal["binary", "multiclass", "multilabel", "regression", "quantile", "ranking", "uplift"]
 Models: TypeAlias = Mapping[str, str | ModelColumns] | Sequence[str] | str
 Metrics: TypeAlias = Metric | Sequence[MetricText | MetricInSlices | MetricDefinition]
 Ties: TypeAlias = Literal["average", "worst", "document"] | None
@@ -372,7 +372,7 @@ Curves: TypeAlias = (
 
 class Arguments(TypedDict, total=False):
     """The keyword arguments of `plmetrics.evaluate`."""
-    label: str | None
+    label: str | Sequence[str] | Mapping[str, str] | None
     weight: str | None
     query: str | None
     document: str | None

@@ -55,7 +55,8 @@ class Suite(Strict):
         default=None, description="The label that counts as positive, where labels are not 0/1 or booleans."
     )
     classes: Annotated[tuple[Column, ...], Field(min_length=2)] | None = Field(
-        default=None, description="The classes in order (multiclass); else those of the probability columns."
+        default=None,
+        description="The classes in order (multiclass, multilabel); else those of the probability columns.",
     )
     models: dict[str, ModelColumns] = Field(description="The models and their columns.")
     calibrate: tuple[Calibrate, ...] = Field(

@@ -63,6 +63,7 @@ def json_schema() -> Schema:
         other = {"type": ["boolean", "null"]} if feature.section.switch else {"type": "null"}
         reference = _one_of(_reference(shape["title"]), other)
         properties[feature.key] = {"description": feature.description, **reference}
+    _label(definitions["Columns"]["properties"])
     definitions["Gate"]["properties"]["metric"] = _text("Text of a metric of the suite.")
     definitions["Gate"]["anyOf"] = [{"required": [key]} for key in ("metric", "four_fifths")]
     del definitions["Gate"]["required"]
@@ -73,6 +74,22 @@ def json_schema() -> Schema:
         "title": "plmetrics suite",
         **{key: value for key, value in schema.items() if key not in {"title", "required"}},
         "anyOf": [{"required": ["columns", "models"]}, {"required": ["defaults"]}],
+    }
+
+
+def _label(columns: Schema) -> None:
+    """A label of several columns stands where that of one does."""
+    del columns["label_columns"]
+    several = {
+        "type": "object",
+        "minProperties": 2,
+        "additionalProperties": {"type": "string", "minLength": 1},
+    }
+    listed = {"type": "array", "minItems": 2, "items": {"type": "string", "minLength": 1}}
+    description = columns["label"].pop("description")
+    columns["label"] = {
+        "description": description,
+        **_one_of({"type": "string", "minLength": 1}, listed, several),
     }
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Literal
 
-Task = Literal["binary", "multiclass", "regression", "quantile", "ranking", "uplift"]
+Task = Literal["binary", "multiclass", "multilabel", "regression", "quantile", "ranking", "uplift"]
 PREDICTION_KINDS = ("score", "prediction", "proba", "quantiles", "mean", "members")
 PREDICTS: dict[str, tuple[str, ...]] = {
     "binary": ("score", "prediction"),
     "multiclass": ("proba", "prediction"),
+    "multilabel": ("proba", "prediction"),
     "regression": ("score", "prediction"),
     "quantile": ("quantiles", "mean", "members"),
     "ranking": ("score",),
@@ -44,6 +45,9 @@ REGRESSION_CURVES = (
 )
 FORECAST_CURVES = ("coverage", "quantile_coverage", "pit_histogram")
 """Curves that are drawn from sums over rows."""
+
+CLASS_TASKS = ("multiclass", "multilabel")
+"""The tasks of several classes."""
 
 RANKING_CURVES = ("query_differences",)
 """Curves that are drawn from the numbers of queries."""
@@ -95,6 +99,7 @@ ROW_CURVES = (*CONFUSION_CURVES, *REGRESSION_CURVES, "effect_calibration")
 CURVES: dict[str, tuple[str, ...]] = {
     "binary": BINARY_CURVES,
     "multiclass": (*CONFUSION_CURVES, *CLASS_CURVES),
+    "multilabel": CLASS_CURVES,
     "regression": REGRESSION_CURVES,
     "quantile": (*REGRESSION_CURVES, *FORECAST_CURVES),
     "ranking": RANKING_CURVES,

@@ -32,6 +32,42 @@ def class_number(column: pl.Expr, dtype: pl.DataType, classes: Sequence[str]) ->
     return pl.when(column.is_not_null()).then(place.fill_null(-1.0))
 
 
+def positive_class(
+    name: str,
+    dtype: pl.DataType,
+    role: str,
+    path: SuitePath,
+    positive: str | float | bool | None,
+    *,
+    unlabelled: bool,
+) -> pl.Expr:
+    """Whether each value is the positive class, as 1 and 0; with `unlabelled` a NaN stays one.
+
+    Raises:
+        DataError: the column cannot hold the positive class.
+    """
+    if positive is None:
+        if dtype.is_numeric() or dtype in {pl.Boolean, pl.Null}:
+            return pl.col(name).cast(pl.Float64)
+        msg = f"column '{name}' ({role}) is of type {dtype}, but must hold 0 and 1 or booleans"
+        raise DataError(Problem(msg, path, "name the class that counts as positive, e.g. positive: 'yes'"))
+    textual = isinstance(dtype, (pl.String, pl.Categorical, pl.Enum))
+    if isinstance(positive, bool):
+        comparable = dtype == pl.Boolean
+    else:
+        comparable = textual if isinstance(positive, str) else dtype.is_numeric()
+    if not comparable and dtype != pl.Null:
+        msg = f"column '{name}' ({role}) is of type {dtype}, which cannot equal positive: {positive!r}"
+        example = "'yes', in quotes if it is a number" if textual else "true" if dtype == pl.Boolean else "1"
+        raise DataError(Problem(msg, ("positive",), f"write a value that stands there: positive: {example}"))
+    column = pl.col(name).cast(pl.String) if isinstance(positive, str) else pl.col(name)
+    if not dtype.is_float():
+        return (column == positive).cast(pl.Float64)
+    if unlabelled:  # A NaN is the trace of a computation that failed, not of a label to come.
+        return pl.when(column.is_nan()).then(float("nan")).otherwise((column == positive).cast(pl.Float64))
+    return (column.fill_nan(None) == positive).cast(pl.Float64)
+
+
 def class_text(column: pl.Expr) -> pl.Expr:
     """A class as a text."""
     return column.cast(pl.String)

@@ -120,10 +120,15 @@ def normalise_probabilities(parts: Mapping[str, pl.Expr]) -> dict[str, pl.Expr]:
     return {part: value / total for part, value in parts.items()}
 
 
-def part_checks(model: str, predicted: PredictionColumns, *, probability: bool) -> Iterator[Check]:
-    """The ways in which values of a model of several parts can be bad."""
-    total = pl.lit(0.0)
+def part_checks(
+    model: str, predicted: PredictionColumns, *, probability: bool, total: bool = True
+) -> Iterator[Check]:
+    """The ways in which values of a model of several parts can be bad; `total`: probabilities must sum to 1."""
+    sum_of_row, seen = pl.lit(0.0), set[str]()
     for part, name in predicted.columns.items():
+        if name in seen and not total:
+            continue  # Parts of one column are null together.
+        seen.add(name)
         value, path, role = pl.col(part_column(model, part)), part_path(model, part), part_role(model, part)
         yield Check(role, name, "null", value.is_null(), path, model)
         yield Check(role, name, "NaN or infinite", ~value.is_finite(), path, model)
@@ -132,16 +137,18 @@ def part_checks(model: str, predicted: PredictionColumns, *, probability: bool) 
         if part.startswith("proba|") and probability:
             outside = value.is_finite() & ((value < 0) | (value > 1))
             yield Check(role, name, "outside [0, 1], and a probability metric reads it", outside, path, model)
-            total = total + value
-    if probability and predicted.of_kind("proba"):
+            sum_of_row = sum_of_row + value
+    if probability and total and predicted.of_kind("proba"):
         name = next(iter(predicted.columns.values()))
-        off = total.is_finite() & ((total - 1).abs() > SUM_TOLERANCE)
+        off = sum_of_row.is_finite() & ((sum_of_row - 1).abs() > SUM_TOLERANCE)
         text = "in rows whose probabilities do not sum to 1 (write normalise: true to divide by the sum)"
         role = f"probabilities of model '{model}'"
-        yield Check(role, name, text, off, ("models", model), model, shown=total)
+        yield Check(role, name, text, off, ("models", model), model, shown=sum_of_row)
 
 
-def sound_parts(model: str, predicted: PredictionColumns, *, probability: bool) -> pl.Expr:
+def sound_parts(
+    model: str, predicted: PredictionColumns, *, probability: bool, total: bool = True
+) -> pl.Expr:
     """Whether all parts of a row are sound: the complement of the checks."""
     sound: list[pl.Expr] = []
     proba: list[pl.Expr] = []
@@ -154,9 +161,9 @@ def sound_parts(model: str, predicted: PredictionColumns, *, probability: bool) 
             sound.append(value.is_finite() & (value >= 0))
         else:
             sound.append(value.is_finite())
-    if proba:
-        total = pl.lit(0.0)
+    if proba and total:
+        sum_of_row = pl.lit(0.0)
         for value in proba:
-            total = total + value
-        sound.append((total - 1).abs() <= SUM_TOLERANCE)
+            sum_of_row = sum_of_row + value
+        sound.append((sum_of_row - 1).abs() <= SUM_TOLERANCE)
     return pl.all_horizontal(sound)

@@ -18,8 +18,9 @@ from plmetrics.table.checks import (
     not_numbers,
     valid_column,
 )
-from plmetrics.table.classes import class_number, require_classes
+from plmetrics.table.classes import class_number, positive_class, require_classes
 from plmetrics.table.files import name_list
+from plmetrics.table.label_sets import label_number, membership, truth_checks, truths
 from plmetrics.table.predicted import (
     PredictionColumns,
     leading,
@@ -65,7 +66,8 @@ class RoleColumns:
     are others that row expressions read, `made` those that are made from raw ones first, and `requirements` what must
     hold for some of them. `transform` makes further parts of each model's prediction from the label and its parts.
     `null_scores` says that a model may have no score in a row: that of a ranking which did not
-    retrieve it. `unlabelled` says that a row may have no label yet: a null is none, and no bad value.
+    retrieve it. `unlabelled` says that a row may have no label yet: a null is none, and no bad value. `label_columns`
+    are those of a label of several classes a row, by class.
     """
 
     label: str
@@ -87,6 +89,7 @@ class RoleColumns:
     transform: Transform | None = None
     null_scores: bool = False
     unlabelled: bool = False
+    label_columns: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def binary(self) -> bool:
@@ -177,7 +180,7 @@ def _shared_conditions(roles: RoleColumns) -> list[pl.Expr]:
     if roles.binary:
         named = label.is_finite() if roles.unlabelled else label.is_not_null()
         sound = [named if roles.positive is not None else (label == 0) | (label == 1)]
-    elif roles.task == "multiclass":
+    elif roles.task in {"multiclass", "multilabel"}:
         sound = [label >= 0]
     else:
         sound = [label.is_finite()]
@@ -204,7 +207,7 @@ def _sound_keys(roles: RoleColumns) -> list[pl.Expr]:
 def _sound_score(roles: RoleColumns, model: str) -> pl.Expr:
     predicted = roles.models[model]
     if not predicted.single:
-        return sound_parts(model, predicted, probability=model in roles.probability)
+        return sound_parts(model, predicted, probability=model in roles.probability, total=_total(roles))
     score = pl.col(score_column(model))
     if roles.task == "multiclass":
         return score >= 0
@@ -214,11 +217,17 @@ def _sound_score(roles: RoleColumns, model: str) -> pl.Expr:
     return sound | score.is_null() if roles.null_scores else sound
 
 
+def _total(roles: RoleColumns) -> bool:
+    """Whether the probabilities of a row are of classes of which it has one."""
+    return roles.task != "multilabel"
+
+
 def _casts(schema: pl.Schema, roles: RoleColumns) -> dict[str, pl.Expr]:
     columns: dict[str, pl.Expr] = {}
     collected = Collected()
     with collected.step():
         columns[LABEL] = _label(schema, roles)
+        columns |= truths(roles.label_columns, schema)
     with collected.step():
         if roles.weight is not None:
             columns[WEIGHT] = _number(schema, roles.weight, "weight", ("columns", "weight"))
@@ -268,6 +277,8 @@ def _part(schema: pl.Schema, roles: RoleColumns, model: str, part: str) -> pl.Ex
         return predicted.made[part].cast(pl.Float64)
     if model in roles.hard or (roles.task == "multiclass" and part == "prediction"):
         return _class(schema, roles, name, role, path)
+    if roles.label_columns:
+        return membership(name, require(schema, name, role, path), role, path, part.split("|", 1)[1])
     return _number(schema, name, role, path)
 
 
@@ -295,6 +306,8 @@ def _number(schema: pl.Schema, name: str, role: str, path: tuple[str | int, ...]
 
 
 def _label(schema: pl.Schema, roles: RoleColumns) -> pl.Expr:
+    if roles.label_columns:
+        return label_number(roles.label_columns, schema)
     if roles.task in {"binary", "multiclass"}:
         return _class(schema, roles, roles.label, "label", ("columns", "label"))
     return _number(schema, roles.label, "label", ("columns", "label"))
@@ -307,27 +320,7 @@ def _class(
     if roles.task == "multiclass":
         require_classes(dtype, name, role, path)
         return class_number(pl.col(name), dtype, roles.classes)
-    positive = roles.positive
-    if positive is None:
-        if dtype.is_numeric() or dtype in {pl.Boolean, pl.Null}:
-            return pl.col(name).cast(pl.Float64)
-        msg = f"column '{name}' ({role}) is of type {dtype}, but must hold 0 and 1 or booleans"
-        raise DataError(Problem(msg, path, "name the class that counts as positive, e.g. positive: 'yes'"))
-    textual = isinstance(dtype, (pl.String, pl.Categorical, pl.Enum))
-    if isinstance(positive, bool):
-        comparable = dtype == pl.Boolean
-    else:
-        comparable = textual if isinstance(positive, str) else dtype.is_numeric()
-    if not comparable and dtype != pl.Null:
-        msg = f"column '{name}' ({role}) is of type {dtype}, which cannot equal positive: {positive!r}"
-        example = "'yes', in quotes if it is a number" if textual else "true" if dtype == pl.Boolean else "1"
-        raise DataError(Problem(msg, ("positive",), f"write a value that stands there: positive: {example}"))
-    column = pl.col(name).cast(pl.String) if isinstance(positive, str) else pl.col(name)
-    if not dtype.is_float():
-        return (column == positive).cast(pl.Float64)
-    if roles.unlabelled:  # A NaN is the trace of a computation that failed, not of a label to come.
-        return pl.when(column.is_nan()).then(float("nan")).otherwise((column == positive).cast(pl.Float64))
-    return (column.fill_nan(None) == positive).cast(pl.Float64)
+    return positive_class(name, dtype, role, path, roles.positive, unlabelled=roles.unlabelled)
 
 
 def _checks(roles: RoleColumns) -> tuple[Check, ...]:
@@ -338,7 +331,9 @@ def _checks(roles: RoleColumns) -> tuple[Check, ...]:
     if roles.unlabelled:
         numeric = roles.binary and isinstance(roles.positive, (int, float))
         checks = [Check("label", roles.label, "NaN", label.is_nan(), label_path)] if numeric else []
-    if roles.binary and roles.positive is None:
+    if roles.label_columns:
+        checks = [*truth_checks(roles.label_columns, label)]
+    elif roles.binary and roles.positive is None:
         outside = (label != 0) & (label != 1)
         checks.append(Check("label", roles.label, "neither 0 nor 1", outside, label_path))
     elif roles.task == "multiclass":
@@ -369,7 +364,8 @@ def _checks(roles: RoleColumns) -> tuple[Check, ...]:
         if predicted.single:
             checks += _score_checks(roles, model, predicted)
         else:
-            checks += part_checks(model, predicted, probability=model in roles.probability)
+            probability = model in roles.probability
+            checks += part_checks(model, predicted, probability=probability, total=_total(roles))
     return tuple(checks)
 
 

@@ -86,6 +86,7 @@ def test_every_use_has_a_suite() -> None:
         "defaults",
         "fairness",
         "multiclass",
+        "multilabel",
         "forecast",
         "ranking",
         "trec",

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from plmetrics.catalogue.derived import Groups
     from plmetrics.catalogue.value_kind import Kind
 
-TASKS = ("binary", "multiclass", "regression", "quantile", "ranking", "uplift")
+TASKS = ("binary", "multiclass", "multilabel", "regression", "quantile", "ranking", "uplift")
 
 
 @dataclass(frozen=True)

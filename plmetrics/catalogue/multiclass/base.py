@@ -44,6 +44,10 @@ class Multiclass(Metric):
         object.__setattr__(settled_metric, "classes", facts.classes)
         return settled_metric
 
+    def members(self, number: int) -> Atom:
+        """The rows of a class."""
+        return actual(number)
+
     @property
     def by_class(self) -> bool:
         """With average none."""
@@ -56,29 +60,21 @@ class Multiclass(Metric):
         return None
 
 
-def _is(number: int, role: str) -> Any:
-    def row(rows: Rows) -> pl.Expr:
-        value: pl.Expr = getattr(rows, role)
-        return value == float(number)
-
-    return row
-
-
 def _hit_row(number: int) -> Any:
     def row(rows: Rows) -> pl.Expr:
-        return (rows.label == float(number)) & (rows.score == float(number))
+        return rows.of_class(number) & (rows.score == float(number))
 
     return row
 
 
 def actual(number: int) -> Atom:
-    """Rows of a class."""
-    return Atom(f"actual|{number}", _is(number, "label"), counts=True, apart="actual")
+    """Rows of a class, of which a row has one."""
+    return Atom(f"actual|{number}", lambda rows: rows.of_class(number), counts=True, apart="actual")
 
 
 def calls_of(number: int) -> Atom:
     """Rows that are called a class."""
-    return Atom(f"called|{number}", _is(number, "score"), counts=True, apart="called")
+    return Atom(f"called|{number}", lambda rows: rows.score == float(number), counts=True, apart="called")
 
 
 def hits_of(number: int) -> Atom:
@@ -142,7 +138,7 @@ class OfClass(Metric):
 
     rate: ClassRate
     number: int
-    task = "multiclass"
+    task = fact_of("rate.task")
     needs = Sums()
     mean = "mass"
     range = fact_of("rate.range")
@@ -162,7 +158,7 @@ class OfClass(Metric):
 
     def atoms(self) -> Mapping[str, Atom]:
         """The sums of the class."""
-        return {"hit": hits_of(self.number), "called": calls_of(self.number), "actual": actual(self.number)}
+        return self.rate.atoms_of(self.number)
 
     def finalise(self, state: Any) -> Any:
         """The rate of the class."""
@@ -206,9 +202,14 @@ class ClassRate(Multiclass):
             return (("", self),)
         return tuple((name, OfClass(self, number)) for number, name in enumerate(self.classes))
 
-    def atoms(self) -> Mapping[str, tuple[Atom, ...]]:
+    def atoms_of(self, number: int) -> Mapping[str, Atom]:
+        """The sums of a class."""
+        return {"hit": hits_of(number), "called": calls_of(number), "actual": self.members(number)}
+
+    def atoms(self) -> Mapping[str, Atom | tuple[Atom, ...]]:
         """The sums of every class."""
-        return class_atoms(self.classes)
+        of_classes = [self.atoms_of(number) for number in range(len(self.classes))]
+        return {name: tuple(atoms[name] for atoms in of_classes) for name in ("hit", "called", "actual")}
 
     def finalise(self, state: Any) -> Any:
         """The average over classes."""

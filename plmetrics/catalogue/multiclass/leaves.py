@@ -105,11 +105,11 @@ def one_vs_one(inner: Metric, classes: tuple[str, ...], number: int, other: int)
     part = f"proba|{classes[number]}"
 
     def value(rows: Rows) -> pl.Expr:
-        either = (rows.label == float(number)) | (rows.label == float(other))
+        either = rows.of_class(number) | rows.of_class(other)
         return pl.when(either).then(rows.part(part))
 
     def positive(rows: Rows) -> pl.Expr:
-        return rows.label == float(number)
+        return rows.of_class(number)
 
     return ClassScoreMetric(inner, RowValue(f"one|{number}|{other}", value, positive))
 

@@ -12,7 +12,7 @@ from plmetrics.catalogue.binary.ordered import AveragePrecision as BinaryAverage
 from plmetrics.catalogue.binary.ordered import KolmogorovSmirnov as BinaryKs
 from plmetrics.catalogue.binary.ordered import RocAuc as BinaryRocAuc
 from plmetrics.catalogue.derived import DerivedMetric
-from plmetrics.catalogue.multiclass.base import Multiclass, actual, left_out, undefined_parameter
+from plmetrics.catalogue.multiclass.base import Multiclass, left_out, undefined_parameter
 from plmetrics.catalogue.multiclass.leaves import ClassWeight, one_vs_one, one_vs_rest
 from plmetrics.catalogue.parameters import ParameterError, one_of, parameter
 from plmetrics.catalogue.registry import register
@@ -60,7 +60,7 @@ class OverClasses(Multiclass, DerivedMetric):
 
     def parts(self) -> tuple[Metric, ...]:
         """The terms, and what they weigh."""
-        weights = (ClassWeight(actual(number)) for number in range(len(self.classes)))
+        weights = (ClassWeight(self.members(number)) for number in range(len(self.classes)))
         return (*self.terms(), *weights) if self.average == "weighted" else self.terms()
 
     def finalise(self, state: Any) -> Any:

@@ -10,7 +10,6 @@ from plmetrics.catalogue.multiclass.base import (
     MEASURES,
     ClassRate,
     Multiclass,
-    actual,
     undefined_parameter,
 )
 from plmetrics.catalogue.multiclass.leaves import ClassWeight
@@ -193,7 +192,7 @@ class Support(Multiclass):
     def per_class(self) -> tuple[tuple[str, Metric], ...]:
         """Each class."""
         numbers = enumerate(self.classes)
-        return tuple((name, ClassWeight(actual(number))) for number, name in numbers) or (("", self),)
+        return tuple((name, ClassWeight(self.members(number))) for number, name in numbers) or (("", self),)
 
 
 class _Overlap(ClassRate):

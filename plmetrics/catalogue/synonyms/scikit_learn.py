@@ -52,6 +52,15 @@ SCIKIT_LEARN = Names(
             "roc_auc_ovr_weighted": "roc_auc(average=weighted)",
             "roc_auc_ovo": "roc_auc(scheme=ovo)",
         },
+        "multilabel": {
+            "accuracy_score": "subset_accuracy",
+            "label_ranking_average_precision_score": "label_ranking_average_precision",
+            **{
+                f"{name}_{average}": f"{name}({'' if average == 'macro' else f'average={average}, '}undefined=zero)"
+                for name in ("precision", "recall", "f1", "jaccard")
+                for average in ("macro", "weighted", "samples")
+            },
+        },
         "regression": {
             "mean_absolute_error": "mae",
             "mean_squared_error": "mse",

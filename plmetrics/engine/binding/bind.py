@@ -127,6 +127,11 @@ def _view(
     facts = Facts(classes_of(suite, models), unlabelled=suite.labels is not None)
     suite = with_levels(suite.settled(facts), models)
     roles = _roles(suite, models, tuple(named.values()), unit)
+    if suite.task == "multilabel":
+        from plmetrics.engine.binding.label_sets import label_columns
+
+        with collected.step():
+            roles = replace(roles, label_columns=label_columns(suite, source.schema, facts.classes))
     if suite.task == "ranking" and source.not_retrieved != "refused":
         roles = replace(roles, null_scores=True)
     with collected.step():
@@ -137,7 +142,8 @@ def _view(
         if suite.exact is False:
             refuse_rows(suite, "allow exact")
     with collected.step():
-        prediction_table(raw, source.schema, roles)
+        if suite.task != "multilabel" or roles.label_columns:
+            prediction_table(raw, source.schema, roles)
     collected.settle()
     if suite.task == "multiclass" and not roles.classes and classes != ():
         from plmetrics.engine.binding.classes import classes_in
@@ -367,10 +373,15 @@ def _check_sections(suite: Suite, schema: pl.Schema, tables: Mapping[str, Source
     collected.settle()
 
 
+def _label_keys(suite: Suite) -> set[str]:
+    """The keys of a label of several columns, which are looked for with its classes."""
+    return {"label", "label_columns"} if suite.task == "multilabel" else set()
+
+
 def _extra_columns(suite: Suite, schema: pl.Schema) -> None:
     """Columns of roles that nothing needs in this run must exist all the same."""
     collected = Collected()
-    columns: dict[str, Any] = suite.columns.model_dump()
+    columns: dict[str, Any] = suite.columns.model_dump(exclude=_label_keys(suite))
     for role, name in columns.items():
         with collected.step():
             if name is not None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from plmetrics.core.errors import Collected, ConfigError, DataError, Problem
 from plmetrics.core.names import did_you_mean
 from plmetrics.suite.problems import lacks_column
+from plmetrics.suite.tasks import CLASS_TASKS
 from plmetrics.table.predicted import PredictionColumns, levels_of, quantile_part
 
 if TYPE_CHECKING:
@@ -30,6 +31,10 @@ def predicted_models(suite: Suite, schema: pl.Schema) -> dict[str, PredictionCol
     for name, model in suite.models.items():
         with collected.step():
             columns = model.columns() or _with_prefix(name, model, suite, schema)
+            if suite.task == "multilabel" and model.prediction is not None:
+                from plmetrics.engine.binding.label_sets import prediction_by_class
+
+                columns = prediction_by_class(model.prediction, suite)
             out[name] = PredictionColumns(columns, normalise=model.normalise)
     collected.settle()
     _check_parts(suite, out)
@@ -71,10 +76,10 @@ def calibrated_probabilities(suite: Suite) -> frozenset[str]:
 
 def classes_of(suite: Suite, models: Mapping[str, PredictionColumns]) -> tuple[str, ...]:
     """The classes of the label in order: the suite's, else those of the first probabilities; empty if not known."""
-    if suite.task != "multiclass":
+    if suite.task not in CLASS_TASKS:
         return ()
     class_lists = [tuple(of_class) for model in models.values() if (of_class := model.of_kind("proba"))]
-    return suite.classes or (class_lists[0] if class_lists else ())
+    return suite.classes or (class_lists[0] if class_lists else tuple(suite.columns.label_columns))
 
 
 def _with_prefix(name: str, model: ModelColumns, suite: Suite, schema: pl.Schema) -> dict[str, str]:

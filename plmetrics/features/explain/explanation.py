@@ -160,7 +160,7 @@ def _columns(request: Request) -> tuple[str, ...]:
     """The raw columns that the run reads, in the order of the table."""
     suite, roles = request.suite, request.view.roles
     named = {
-        roles.label,
+        *(roles.label_columns.values() or (roles.label,)),
         *(name for model in roles.models.values() for name in model.columns.values()),
         *roles.columns,
     }

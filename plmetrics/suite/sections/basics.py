@@ -7,7 +7,7 @@ from datetime import date, datetime
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import AfterValidator, ConfigDict, Field, PlainSerializer, WithJsonSchema
+from pydantic import AfterValidator, ConfigDict, Field, PlainSerializer, WithJsonSchema, model_validator
 
 from plmetrics.catalogue.metric import Metric
 from plmetrics.core.text import value_text
@@ -116,7 +116,11 @@ class Data(Strict):
 class Columns(Strict):
     """Which column plays which role."""
 
-    label: Column = Field(description="Column of the label.")
+    label: Column = Field(
+        description="Column of the label; of several classes a row (multilabel) a column of lists, a column of 0 and 1 "
+        "for each class (a list of them, or a mapping by class), or what the names of these columns begin with."
+    )
+    label_columns: dict[str, Column] = Field(default_factory=dict, exclude_if=lambda columns: not columns)
     weight: Column | None = Field(
         default=None, description="Column of row weights; rows of weight 0 are absent."
     )
@@ -129,6 +133,21 @@ class Columns(Strict):
     )
     treatment: Column | None = Field(default=None, description="Column of the treatment arm (uplift).")
     fold: Column | None = Field(default=None, description="Column of the fold.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _by_class(cls, value: Any) -> Any:
+        """A label of several columns is named by all of them."""
+        label = value.get("label") if isinstance(value, Mapping) else None
+        if isinstance(label, (list, tuple)) and all(isinstance(name, str) for name in label):
+            label = {name: name for name in label}
+        if not isinstance(label, Mapping) or not all(isinstance(name, str) for name in label.values()):
+            return value
+        return {
+            **value,
+            "label": ", ".join(label.values()),
+            "label_columns": {str(k): v for k, v in label.items()},
+        }
 
 
 class ModelColumns(Strict):

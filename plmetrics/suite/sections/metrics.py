@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from plmetrics.suite.problems import Findings
 
 
-METRIC_DEFAULTS = {"undefined": ("multiclass",), "ties": ("ranking",)}
+METRIC_DEFAULTS = {"undefined": ("multiclass", "multilabel"), "ties": ("ranking",)}
 """Parameters that a suite may set for all its metrics, with the tasks whose metrics have them."""
 _VALUES = {"undefined": ("exclude", "zero"), "ties": ("average", "worst", "document")}
 

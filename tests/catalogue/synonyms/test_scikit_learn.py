@@ -153,3 +153,23 @@ def test_every_scorer_is_known() -> None:
         if not name.startswith(clusterings) and not name.endswith("_samples")
     }
     assert unknown == set()
+
+
+def test_several_classes_a_row() -> None:
+    rng = np.random.default_rng(5)
+    p = rng.random((ROWS, 3)).round(1)
+    y = (rng.random((ROWS, 3)) < p * [1.0, 0.5, 0.3]).astype(int)
+    frame = pl.DataFrame({f"y{k}": y[:, k] for k in range(3)} | {f"p{k}": p[:, k] for k in range(3)})
+    texts = names("multilabel")
+    canonical = [plm.metric(name, "multilabel").text for name in texts]
+    found = plm.evaluate(
+        frame, task="multilabel", label="y", models={"m": {"proba": "p"}}, metrics=texts
+    ).metrics
+    values = dict(found.select("metric", "value").iter_rows())
+    assert len(texts) == 14
+    for name, text in zip(texts, canonical, strict=True):
+        function = function_of(name)[0]
+        if name.split("_")[0] in {"precision", "recall", "f1", "jaccard"}:
+            function = partial(function, zero_division=0)
+        of_order = name == "label_ranking_average_precision_score"
+        assert values[text] == pytest.approx(function(y, p if of_order else p >= 0.5), rel=1e-9), name

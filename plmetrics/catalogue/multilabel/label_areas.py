@@ -1,0 +1,119 @@
+"""How well the score of each class ranks the rows, where rows have several classes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from plmetrics.catalogue.binary.ordered import RocAuc as BinaryRocAuc
+from plmetrics.catalogue.multiclass import calibration, ranking
+from plmetrics.catalogue.multilabel.label_rates import LabelSet
+from plmetrics.catalogue.registry import register
+
+if TYPE_CHECKING:
+    from plmetrics.catalogue.metric import Metric
+
+
+@register
+@dataclass(frozen=True)
+class RocAuc(LabelSet, ranking.OverClasses):
+    """Area under the ROC curve of each class's score, put together over classes.
+
+    macro: mean over the classes that have a value, the others are named in the note; weighted: by the rows that have
+    the class; none: a row per class. Weighted by row; in [0, 1]; undefined (`no_positives` or `no_negatives`) where no
+    class has a value. Source: Fawcett (2006).
+
+    >>> import polars as pl, plmetrics as plm
+    >>> rows = pl.DataFrame({"y_a": [1, 1, 0], "y_b": [0, 1, 1], "p_a": [0.9, 0.4, 0.6], "p_b": [0.2, 0.8, 0.7]})
+    >>> found = plm.evaluate(
+    ...     rows, task="multilabel", label="y_", models={"m": {"proba": "p_"}}, metrics=["roc_auc"]
+    ... ).metrics
+    >>> round(found["value"].item(), 6)
+    0.75
+    """
+
+    name = "roc_auc"
+    formula = "mean over classes of P(s+ > s-) + P(s+ = s-) / 2 (macro)"
+    use_when = "You compare how well models rank rows by each class, before anything is called."
+    beware = "It says nothing about the order of classes within a row: see label_ranking_loss."
+    reference = "Fawcett (2006), An introduction to ROC analysis, Pattern Recognition Letters 27(8)"
+
+    def of_one(self) -> Metric:
+        """The binary area."""
+        return BinaryRocAuc()
+
+
+@register
+@dataclass(frozen=True)
+class AveragePrecision(LabelSet, ranking.AveragePrecision):
+    """Average precision of each class's score, put together over classes.
+
+    macro: mean over the classes that have rows, the others are named in the note, or count as 0 with `undefined` zero,
+    as in scikit-learn; weighted: by the rows that have the class; none: a row per class. Weighted by row; in [0, 1];
+    undefined (`no_positives`) where no row has a class. Source: Davis and Goadrich (2006).
+
+    >>> import polars as pl, plmetrics as plm
+    >>> rows = pl.DataFrame({"y_a": [1, 1, 0], "y_b": [0, 1, 1], "p_a": [0.9, 0.4, 0.6], "p_b": [0.2, 0.8, 0.7]})
+    >>> found = plm.evaluate(
+    ...     rows, task="multilabel", label="y_", models={"m": {"proba": "p_"}}, metrics=["average_precision"]
+    ... ).metrics
+    >>> round(found["value"].item(), 6)
+    0.916667
+    """
+
+
+@register
+@dataclass(frozen=True)
+class PrAuc(LabelSet, ranking.PrAuc):
+    """Area under the precision-recall curve of each class's score, put together over classes.
+
+    Points are joined as in the binary `pr_auc`; averages and undefined values as for average_precision. Weighted by
+    row; in [0, 1]; undefined (`no_positives`) where no row has a class. Source: Boyd, Eng and Page (2013).
+
+    >>> import polars as pl, plmetrics as plm
+    >>> rows = pl.DataFrame({"y_a": [1, 1, 0], "y_b": [0, 1, 1], "p_a": [0.9, 0.4, 0.6], "p_b": [0.2, 0.8, 0.7]})
+    >>> found = plm.evaluate(
+    ...     rows, task="multilabel", label="y_", models={"m": {"proba": "p_"}}, metrics=["pr_auc"]
+    ... ).metrics
+    >>> round(found["value"].item(), 6)
+    0.895833
+    """
+
+
+@register
+@dataclass(frozen=True)
+class KolmogorovSmirnov(LabelSet, ranking.KolmogorovSmirnov):
+    """Largest distance between the distributions of a class's score in the rows that have it and in others, averaged.
+
+    macro: mean over the classes that have a value, the others are named in the note; weighted: by the rows that have
+    the class; none: a row per class. Weighted by row; in [0, 1]; undefined (`no_positives` or `no_negatives`) where no
+    class has a value. Source: Smirnov (1948).
+
+    >>> import polars as pl, plmetrics as plm
+    >>> rows = pl.DataFrame({"y_a": [1, 1, 0], "y_b": [0, 1, 1], "p_a": [0.9, 0.4, 0.6], "p_b": [0.2, 0.8, 0.7]})
+    >>> found = plm.evaluate(
+    ...     rows, task="multilabel", label="y_", models={"m": {"proba": "p_"}}, metrics=["ks"]
+    ... ).metrics
+    >>> round(found["value"].item(), 6)
+    0.75
+    """
+
+
+@register
+@dataclass(frozen=True)
+class ClasswiseEce(LabelSet, calibration.ClasswiseEce):
+    """Mean over classes of the calibration error of each class's probability.
+
+    Each as the binary `ece` with the same parameters. Weighted by row; in [0, 1]; undefined (`no_rows`) without rows.
+    Source: Kull and others (2019), who bin by equal width.
+
+    >>> import polars as pl, plmetrics as plm
+    >>> rows = pl.DataFrame({"y_a": [1, 1, 0], "y_b": [0, 1, 1], "p_a": [0.9, 0.4, 0.6], "p_b": [0.2, 0.8, 0.7]})
+    >>> found = plm.evaluate(
+    ...     rows, task="multilabel", label="y_", models={"m": {"proba": "p_"}}, metrics=["classwise_ece"]
+    ... ).metrics
+    >>> round(found["value"].item(), 6)
+    0.333333
+    """
+
+    formula = "mean over classes of ece(p_c, [row has c])"
