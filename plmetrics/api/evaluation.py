@@ -91,9 +91,9 @@ def evaluate(
             {"trec": {"qrels": path, "run": path}}.
         arrays: none; arrays go into a mapping as columns with names.
         task: what is predicted: binary, multiclass, multilabel, regression, quantile, ranking or uplift.
-        label: column of the truth: 0/1 or booleans (else see `positive`), classes, or numbers. For several classes a row
-            (multilabel) a column of lists, columns of 0/1 as a list or by class, or what their names begin with. Needed,
-            as `models` are, but for TREC files.
+        label: column of the truth: 0/1 or booleans (else see `positive`), classes, or numbers. For several classes a
+            row (multilabel) a column of lists, columns of 0/1 as a list or by class, or what their names begin with.
+            Needed, as `models` are, but for TREC files.
         models: score columns by model name; a string is one model named after its column. A column may be a mapping:
             {"score": column}, {"prediction": column} for a number or a class, {"proba": {class: column}},
             {"quantiles": {level: column}}, {"mean": column, "sd": column} or {"members": [column, ...]}.

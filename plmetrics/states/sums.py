@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 from plmetrics.core.ops import each_row
 from plmetrics.states.moments import Centres, about_common_centre
-from plmetrics.table.label_sets import truth_column
-from plmetrics.table.predicted import levels_of, part_column
+from plmetrics.table.predicted import levels_of, part_column, truth_column
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

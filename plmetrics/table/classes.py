@@ -37,8 +37,8 @@ def positive_class(
     dtype: pl.DataType,
     role: str,
     path: SuitePath,
-    positive: str | float | bool | None,
     *,
+    positive: str | float | bool | None,
     unlabelled: bool,
 ) -> pl.Expr:
     """Whether each value is the positive class, as 1 and 0; with `unlabelled` a NaN stays one.

@@ -8,6 +8,7 @@ import polars as pl
 
 from plmetrics.core.errors import DataError, Problem
 from plmetrics.table.checks import Check
+from plmetrics.table.predicted import truth_column
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -15,11 +16,6 @@ if TYPE_CHECKING:
     from plmetrics.core.names import SuitePath
 
 _PATH = ("columns", "label")
-
-
-def truth_column(name: str) -> str:
-    """The canonical column that says whether a row has a class."""
-    return f"@truth|{name}"
 
 
 def holds_lists(dtype: pl.DataType) -> bool:
@@ -41,6 +37,11 @@ def membership(name: str, dtype: pl.DataType, role: str, path: SuitePath, of_cla
     raise DataError(
         Problem(msg, path, "split a text into a list, or give a column of 0 and 1 for each class")
     )
+
+
+def label_and_truths(label: str, columns: Mapping[str, str], schema: pl.Schema) -> dict[str, pl.Expr]:
+    """The canonical columns of the label, how many classes a row has, and of each class."""
+    return {label: label_number(columns, schema), **truths(columns, schema)}
 
 
 def truths(columns: Mapping[str, str], schema: pl.Schema) -> dict[str, pl.Expr]:
@@ -72,7 +73,9 @@ def truth_checks(columns: Mapping[str, str], label: pl.Expr) -> Iterator[Check]:
     if len(set(columns.values())) == 1:
         name = next(iter(columns.values()))
         yield Check("label", name, "null", label.is_null(), _PATH)
-        yield Check("label", name, f"with a class that is none of {_some(tuple(columns))}", label < 0, _PATH)
+        yield Check(
+            "label", name, f"with a class that is none of {_class_list(tuple(columns))}", label < 0, _PATH
+        )
         return
     for of_class, name in columns.items():
         value, role = pl.col(truth_column(of_class)), f"label of class '{of_class}'"
@@ -80,6 +83,6 @@ def truth_checks(columns: Mapping[str, str], label: pl.Expr) -> Iterator[Check]:
         yield Check(role, name, "neither 0 nor 1", (value != 0) & (value != 1), _PATH)
 
 
-def _some(names: Sequence[str], most: int = 10) -> str:
+def _class_list(names: Sequence[str], most: int = 10) -> str:
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return ", ".join(repr(name) for name in names[:most]) + more

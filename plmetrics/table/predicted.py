@@ -56,6 +56,11 @@ def part_column(model: str, part: str) -> str:
     return score_column(model) if part in {"score", "prediction"} else f"@part|{model}|{part}"
 
 
+def truth_column(name: str) -> str:
+    """The canonical column that says whether a row has a class, of rows that may have several."""
+    return f"@truth|{name}"
+
+
 def quantile_part(level: float) -> str:
     """The part that holds a quantile."""
     return f"quantile|{number_text(float(level))}"

@@ -20,7 +20,6 @@ from plmetrics.table.checks import (
 )
 from plmetrics.table.classes import class_number, positive_class, require_classes
 from plmetrics.table.files import name_list
-from plmetrics.table.label_sets import label_number, membership, truth_checks, truths
 from plmetrics.table.predicted import (
     PredictionColumns,
     leading,
@@ -65,9 +64,8 @@ class RoleColumns:
     empty where they are not known yet. `unit` is the hash expression, given when intervals are asked for. `columns`
     are others that row expressions read, `made` those that are made from raw ones first, and `requirements` what must
     hold for some of them. `transform` makes further parts of each model's prediction from the label and its parts.
-    `null_scores` says that a model may have no score in a row: that of a ranking which did not
-    retrieve it. `unlabelled` says that a row may have no label yet: a null is none, and no bad value. `label_columns`
-    are those of a label of several classes a row, by class.
+    `null_scores`: a model may have no score in a row, as a ranking that did not retrieve it. `unlabelled`: a row may
+    have no label yet, and a null is no bad value. `label_columns` are those of a label of several classes, by class.
     """
 
     label: str
@@ -207,7 +205,8 @@ def _sound_keys(roles: RoleColumns) -> list[pl.Expr]:
 def _sound_score(roles: RoleColumns, model: str) -> pl.Expr:
     predicted = roles.models[model]
     if not predicted.single:
-        return sound_parts(model, predicted, probability=model in roles.probability, total=_total(roles))
+        total = not roles.label_columns
+        return sound_parts(model, predicted, probability=model in roles.probability, total=total)
     score = pl.col(score_column(model))
     if roles.task == "multiclass":
         return score >= 0
@@ -217,17 +216,11 @@ def _sound_score(roles: RoleColumns, model: str) -> pl.Expr:
     return sound | score.is_null() if roles.null_scores else sound
 
 
-def _total(roles: RoleColumns) -> bool:
-    """Whether the probabilities of a row are of classes of which it has one."""
-    return roles.task != "multilabel"
-
-
 def _casts(schema: pl.Schema, roles: RoleColumns) -> dict[str, pl.Expr]:
     columns: dict[str, pl.Expr] = {}
     collected = Collected()
     with collected.step():
-        columns[LABEL] = _label(schema, roles)
-        columns |= truths(roles.label_columns, schema)
+        columns |= _label(schema, roles)
     with collected.step():
         if roles.weight is not None:
             columns[WEIGHT] = _number(schema, roles.weight, "weight", ("columns", "weight"))
@@ -278,6 +271,8 @@ def _part(schema: pl.Schema, roles: RoleColumns, model: str, part: str) -> pl.Ex
     if model in roles.hard or (roles.task == "multiclass" and part == "prediction"):
         return _class(schema, roles, name, role, path)
     if roles.label_columns:
+        from plmetrics.table.label_sets import membership
+
         return membership(name, require(schema, name, role, path), role, path, part.split("|", 1)[1])
     return _number(schema, name, role, path)
 
@@ -305,12 +300,15 @@ def _number(schema: pl.Schema, name: str, role: str, path: tuple[str | int, ...]
     return pl.col(name).cast(pl.Float64)
 
 
-def _label(schema: pl.Schema, roles: RoleColumns) -> pl.Expr:
+def _label(schema: pl.Schema, roles: RoleColumns) -> dict[str, pl.Expr]:
+    """The label; of several classes a row also whether it has each."""
     if roles.label_columns:
-        return label_number(roles.label_columns, schema)
+        from plmetrics.table.label_sets import label_and_truths
+
+        return label_and_truths(LABEL, roles.label_columns, schema)
     if roles.task in {"binary", "multiclass"}:
-        return _class(schema, roles, roles.label, "label", ("columns", "label"))
-    return _number(schema, roles.label, "label", ("columns", "label"))
+        return {LABEL: _class(schema, roles, roles.label, "label", ("columns", "label"))}
+    return {LABEL: _number(schema, roles.label, "label", ("columns", "label"))}
 
 
 def _class(
@@ -320,26 +318,33 @@ def _class(
     if roles.task == "multiclass":
         require_classes(dtype, name, role, path)
         return class_number(pl.col(name), dtype, roles.classes)
-    return positive_class(name, dtype, role, path, roles.positive, unlabelled=roles.unlabelled)
+    return positive_class(name, dtype, role, path, positive=roles.positive, unlabelled=roles.unlabelled)
 
 
-def _checks(roles: RoleColumns) -> tuple[Check, ...]:
+def _label_checks(roles: RoleColumns) -> list[Check]:
     label = pl.col(LABEL)
+    if roles.label_columns:
+        from plmetrics.table.label_sets import truth_checks
+
+        return [*truth_checks(roles.label_columns, label)]
     label_path = ("columns", "label")
     null = "null or NaN" if isinstance(roles.positive, (int, float)) else "null"
     checks = [Check("label", roles.label, null, label.is_null(), label_path)]
     if roles.unlabelled:
         numeric = roles.binary and isinstance(roles.positive, (int, float))
         checks = [Check("label", roles.label, "NaN", label.is_nan(), label_path)] if numeric else []
-    if roles.label_columns:
-        checks = [*truth_checks(roles.label_columns, label)]
-    elif roles.binary and roles.positive is None:
+    if roles.binary and roles.positive is None:
         outside = (label != 0) & (label != 1)
         checks.append(Check("label", roles.label, "neither 0 nor 1", outside, label_path))
     elif roles.task == "multiclass":
         checks.append(_no_class(roles, "label", roles.label, label, label_path))
     elif not roles.binary:
         checks.append(Check("label", roles.label, "NaN or infinite", ~label.is_finite(), label_path))
+    return checks
+
+
+def _checks(roles: RoleColumns) -> tuple[Check, ...]:
+    checks = _label_checks(roles)
     if roles.weight is not None:
         weight, path = pl.col(WEIGHT), ("columns", "weight")
         checks += [
@@ -364,8 +369,8 @@ def _checks(roles: RoleColumns) -> tuple[Check, ...]:
         if predicted.single:
             checks += _score_checks(roles, model, predicted)
         else:
-            probability = model in roles.probability
-            checks += part_checks(model, predicted, probability=probability, total=_total(roles))
+            total = not roles.label_columns
+            checks += part_checks(model, predicted, probability=model in roles.probability, total=total)
     return tuple(checks)
 
 

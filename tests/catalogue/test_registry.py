@@ -56,9 +56,9 @@ def test_a_task_without_metrics_has_no_defaults():
         ("binary", "prescision", "did you mean 'precision'?"),
         ("binary", "sensitivty", "did you mean 'sensitivity'?"),
         ("binary", "mcee", "did you mean 'mce'?"),
-        ("regression", "roc_auc", "'roc_auc' belongs to task 'binary', 'multiclass'"),
+        ("regression", "roc_auc", "'roc_auc' belongs to task 'binary', 'multiclass', 'multilabel'"),
         ("binary", "rmse", "'rmse' belongs to task 'regression'"),
-        ("regression", "tpr", "'tpr' belongs to task 'binary', 'multiclass'"),
+        ("regression", "tpr", "'tpr' belongs to task 'binary', 'multiclass', 'multilabel'"),
     ],
 )
 def test_an_unknown_name_comes_with_a_hint(task, name, hint):

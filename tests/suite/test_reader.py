@@ -48,7 +48,10 @@ def found(problems: tuple[Problem, ...], line: int, *words: str) -> bool:
         ("output: {dir: x}\n", ["unknown key 'dir'"]),
         ("defaults: base.yaml\n", ["base.yaml: there is no such file"]),
         ("task: binray\n", ["'binray'", "did you mean 'binary'?"]),
-        ("task: regresion\n", ["task must be one of binary, multiclass, regression", "did you mean"]),
+        (
+            "task: regresion\n",
+            ["task must be one of binary, multiclass, multilabel, regression", "did you mean"],
+        ),
         ("metrics: [roc_acu]\n", ["unknown metric 'roc_acu' for task 'binary'", "did you mean 'roc_auc'?"]),
         ("metrics: [mae]\n", ["unknown metric 'mae'", "belongs to task 'regression'"]),
         ("metrics: [precision(0.3)]\n", ["has no name", "write precision(threshold=0.3)"]),

@@ -310,9 +310,8 @@ class Support(LabelSet, rates.Support):
 
     >>> import polars as pl, plmetrics as plm
     >>> rows = pl.DataFrame({"y": [["a"], ["a", "b"], []], "p": [["a"], ["b"], ["b"]]})
-    >>> found = plm.evaluate(
-    ...     rows, task="multilabel", label="y", classes=["a", "b"], models={"m": {"prediction": "p"}}, metrics=["support"]
-    ... ).metrics
+    >>> asked = {"classes": ["a", "b"], "models": {"m": {"prediction": "p"}}}
+    >>> found = plm.evaluate(rows, task="multilabel", label="y", metrics=["support"], **asked).metrics
     >>> found.select("class", "value").rows()
     [('a', 2.0), ('b', 1.0)]
     """

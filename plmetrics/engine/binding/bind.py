@@ -127,11 +127,6 @@ def _view(
     facts = Facts(classes_of(suite, models), unlabelled=suite.labels is not None)
     suite = with_levels(suite.settled(facts), models)
     roles = _roles(suite, models, tuple(named.values()), unit)
-    if suite.task == "multilabel":
-        from plmetrics.engine.binding.label_sets import label_columns
-
-        with collected.step():
-            roles = replace(roles, label_columns=label_columns(suite, source.schema, facts.classes))
     if suite.task == "ranking" and source.not_retrieved != "refused":
         roles = replace(roles, null_scores=True)
     with collected.step():
@@ -142,8 +137,7 @@ def _view(
         if suite.exact is False:
             refuse_rows(suite, "allow exact")
     with collected.step():
-        if suite.task != "multilabel" or roles.label_columns:
-            prediction_table(raw, source.schema, roles)
+        roles = _checked_roles(suite, raw, source.schema, roles)
     collected.settle()
     if suite.task == "multiclass" and not roles.classes and classes != ():
         from plmetrics.engine.binding.classes import classes_in
@@ -171,6 +165,16 @@ def _slice_sets(suite: Suite, schema: pl.Schema, collected: Collected) -> list[S
         with collected.step():
             sets += crossed_sets(suite, sets)
     return sets
+
+
+def _checked_roles(suite: Suite, raw: pl.LazyFrame, schema: pl.Schema, roles: RoleColumns) -> RoleColumns:
+    """The roles with the columns of a label of several, once all columns are found to fit."""
+    if suite.task == "multilabel":
+        from plmetrics.engine.binding.label_sets import label_columns
+
+        roles = replace(roles, label_columns=label_columns(suite, schema, roles.classes))
+    prediction_table(raw, schema, roles)
+    return roles
 
 
 def _check_slices(suite: Suite, schema: pl.Schema, sets: Sequence[SliceSet]) -> None:

@@ -17,7 +17,7 @@ from plmetrics.suite.tasks import CurveName  # noqa: TC001 (pydantic reads it)
 from plmetrics.table.predicted import quantile_part
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
 
 Missing = Literal["error", "drop", "drop_per_model"]
