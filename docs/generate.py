@@ -59,9 +59,9 @@ def generated(kind: str, *names: str) -> str:
     return GENERATORS[kind](*names)
 
 
-def catalogue_table() -> str:
-    """All metrics, a table a task."""
-    return markdown_text(_metrics())
+def catalogue_table(*tasks: str) -> str:
+    """The metrics of some tasks, a table a task."""
+    return markdown_text([metric for metric in _metrics() if metric.task in tasks])
 
 
 def metric_cards(task: str, *modules: str) -> str:

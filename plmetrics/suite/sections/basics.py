@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import date, datetime
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -12,12 +11,20 @@ from pydantic import AfterValidator, ConfigDict, Field, PlainSerializer, WithJso
 from plmetrics.catalogue.metric import Metric
 from plmetrics.core.text import value_text
 from plmetrics.suite.sections.references import ByInterval, DurationText, IntervalReference
-from plmetrics.suite.sections.section import BySet, Column, OneOrMore, OrOne, Strict, each_once
+from plmetrics.suite.sections.section import (
+    BySet,
+    Column,
+    OneOrMore,
+    OrOne,
+    Strict,
+    each_once,
+    with_label_columns,
+)
 from plmetrics.suite.tasks import CurveName  # noqa: TC001 (pydantic reads it)
 from plmetrics.table.predicted import quantile_part
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
 
 Missing = Literal["error", "drop", "drop_per_model"]
@@ -134,20 +141,7 @@ class Columns(Strict):
     treatment: Column | None = Field(default=None, description="Column of the treatment arm (uplift).")
     fold: Column | None = Field(default=None, description="Column of the fold.")
 
-    @model_validator(mode="before")
-    @classmethod
-    def _by_class(cls, value: Any) -> Any:
-        """A label of several columns is named by all of them."""
-        label = value.get("label") if isinstance(value, Mapping) else None
-        if isinstance(label, (list, tuple)) and all(isinstance(name, str) for name in label):
-            label = {name: name for name in label}
-        if not isinstance(label, Mapping) or not all(isinstance(name, str) for name in label.values()):
-            return value
-        return {
-            **value,
-            "label": ", ".join(label.values()),
-            "label_columns": {str(k): v for k, v in label.items()},
-        }
+    _several = model_validator(mode="before")(with_label_columns)
 
 
 class ModelColumns(Strict):

@@ -64,6 +64,17 @@ def plain_path(value: Any) -> Any:
     return texts if isinstance(value, (list, tuple)) else texts[0]
 
 
+def with_label_columns(columns: Any) -> Any:
+    """Columns of roles with a label of several columns by class, whose text names all of them."""
+    label = columns.get("label") if isinstance(columns, Mapping) else None
+    if isinstance(label, (list, tuple)) and all(isinstance(name, str) for name in label):
+        label = {name: name for name in label}
+    if not isinstance(label, Mapping) or not all(isinstance(name, str) for name in label.values()):
+        return columns
+    by_class = {str(of_class): name for of_class, name in label.items()}
+    return {**columns, "label": ", ".join(label.values()), "label_columns": by_class}
+
+
 class BySet:
     """A mapping by slice set. With `alone`, names may stand in its place, with nothing asked of them."""
 
