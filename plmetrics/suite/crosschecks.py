@@ -68,6 +68,7 @@ def check(fields: Mapping[str, Any], names: SuiteMentions, problems: Findings) -
     _trec(fields, add)
     _database(fields, add)
     _label_sets(fields, add)
+    _partitions(fields, add)
     _metric_slices(fields, names, add)
     for index, gate in _sound(fields["gates"]):
         _gate(index, gate, fields, names, add)
@@ -121,6 +122,18 @@ def _database(fields: Mapping[str, Any], add: Add) -> None:
     for key in ("path", "trec"):
         if getattr(data, key) is not None:
             add(f"{key} and database both say where the rows are", ("data", key), "leave one of them out")
+
+
+def _partitions(fields: Mapping[str, Any], add: Add) -> None:
+    """Only rows of rankings belong together."""
+    data = fields.get("data")
+    if data is None or data.partitioned_by is None:
+        return
+    path, hint = ("data", "partitioned_by"), "leave it out"
+    if fields["task"] and fields["task"] != "ranking":
+        add("partitioned_by: query belongs to task 'ranking'", path, hint)
+    elif data.trec is not None or data.database is not None:
+        add("partitioned_by says how rows lie in files, of which these have none", path, hint)
 
 
 def _roles(fields: Mapping[str, Any], add: Add) -> None:

@@ -325,7 +325,10 @@ _COSMETIC: Any = {
     "memory": True,
     "undefined": True,
     "ties": True,
-    "data": {"path": True, "version": True, "database": True, "query": True, "trec": {"qrels", "run"}},
+    "data": {
+        **dict.fromkeys(("path", "version", "database", "query", "partitioned_by"), True),
+        "trec": {"qrels", "run"},
+    },
     "gates": {"__all__": {"name"}},
     "compare": {"run", "reference"},
     "uncertainty": {"keep"},

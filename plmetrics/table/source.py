@@ -218,8 +218,23 @@ class Source:
             for path in self.reader.partitions.values[FILE_PATH]:
                 yield self._of(self.reader.only(self.reader.partitions.values[FILE_PATH] == path))
 
+    def in_parts(self, number: int) -> list[Source]:
+        """So many parts, or fewer: files that follow each other, of about the same size together."""
+        reader = self.reader
+        total = sum(file.size for file in self.files)
+        if reader is None or not total:
+            return [self]
+        ends = accumulate(file.size for file in reader.files)
+        middles = (end - file.size / 2 for end, file in zip(ends, reader.files, strict=True))
+        places = pl.Series([min(int(middle * number / total), number - 1) for middle in middles])
+        return [self._of(reader.only(places == place)) for place in places.unique().sort()]
+
     def _of(self, reader: Reader) -> Source:
-        return replace(self, frame=self._completed(reader.rows()), files=reader.files, reader=reader)
+        counts = [file.rows for file in reader.files if file.rows is not None]
+        rows = sum(counts) if len(counts) == len(reader.files) else None
+        return replace(
+            self, frame=self._completed(reader.rows()), files=reader.files, reader=reader, rows=rows
+        )
 
     def check_rows(self, *, fill: bool = False, ends: bool = False) -> list[str]:
         """Tell what no scan does: rows of csv files with more or fewer fields than the header, queries left out.

@@ -2,7 +2,8 @@
 
 One collection brings the rows, one sort per model puts them in order, and every number that a metric reads of a query
 becomes a column. Rows that do not fit into memory come in passes, each with all rows of some queries, by the hash of
-their names. Weight, unit and slices belong to the query: a column that varies within one is an error.
+their names; or some files at a time, where the suite says that these share no query, which is checked.
+Weight, unit and slices belong to the query: a column that varies within one is an error.
 """
 
 from __future__ import annotations
@@ -14,9 +15,15 @@ import numpy as np
 import polars as pl
 
 from plmetrics.core.errors import AbsentDataError, DataError, Problem
-from plmetrics.core.hashing import mix_expr
 from plmetrics.engine.bad_rows import bad_values
 from plmetrics.engine.memory.budget import passes_to_hold
+from plmetrics.engine.ranking.query_passes import (
+    WORD,
+    closed_parts,
+    query_word,
+    refuse_shared_queries,
+    some_queries,
+)
 from plmetrics.engine.ranking.rank_order import QueryRows, codes_of
 from plmetrics.engine.request import TableView
 from plmetrics.states.queries import QUERY, QUERY_NAME, query_column
@@ -24,7 +31,6 @@ from plmetrics.suite.tasks import RANKING_CURVES
 from plmetrics.table.checks import SCORED, VALID, scored_column, valid_column
 from plmetrics.table.predicted import PredictionColumns, score_column
 from plmetrics.table.roles import LABEL, UNIT, WEIGHT, RoleColumns, plain_column
-from plmetrics.table.units import key_word
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -34,6 +40,7 @@ if TYPE_CHECKING:
     from plmetrics.engine.inquiry import Question
     from plmetrics.engine.request import Request
     from plmetrics.states.queries import Array, Codes
+    from plmetrics.suite.model import Suite
 
 
 def by_query(request: Request, view: TableView) -> Question[tuple[TableView, int]]:
@@ -46,21 +53,21 @@ def by_query(request: Request, view: TableView) -> Question[tuple[TableView, int
     passes = yield from passes_to_hold(view, view.raw, columns, "ranking", "task")
     parts: list[pl.DataFrame] = []
     read = 0
-    for number in range(passes):
-        part = view if passes == 1 else replace(view, raw=_some_queries(view, number, passes))
-        queries, rows = yield from _queries_of_pass(request, part, view)
-        read += rows
-        parts += queries
+    closed = [view] if passes == 1 else closed_parts(view, passes)
+    for of_files in closed:
+        if len(closed) > 1:
+            passes = yield from passes_to_hold(of_files, of_files.raw, columns, "ranking", "task")
+        for number in range(passes):
+            part = of_files if passes == 1 else replace(of_files, raw=some_queries(of_files, number, passes))
+            queries, rows = yield from _queries_of_pass(request, part, view)
+            read += rows
+            parts += queries
     if not parts:
         raise _no_rows_error(request, read)
-    return view_of_queries(view, pl.concat(parts)), read
-
-
-def _some_queries(view: TableView, number: int, passes: int) -> pl.LazyFrame:
-    """The rows of some of the queries; those without a query are among the first, where they are found to be bad."""
-    name = str(view.suite.columns.query)
-    word = mix_expr(key_word(pl.col(name), view.schema[name], _PASSES_SALT)).fill_null(0)
-    return view.raw.filter(word % passes == number)
+    table = pl.concat(parts)
+    if len(closed) > 1:
+        yield from refuse_shared_queries(view, table[WORD])
+    return view_of_queries(view, table.drop(WORD, strict=False)), read
 
 
 def _queries_of_pass(
@@ -88,7 +95,9 @@ def _queries(request: Request, view: TableView, collected: _SoundRows) -> pl.Dat
         for key, numbers in of_key.items():
             columns[query_column(model, key)] = _with_nulls(numbers)
     if any(curve.curve in RANKING_CURVES for curve in request.suite.curves):
-        columns[QUERY_NAME] = firsts[plain_column(_query(request))].cast(pl.String)
+        columns[QUERY_NAME] = firsts[plain_column(_query(request.suite))].cast(pl.String)
+    if view.suite.data.partitioned_by is not None:
+        columns[WORD] = firsts.select(query_word(view, plain_column(_query(view.suite)))).to_series()
     return pl.DataFrame(columns)
 
 
@@ -98,9 +107,6 @@ def _with_nulls(values: Array) -> pl.Series:
 
 _RANKED = 6
 """So many numbers a row takes beside its columns while a model's rows are put in order."""
-
-_PASSES_SALT = 0x71756572
-"""Queries are told apart by passes in another way than by blocks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +131,7 @@ class _SoundRows:
         Raises:
             DataError: a query has a document twice, or what belongs to queries varies within one.
         """
-        codes, first_rows = codes_of(frame[plain_column(_query(request))])
+        codes, first_rows = codes_of(frame[plain_column(_query(request.suite))])
         collected = cls(frame, codes, first_rows)
         problems = [*_varying(view, collected), *_twice(request, collected)]
         if problems:
@@ -133,8 +139,8 @@ class _SoundRows:
         return collected
 
 
-def _query(request: Request) -> str:
-    name = request.suite.columns.query
+def _query(suite: Suite) -> str:
+    name = suite.columns.query
     assert name is not None
     return name
 
@@ -147,7 +153,7 @@ def _flags(request: Request) -> tuple[str, ...]:
 def _columns(request: Request, view: TableView) -> list[str]:
     """The columns of the prediction table that queries are made of."""
     document = request.suite.columns.document
-    columns = [LABEL, plain_column(_query(request)), *(score_column(model) for model in request.models)]
+    columns = [LABEL, plain_column(_query(request.suite)), *(score_column(model) for model in request.models)]
     columns += [] if document is None else [plain_column(document)]
     columns += [plain_column(name) for name in _flags(request)]
     columns += [name for name in (WEIGHT,) if view.roles.weight is not None]
@@ -198,7 +204,7 @@ def _no_rows_error(request: Request, total: int) -> DataError:
 
 def _without_weight(request: Request, view: TableView) -> pl.LazyFrame:
     """The queries that have rows of weight 0."""
-    query = pl.col(_query(request))
+    query = pl.col(_query(request.suite))
     if view.roles.weight is None:
         return view.raw.select(query).clear()
     weight = pl.col(view.roles.weight).cast(pl.Float64)
@@ -208,7 +214,7 @@ def _without_weight(request: Request, view: TableView) -> pl.LazyFrame:
 def _refuse_partial(request: Request, frame: pl.DataFrame, without: pl.DataFrame) -> None:
     if without.height == 0:
         return
-    queries = frame[plain_column(_query(request))]
+    queries = frame[plain_column(_query(request.suite))]
     both = queries.filter(queries.is_in(without.to_series().implode()))
     if len(both):
         name = request.suite.columns.weight
@@ -261,7 +267,7 @@ def _twice(request: Request, collected: _SoundRows) -> Iterator[Problem]:
     repeated = pairs.lazy().group_by("query", "document").len().filter(pl.col("len") > 1).collect()
     if repeated.height:
         query, name, count = repeated.sort("query", "document").row(0)
-        query_name = collected.frame[plain_column(_query(request))][int(collected.first_rows[query])]
+        query_name = collected.frame[plain_column(_query(request.suite))][int(collected.first_rows[query])]
         stand = "document stands" if repeated.height == 1 else "documents stand"
         msg = f"column '{document}' (document): {repeated.height:,} {stand} in a query more than once"
         example = f"the first is {name!r}, {count} times in query {query_name!r}"

@@ -105,6 +105,10 @@ class Data(Strict):
         default=None, description="How a table with a row per quantile becomes one with a row per forecast."
     )
     where: Column | None = Field(default=None, description="SQL condition on the rows to evaluate.")
+    partitioned_by: Literal["query"] | None = Field(
+        default=None,
+        description="`query` says that all rows of a query lie in one file: a ranking then reads each file once.",
+    )
     missing: Missing = Field(
         default="error",
         description="What a null or bad value does: an error, drop the row for every model, or per model.",

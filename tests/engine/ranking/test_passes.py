@@ -1,5 +1,6 @@
 """Rankings whose rows come in passes: the same tables, and the same errors, whatever the budget."""
 
+import json
 from types import SimpleNamespace
 
 import numpy as np
@@ -78,3 +79,92 @@ def test_more_passes_than_are_made_are_refused_with_a_budget_that_is_enough():
     with pytest.raises(plm.ConfigError, match="raise memory to 300MB"):
         answer(passes_to_hold(request(400_000), rows, 10, "ranking", "task"))
     assert answer(passes_to_hold(request(300_000_000), rows, 10, "ranking", "task")) == 1
+
+
+def files_of(folder, frame, parts, *, closed):
+    """The rows in files that share no query, or any."""
+    owner = pl.col("q") % parts if closed else pl.int_range(pl.len()) % parts
+    for number in range(parts):
+        frame.filter(owner == number).write_parquet(folder / f"{number}.parquet")
+    return {
+        "task": "ranking",
+        "data": {"path": str(folder / "*.parquet"), "where": "rel < 3", "partitioned_by": "query"},
+        "columns": {"label": "rel", "query": "name"},
+        "models": ["a", "b"],
+        "metrics": ["ndcg", "map"],
+        "slices": {"g": "g"},
+        "uncertainty": {"replicates": 40},
+        "reproducible": True,
+        "memory": "1MB",
+    }
+
+
+def run(folder, suite):
+    (folder / "suite.yaml").write_text(json.dumps(suite))
+    return plm.run(folder / "suite.yaml", output=folder / "runs")
+
+
+@pytest.fixture
+def scans(monkeypatch):
+    """How many files each pass read, of rows that take ten times the room there is."""
+    monkeypatch.setattr("plmetrics.engine.memory.budget.LIBRARIES", 800_000)
+    monkeypatch.setattr("plmetrics.engine.ranking.queries._RANKED", 80)
+    read = []
+
+    def collected(request, part, whole):
+        read.append(len(part.source.files))
+        return of_pass(request, part, whole)
+
+    from plmetrics.engine.ranking import queries
+
+    of_pass = queries._queries_of_pass
+    monkeypatch.setattr(queries, "_queries_of_pass", collected)
+    return read
+
+
+def test_files_that_share_no_query_are_read_once_each(tmp_path, scans):
+    suite = files_of(tmp_path, table(), 12, closed=True)
+    by_files = run(tmp_path, suite)
+    assert sum(scans) == 12
+    assert len(scans) > 3
+    scans.clear()
+    del suite["data"]["partitioned_by"]
+    by_hash = run(tmp_path, suite)
+    assert scans == [12] * len(scans)
+    assert by_files.metrics.equals(by_hash.metrics)
+    assert by_files.record["rows"] == by_hash.record["rows"]
+    del suite["memory"]
+    assert run(tmp_path, suite).metrics.equals(by_files.metrics)
+
+
+def test_a_file_that_does_not_fit_is_read_in_passes_of_its_own(tmp_path, scans):
+    frame = table().with_columns(q=pl.when(pl.col("q") < 250).then(pl.col("q") // 2 * 2).otherwise("q"))
+    frame = frame.with_columns(name=pl.format("query {}", "q"), g=pl.col("q") % 3)
+    suite = files_of(tmp_path, frame, 2, closed=True)
+    found = run(tmp_path, suite)
+    assert scans == [1] * len(scans)
+    assert len(scans) > 3
+    del suite["memory"]
+    assert run(tmp_path, suite).metrics.equals(found.metrics)
+
+
+@pytest.mark.usefixtures("scans")
+def test_a_query_in_several_files_is_no_number_but_an_error(tmp_path):
+    suite = files_of(tmp_path, table(), 12, closed=False)
+    with pytest.raises(
+        plm.DataError, match=r"'name' \(query\): .* queries have rows in several files, such as 'query"
+    ):
+        run(tmp_path, suite)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"task": "binary", "metrics": ["roc_auc"]}, "belongs to task 'ranking'"),
+        ({"data": {"trec": {"qrels": "q", "run": "r"}, "partitioned_by": "query"}}, "how rows lie in files"),
+        ({"data": {"path": "x.parquet", "partitioned_by": "customer"}}, "partitioned_by"),
+    ],
+)
+def test_only_files_of_rankings_are_partitioned(tmp_path, changes, words):
+    with pytest.raises(plm.ConfigError, match=words):
+        run(tmp_path, {**files_of(tmp_path, table(40), 2, closed=True), **changes})
