@@ -96,6 +96,15 @@ PlanFile: TypeAlias = Annotated[
     Path | None,
     typer.Option("--plan", metavar="FILE", readable=False, help="The file of a plan of units."),
 ]
+ConstantsFile: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        "--constants",
+        metavar="STATE",
+        readable=False,
+        help="Take the constants of an earlier state: edges of quantiles, centres, thresholds, the grid of scores.",
+    ),
+]
 HtmlFile: TypeAlias = Annotated[
     Path | None,
     typer.Option("--html", metavar="FILE", readable=False, help="Write an HTML file and print nothing."),

@@ -8,7 +8,16 @@ from typing import Annotated
 
 import typer
 
-from plmetrics.cli.options import Debug, Outcome, OutcomeFormat, PlanFile, Settings, SuiteFile, overrides
+from plmetrics.cli.options import (
+    ConstantsFile,
+    Debug,
+    Outcome,
+    OutcomeFormat,
+    PlanFile,
+    Settings,
+    SuiteFile,
+    overrides,
+)
 from plmetrics.cli.terminal.console import say, shown_path, write_result
 from plmetrics.cli.terminal.guard import guard
 from plmetrics.cli.terminal.progress import Progress
@@ -26,14 +35,7 @@ def state(
         ),
     ] = None,
     settings: Settings = None,
-    constants: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="STATE",
-            readable=False,
-            help="Take the constants of an earlier state: edges of quantiles, centres, thresholds, the grid of scores.",
-        ),
-    ] = None,
+    constants: ConstantsFile = None,
     shard: Annotated[
         str | None,
         typer.Option(metavar="I/N", help="The states of one of N parts of the table's units, such as 3/8."),

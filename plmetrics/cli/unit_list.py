@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path  # noqa: TC003 (typer reads the annotations)
 from typing import Annotated
 
 import typer
 
-from plmetrics.cli.options import Debug, PlanFile, Settings, SuiteFile, overrides
+from plmetrics.cli.options import ConstantsFile, Debug, PlanFile, Settings, SuiteFile, overrides
 from plmetrics.cli.terminal.console import write_result
 from plmetrics.cli.terminal.guard import guard
 from plmetrics.cli.terminal.progress import Progress
@@ -18,14 +17,7 @@ def units(
     suite: SuiteFile,
     plan: PlanFile = None,
     settings: Settings = None,
-    constants: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="STATE",
-            readable=False,
-            help="Take the constants of an earlier state, not those of all rows.",
-        ),
-    ] = None,
+    constants: ConstantsFile = None,
     debug: Debug = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
 ) -> None:
