@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from plmetrics.api.context import RunContext
 from plmetrics.api.pipeline import evaluate_suite
@@ -13,12 +14,12 @@ from plmetrics.api.warnings import issues_warnings
 from plmetrics.core.errors import ConfigError, Problem
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from concurrent.futures import Executor
+    from collections.abc import Callable, Sequence
     from typing import Literal, Never
 
     from plmetrics.api.result import Result
     from plmetrics.api.stopwatch import Progress
+    from plmetrics.runners.choice import On
     from plmetrics.runs.exit_policy import ExitPolicy
     from plmetrics.suite.keywords import (
         Arguments,
@@ -82,6 +83,7 @@ def evaluate(
     memory: int | str | None = None,
     seed: int = 0,
     name: str | None = None,
+    on: On | Mapping[str, object] | None = None,
 ) -> Result:
     """Evaluate a prediction table: every metric, for every model, in every slice.
 
@@ -138,6 +140,9 @@ def evaluate(
         memory: memory budget in bytes, or text such as "4GB"; by default a share of the machine's.
         seed: seed of the resampling.
         name: name of the evaluation.
+        on: where the units of a table of files are counted: a runner such as "processes:4", a mapping as `engine` in a
+            suite, an executor of `concurrent.futures`, or a client of Dask; in one scan here if not given. States of
+            units go into a temporary folder, or into `states` of that mapping, which all workers must see.
 
     Returns:
         The result: frames `metrics`, `comparisons`, `gates`, `curves`, and the `verdict`.
@@ -145,6 +150,7 @@ def evaluate(
     Raises:
         ConfigError: the arguments are wrong; nothing was read.
         DataError: the data is not what the arguments say.
+        EnvironmentFault: the runner or its workers cannot be used.
 
     >>> import polars as pl, plmetrics as plm
     >>> frame = pl.DataFrame({"y": [1, 0, 1, 0], "p": [0.9, 0.2, 0.4, 0.4]})
@@ -197,9 +203,16 @@ def evaluate(
         "name": name,
     }
     with python_words():
+        if isinstance(on, (str, Mapping)):
+            arguments = cast("Arguments", arguments | {"engine": on})
         suite = suite_from_arguments(data, **arguments)
         source = open_source(data, where=suite.reads_where, optional=suite.optional_columns)
-        result = evaluate_suite(suite, source, context=RunContext.of(suite, source, arguments))
+        if on is None:
+            result = evaluate_suite(suite, source, context=RunContext.of(suite, source, arguments))
+        else:
+            from plmetrics.api.shards.distribution import evaluate_units
+
+            result = evaluate_units(suite, source, None if isinstance(on, (str, Mapping)) else on)
     return replace(result, record={**result.record, "warnings": list(python_warnings(result.warnings))})
 
 
@@ -215,7 +228,7 @@ def run(
     command: Sequence[str] | None = None,
     *,
     force: bool = False,
-    on: str | Executor | None = None,
+    on: On | None = None,
 ) -> Result:
     """Evaluate a YAML suite and write the run folder.
 
@@ -230,7 +243,7 @@ def run(
         command: the command line that asked for the run, for run.json.
         force: whether an interval is evaluated again where nothing changed.
         on: where the units of the table are counted, in place of what the suite says: `processes:4` or another runner,
-            or any executor of `concurrent.futures`.
+            any executor of `concurrent.futures`, or a client of Dask.
 
     Returns:
         The result, with `folder` set. A gate that fails is in `verdict`, not an exception.

@@ -128,8 +128,10 @@ def merge(
     return _publish(suite, total, stored, watch, place, missing, coverage, exits)
 
 
-def result_of_units(places: Sequence[str], coverage: UnitCoverage, watch: Stopwatch, home: Place) -> Result:
-    """The result of the states of a plan's units, in the folder of a suite's runs.
+def result_of_units(
+    places: Sequence[str], coverage: UnitCoverage, watch: Stopwatch, home: Place | None
+) -> Result:
+    """The result of the states of a plan's units; `home` is the folder of a suite's runs, if it has one.
 
     Raises:
         AbsentDataError: they have no rows.
@@ -212,7 +214,7 @@ def _beside_runs(
     total: SavedState,
     stored: Sequence[StateReference],
     watch: Stopwatch,
-    home: Place,
+    home: Place | None,
     coverage: UnitCoverage | None,
 ) -> Result:
     """The result, whose gates may ask for earlier runs."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import Executor
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from plmetrics.core.errors import ConfigError, Problem
 from plmetrics.core.names import did_you_mean
@@ -12,6 +12,20 @@ from plmetrics.runners.pool import PoolRunner
 
 if TYPE_CHECKING:
     from plmetrics.runners.protocol import Backend, Runner
+
+
+class ExecutorSource(Protocol):
+    """A client of Dask, or what else gives an executor of its cluster."""
+
+    def get_executor(self, **options: Any) -> Executor:
+        """An executor whose calls run on the cluster."""
+
+    def ncores(self) -> dict[str, int]:
+        """The processors of each worker."""
+
+
+On: TypeAlias = str | Executor | ExecutorSource
+"""What says which runner is meant: its name, an executor, or a client of Dask."""
 
 KINDS = ("inline", "processes", "dask", "ray")
 _WRITE = "write inline, processes:4, dask:tcp://HOST:8786, ray or ray:ADDRESS"
@@ -49,11 +63,11 @@ def process_count(text: str) -> int:
     return int(detail or processors()) if kind == "processes" else 1
 
 
-def runner_of(on: str | Executor, address: str | None = None, cpus: int | None = None) -> Runner:
+def runner_of(on: On, address: str | None = None, cpus: int | None = None) -> Runner:
     """The runner that is meant.
 
     Args:
-        on: its name, such as `processes:4`, or an executor.
+        on: its name, such as `processes:4`, an executor, or a client of Dask, which stays open.
         address: that of the cluster, where the name does not have it.
         cpus: processors of a task.
 
@@ -64,11 +78,18 @@ def runner_of(on: str | Executor, address: str | None = None, cpus: int | None =
     return PoolRunner(_backend(on, address, cpus))
 
 
-def _backend(on: str | Executor, address: str | None, cpus: int | None) -> Backend:
+def _backend(on: On, address: str | None, cpus: int | None) -> Backend:
     if isinstance(on, Executor):
         from plmetrics.runners.executors import ExecutorBackend
 
         return ExecutorBackend(on, threads=cpus)
+    if not isinstance(on, str):
+        from plmetrics.runners.executors import client_backend
+
+        if not hasattr(on, "get_executor"):
+            msg = f"{type(on).__name__} is no runner"
+            raise ConfigError(Problem(msg, ("on",), f"{_WRITE}, or give an executor or a client of Dask"))
+        return client_backend(on, cpus)
     kind, detail = split_name(on)
     if kind == "processes":
         from plmetrics.runners.processes import ProcessesBackend

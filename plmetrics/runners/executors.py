@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from concurrent.futures import Executor, Future
 
+    from plmetrics.runners.choice import ExecutorSource
+
 _DEATHS = frozenset({"BrokenExecutor", "KilledWorker", "WorkerDeathError"})
 """Names of the errors that tell of a worker that died: those of libraries are known without these libraries."""
 
@@ -47,6 +49,9 @@ class ExecutorBackend:
         self._threads = threads
         self._end = end
 
+    def begin(self, task: str, jobs: int) -> None:
+        """Nothing: workers are there."""
+
     def submit(self, task: str, text: str) -> Future[str]:
         """Call a task somewhere."""
         return self._executor.submit(answer, task, text, self._threads)
@@ -78,5 +83,12 @@ def dask_backend(address: str, threads: int | None) -> ExecutorBackend:
         raise EnvironmentFault(
             Problem(f"no Dask scheduler answers at {address}", ("engine",), hint)
         ) from error
-    slots = sum(client.ncores().values())
-    return ExecutorBackend(client.get_executor(pure=False), max(slots, 1), threads, end=client.close)
+    return client_backend(client, threads, end=client.close)
+
+
+def client_backend(
+    client: ExecutorSource, threads: int | None, end: Callable[[], object] | None = None
+) -> ExecutorBackend:
+    """Calls on the cluster of a client of Dask; `end` is called when they are over."""
+    slots = max(sum(client.ncores().values()), 1)
+    return ExecutorBackend(client.get_executor(pure=False), slots, threads, end)

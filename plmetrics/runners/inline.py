@@ -14,6 +14,9 @@ class InlineBackend:
     window = 1
     retries = 0
 
+    def begin(self, task: str, jobs: int) -> None:
+        """Nothing: there is no other process."""
+
     def submit(self, task: str, text: str) -> Future[str]:
         """Call a task at once."""
         future: Future[str] = Future()

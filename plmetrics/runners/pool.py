@@ -30,6 +30,10 @@ class PoolRunner:
     ) -> None:
         self._backend.close(cancel=kind is not None)
 
+    def begin(self, task: str, jobs: int) -> None:
+        """Let workers begin before their units are known; see `Runner`."""
+        self._backend.begin(task, jobs)
+
     def map(self, task: str, jobs: Sequence[Job]) -> Iterator[Receipt | Crash]:
         """Run a task on some units; see `Runner`.
 

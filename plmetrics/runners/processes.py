@@ -48,6 +48,11 @@ class ProcessesBackend:
         for worker in self._workers:
             self._idle.put(worker)
 
+    def begin(self, task: str, jobs: int) -> None:
+        """Start processes, each of which imports the task by itself."""
+        for worker in self._workers[:jobs]:
+            worker.begin(task)
+
     def submit(self, task: str, text: str) -> Future[str]:
         """Call a task in a process that is idle."""
         return self._pool.submit(self._call, task, text)
@@ -83,13 +88,14 @@ class _Worker:
         self._process: subprocess.Popen[bytes] | None = None
         self._over = False
 
+    def begin(self, task: str) -> None:
+        if self._process is None:
+            _tell(self._start(), {"task": task})
+
     def call(self, task: str, text: str) -> str:
         process = self._process or self._start()
-        assert process.stdin is not None
+        _tell(process, {"task": task, "text": text})
         assert process.stdout is not None
-        with suppress(BrokenPipeError):  # then it is dead, as its answer shows
-            process.stdin.write(json.dumps({"task": task, "text": text}).encode() + b"\n")
-            process.stdin.flush()
         line = process.stdout.readline()
         if not line.endswith(b"\n"):
             self._process = None
@@ -138,6 +144,13 @@ class _Worker:
         except subprocess.TimeoutExpired:
             process.kill()
         _exit_code(process)
+
+
+def _tell(process: subprocess.Popen[bytes], content: dict[str, str]) -> None:
+    assert process.stdin is not None
+    with suppress(BrokenPipeError):  # then it is dead, as its answer shows
+        process.stdin.write(json.dumps(content).encode() + b"\n")
+        process.stdin.flush()
 
 
 def _exit_code(process: subprocess.Popen[bytes]) -> int:

@@ -47,6 +47,9 @@ class Backend(Protocol):
     def retries(self) -> int:
         """How often a call is made again whose worker died, beside what the backend does by itself."""
 
+    def begin(self, task: str, jobs: int) -> None:
+        """Let workers begin for so many calls of a task that are to come, where that takes time."""
+
     def submit(self, task: str, text: str) -> Future[str]:
         """Call a task, named as `module:function`, with a text; gives an answer as `worker.answer` does."""
 
@@ -65,6 +68,9 @@ class Runner(Protocol):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None: ...
+
+    def begin(self, task: str, jobs: int) -> None:
+        """Let workers begin while it is still found out what they are to do: so many units at most."""
 
     def map(self, task: str, jobs: Sequence[Job]) -> Iterator[Receipt | Crash]:
         """Run a task on some units, in any order, a bounded number at a time.

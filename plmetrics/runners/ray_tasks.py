@@ -63,6 +63,9 @@ class RayBackend:
             msg = f"no Ray cluster at {address or 'this machine'}: {words}"
             raise EnvironmentFault(Problem(msg, ("engine",), "start one with `ray start --head`")) from error
 
+    def begin(self, task: str, jobs: int) -> None:
+        """Nothing: workers are those of the cluster."""
+
     def submit(self, task: str, text: str) -> Future[str]:
         """Call a task somewhere."""
         reference = self._task.remote(task, text)

@@ -9,6 +9,7 @@ import pickle
 import signal
 import sys
 import traceback
+from contextlib import suppress
 from importlib import import_module
 
 THREADS = "POLARS_MAX_THREADS"
@@ -32,14 +33,22 @@ def answer(task: str, text: str, threads: int | None = None) -> str:
 
 
 def serve() -> None:
-    """Answer the calls on stdin, a line each, until it ends; whatever else is printed goes to stderr."""
+    """Answer the calls on stdin, a line each, until it ends; whatever else is printed goes to stderr.
+
+    A line with a task alone is no call: its module is imported, which takes longer than a small unit.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # who started it ends it
     over: list[int] = []
     signal.signal(signal.SIGTERM, lambda number, _: _end(over, number))
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     for line in sys.stdin.buffer:
-        text = answer(**json.loads(line))
+        content = json.loads(line)
+        if "text" not in content:
+            with suppress(Exception):  # the call will tell
+                import_module(content["task"].partition(":")[0])
+            continue
+        text = answer(**content)
         if over:
             return
         answers.write(text.encode() + b"\n")

@@ -17,7 +17,7 @@ import base64
 import hashlib
 import io
 import json
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -112,7 +112,8 @@ class Head:
 
     def text(self) -> str:
         """The head as JSON."""
-        content = asdict(self)
+        content = {item.name: getattr(self, item.name) for item in fields(self)}
+        content["parts"] = [asdict(part) for part in self.parts]
         if self.plan is None:
             del content["plan"]
         return json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False)

@@ -48,6 +48,14 @@ def test_an_error_keeps_its_class(runner: Runner) -> None:
         list(runner.map("runners.samples:fail", jobs("8")))
 
 
+def test_workers_that_begin_before_their_units_are_known(runner: Runner) -> None:
+    """A task that is not there is told of by its call, and not by the workers that begin for it."""
+    runner.begin("runners.absent:double", 2)
+    assert list(runner.map("runners.samples:double", jobs("5"))) == [Receipt("unit 5", "55")]
+    with pytest.raises(ModuleNotFoundError, match="absent"):
+        list(runner.map("runners.absent:double", jobs("6")))
+
+
 def test_units_after_an_error(runner: Runner) -> None:
     """An error ends its map, and not the runner."""
     with pytest.raises(plm.DataError):

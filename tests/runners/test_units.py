@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import random
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from plmetrics.api.shards.plans import plan_of
 from plmetrics.api.stopwatch import Stopwatch
 from plmetrics.features.shards.coverage import of_plan
 from plmetrics.features.shards.unit_plan import UnitPlan
+from plmetrics.features.shards.unit_states import UnitJob, write_unit
 from plmetrics.runners.protocol import Runner
 from plmetrics.suite.yaml.load import load_suite
 
@@ -75,6 +77,56 @@ def test_units_in_any_order_are_one_run_to_the_last_bit(
     assert len(outcome.receipts) == files
     assert not any(receipt.again for receipt in outcome.receipts.values())
     assert print_of(merged(plan, outcome, tmp_path)) == whole
+
+
+def evaluated(path: str, **how: Any) -> dict[str, str]:
+    """The tables of the same by keyword arguments."""
+    asked = {
+        key: SUITE[key] for key in ("metrics", "slices", "uncertainty", "compare", "exact", "reproducible")
+    }
+    return print_of(plm.evaluate(path, label="y", unit="u", models=SUITE["models"], **asked, **how))
+
+
+def test_evaluate_on_a_runner_is_one_scan_to_the_last_bit(
+    scheduler: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By name, by a mapping, by an executor, and by a client of Dask, which stays open; paths may be relative."""
+    distributed = pytest.importorskip("distributed")
+    write_files(tmp_path / "scores", 3)
+    monkeypatch.chdir(tmp_path)
+    one = evaluated("scores")
+    assert evaluated("scores", on="inline") == one
+    assert evaluated("scores", on={"on": "processes:2", "states": "counted"}) == one
+    assert len(list(tmp_path.glob("counted/*.state"))) == 3
+    with ThreadPoolExecutor(1) as executor:
+        assert evaluated("scores", on=executor) == one
+    with distributed.Client(scheduler, set_as_default=False) as client:
+        assert evaluated("scores", on=client) == one
+        assert client.status == "running"
+
+
+@pytest.mark.parametrize(
+    ("data", "on", "words"),
+    [
+        ("scores", "threads:2", "unknown runner"),
+        ("scores", {"on": "inline", "tasks": 2}, "unknown key"),
+        ("scores", 2, "no runner"),
+        (pl.DataFrame({"y": [0, 1], "a": [0.1, 0.9]}), "inline", "only a table of files has units"),
+    ],
+)
+def test_evaluate_refuses_what_is_no_runner_or_has_no_units(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, data: Any, on: Any, words: str
+) -> None:
+    write_files(tmp_path / "scores", 2)
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(plm.ConfigError, match=words):
+        plm.evaluate(data, label="y", models="a", metrics=["f1"], on=on)
+
+
+def test_a_worker_that_does_not_see_the_states_says_so(tmp_path: Path) -> None:
+    job = UnitJob(str(tmp_path / "elsewhere/units.plan"), "0", str(tmp_path))
+    with pytest.raises(plm.EnvironmentFault, match="does not see the plan"):
+        write_unit(job.text())
 
 
 def test_scores_on_a_grid_and_chosen_thresholds(tmp_path: Path) -> None:

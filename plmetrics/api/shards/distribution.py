@@ -2,31 +2,36 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import tempfile
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from plmetrics.api.merging import result_of_units
 from plmetrics.api.shards.plans import engine_of, plan_of
-from plmetrics.api.shards.unit_runs import run_units
 from plmetrics.api.stopwatch import Stopwatch
 from plmetrics.api.suite_run import Evaluation
 from plmetrics.core.errors import ConfigError, Problem
 from plmetrics.engine.memory.budget import budget_of
 from plmetrics.features.registry import features_of
-from plmetrics.features.shards.coverage import missing_units, of_plan
-from plmetrics.features.shards.shared_constants import counts_scores
+from plmetrics.features.shards.engine_section import EngineSection, engine_section
+from plmetrics.features.shards.unit_plan import TASK, UnitPlan
 from plmetrics.runners.choice import process_count, runner_of
 from plmetrics.runs.files import names_in, place_of
 
 if TYPE_CHECKING:
-    from concurrent.futures import Executor
+    from collections.abc import Callable
 
     from plmetrics.api.result import Result
+    from plmetrics.api.stopwatch import Progress
     from plmetrics.api.suite_run import RunOptions
-    from plmetrics.features.shards.unit_plan import UnitPlan
+    from plmetrics.runners.choice import On
     from plmetrics.suite.model import Suite
     from plmetrics.suite.yaml.load import LoadedSuite
+    from plmetrics.table.source import Source
     from plmetrics.table.storage.places import Place
+
+    Plan = Callable[[Stopwatch, Callable[[Source], None]], UnitPlan]
 
 STATES = "unit-states"
 """The folder beside runs that holds the states of units: a run again counts what has changed."""
@@ -37,24 +42,26 @@ _ON_GRID = (
 )
 
 
-class DistributedEvaluation(Evaluation):
-    """The evaluation of a suite's file by a runner.
+@dataclass(frozen=True, slots=True)
+class Distribution:
+    """Where the units of a table are counted, and where their states lie.
 
-    Args:
-        loaded: the suite.
-        home: the folder of its runs.
-        options: what is said of the run beside it.
-        on: the runner, in place of that of the suite: its name, or an executor.
+    `on` is the runner in place of that of the section, `home` the folder of the suite's runs, if it has one.
     """
 
-    def __init__(
-        self, loaded: LoadedSuite, home: Place, options: RunOptions, on: str | Executor | None = None
-    ) -> None:
-        super().__init__(loaded, home, options)
-        self._on = on
+    section: EngineSection
+    on: On | None
+    folder: Place
+    home: Place | None = None
+    progress: Progress | None = None
 
-    def result(self) -> Result | None:
+    def result(self, suite: Suite, plan_of_units: Plan) -> Result:
         """The result of the states of all units.
+
+        Args:
+            suite: what is asked.
+            plan_of_units: makes the plan, and hands over the rows once they are opened: workers begin then, while
+                constants are looked up.
 
         Raises:
             ConfigError: the suite asks for what no state carries, or there is no such runner.
@@ -62,18 +69,22 @@ class DistributedEvaluation(Evaluation):
             EnvironmentFault: a worker or a cluster cannot be used.
             UnitsMissingError: units end their workers.
         """
-        suite, section = self.loaded.suite, engine_of(self.loaded)
-        on = self._on or section.on
         check_distributable(suite)
-        progress, watch = self.options.progress, Stopwatch(self.options.progress)
-        plan = plan_of(self.loaded, watch)
-        folder = (
-            self.home / STATES if section.states is None else place_of(section.states, self.loaded.folder)
-        )
-        with watch.stage("units"), runner_of(on, section.address, section.cpus_per_task) as runner:
-            outcome = run_units(
-                runner, plan, plan.units, folder, progress, _memory(suite, on, len(plan.units))
-            )
+        on, section, watch = self.on or self.section.on, self.section, Stopwatch(self.progress)
+        with ExitStack() as stack:
+            runner = runner_of(on, section.address, section.cpus_per_task)
+            stack.enter_context(runner)
+            plan = plan_of_units(watch, lambda source: runner.begin(TASK, len(source.files)))
+            from plmetrics.api.merging import result_of_units
+            from plmetrics.api.shards.unit_runs import run_units
+            from plmetrics.features.shards.coverage import missing_units, of_plan
+            from plmetrics.features.shards.shared_constants import counts_scores
+
+            with watch.stage("units"):
+                memory = _memory(suite, on, len(plan.units))
+                outcome = run_units(
+                    runner, plan, plan.units, self.folder, self.progress, memory, durable=False
+                )
         missing = [unit for unit in plan.units if unit.id in outcome.crashes]
         coverage = of_plan(plan, missing, section.coverage)
         if missing and coverage.share < section.coverage:
@@ -81,10 +92,55 @@ class DistributedEvaluation(Evaluation):
             raise missing_units([unit.text for unit in missing], len(plan.units), reasons)
         states = [outcome.receipts[unit.id].path for unit in plan.units if unit.id in outcome.receipts]
         result = result_of_units(states, coverage, watch, self.home)
-        _remove_stale(folder, plan, states)
+        _remove_stale(self.folder, plan, states)
         if suite.exact is None and counts_scores(plan):
             result.record["warnings"].append(_ON_GRID)
         return replace(result, suite=suite)
+
+
+class DistributedEvaluation(Evaluation):
+    """The evaluation of a suite's file by a runner.
+
+    Args:
+        loaded: the suite.
+        home: the folder of its runs.
+        options: what is said of the run beside it.
+        on: the runner, in place of that of the suite: its name, an executor or a client of Dask.
+    """
+
+    def __init__(self, loaded: LoadedSuite, home: Place, options: RunOptions, on: On | None = None) -> None:
+        super().__init__(loaded, home, options)
+        self._on = on
+
+    def result(self) -> Result | None:
+        """The result of the states of all units; see `Distribution`."""
+        loaded, section = self.loaded, engine_of(self.loaded)
+        folder = self.home / STATES if section.states is None else place_of(section.states, loaded.folder)
+        distribution = Distribution(section, self._on, folder, self.home, self.options.progress)
+        return distribution.result(loaded.suite, lambda watch, opened: plan_of(loaded, watch, opened=opened))
+
+
+def evaluate_units(suite: Suite, source: Source, on: On | None) -> Result:
+    """The result of a table of files by a runner; the states of units go with it, unless the suite names a folder.
+
+    Raises:
+        ConfigError: the suite asks for what no state carries, or its table has no files.
+        DataError: the data is not what the suite says.
+        EnvironmentFault: a worker or a cluster cannot be used.
+        UnitsMissingError: units end their workers.
+    """
+
+    def plan_of_units(watch: Stopwatch, opened: Callable[[Source], None]) -> UnitPlan:
+        from plmetrics.features.shards.planning import plan_units
+
+        opened(source)
+        return plan_units(suite, source, watch.stage, by_folder=section.unit == "folder")
+
+    section = engine_section(suite) or EngineSection()
+    if section.states is not None:
+        return Distribution(section, on, place_of(section.states)).result(suite, plan_of_units)
+    with tempfile.TemporaryDirectory(prefix="plmetrics-units-") as folder:
+        return Distribution(section, on, Path(folder)).result(suite, plan_of_units)
 
 
 def check_distributable(suite: Suite) -> None:

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 from plmetrics.api.stopwatch import Stopwatch
 from plmetrics.api.suite_files import error_places, open_rows, without_values
 from plmetrics.features.shards.engine_section import EngineSection, engine_section
-from plmetrics.features.shards.planning import plan_units
 from plmetrics.runs.files import place_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from plmetrics.api.stopwatch import Progress
     from plmetrics.features.shards.unit_plan import UnitPlan
     from plmetrics.suite.yaml.load import LoadedSuite
+    from plmetrics.table.source import Source
 
 
 def units(
@@ -54,16 +54,31 @@ def units(
     return [unit.facts() for unit in made.units]
 
 
-def plan_of(loaded: LoadedSuite, watch: Stopwatch, constants: Path | None = None) -> UnitPlan:
-    """The plan of a suite's units; `constants` is the file of a state whose constants are taken.
+def plan_of(
+    loaded: LoadedSuite,
+    watch: Stopwatch,
+    constants: Path | None = None,
+    opened: Callable[[Source], object] | None = None,
+) -> UnitPlan:
+    """The plan of a suite's units.
+
+    Args:
+        loaded: the suite.
+        watch: times the stages.
+        constants: the file of a state whose constants are taken.
+        opened: is handed the rows before constants are looked up in them.
 
     Raises:
         ConfigError: the suite asks for what no state carries, or has no files.
         DataError: the data is not what the suite says.
     """
+    from plmetrics.features.shards.planning import plan_units
+
     section = engine_of(loaded)
     with without_values(loaded), error_places(loaded):
         source = open_rows(loaded)
+        if opened is not None:
+            opened(source)
         return plan_units(
             loaded.suite,
             source,

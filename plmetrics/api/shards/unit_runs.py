@@ -11,12 +11,12 @@ from plmetrics.api.stopwatch import Stopwatch
 from plmetrics.api.suite_files import error_places, without_values
 from plmetrics.core.errors import ConfigError, Problem
 from plmetrics.features.shards.planning import stored_plan
-from plmetrics.features.shards.unit_plan import PLAN, balanced_shard, read_shard
-from plmetrics.features.shards.unit_states import TASK, UnitJob, UnitReceipt
+from plmetrics.features.shards.unit_plan import PLAN, TASK, balanced_shard, read_shard
+from plmetrics.features.shards.unit_states import UnitJob, UnitReceipt
 from plmetrics.runners.choice import runner_of
 from plmetrics.runners.progress import UnitProgress
 from plmetrics.runners.protocol import Crash, Job
-from plmetrics.runs.files import place_of
+from plmetrics.runs.files import place_of, remove_temporary
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -98,6 +98,8 @@ def run_units(
     folder: str | PathLike[str],
     progress: Progress | None,
     memory: int | None = None,
+    *,
+    durable: bool = True,
 ) -> UnitOutcome:
     """Write the states of some units of a plan, and the plan beside them.
 
@@ -108,6 +110,7 @@ def run_units(
         folder: for the states, seen by all workers.
         progress: hears how many units are done.
         memory: bytes that a worker may take; what the suite or the machine has, if not given.
+        durable: whether to wait until each state is on the disk.
 
     Raises:
         ConfigError: a worker lacks what the suite names.
@@ -116,13 +119,14 @@ def run_units(
     """
     folder = place_of(folder).resolve()
     plan.write(folder / PLAN)
+    remove_temporary(folder)
     by_id = {unit.id: unit for unit in units}
     size, noun = sum(map(plan.size_of, units)), plan.size[1]
     counted = UnitProgress(len(units), size, noun, progress)
     receipts: dict[str, UnitReceipt] = {}
     crashes: dict[str, str] = {}
     jobs = [
-        Job(unit.id, UnitJob(str(folder / PLAN), unit.id, str(folder), memory).text())
+        Job(unit.id, UnitJob(str(folder / PLAN), unit.id, str(folder), memory, durable).text())
         for unit in _largest(units)
     ]
     for item in runner.map(TASK, jobs):

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from plmetrics.core.errors import ConfigError, DataError, Problem
+from plmetrics.core.names import is_address
 from plmetrics.core.redaction import mask_address
 from plmetrics.states.stored import frame_of, frame_text
 from plmetrics.suite.yaml.variables import expand
@@ -49,7 +51,7 @@ def file_contents(source: Source, written: Callable[[str], str]) -> list[dict[st
     names = reader.partitions.schema.names()
     return [
         {
-            "path": _without_signature(written(file.path)),
+            "path": _without_signature(written(_absolute(file.path))),
             "name": file.name,
             "bytes": file.size,
             "rows": file.rows,
@@ -86,6 +88,11 @@ def open_table(table: Mapping[str, Any], files: Sequence[Mapping[str, Any]]) -> 
     for column in table["absent"]:
         source = source.with_absent(column)
     return source
+
+
+def _absolute(path: str) -> str:
+    """A path that workers find from wherever they were started."""
+    return path if is_address(path) else str(Path(path).absolute())
 
 
 def _without_signature(path: str) -> str:

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from plmetrics.table.storage.places import Place
 
 FORMAT = 1
+TASK = "plmetrics.features.shards.unit_states:write_unit"
+"""The task of a runner for a unit: it takes and gives JSON."""
+
 PLAN = "units.plan"
 """The name of a plan beside the states of its units."""
 

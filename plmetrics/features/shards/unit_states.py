@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +25,7 @@ from plmetrics.runs.record import fingerprint, mask_head, versions
 from plmetrics.states.stored import PART, Head, State, frame_of, frame_text
 from plmetrics.suite.reader import suite_from_mapping
 from plmetrics.suite.yaml.variables import Expansion
+from plmetrics.table.files import shown_path
 from plmetrics.table.stamps import stamps_now
 
 if TYPE_CHECKING:
@@ -37,26 +38,25 @@ if TYPE_CHECKING:
     from plmetrics.table.source import Source
     from plmetrics.table.storage.places import Place
 
-TASK = f"{__name__}:write_unit"
-"""The task of a runner: it takes and gives JSON."""
-
 _DECISIVE = ("plmetrics", "polars", "hash")
 
 
 @dataclass(frozen=True, slots=True)
 class UnitJob:
-    """What a worker is told: the plan's file, the unit, the folder for its state, and memory if it has not all."""
+    """What a worker is told: the plan's file, the unit, the folder for its state, and memory if it has not all.
+
+    A state that is not `durable` may be lost with the machine; it is then counted again.
+    """
 
     plan: str
     unit: str
     output: str
     memory: int | None = None
+    durable: bool = True
 
     def text(self) -> str:
         """The job as JSON."""
-        return json.dumps(
-            {"plan": self.plan, "unit": self.unit, "output": self.output, "memory": self.memory}
-        )
+        return json.dumps(asdict(self))
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ def write_unit(text: str) -> str:
         EnvironmentFault: this worker is of another version than the plan, or the state cannot be written.
     """
     job = UnitJob(**json.loads(text))
-    plan, suite, variables, constants = _plan(job.plan, stamps_now([job.plan])[job.plan])
+    plan, suite, variables, constants = _plan(job.plan, _stamp(job.plan))
     unit = plan.unit(job.unit)
     path = unit_path(place_of(job.output), plan, unit)
     try:
@@ -93,7 +93,8 @@ def write_unit(text: str) -> str:
         if job.memory is not None:
             suite = suite.model_copy(update={"memory": job.memory}).with_templates(suite.templates)
         head, table = _state(suite, open_table(plan.table, unit.files), constants)
-        write_state(path, mask_head(variables, replace(head, plan={"unit": unit.id})), table)
+        masked = mask_head(variables, replace(head, plan={"unit": unit.id}))
+        write_state(path, masked, table, durable=job.durable)
     except BaseException as error:
         variables.mask(error)
         raise
@@ -105,8 +106,18 @@ def unit_path(folder: Place, plan: UnitPlan, unit: Unit) -> Place:
     return folder / f"{plan.name}-{unit.short_id}{ENDING}"
 
 
+def _stamp(plan: str) -> Stamp:
+    """What tells a plan from one that takes its place."""
+    stamp = stamps_now([plan])[plan]
+    if stamp is None:
+        msg = f"a worker does not see the plan {shown_path(plan)}"
+        hint = "name a folder that all workers see: engine: {states: FOLDER}"
+        raise EnvironmentFault(Problem(msg, ("engine", "states"), hint))
+    return stamp
+
+
 @lru_cache(maxsize=2)
-def _plan(path: str, stamp: Stamp | None) -> tuple[UnitPlan, Suite, Redaction, StateReference | None]:  # noqa: ARG001
+def _plan(path: str, stamp: Stamp) -> tuple[UnitPlan, Suite, Redaction, StateReference | None]:  # noqa: ARG001
     """A plan with its suite, the variables in that, and its constants: read once by a worker, not for each unit."""
     plan = read_plan(place_of(path))
     expansion = Expansion()

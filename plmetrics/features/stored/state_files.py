@@ -24,7 +24,7 @@ from plmetrics.core.names import is_address
 from plmetrics.engine.memory.budget import machine_budget
 from plmetrics.runs.documents import HEAD, misfit
 from plmetrics.runs.failure import os_message
-from plmetrics.runs.files import environment_faults, remove_temporary, write_atomic
+from plmetrics.runs.files import environment_faults, remove_temporary, replacement, write_atomic
 from plmetrics.runs.folder import check_name
 from plmetrics.states.stored import READ, Head, State
 from plmetrics.table.files import shown_path
@@ -90,13 +90,16 @@ def state_path(output: Path, name: str, content: str) -> Path:
     return output
 
 
-def write_state(output: str | PathLike[str], head: Head, table: pl.DataFrame) -> tuple[Path | str, str]:
+def write_state(
+    output: str | PathLike[str], head: Head, table: pl.DataFrame, *, durable: bool = True
+) -> tuple[Path | str, str]:
     """Write a state, so that a reader sees all of it or nothing.
 
     Args:
         output: a file that ends in `.state`, which is replaced, or a folder; or the address of either.
         head: what the state says of itself.
         table: its rows.
+        durable: whether to wait until a file is on the disk; it is all or nothing to readers anyway.
 
     Returns:
         The file or the address, and the hash of its content.
@@ -110,8 +113,12 @@ def write_state(output: str | PathLike[str], head: Head, table: pl.DataFrame) ->
     path = state_path(Path(output), head.name, digest)
     with environment_faults(f"the state {shown_path(path)} cannot be written"):
         path.parent.mkdir(parents=True, exist_ok=True)
-        remove_temporary(path.parent)
-        write_atomic(path, content)
+        if durable:
+            remove_temporary(path.parent)
+            write_atomic(path, content)
+        else:
+            with replacement(path) as temporary:
+                temporary.write_bytes(content)
     return path, digest
 
 
