@@ -15,6 +15,7 @@ from benchmarks.contestants.rust import POLARS_DS, RAPIDSTATS
 from benchmarks.contestants.scikit import SCIKIT
 from benchmarks.contestants.searching import CONTESTANTS as SEARCHING
 from benchmarks.contestants.states import CONTESTANTS as STATES
+from benchmarks.contestants.units import CONTESTANTS as UNITS
 
 if TYPE_CHECKING:
     from benchmarks.contestants.contestant import Contestant
@@ -33,6 +34,7 @@ CONTESTANTS: dict[str, Contestant] = {
         *SEARCHING,
         *STATES,
         *NIGHTS,
+        *UNITS,
         *GROWING,
     )
 }

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
 _SERVE = "from plmetrics.runners.worker import serve; serve()"
+_QUICK = {"PYDANTIC_DISABLE_PLUGINS": "__all__"}
+"""Looking for plugins reads what all installed packages say of themselves, a tenth of the time to begin."""
+
 _GRACE = 2.0
 """Seconds that a process has to remove what it has half written."""
 
@@ -107,7 +110,7 @@ class _Worker:
             msg = "the runner was closed"
             raise WorkerDeathError(msg)
         path = os.pathsep.join(entry or str(Path.cwd()) for entry in sys.path)
-        environment = os.environ | {THREADS: str(self._threads), "PYTHONPATH": path}
+        environment = os.environ | _QUICK | {THREADS: str(self._threads), "PYTHONPATH": path}
         self._process = subprocess.Popen(
             [sys.executable, "-P", "-c", _SERVE],
             stdin=subprocess.PIPE,
