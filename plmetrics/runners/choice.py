@@ -3,25 +3,16 @@
 from __future__ import annotations
 
 from concurrent.futures import Executor
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from plmetrics.core.errors import ConfigError, Problem
 from plmetrics.core.names import did_you_mean
 from plmetrics.core.threads import processors
 from plmetrics.runners.pool import PoolRunner
+from plmetrics.runners.protocol import ExecutorSource
 
 if TYPE_CHECKING:
     from plmetrics.runners.protocol import Backend, Runner
-
-
-class ExecutorSource(Protocol):
-    """A client of Dask, or what else gives an executor of its cluster."""
-
-    def get_executor(self, **options: Any) -> Executor:
-        """An executor whose calls run on the cluster."""
-
-    def ncores(self) -> dict[str, int]:
-        """The processors of each worker."""
 
 
 On: TypeAlias = str | Executor | ExecutorSource

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from concurrent.futures import Executor, Future
 
-    from plmetrics.runners.choice import ExecutorSource
+    from plmetrics.runners.protocol import ExecutorSource
 
 _DEATHS = frozenset({"BrokenExecutor", "KilledWorker", "WorkerDeathError"})
 """Names of the errors that tell of a worker that died: those of libraries are known without these libraries."""

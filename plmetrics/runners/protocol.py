@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from concurrent.futures import Future
+    from concurrent.futures import Executor, Future
     from types import TracebackType
 
 
@@ -78,3 +78,13 @@ class Runner(Protocol):
         A unit whose worker died is tried again, up to three times. An error that the task raises ends the map: it is
         raised as it is, and what has not begun is cancelled.
         """
+
+
+class ExecutorSource(Protocol):
+    """A client of Dask, or what else gives an executor of its cluster."""
+
+    def get_executor(self, **options: Any) -> Executor:
+        """An executor whose calls run on the cluster."""
+
+    def ncores(self) -> dict[str, int]:
+        """The processors of each worker."""
