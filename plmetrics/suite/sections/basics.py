@@ -106,8 +106,7 @@ class Data(Strict):
     )
     where: Column | None = Field(default=None, description="SQL condition on the rows to evaluate.")
     partitioned_by: Literal["query"] | None = Field(
-        default=None,
-        description="`query` says that all rows of a query lie in one file: a ranking then reads each file once.",
+        default=None, description="`query`: a query's rows lie in one file, and rankings read each once."
     )
     missing: Missing = Field(
         default="error",
