@@ -73,12 +73,13 @@ def _run_stages(
     watch = Stopwatch(progress)
     tables = context.tables.values()
     with watch.stage("prepare"), reading(source, *tables):
-        part = suite if context.where is None else suite.with_where(context.where)
+        part = suite if context.where is None else suite.of_part(context.where)
         request = bind(part, source, context.tables, label_status=label_status_of(part, context))
         context = replace(context, counts=check_feature_counts(request, context.counts))
         uneven = check_rows(suite.data.missing, request.source, *tables)
         prepared = prepare(request, looks=looks(request, context.counts))
-        written = {"models": suite.models, "data": suite.data}
+        written: dict[str, object] = {"models": suite.models, "data": suite.data}
+        written |= {} if context.where is None else {"sections": suite.sections}
         suite = request.suite
     with watch.stage("aggregate"), reading(source, *tables):
         aggregated, counted = aggregate(prepared, counting(prepared), digested=suite.keeps_replicates)

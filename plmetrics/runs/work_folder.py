@@ -115,8 +115,10 @@ class _LocalWork:
         self.release()
 
     def discard(self) -> None:
-        shutil.rmtree(self._folder, ignore_errors=True)
-        self.release()
+        try:
+            shutil.rmtree(self._folder, ignore_errors=True)
+        finally:
+            self.release()
 
     def release(self) -> None:
         if self._lock is not None:

@@ -181,6 +181,11 @@ class Suite(Strict):
         """The suite of the rows of another condition."""
         return self.model_copy(update={"data": self.data.model_copy(update={"where": condition})})
 
+    def of_part(self, condition: str) -> Suite:
+        """The suite of a part of its rows, such as those of an interval; other tables are not narrowed to it."""
+        sections = {key: section.of_part(self.data.where) for key, section in self.sections.items()}
+        return self.with_where(condition).model_copy(update={"sections": sections})
+
     def settled(self, facts: Facts) -> Suite:
         """The suite with metrics that know what the run knows."""
         metrics = tuple(metric.settled(facts) for metric in self.metrics)

@@ -7,7 +7,10 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+import polars as pl
+
 from plmetrics.core.errors import ConfigError, Problem
+from plmetrics.core.results import first_rows
 from plmetrics.features.nights.manifests import Acceptance, Manifests
 
 if TYPE_CHECKING:
@@ -15,6 +18,8 @@ if TYPE_CHECKING:
 
     from plmetrics.api.result import Result
     from plmetrics.features.nights.manifests import Manifest
+
+_DIGITS = 1e-9
 
 
 def accept(run: str | Path, because: str, by: str | None = None) -> Manifest:
@@ -69,6 +74,17 @@ def has_no_other_failure(before: Result, after: Result) -> bool:
         for result in (before, after)
     ]
     return failed[1] <= failed[0]
+
+
+def has_same_values(before: Result, after: Result) -> bool:
+    """Whether all values are the same but for the last digits of sums, and of as many rows."""
+    old, new = (first_rows(result.metrics) for result in (before, after))
+    names = ["model", "slice_set", "slice", "metric", "class", "n", "status"]
+    if not old.select(names).equals(new.select(names)):
+        return False
+    values = pl.DataFrame({"old": old["value"], "new": new["value"]}).drop_nulls()
+    apart = (pl.col("old") - pl.col("new")).abs() > _DIGITS * pl.max_horizontal(pl.all().abs())
+    return not values.select(apart.any()).item()
 
 
 def _user() -> str:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import base64
+import json
 import os
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import dataclass
+import pickle
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from plmetrics.api.nights.lookback import evaluate_interval
 from plmetrics.api.nights.night import evaluate_night, section_of
 from plmetrics.api.suite_run import RunOptions, open_suite
-from plmetrics.core.errors import AbsentDataError, Problem, call_errors
+from plmetrics.core.errors import AbsentDataError, EnvironmentFault, Problem, call_errors
 from plmetrics.features.nights.interval_section import references
 from plmetrics.features.nights.manifests import Manifests
 from plmetrics.runs.exit_policy import ExitPolicy
@@ -194,10 +195,28 @@ def _side_by_side(one: _Job, intervals: list[Interval], jobs: int) -> Iterator[I
     if jobs <= 1 or len(intervals) <= 1:
         yield from map(one, intervals)
         return
+    from plmetrics.runners.choice import runner_of
+    from plmetrics.runners.protocol import Crash, Job
+
     yield one(intervals[0])
-    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as processes:
-        for future in as_completed(processes.submit(one, interval) for interval in intervals[1:]):
-            yield future.result()
+    tasks = [Job(interval.key, _text((one, interval))) for interval in intervals[1:]]
+    with runner_of(f"processes:{jobs}") as runner:
+        for item in runner.map(f"{__name__}:evaluate_text", tasks):
+            if isinstance(item, Crash):
+                words = f"its process died {item.attempts} times ({item.reason})"
+                yield IntervalOutcome(item.name, "error", EnvironmentFault.exit_code, message=words)
+            else:
+                yield IntervalOutcome(**json.loads(item.text))
+
+
+def evaluate_text(text: str) -> str:
+    """What became of one interval, as the task of a runner: the text is that of the evaluation and the interval."""
+    one, interval = pickle.loads(base64.b64decode(text))
+    return json.dumps(asdict(one(interval)))
+
+
+def _text(value: object) -> str:
+    return base64.b64encode(pickle.dumps(value)).decode()
 
 
 def _are_independent(loaded: LoadedSuite) -> bool:

@@ -93,6 +93,6 @@ def _look_back(
 
 def _change(before: Manifest, after: Manifest) -> str:
     """Why an interval was evaluated again."""
-    if after.data != before.data:
+    if (after.data, after.times) != (before.data, before.times):
         return "its files changed"
     return "labels are due" if before.awaits_labels > after.awaits_labels else "others changed"

@@ -11,6 +11,7 @@ import polars as pl
 
 from plmetrics.api.context import RunContext, data_files
 from plmetrics.api.merging import merged_result
+from plmetrics.api.nights.data_stamps import data_stamps, tables_digest
 from plmetrics.api.pipeline import evaluate_suite
 from plmetrics.api.stopwatch import Stopwatch
 from plmetrics.api.suite_files import redact_head
@@ -107,6 +108,8 @@ class IntervalEvaluation(Evaluation):
         self._accepted: Acceptance | None = None
         self._state: bytes | None = None
         self._stamps: dict[str, str] = {}
+        self._candidates = ""
+        self._runs: EarlierIntervals | None = None
 
     @property
     def recorded_interval(self) -> RecordedInterval:
@@ -153,11 +156,15 @@ class IntervalEvaluation(Evaluation):
         files = data_files(source)
         self._stamps = {
             "fingerprint": fingerprint(suite),
-            "data": digest_of_value([_content(file) for file in files]),
+            **data_stamps(suite, self.section, source, where, files),
         }
-        if self._for_data and self._is_whole() and "data" not in self._differing():
+        if self._for_data and self._is_whole() and not {"data", "times"}.intersection(self._differing()):
             return None
-        runs = self._earlier(files)
+        runs = self._runs = self._earlier(files)
+        self._stamps["tables"] = tables_digest(suite, self.loaded.folder)
+        self._candidates = digest_of_value(runs.candidates())
+        if not self._force and self._has_same_candidates() and not self._differing() and self._is_whole():
+            return None
         context = RunContext.of(
             suite, source, base=self.loaded.folder, home=self.home, runs=runs, files=files
         )
@@ -196,6 +203,9 @@ class IntervalEvaluation(Evaluation):
             fingerprint=self._stamps["fingerprint"],
             data=self._stamps["data"],
             references=self._stamps["references"],
+            times=self._stamps["times"],
+            tables=self._stamps["tables"],
+            candidates=self._candidates if self._runs is not None and self._runs.candidates_are_all else "",
             awaits_labels=self._maturity.awaits(result.metrics),
             lacks_labels=self._maturity.lacks(result.metrics),
             accepted=self._accepted,
@@ -253,7 +263,14 @@ class IntervalEvaluation(Evaluation):
 
     def _differing(self) -> list[str]:
         """By which stamps the result that is there differs from what would come out."""
-        return [key for key, value in self._stamps.items() if getattr(self.current, key) != value]
+        before = {key: getattr(self.current, key) for key in self._stamps}
+        if not before["times"]:  # a manifest of an earlier version does not say when files were written
+            before["times"] = self._stamps["times"]
+        return [key for key, value in self._stamps.items() if before[key] != value]
+
+    def _has_same_candidates(self) -> bool:
+        """Whether the result that is there would be compared with the same ones: no file of theirs is read for that."""
+        return self.current is not None and self.current.candidates == self._candidates
 
     def _is_current(self, runs: EarlierIntervals) -> bool:
         """Whether the result that is there is what would come out, or would if its references were still there."""
@@ -266,14 +283,17 @@ class IntervalEvaluation(Evaluation):
 
     def _with_acceptance(self, result: Result) -> Result:
         """The result with the acceptance of the one before, or a warning that it has none."""
-        from plmetrics.api.nights.acceptance import has_no_other_failure
+        from plmetrics.api.nights.acceptance import has_no_other_failure, has_same_values
 
         before = self.current
         if before is None or before.accepted is None:
             return result
-        same = self._differing() in ([], ["references"]) and self.manifests.damage(before) is None
-        if same and not self._force and has_no_other_failure(self.stored_result(), result):
-            self._accepted = before.accepted
+        same = {"times", "references"}.issuperset(self._differing()) and self.manifests.damage(before) is None
+        if same and not self._force:
+            accepted = self.stored_result()
+            # Files that were written again have the same rows where all values are the same.
+            same = "times" not in self._differing() or has_same_values(accepted, result)
+            self._accepted = before.accepted if same and has_no_other_failure(accepted, result) else None
         if self._accepted is not None or result.verdict != "fail":
             return result
         reason = f"{before.accepted.by} accepted {before.run} because {before.accepted.because!r}"
@@ -302,8 +322,3 @@ class IntervalEvaluation(Evaluation):
             self.loaded.suite, state, runs.reference_runs("compare.run"), run_name(earlier)
         )
         return replace(result, decomposition=pl.concat([result.decomposition, changes]))
-
-
-def _content(file: RecordedFile) -> dict[str, object]:
-    """What is known of a data file but where it lies."""
-    return {key: value for key, value in file.items() if key != "folder"}

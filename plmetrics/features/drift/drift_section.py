@@ -132,6 +132,12 @@ class Drift(Section):
         """Whether the reference are other rows of the table."""
         return self.where is not None and self.reference is None
 
+    def of_part(self, where: str | None) -> Self:
+        """The section with a condition of its own on the rows of another table."""
+        if self.reference is None or self.is_counted or self.where is not None:
+            return self
+        return self.model_copy(update={"where": where or "TRUE"})
+
     @property
     def is_counted(self) -> bool:
         """Whether the reference are counts of an earlier state or run, not rows."""

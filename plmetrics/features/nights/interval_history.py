@@ -124,7 +124,7 @@ def read_history(
     """
     manifests = Manifests(home)
     keys = [key for key in manifests.interval_keys() if every_of(key) is not None]
-    if not keys:
+    if all(map(manifests.is_empty, keys)):
         return _of_runs(home, last)
     words: list[str] = []
     calendar, keys = _one_calendar(manifests, keys, words)
@@ -137,7 +137,7 @@ def read_history(
     frame, gates = _frame_of(parts, lambda part: _listed_tables(manifests, part.origin), words)
     listed = {part.facts["interval"] for part in parts}
     gaps = [each for each in intervals if each.key not in listed]
-    lost = {gap.key for gap in gaps if gap.key in there}
+    lost = {gap.key for gap in gaps if gap.key in there and not manifests.is_empty(gap.key)}
     words += [f"{key} has no manifest that can be read" for key in sorted(lost)]
     together = pl.concat([_gap_rows(gaps, lost), frame])
     return History(home, together.sort("start", maintain_order=True), gates, tuple(words), calendar)

@@ -46,6 +46,7 @@ _SHAPE: Shape = {
     **dict.fromkeys(("fingerprint!", "data!", "references!"), str),
     **dict.fromkeys(("exit_code!", "rows!"), int),
     "files!": {str: {"bytes!": int, "sha256!": str}},
+    **dict.fromkeys(("times", "tables", "candidates"), str),
     **dict.fromkeys(("awaits_labels", "lacks_labels"), bool),
     "accepted!": ({"because!": str, "by!": str, "at!": str}, None),
 }
@@ -73,8 +74,11 @@ class Manifest:
         verdict: what the gates say together.
         exit_code: the exit code of the run.
         fingerprint: the hash of what the suite asks for.
-        data: the hash of the files that were read.
+        data: the hash of the files that were read, or of the rows that a column says to be of the interval.
         references: the hash of what it was compared with.
+        times: the hash of when the files were written; empty where `data` is of rows.
+        tables: the hash of the files that features read beside the rows; empty without any.
+        candidates: the hash of the manifests among which the references were chosen; empty where one cannot be read.
         rows: rows that were read.
         files: by path below the home their size and SHA-256.
         awaits_labels: whether rows had no label that was still to come.
@@ -95,6 +99,9 @@ class Manifest:
     references: str
     rows: int
     files: dict[str, dict[str, Any]] = field(default_factory=dict)
+    times: str = ""
+    tables: str = ""
+    candidates: str = ""
     awaits_labels: bool = False
     lacks_labels: bool = False
     accepted: Acceptance | None = None
@@ -142,6 +149,10 @@ class Manifests:
             names = names_in(self.home / INTERVALS)
             return sorted(name for name in names if not name.startswith("."))
         return []
+
+    def is_empty(self, key: str) -> bool:
+        """Whether nothing was ever written of an interval: its folder is what a killed run leaves."""
+        return not _names(self.home / INTERVALS / key)
 
     def current(self, key: str) -> Manifest | None:
         """The manifest of an interval that counts; None without one."""
@@ -206,6 +217,12 @@ class Manifests:
                 # A listing may lag behind: what another writer has committed is looked at by its name.
                 if after is not None and Manifest.read(path.read_bytes(), number) is not None:
                     return None
+
+    def sizes_fit(self, manifest: Manifest) -> bool:
+        """Whether the files of a manifest are there, as large as they were written; nothing is read for that."""
+        sizes = sizes_in(self.home / manifest.run)
+        files = manifest.files.items()
+        return all(sizes.get(name.removeprefix(f"{manifest.run}/")) == facts["bytes"] for name, facts in files)
 
     def damage(self, manifest: Manifest, *, thorough: bool = False) -> str | None:
         """What is wrong with the files of a manifest; None where nothing.

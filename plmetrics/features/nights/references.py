@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from plmetrics.core.durations import Duration
 from plmetrics.core.errors import DataError, EnvironmentFault, PlmetricsError
+from plmetrics.features.nights.interval_section import references
 from plmetrics.features.nights.manifests import Manifests
 from plmetrics.runs.history.earlier_runs import EarlierRuns
 from plmetrics.suite.sections.references import IntervalReference
@@ -73,6 +74,26 @@ class EarlierIntervals(EarlierRuns):
         key = f"gates.within ({band.span})" if skip == 0 else f"gates.within ({band.span}, {skip} left out)"
         reader = metrics_reader(self.suite, self.calendar, self.interval)
         return self._read(key, older, _ACCEPTED, reader, rejections, band.last)
+
+    def candidates(self) -> list[object]:
+        """The results among which references and gates choose, as far as manifests and sizes of files tell."""
+        named = list(references(self.suite).values())
+        bands = [gate.within for gate in self.suite.gates if gate.within is not None]
+        named += [IntervalReference(window=band.window) for band in bands if band.window is not None]
+        groups = [self._candidates(reference, []) for reference in named if not reference.previous]
+        in_a_row = max((gate.consecutive for gate in self.suite.gates), default=1)
+        most = in_a_row - 1 + max((band.last or 0 for band in bands), default=0)
+        groups.append(self._last(most or any(reference.previous for reference in named)))
+        return [
+            (each.interval, each.start, each.end, each.run, each.is_accepted, self.manifests.sizes_fit(each))
+            for group in groups
+            for each in group
+        ]
+
+    @property
+    def candidates_are_all(self) -> bool:
+        """Whether nothing but the `candidates` was looked at, and all of it could be read."""
+        return not self.warnings and self.record.keys() <= self._taken.keys()
 
     def _read(
         self,
@@ -201,6 +222,14 @@ class EarlierIntervals(EarlierRuns):
                 manifest = self.manifests.current(key)
                 if manifest is not None:
                     yield manifest
+
+    def _last(self, most: int) -> Iterator[Manifest]:
+        """The manifests of the last intervals, as far back as so many that may serve."""
+        for manifest in self._latest_first():
+            if most == 0:
+                return
+            most -= self._rejection(manifest, _ACCEPTED) is None
+            yield manifest
 
     def _of_run(self, run_id: str) -> Iterator[Manifest]:
         """The manifest of a run, also of one that was superseded."""

@@ -150,6 +150,10 @@ class Section(Strict):
         """Whether it reads rows of the table that are not evaluated."""
         return False
 
+    def of_part(self, where: str | None) -> Self:  # noqa: ARG002
+        """The section of a run over a part, such as an interval, of the rows that the condition `where` chooses."""
+        return self
+
     def metrics(self) -> Sequence[Metric]:
         """Metrics that are summed for the feature in the scan of the run, in every slice, and listed nowhere."""
         return ()

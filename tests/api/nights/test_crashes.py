@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
+from suites.faults import ALL_CALLS, SLOW, Crash, Faults, age, crash_at_each_call
 from suites.nights import Nights, day, nights, rows
 
 import plmetrics as plm
@@ -26,46 +27,10 @@ from plmetrics.api.nights.collection import collect_garbage
 from plmetrics.core.errors import EnvironmentFault
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable
     from pathlib import Path
 
 __all__ = ["nights"]
-
-CALLS = ("fsync", "link", "replace", "mkdir")
-"""What a night changes the disk with: every write is synced before it is renamed or linked."""
-
-
-class Crash(BaseException):
-    """The end of a process, as far as this one can play it."""
-
-
-class Faults:
-    """The calls of a night that change the disk: one of them fails, or ends the process."""
-
-    def __init__(
-        self,
-        patch: pytest.MonkeyPatch,
-        at: int,
-        error: Callable[[], BaseException],
-        *,
-        last: bool,
-        names: Sequence[str] = CALLS,
-    ) -> None:
-        self.calls: list[str] = []
-        for name in names:
-            patch.setattr(os, name, self._watch(name, getattr(os, name), at, error, last=last))
-
-    def _watch(
-        self, name: str, call: Callable[..., Any], at: int, error: Callable[[], BaseException], *, last: bool
-    ) -> Callable[..., Any]:
-        def watched(*arguments: Any, **options: Any) -> Any:
-            self.calls.append(name)
-            # After the end of a process it does nothing more, not even tidy up.
-            if len(self.calls) == at or (last and len(self.calls) > at > 0):
-                raise error()
-            return call(*arguments, **options)
-
-        return watched
 
 
 def check_whole(growing: Nights, number: int, expected: tuple[int, ...]) -> None:
@@ -90,17 +55,17 @@ def test_every_write_may_be_the_last(nights: Nights, kind: str) -> None:
     error: Callable[[], BaseException] = (
         Crash if kind == "crash" else lambda: OSError(errno.ENOSPC, "no space left on device")
     )
-    step = 1 if os.environ.get("PLMETRICS_SLOW") else 7
+    step = 1 if SLOW else 7
     height, at, ended = 60, -len(kind) % step, False
     while not ended:
         at += step
         nights.write(1, pl.concat([rows(1), rows(2, height=at)]))
         new = 60 + at
         with pytest.MonkeyPatch.context() as patch:
-            faults = Faults(patch, at, error, last=kind == "crash")
+            faults = Faults(patch.setattr, at, error, last=kind == "crash", names=ALL_CALLS)
             with contextlib.suppress(Crash, EnvironmentFault):
                 nights.run(1)
-        ended = len(faults.calls) < at
+        ended = faults.ended
         check_whole(nights, 1, (height, new))
         later = nights.run(2).record["references"]["compare.run"]
         assert later["intervals"] == [day(0), day(1)]
@@ -115,40 +80,19 @@ def test_every_write_may_be_the_last(nights: Nights, kind: str) -> None:
 def test_the_first_night_may_end_at_every_write(tmp_path: Path) -> None:
     at, ended = 0, False
     while not ended:
-        at += 1 if os.environ.get("PLMETRICS_SLOW") else 9
+        at += 1 if SLOW else 9
         growing = Nights(tmp_path / str(at))
         growing.folder.mkdir()
         growing.write_suite(keep={"states": "9d"})
         growing.write(0)
         with pytest.MonkeyPatch.context() as patch:
-            faults = Faults(patch, at, Crash, last=True)
+            faults = Faults(patch.setattr, at, Crash, last=True, names=ALL_CALLS)
             with contextlib.suppress(Crash):
                 growing.run(0)
-        ended = len(faults.calls) < at
+        ended = faults.ended
         check_whole(growing, 0, (0, 60))
         growing.run(0)
         check_whole(growing, 0, (60,))
-
-
-REMOVING = (*CALLS, "unlink", "rmdir")
-
-
-def crash_at_each_call(
-    nights: Nights, folder: Path, step: int, do: Callable[[Nights], object]
-) -> Iterator[Nights]:
-    """Copies of the nights, in each of which something ended at another of its calls that change the disk."""
-    at, ended = 0, False
-    while not ended:
-        at += step
-        copy = Nights(folder / str(at))
-        shutil.copytree(nights.folder, copy.folder, ignore=shutil.ignore_patterns(folder.name))
-        with pytest.MonkeyPatch.context() as patch:
-            faults = Faults(patch, at, Crash, last=True, names=REMOVING)
-            with contextlib.suppress(Crash):
-                do(copy)
-        ended = len(faults.calls) < at
-        yield copy
-        shutil.rmtree(copy.folder)
 
 
 def test_an_acceptance_may_end_at_every_write(nights: Nights, tmp_path: Path) -> None:
@@ -177,13 +121,6 @@ def files_below(home: Path) -> set[str]:
     return {name for name in names if not name.startswith("intervals/")}
 
 
-def age(folder: Path) -> None:
-    """Let everything look two days old."""
-    then = time.time() - 2 * 24 * 60 * 60
-    for path in (folder, *folder.rglob("*")):
-        os.utime(path, (then, then))
-
-
 def test_a_removal_may_end_at_every_call(nights: Nights, tmp_path: Path) -> None:
     """Values and verdicts can be read after it, and the next removal ends it."""
     nights.write_suite(keep={"states": "1d", "runs": "1d"}, metrics=["brier"], gates=None)
@@ -194,7 +131,7 @@ def test_a_removal_may_end_at_every_call(nights: Nights, tmp_path: Path) -> None
     whole = Nights(tmp_path / "copies" / "whole")
     shutil.copytree(nights.folder, whole.folder, ignore=shutil.ignore_patterns("copies"))
     assert collect_garbage(whole.suite)
-    step = 1 if os.environ.get("PLMETRICS_SLOW") else 4
+    step = 1 if SLOW else 4
     for copy in crash_at_each_call(
         nights, tmp_path / "copies", step, lambda copy: collect_garbage(copy.suite)
     ):
@@ -234,7 +171,7 @@ def test_a_process_that_is_gone_at_a_write_leaves_the_old_result_or_the_new_one(
     nights.write_suite(metrics=["brier"], gates=None)
     nights.run(0)
     height = 60
-    for at in range(3, 40, 2 if os.environ.get("PLMETRICS_SLOW") else 25):
+    for at in range(3, 40, 2 if SLOW else 25):
         nights.write(0, rows(0, height=60 + at))
         child = subprocess.run(
             [sys.executable, "-c", CHILD, str(nights.suite), day(0), str(at)],
@@ -338,7 +275,7 @@ def test_a_killed_night_leaves_the_old_result_or_the_new_one(nights: Nights) -> 
     nights.run(0)
     draw = random.Random(0)
     height = 60
-    for attempt in range(1, 5 if os.environ.get("PLMETRICS_SLOW") is None else 50):
+    for attempt in range(1, 5 if not SLOW else 50):
         nights.write(0, pl.concat([rows(0), rows(1, height=attempt)]))
         process = start(nights, 0)
         go([process])

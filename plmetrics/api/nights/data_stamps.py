@@ -1,0 +1,78 @@
+"""What tells the data of an interval from those that were there when it was evaluated."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from plmetrics.api.context import data_files, feature_tables
+from plmetrics.core.errors import PlmetricsError
+from plmetrics.core.rowsql import compile_row
+from plmetrics.engine.faults import reading
+from plmetrics.engine.streaming import collected_frame
+from plmetrics.features.nights.manifests import digest_of_value
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from plmetrics.core.results import RecordedFile
+    from plmetrics.features.nights.interval_section import IntervalSection
+    from plmetrics.suite.model import Suite
+    from plmetrics.table.source import Source
+
+_SEEDS = (0, 1)
+
+
+def data_stamps(
+    suite: Suite, section: IntervalSection, source: Source, where: str, files: Sequence[RecordedFile]
+) -> dict[str, str]:
+    """The hashes of the data in a manifest, by name.
+
+    Folders of an interval have its files alone: `data` is of their names, sizes and both ends, and `times` of when they
+    were written, since a correction in the middle changes nothing else. Rows that a column says to be of an interval
+    lie in files beside others, and are told by their content; but not where a feature reads the others, too.
+
+    Args:
+        suite: what is asked.
+        section: which column says when a row is of.
+        source: the table.
+        where: the condition on the rows of the interval.
+        files: the data files, as run.json lists them.
+    """
+    others = any(part.reads_other_rows for part in suite.sections.values())
+    if section.column is not None and not others:
+        with suppress(PlmetricsError):  # what is wrong is said by the evaluation
+            return {"data": _rows_digest(source, where), "times": ""}
+    # Rows of a database are a scratch file, whose digest is that of the rows.
+    times = [file.stamp[-1] for file in source.files if file.stamp is not None and file.digest is None]
+    return {"data": digest_of_value([_content(file) for file in files]), "times": digest_of_value(times)}
+
+
+def tables_digest(suite: Suite, base: Path) -> str:
+    """A hash of the files of the tables that features read beside the rows; empty where there are none."""
+    tables = feature_tables(suite, base=base)
+    contents = {key: [_content(file) for file in data_files(table)] for key, table in tables.items()}
+    return digest_of_value(contents) if contents else ""
+
+
+def _content(file: RecordedFile) -> dict[str, object]:
+    """What is known of a data file but where it lies."""
+    return {key: value for key, value in file.items() if key != "folder"}
+
+
+def _rows_digest(source: Source, where: str) -> str:
+    """A hash of some rows, in whatever order and files they lie.
+
+    Raises:
+        DataError: they cannot be read.
+    """
+    row = pl.struct(pl.all())
+    sums = [row.hash(seed).sum().alias(str(seed)) for seed in _SEEDS]
+    plan = source.frame.filter(compile_row(where).expr).select(*sums, n=pl.len())
+    with reading(source):
+        (content,) = collected_frame(plan).rows()
+    types = [(name, str(dtype)) for name, dtype in source.schema.items()]
+    return digest_of_value([types, content, pl.__version__])
