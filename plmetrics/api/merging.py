@@ -81,7 +81,8 @@ def merge(
     Raises:
         AbsentDataError: intervals are missing.
         UnitsMissingError: planned units are missing.
-        ConfigError: the states are of different suites or were made with different constants.
+        ConfigError: the states are of different suites or were made with different constants, or gates are to fail that
+            states of intervals do not have.
         DataError: a state is absent, damaged or of another version, or two share rows.
         EnvironmentFault: something cannot be written.
     """
@@ -94,6 +95,10 @@ def merge(
     if interval is not None:
         from plmetrics.api.nights.roll_up import states_of_intervals
 
+        if exits is not None and exits.fail_on:
+            msg = "states of intervals have no gates: --fail-on would have no effect on their sum"
+            hint = "gates judge each interval as it is evaluated: plmetrics backfill --fail-on, plmetrics history"
+            raise ConfigError(Problem(msg, hint=hint))
         with call_errors("interval"):
             states, missing = states_of_intervals(states, interval, allow_missing=allow_missing)
     coverage = None

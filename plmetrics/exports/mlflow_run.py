@@ -8,6 +8,7 @@ import re
 import warnings
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from plmetrics.core.errors import EnvironmentFault, Problem
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from plmetrics.suite.yaml.load import LoadedSuite
 
 _REPORT = "report.html"
+_OLD = timedelta(days=1)
 _INVALID = re.compile(r"[^\w./ -]", re.ASCII)
 _LONGEST_NAME, _LONGEST_VALUE = 240, 5000
 _MOST_METRICS, _MOST_TAGS = 1000, 100
@@ -57,6 +59,8 @@ class MlflowTarget:
     def write(self, run: Run) -> None:
         """Log a run unless it is logged; earlier ones of the same interval are marked as superseded.
 
+        Those that killed processes left running are failed: of the same interval at once, others when they are old.
+
         Raises:
             EnvironmentFault: the server or store cannot be reached, or refuses.
         """
@@ -84,6 +88,8 @@ class MlflowTarget:
                 if before.status == "RUNNING":
                     client.set_terminated(before.run_id, "FAILED")
             client.set_terminated(logged, end_time=_milliseconds(run.finished.timestamp()))
+            for left in _runs_left(client, experiment, run):
+                client.set_terminated(left, "FAILED")
 
 
 def mlflow_target(loaded: LoadedSuite, section: MlflowOutput) -> MlflowTarget:
@@ -205,9 +211,17 @@ def _earlier_runs(client: MlflowClient, experiment: str, run: Run) -> list[RunIn
     return [earlier.info for earlier in client.search_runs([experiment], _condition(run, "key"))]
 
 
+def _runs_left(client: MlflowClient, experiment: str, run: Run) -> list[str]:
+    """The runs of the suite that began to be logged a day before this one or earlier, and were cut short."""
+    before = _milliseconds((run.started - _OLD).timestamp())
+    condition = f"attributes.status = 'RUNNING' and attributes.start_time < {before}"
+    runs = client.search_runs([experiment], f"{_condition(run, 'suite')} and {condition}")
+    return [left.info.run_id for left in runs]
+
+
 def _condition(run: Run, tag: str) -> str:
     """The runs of a suite that share a tag; names of suites have no double quotes."""
-    tags = {name: _identity(run)[name] for name in ("plmetrics.suite", f"plmetrics.{tag}")}
+    tags = {name: _identity(run)[name] for name in dict.fromkeys(("plmetrics.suite", f"plmetrics.{tag}"))}
     return " and ".join(f'tags.`{name}` = "{text}"' for name, text in tags.items())
 
 

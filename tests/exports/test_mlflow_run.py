@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import dataclasses
 import os
 import sys
 import warnings
@@ -106,6 +107,44 @@ def test_a_run_that_was_cut_short_is_logged_again(
     assert set(again) == {"FAILED", "FINISHED"}
     assert again["FAILED"].info.run_id == begun.info.run_id
     assert again["FAILED"].data.tags["plmetrics.superseded_by"] == again["FINISHED"].info.run_id
+
+
+def test_runs_that_were_left_running_are_failed_a_day_later(
+    ended: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A suite without intervals has no run that takes their place; one that began today may still be at work."""
+    monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
+    uri = str(tmp_path / "mlruns")
+    target = MlflowTarget("e", uri, None)
+    from mlflow.tracking import MlflowClient
+
+    def at(day: int, **changes: Any) -> Run:
+        record = {**ended.record, "run_id": f"202612{day:02}T020000Z-00000{day}", **changes}
+        times = dict.fromkeys(("started", "finished"), f"2026-12-{day:02}T02:00:00.000Z")
+        return dataclasses.replace(ended, record={**record, **times})
+
+    for day in (1, 5):
+        with monkeypatch.context() as killed:
+            killed.setattr(MlflowClient, "log_batch", lambda *_, **__: None)
+            killed.setattr(MlflowClient, "set_terminated", lambda *_, **__: None)
+            target.write(at(day))
+    other = dataclasses.replace(at(1), name="other")
+    with monkeypatch.context() as killed:
+        killed.setattr(MlflowClient, "set_terminated", lambda *_, **__: None)
+        target.write(other)
+    for day in (5, 6):
+        target.write(at(day, run_id=f"202612{day:02}T030000Z-00000{day}"))
+    runs = {
+        (run.data.tags["plmetrics.suite"], run.data.tags["plmetrics.run_id"]): run for run in logged(uri, "e")
+    }
+    statuses = {key: run.info.status for key, run in runs.items()}
+    assert statuses == {
+        (ended.name, at(1).run_id): "FAILED",
+        (ended.name, at(5).run_id): "RUNNING",
+        ("other", at(1).run_id): "RUNNING",
+        (ended.name, "20261205T030000Z-000005"): "FINISHED",
+        (ended.name, "20261206T030000Z-000006"): "FINISHED",
+    }
 
 
 def test_mlflow_prints_nothing_in_our_own_process(

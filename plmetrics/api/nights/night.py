@@ -176,6 +176,7 @@ class IntervalEvaluation(Evaluation):
         result.record["warnings"] += rows_without_time(self.section, source, suite.data.where)
         if adds_states(suite):
             state = self._count(source, where, result)
+            result.record["warnings"] += state.warnings
             if decomposes_scores(suite) and context.earlier is not None:
                 result = self._with_score_changes(result, context.earlier, state, runs)
         return self._with_acceptance(result)

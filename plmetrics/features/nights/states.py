@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from plmetrics.core.errors import DataError, PlmetricsError, Problem
@@ -14,7 +14,7 @@ from plmetrics.features.stored.state_files import StateFault, state_bytes
 from plmetrics.features.stored.state_of_rows import state_of_rows
 from plmetrics.features.stored.stored_state import stored_state
 from plmetrics.features.stored.support import countable
-from plmetrics.runs.files import create, environment_faults, make_directory, write_atomic
+from plmetrics.runs.files import create, environment_faults, make_directory, sizes_in, write_atomic
 from plmetrics.runs.record import fingerprint
 
 if TYPE_CHECKING:
@@ -38,10 +38,11 @@ _ABSENT = ("interval", "keep", "drift", "leakage", "find_slices", "cross_validat
 
 @dataclass(frozen=True, slots=True)
 class IntervalState:
-    """The state of an interval, and the content of its file."""
+    """The state of an interval, the content of its file, and what was odd about the constants that it shares."""
 
     reference: StateReference
     content: bytes
+    warnings: tuple[str, ...] = ()
 
 
 def state_suite(suite: Suite) -> Suite:
@@ -105,8 +106,8 @@ def state_of_interval(
     """The state of the rows of an interval, made with the constants that all intervals of the suite share.
 
     The first interval makes them; where two do so at once, the second one counts again with those of the first. Where
-    their file is damaged, they are those of the last state that was made with them; where none is left, new ones are
-    made: there is nothing that the state must add to.
+    their file is damaged, or all such files are gone, they are those of the last state that was made with them; where
+    none is left, new ones are made: there is nothing that the state must add to. Both are warnings.
 
     Args:
         suite: what is asked.
@@ -134,18 +135,18 @@ def state_of_interval(
         content, digest = state_bytes(head, table)
         return IntervalState(StateReference(head, table, "the state of this interval", digest), content)
 
-    shared = _state_of(file, identity)
-    if shared is None and file.is_file():
+    shared, words = _state_of(file, identity), list[str]()
+    if shared is None and (file.is_file() or not sizes_in(file.parent)):
         with environment_faults("the damaged constants of states cannot be replaced"):
-            shared = _restore(home, file, identity)
+            shared = _restore(home, file, identity, words)
     if shared is None:
         first = counted(None)
         with environment_faults("the constants of states cannot be written"):
             make_directory(file.parent)
             if create(file, first.content):
-                return first
+                return replace(first, warnings=tuple(words))
         shared = stored_state(file)
-    return counted(shared)
+    return replace(counted(shared), warnings=tuple(words))
 
 
 def _state_of(file: Place, identity: str) -> StateReference | None:
@@ -156,12 +157,14 @@ def _state_of(file: Place, identity: str) -> StateReference | None:
     return None
 
 
-def _restore(home: Place, file: Place, identity: str) -> StateReference | None:
+def _restore(home: Place, file: Place, identity: str, words: list[str]) -> StateReference | None:
     """The state of the last interval that was made with the same constants, which takes the place of a damaged file.
 
     Without such a state the file is removed. Only rows that have their labels tell that constants are of labelled ones.
+    `words` is told what was done.
     """
-    manifests = Manifests(home)
+    manifests, shown = Manifests(home), f"{CONSTANTS}/{file.name}"
+    condition = "damaged" if file.is_file() else "gone"
     labelled = file == constants_path(home, identity)
     for manifest in map(manifests.current, reversed(manifests.interval_keys())):
         if manifest is None or labelled == (manifest.awaits_labels or manifest.lacks_labels):
@@ -169,9 +172,13 @@ def _restore(home: Place, file: Place, identity: str) -> StateReference | None:
         place = home / manifest.run / STATE
         state = _state_of(place, identity)
         if state is not None:
+            make_directory(file.parent)
             write_atomic(file, place.read_bytes())
+            words.append(f"{shown} was {condition}: it is taken from the state of {manifest.interval}")
             return state
-    file.unlink(missing_ok=True)
+    if file.is_file():
+        file.unlink()
+        words.append(f"{shown} was damaged, and no state was made with it: a new one is made")
     return None
 
 

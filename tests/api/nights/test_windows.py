@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -139,3 +140,26 @@ def test_intervals_of_one_growing_file_add(nights: Nights) -> None:
         pl.concat(days[: number + 1]).write_parquet(nights.folder / "log.parquet")
         nights.run(number)
     check_same(plm.merge(nights.home, interval=f"{day(0)}/{day(3)}").metrics, whole_of([0, 1, 2]))
+
+
+@pytest.mark.parametrize("loss", ["damaged", "gone", "damaged without another"])
+def test_constants_that_are_lost_are_taken_from_a_state_with_a_word(nights: Nights, loss: str) -> None:
+    nights.write_suite(keep={"states": "9d"}, metrics=["roc_auc"])
+    nights.run(0)
+    (file,) = (nights.home / "constants").iterdir()
+    content = file.read_bytes()
+    if loss == "gone":
+        file.unlink()
+    else:
+        file.write_bytes(content[:-40] + bytes(40))
+    if loss == "damaged without another":
+        shutil.rmtree(nights.home / "intervals")
+    (words,) = [words for words in nights.run(1).warnings if "constants" in words]
+    if loss == "damaged without another":
+        assert words.endswith("was damaged, and no state was made with it: a new one is made")
+        return
+    place = f"constants/{file.name}"
+    assert words == f"{place} was {loss}: it is taken from the state of {day(0)}"
+    assert file.read_bytes() == content
+    assert plm.merge(nights.home, interval=f"{day(0)}/{day(2)}").record["rows"]["read"] == 120
+    assert not [words for words in nights.run(2).warnings if "constants" in words]

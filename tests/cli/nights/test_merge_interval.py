@@ -45,4 +45,7 @@ def test_a_month_is_rolled_up(nights: Nights, invoke: Callable[..., Any]) -> Non
     done = invoke("merge", str(nights.home), "--interval", "2026-03", "--allow-missing")
     assert done.code == 0
     assert "it is left out" in done.out + done.err
+    done = invoke("merge", str(nights.home), "--interval", f"{day(0)}/{day(3)}", "--fail-on", "warn")
+    assert done.code == 2
+    assert "states of intervals have no gates" in done.err
     assert invoke("gc", str(nights.suite), "--dry-run").out == "0.0 MB would go\n"
