@@ -45,6 +45,7 @@ COMMANDS = {
     "plmetrics.api.nights.backfill": "nights",
     "plmetrics.api.nights.collection": "nights",
     "plmetrics.api.nights.lookback": "nights",
+    "plmetrics.api.nights.data_stamps": "nights",
     "plmetrics.api.nights.history": "nights",
     "plmetrics.api.nights.night": "nights",
     "plmetrics.api.nights.roll_up": "nights",

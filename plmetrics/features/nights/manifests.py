@@ -222,7 +222,9 @@ class Manifests:
         """Whether the files of a manifest are there, as large as they were written; nothing is read for that."""
         sizes = sizes_in(self.home / manifest.run)
         files = manifest.files.items()
-        return all(sizes.get(name.removeprefix(f"{manifest.run}/")) == facts["bytes"] for name, facts in files)
+        return all(
+            sizes.get(name.removeprefix(f"{manifest.run}/")) == facts["bytes"] for name, facts in files
+        )
 
     def damage(self, manifest: Manifest, *, thorough: bool = False) -> str | None:
         """What is wrong with the files of a manifest; None where nothing.
