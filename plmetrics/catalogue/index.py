@@ -43,6 +43,9 @@ MODULES: dict[str, dict[str, str]] = {
         "multiclass": "accuracy error_rate default_accuracy balanced_accuracy mcc cohen_kappa"
     },
     "multiclass.probability": {"multiclass": "log_loss default_log_loss log_loss_skill brier top_k_accuracy"},
+    "multiclass.ordinal": {
+        "multiclass": "ranked_probability_score rps adjacent_accuracy off_by_one_accuracy"
+    },
     "multiclass.ranking": {"multiclass": "roc_auc average_precision pr_auc ks"},
     "multiclass.operating": {
         "multiclass": "precision_at_recall precision_at_volume recall_at_precision recall_at_fpr fpr_at_recall "

@@ -1,0 +1,130 @@
+"""Metrics of classes that have an order: that of `classes`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import polars as pl
+
+from plmetrics.catalogue.multiclass.base import INFINITY, Multiclass
+from plmetrics.catalogue.multiclass.probability import probabilities
+from plmetrics.catalogue.needs import Sums
+from plmetrics.catalogue.parameters import parameter
+from plmetrics.catalogue.registry import register
+from plmetrics.core import ops
+from plmetrics.states.sums import Atom
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from plmetrics.catalogue.metric import IntervalForm
+    from plmetrics.states.sums import Rows
+
+
+def _cumulative_squares(rows: Rows) -> pl.Expr:
+    """Sum over all classes but the last of the squared distance of the two distributions up to there."""
+    total, below = pl.lit(0.0), pl.lit(0.0)
+    for number, probability in enumerate(probabilities(rows)[:-1]):
+        below = below + probability
+        total = total + (below - (rows.label <= float(number)).cast(pl.Float64)) ** 2
+    return total
+
+
+_SQUARES = Atom("ranked_probability", _cumulative_squares)
+
+
+@register
+@dataclass(frozen=True)
+class RankedProbabilityScore(Multiclass):
+    """Mean over rows of the squared distance between the cumulative probabilities and the class that the row has.
+
+    Sum over k < K of (p_1 + ... + p_k - [class is at most k])^2, in the order of `classes`; divided by K - 1, so that
+    it lies in [0, 1], unless `divide` is false. Probability far from the class costs more than beside it. Weighted by
+    row; undefined (`no_rows`) without rows. Sources: Epstein (1969), Murphy (1971).
+
+    >>> import polars as pl, plmetrics as plm
+    >>> rows = pl.DataFrame({"y": ["a", "b"], "pa": [0.5, 0.25], "pb": [0.25, 0.5], "pc": [0.25, 0.25]})
+    >>> models = {"m": {"proba": {"a": "pa", "b": "pb", "c": "pc"}}}
+    >>> texts = ["ranked_probability_score"]
+    >>> found = plm.evaluate(rows, task="multiclass", label="y", models=models, metrics=texts).metrics
+    >>> found["value"].item()
+    0.109375
+    """
+
+    name = "ranked_probability_score"
+    aliases = ("rps",)
+    needs = Sums()
+    range = (0.0, INFINITY)
+    direction = "lower"
+    probability = True
+    reads_parts = True
+    proper = "strictly"
+    interval_form: ClassVar[IntervalForm | None] = "t"
+    formula = "mean over rows of sum over k < K of (F_k - [class <= k])^2 / (K - 1)"
+    use_when = "Classes have an order, and a probability beside the class is better than one far from it."
+    beware = "It depends on the order of classes: name them in order with classes:."
+    reference = (
+        "Epstein (1969), A scoring system for probability forecasts of ranked categories, J. Appl. Meteor. 8"
+    )
+
+    divide: bool = parameter(
+        default=True, doc="divide by the number of classes less 1", domain="true or false"
+    )
+
+    def atoms(self) -> Mapping[str, Atom | tuple[Atom, ...]]:
+        """The sum over rows."""
+        return {"score_sum": _SQUARES}
+
+    def finalise(self, state: Any) -> Any:
+        """Mean over rows."""
+        steps = max(len(self.classes) - 1, 1) if self.divide else 1
+        return ops.ratio(state.score_sum, state.weight) / float(steps)
+
+
+@register
+@dataclass(frozen=True)
+class AdjacentAccuracy(Multiclass):
+    """Share of the rows that are called their class or one beside it, in the order of `classes`.
+
+    `distance` is how many places off still count; 0 gives the accuracy. Weighted by row; in [0, 1]; undefined
+    (`no_rows`) without rows. Source: Gaudette and Japkowicz (2009).
+
+    >>> import polars as pl, plmetrics as plm
+    >>> rows = pl.DataFrame({"y": ["low", "low", "mid", "high"], "p": ["low", "mid", "high", "low"]})
+    >>> asked = {"classes": ["low", "mid", "high"], "metrics": ["adjacent_accuracy"]}
+    >>> plm.evaluate(rows, task="multiclass", label="y", models="p", **asked).metrics["value"].item()
+    0.75
+    """
+
+    name = "adjacent_accuracy"
+    aliases = ("off_by_one_accuracy",)
+    needs = Sums()
+    range = (0.0, 1.0)
+    direction = "higher"
+    kind = "proportion"
+    mean = "rows"
+    handles_imbalance = False
+    formula = "rows with abs(place of the called class - place of the class) <= distance / W"
+    use_when = "Classes have an order, and a call beside the class does no harm, as with grades."
+    beware = "Calling the middle class is never far off: compare with a model that always does."
+    reference = "Gaudette and Japkowicz (2009), Evaluation methods for ordinal classification, Canadian AI"
+
+    distance: int = parameter(
+        1,
+        doc="how many places off still count",
+        check=lambda value: value >= 0,
+        domain="a whole number of at least 0",
+    )
+
+    def atoms(self) -> Mapping[str, Atom]:
+        """The rows that are near."""
+
+        def near(rows: Rows) -> pl.Expr:
+            return (rows.score - rows.label).abs() <= float(self.distance)
+
+        return {"near": Atom(f"near|{self.distance}", near, counts=True)}
+
+    def finalise(self, state: Any) -> Any:
+        """Their share."""
+        return ops.ratio(state.near, state.weight)
