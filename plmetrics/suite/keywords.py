@@ -71,7 +71,7 @@ class ModelColumns(TypedDict, total=False):
 
 class Calibrate(TypedDict, total=False):
     """A calibrator of scores, whose result is one more model, named MODEL_METHOD."""
-    method: Required[Literal["platt", "isotonic", "temperature", "beta"]]
+    method: Required[Literal["platt", "isotonic", "temperature", "beta", "vector"]]
     fit_on: Required[str]
     models: str | Sequence[str] | None
     smoothing: bool

@@ -46,17 +46,36 @@ def best_coefficients(
     design = np.stack(features)
     mass = np.ones(len(target)) if weight is None else weight
     mass = mass / mass.sum()
-    coefficients = _start(design, target, mass)
-    near = 0
-    for _ in range(_STEPS):
+
+    def derivatives(coefficients: Numbers) -> tuple[Numbers, Numbers]:
         chance = expit(np.einsum("k,kn->n", coefficients, design))
         slope = np.einsum("kn,n->k", design, mass * (chance - target))
-        curvature = np.einsum("kn,jn->kj", design * (mass * chance * (1.0 - chance)), design)
+        return slope, np.einsum("kn,jn->kj", design * (mass * chance * (1.0 - chance)), design)
+
+    start = _start(design, target, mass)
+    return newton(start, derivatives, lambda tried: mean_log_loss(tried, design, target, mass))
+
+
+def newton(
+    start: Numbers,
+    derivatives: Callable[[Numbers], tuple[Numbers, Numbers]],
+    loss: Callable[[Numbers], float],
+) -> Numbers | None:
+    """Where a convex loss is smallest, by Newton's method; None if it does not get near, as where it has no minimum.
+
+    Args:
+        start: where to begin.
+        derivatives: slope and curvature of the loss.
+        loss: the loss itself, by which steps far from the minimum are shortened.
+    """
+    coefficients, near = start, 0
+    for _ in range(_STEPS):
+        slope, curvature = derivatives(coefficients)
         step: Numbers = np.linalg.lstsq(curvature, slope, rcond=1e-14)[0]
         near += float(slope @ step) <= _NEAR
         if near == 0:
-            step = _falling(coefficients, step, lambda tried: mean_log_loss(tried, design, target, mass))
-        coefficients = coefficients - step
+            step = _falling(coefficients, step, loss)
+        coefficients = np.asarray(coefficients - step, dtype=np.float64)
         if near == _LAST_STEPS:
             return coefficients
     return None

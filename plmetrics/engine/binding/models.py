@@ -70,7 +70,8 @@ def calibrated_probabilities(suite: Suite) -> frozenset[str]:
         return frozenset()
     from plmetrics.catalogue.calibrators import CALIBRATORS
 
-    fits = (spec for spec in suite.calibrate if CALIBRATORS[spec.method].reads_probability)
+    several = suite.task in CLASS_TASKS
+    fits = (spec for spec in suite.calibrate if several or CALIBRATORS[spec.method].reads_probability)
     return frozenset(source for spec in fits for source in spec.sources(suite.models))
 
 

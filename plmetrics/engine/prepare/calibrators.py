@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import polars as pl
 
 from plmetrics.catalogue.calibrators import CALIBRATORS
-from plmetrics.catalogue.calibrators.calibrator import NoFit
+from plmetrics.catalogue.calibrators.calibrator import Calibrator, NoFit
 from plmetrics.catalogue.calibrators.isotonic import MAX_KNOTS, Isotonic
 from plmetrics.catalogue.calibrators.platt import Platt
 from plmetrics.core.errors import ConfigError, DataError, Problem
@@ -19,16 +20,15 @@ from plmetrics.engine.memory.budget import working_memory
 from plmetrics.engine.prepare.constants import Calibration
 from plmetrics.suite.sections.basics import BY_FOLD
 from plmetrics.table.checks import VALID, valid_column
-from plmetrics.table.predicted import PredictionColumns, score_column
+from plmetrics.table.predicted import PredictionColumns, normalise_probabilities, part_column
 from plmetrics.table.roles import LABEL, WEIGHT, plain_column
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    import numpy as np
     from numpy.typing import NDArray
 
-    from plmetrics.catalogue.calibrators.calibrator import Calibrator
+    from plmetrics.catalogue.calibrators.several import ClassCalibrator
     from plmetrics.core.names import SuitePath
     from plmetrics.core.results import Json
     from plmetrics.engine.inquiry import Question
@@ -58,12 +58,12 @@ class _Sample:
 
 @dataclass(frozen=True, slots=True)
 class _CalibratorFit:
-    """A calibrated score as an expression over raw columns, its parameters, and the fewest rows behind a curve."""
+    """A calibrated prediction as expressions over raw columns, its parameters, and the fewest rows behind a curve."""
 
-    expression: pl.Expr
+    expressions: Sequence[pl.Expr]
     constants: Mapping[str, Json]
     rows: int
-    curves: tuple[Calibrator, ...]
+    curves: tuple[Calibrator | ClassCalibrator, ...]
 
 
 def with_calibrators(view: TableView) -> Question[Calibration]:
@@ -131,7 +131,7 @@ def _rows_to_fit(view: TableView, condition: str, models: Mapping[str, SuitePath
     """Labels, weights, folds and scores of the rows to fit on, with the marks of sound ones."""
     fitting = _fitting(view, condition, tuple(models))
     table = fitting.table()
-    columns = [LABEL, *(score_column(model) for model in models)]
+    columns = [LABEL, *(column for model in models for column in _prediction_columns(view, model))]
     columns += [WEIGHT] if table.weight is not None else []
     columns += [plain_column(str(view.suite.columns.fold))] if condition == BY_FOLD else []
     missing = fitting.roles.missing
@@ -149,6 +149,11 @@ def _rows_to_fit(view: TableView, condition: str, models: Mapping[str, SuitePath
         hint = "fit_on is not narrowed by data.where: it speaks of all rows of the data"
         raise DataError(Problem("there are no rows to fit calibrators on", path, hint))
     return view.arithmetic.rows(rows)
+
+
+def _prediction_columns(view: TableView, model: str) -> list[str]:
+    """The canonical columns of what is calibrated: a score, or a probability for each class."""
+    return [part_column(model, part) for part in view.roles.models[model].parts]
 
 
 def _fitting(view: TableView, condition: str, models: Sequence[str]) -> TableView:
@@ -169,24 +174,37 @@ def _fit_calibrator(
     if valid_column(source) in rows.columns:
         rows = rows.filter(pl.col(valid_column(source)))
     weight = rows[WEIGHT].to_numpy() if WEIGHT in rows.columns else None
-    sample = _Sample(rows[score_column(source)].to_numpy(), rows[LABEL].to_numpy(), weight)
-    raw = pl.col(view.roles.models[source].columns["score"])
+    score = rows.select(_prediction_columns(view, source)).to_numpy()
+    sample = _Sample(score, rows[LABEL].to_numpy(), weight)
+    raw = _raw_parts(view.roles.models[source])
     description = {"method": spec.method, "model": source, "fit_on": spec.fit_on}
     if spec.fit_on != BY_FOLD:
         curve = _fit(spec, source, sample, path)
         constants = {**description, "rows": len(sample.label), **curve.constants()}
-        return _CalibratorFit(curve.applied(raw), constants, len(sample.label), (curve,))
+        return _CalibratorFit(_applied(curve, raw), constants, len(sample.label), (curve,))
     fold = str(view.suite.columns.fold)
-    score, folds, fewest, curves = pl.lit(None, dtype=pl.Float64), [], len(sample.label), []
+    parts, folds, fewest, curves = [pl.lit(None, dtype=pl.Float64) for _ in raw], [], len(sample.label), []
     for value, outside in _folds(rows[plain_column(fold)], fold):
         others = sample.where(outside)
         curve = _fit(spec, source, others, path, f", outside fold {value!r}")
         here = pl.col(fold) == pl.lit(value, dtype=rows[plain_column(fold)].dtype)
-        score = pl.when(here).then(curve.applied(raw)).otherwise(score)
+        applied = _applied(curve, raw)
+        parts = [pl.when(here).then(new).otherwise(old) for new, old in zip(applied, parts, strict=True)]
         folds.append({"fold": value, "rows": len(others.label), **curve.constants()})
         fewest = min(fewest, len(others.label))
         curves.append(curve)
-    return _CalibratorFit(score, {**description, "folds": folds}, fewest, tuple(curves))
+    return _CalibratorFit(parts, {**description, "folds": folds}, fewest, tuple(curves))
+
+
+def _raw_parts(predicted: PredictionColumns) -> list[pl.Expr]:
+    """What is calibrated, of raw columns; probabilities are divided by their sum where the model says so."""
+    parts = {part: pl.col(name).cast(pl.Float64) for part, name in predicted.columns.items()}
+    return list((normalise_probabilities(parts) if predicted.normalise else parts).values())
+
+
+def _applied(curve: Calibrator | ClassCalibrator, raw: Sequence[pl.Expr]) -> list[pl.Expr]:
+    """The calibrated parts."""
+    return [curve.applied(raw[0])] if isinstance(curve, Calibrator) else curve.applied(raw)
 
 
 def _folds(column: pl.Series, name: str) -> Iterator[tuple[Any, NDArray[np.bool_]]]:
@@ -199,16 +217,25 @@ def _folds(column: pl.Series, name: str) -> Iterator[tuple[Any, NDArray[np.bool_
         yield value, (column != value).to_numpy()
 
 
-def _fit(spec: Calibrate, source: str, sample: _Sample, path: SuitePath, place: str = "") -> Calibrator:
+def _fit(
+    spec: Calibrate, source: str, sample: _Sample, path: SuitePath, place: str = ""
+) -> Calibrator | ClassCalibrator:
     where = f"cannot fit {spec.method} to the scores of model '{source}'{place}: "
-    for label, word in ((1.0, "positive"), (0.0, "negative")):
+    single = sample.score.shape[1] == 1
+    for label, word in ((1.0, "positive"), (0.0, "negative")) if single else ():
         if not (sample.label == label).any():
             msg = f"{where}none of the {len(sample.label):,} rows is {word}"
             raise DataError(Problem(msg, (*path, "fit_on")))
     try:
+        if not single:
+            from plmetrics.catalogue.calibrators.several import CLASS_CALIBRATORS
+
+            kind = CLASS_CALIBRATORS[spec.method]
+            return kind.fit(sample.score, sample.label.astype(np.int64), sample.weight)
+        score = sample.score[:, 0]
         if spec.smoothing:
-            return Platt.fit(sample.score, sample.label, sample.weight, smoothing=True)
-        return CALIBRATORS[spec.method].fit(sample.score, sample.label, sample.weight)
+            return Platt.fit(score, sample.label, sample.weight, smoothing=True)
+        return CALIBRATORS[spec.method].fit(score, sample.label, sample.weight)
     except NoFit as error:
         reason, _, hint = str(error).partition(": ")
         raise DataError(Problem(f"{where}{reason}", (*path, "method"), hint or None)) from None
@@ -216,9 +243,8 @@ def _fit(spec: Calibrate, source: str, sample: _Sample, path: SuitePath, place: 
 
 def _prediction(view: TableView, source: str, fitted: _CalibratorFit) -> PredictionColumns:
     """The prediction of a model that is made of the scores of another."""
-    return PredictionColumns(
-        {"score": view.roles.models[source].columns["score"]}, {"score": fitted.expression}
-    )
+    columns = view.roles.models[source].columns
+    return PredictionColumns(columns, dict(zip(columns, fitted.expressions, strict=True)))
 
 
 def _doubts(spec: Calibrate, source: str, fitted: _CalibratorFit) -> list[str]:

@@ -16,6 +16,12 @@ if TYPE_CHECKING:
     from plmetrics.suite.problems import Findings
     from plmetrics.suite.sections.basics import ModelColumns
 
+_METHODS = {
+    "binary": ("platt", "isotonic", "temperature", "beta"),
+    "multiclass": ("temperature", "vector", "isotonic"),
+}
+"""The calibrators of each task."""
+
 _FORM = "write calibrate: {method: platt, fit_on: \"split = 'valid'\"}"
 
 
@@ -92,9 +98,12 @@ def _problems(
     spec: Calibrate, models: Mapping[str, ModelColumns], fields: Mapping[str, Any]
 ) -> Iterator[tuple[str, SuitePath, str | None]]:
     task, columns = fields["task"], fields.get("columns")
-    if task and task != "binary":
-        yield f"calibrate belongs to task 'binary', not to '{task}'", (), None
+    if task and task not in _METHODS:
+        yield f"calibrate belongs to task 'binary' or 'multiclass', not to '{task}'", (), None
         return
+    if task and spec.method not in _METHODS[task]:
+        known = ", ".join(_METHODS[task])
+        yield f"method '{spec.method}' is none of task '{task}'", ("method",), f"known: {known}"
     if spec.fit_on == BY_FOLD and columns is not None and columns.fold is None:
         yield "fit_on: fold needs columns.fold", ("fit_on",), "name its column: columns: {fold: ...}"
     if spec.smoothing and spec.method != "platt":
@@ -102,7 +111,7 @@ def _problems(
     for name in spec.models or ():
         if models and name not in models:
             yield absent(name, "models", ("models",), models)
-        elif models and models[name].score is None:
+        elif models and models[name].score is None and models[name].proba is None:
             yield f"model '{name}' chooses classes: only scores can be calibrated", ("models",), None
     if models and not spec.sources(models):
         yield "no model gives scores that could be calibrated", (), "write models: {name: {score: column}}"

@@ -45,7 +45,10 @@ def test_added_models_may_be_named(load: Any, text: str) -> None:
     [
         ("calibrate: platt\n", "calibrate must be a mapping or a list of them, not 'platt'"),
         ("calibrate: [platt]\n", "0 must be a mapping"),
-        ("calibrate: {method: plat, fit_on: x > 1}\n", "method must be platt, isotonic, temperature or beta"),
+        (
+            "calibrate: {method: plat, fit_on: x > 1}\n",
+            "method must be platt, isotonic, temperature, beta or vector",
+        ),
         ("calibrate: {method: platt}\n", "'fit_on' is missing"),
         ("calibrate: {method: platt, fit_on: x >}\n", "'x >'"),
         ("calibrate: {method: platt, fit_on: x + 1}\n", "is not a condition"),
@@ -95,7 +98,7 @@ def test_models_that_do_not_fit(refuse: Any, models: str, text: str, words: str)
 
 def test_calibrators_are_for_binary_tasks(refuse: Any) -> None:
     (problem,) = refuse("task: regression\n" + PLATT)
-    assert problem.message == "calibrate belongs to task 'binary', not to 'regression'"
+    assert problem.message == "calibrate belongs to task 'binary' or 'multiclass', not to 'regression'"
 
 
 def test_the_schema_knows_the_short_forms() -> None:

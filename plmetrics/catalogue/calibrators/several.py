@@ -1,0 +1,222 @@
+"""Calibrators of the probabilities of several classes: maps from all of a row's probabilities to all of them."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import polars as pl
+
+from plmetrics.catalogue.calibrators.calibrator import NoFit, clip_scores, held_expression
+from plmetrics.catalogue.calibrators.isotonic import Isotonic
+from plmetrics.catalogue.calibrators.likelihood import newton
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Self
+
+    from numpy.typing import NDArray
+
+    Numbers = NDArray[np.float64]
+    Codes = NDArray[np.int64]
+
+
+class ClassCalibrator(ABC):
+    """A map between probabilities of several classes, fitted by maximum likelihood or least squares."""
+
+    name: ClassVar[str]
+
+    __slots__ = ()
+
+    @classmethod
+    @abstractmethod
+    def fit(cls, probabilities: Numbers, label: Codes, weight: Numbers | None = None) -> Self:
+        """The calibrator of some rows: `[row, class]` in [0, 1], the class of each, positive weights (1 if None).
+
+        Raises:
+            NoFit: no finite parameters are best.
+        """
+
+    @abstractmethod
+    def expressions(self, parts: Sequence[pl.Expr]) -> list[pl.Expr]:
+        """The calibrated probabilities, which sum to 1."""
+
+    @abstractmethod
+    def constants(self) -> dict[str, Any]:
+        """The parameters, as JSON-able values."""
+
+    def applied(self, parts: Sequence[pl.Expr]) -> list[pl.Expr]:
+        """The calibrated probabilities of raw columns: null where one of a row is bad."""
+        values = [part.cast(pl.Float64) for part in parts]
+        sound = pl.all_horizontal(value.is_between(0, 1) for value in values)
+        return [pl.when(sound).then(value) for value in self.expressions(values)]
+
+
+@dataclass(frozen=True, slots=True)
+class SoftmaxTemperature(ClassCalibrator):
+    """softmax(ln p / temperature), by maximum likelihood: above 1 it makes probabilities more timid.
+
+    Probabilities are held to [2.220446049250313e-16, 1 - 2.220446049250313e-16] before the logarithm. The called class
+    stays the same. No finite fit where the class of every row has the largest probability, or smaller ones are
+    the better. Source: Guo and others (2017), On calibration of modern neural networks, ICML.
+
+    >>> import numpy as np
+    >>> timid = np.array([[0.6, 0.2, 0.2]] * 9 + [[0.2, 0.6, 0.2]])
+    >>> round(SoftmaxTemperature.fit(timid, np.zeros(10, dtype=np.int64)).temperature, 3)
+    0.38
+    """
+
+    temperature: float
+    name = "temperature"
+
+    @classmethod
+    def fit(cls, probabilities: Numbers, label: Codes, weight: Numbers | None = None) -> Self:
+        """Fit the temperature."""
+        logits = np.log(clip_scores(probabilities))
+        mass, own = _masses(label, weight), logits[np.arange(len(label)), label]
+        if (own >= logits.max(axis=1)).all():
+            msg = "the class of every row has the largest probability already: use isotonic"
+            raise NoFit(msg)
+
+        def loss(factor: Numbers) -> float:
+            return float(mass @ (_log_sum(factor[0] * logits) - factor[0] * own))
+
+        def derivatives(factor: Numbers) -> tuple[Numbers, Numbers]:
+            chance = _softmax(factor[0] * logits)
+            mean = (chance * logits).sum(axis=1)
+            spread = (chance * logits**2).sum(axis=1) - mean**2
+            return np.array([mass @ (mean - own)]), np.array([[mass @ spread]])
+
+        factor = newton(np.ones(1), derivatives, loss)
+        if factor is None or not np.isfinite(factor[0]) or factor[0] <= 0:
+            msg = "no temperature above 0 fits best: use isotonic"
+            raise NoFit(msg)
+        return cls(1.0 / float(factor[0]))
+
+    def expressions(self, parts: Sequence[pl.Expr]) -> list[pl.Expr]:
+        """The calibrated probabilities."""
+        return _softmax_expressions([held_expression(part).log() / self.temperature for part in parts])
+
+    def constants(self) -> dict[str, Any]:
+        """The temperature."""
+        return {"temperature": self.temperature}
+
+
+@dataclass(frozen=True, slots=True)
+class VectorScaling(ClassCalibrator):
+    """softmax(a_k ln p_k + b_k), a slope and an intercept for each class, by maximum likelihood without a penalty.
+
+    The intercept of the last class is 0. Probabilities are held to [2.220446049250313e-16, 1 - 2.220446049250313e-16]
+    before the logarithm. No finite fit where classes do not overlap, or one has no rows. Source: Guo and others (2017),
+    On calibration of modern neural networks, ICML.
+    """
+
+    slopes: tuple[float, ...]
+    intercepts: tuple[float, ...]
+    name = "vector"
+
+    @classmethod
+    def fit(cls, probabilities: Numbers, label: Codes, weight: Numbers | None = None) -> Self:
+        """Fit slopes and intercepts."""
+        number = probabilities.shape[1]
+        logits, mass = np.log(clip_scores(probabilities)), _masses(label, weight)
+        rows = np.arange(len(label))
+        features = np.concatenate([logits, np.ones((len(label), number - 1))], axis=1)
+        of_class = np.concatenate([np.arange(number), np.arange(number - 1)])
+        same = of_class[:, None] == of_class
+
+        def scores(coefficients: Numbers) -> Numbers:
+            lines: Numbers = logits * coefficients[:number] + np.append(coefficients[number:], 0.0)
+            return lines
+
+        def loss(coefficients: Numbers) -> float:
+            each = scores(coefficients)
+            return float(mass @ (_log_sum(each) - each[rows, label]))
+
+        def derivatives(coefficients: Numbers) -> tuple[Numbers, Numbers]:
+            chance = _softmax(scores(coefficients))
+            away = chance.copy()
+            away[rows, label] -= 1.0
+            slope = np.einsum("n,np,np->p", mass, away[:, of_class], features)
+            weighed = chance[:, of_class] * features
+            curvature = np.where(same, np.einsum("np,n,nq->pq", features, mass, weighed), 0.0)
+            return slope, curvature - np.einsum("np,n,nq->pq", weighed, mass, weighed)
+
+        start = np.concatenate([np.ones(number), np.zeros(number - 1)])
+        found = newton(start, derivatives, loss)
+        if found is None or not np.isfinite(found).all() or loss(found) < 1e-9:
+            msg = "no finite slopes and intercepts fit best: use temperature"
+            raise NoFit(msg)
+        return cls(tuple(map(float, found[:number])), (*map(float, found[number:]), 0.0))
+
+    def expressions(self, parts: Sequence[pl.Expr]) -> list[pl.Expr]:
+        """The calibrated probabilities."""
+        lines = zip(parts, self.slopes, self.intercepts, strict=True)
+        return _softmax_expressions([held_expression(part).log() * a + b for part, a, b in lines])
+
+    def constants(self) -> dict[str, Any]:
+        """Slopes and intercepts, in the order of the classes."""
+        return {"slopes": list(self.slopes), "intercepts": list(self.intercepts)}
+
+
+@dataclass(frozen=True, slots=True)
+class OneVsRestIsotonic(ClassCalibrator):
+    """The isotonic curve of each class against the rest, and their values divided by their sum.
+
+    Where all curves give 0 the classes are equally probable. Source: Zadrozny and Elkan (2002), Transforming classifier
+    scores into accurate multiclass probability estimates, KDD.
+    """
+
+    curves: tuple[Isotonic, ...]
+    name = "isotonic"
+
+    @classmethod
+    def fit(cls, probabilities: Numbers, label: Codes, weight: Numbers | None = None) -> Self:
+        """Fit a curve for each class."""
+        members = (np.asarray(label == number, dtype=np.float64) for number in range(probabilities.shape[1]))
+        return cls(
+            tuple(Isotonic.fit(p, own, weight) for p, own in zip(probabilities.T, members, strict=True))
+        )
+
+    def expressions(self, parts: Sequence[pl.Expr]) -> list[pl.Expr]:
+        """The calibrated probabilities."""
+        each = [curve.expression(part) for curve, part in zip(self.curves, parts, strict=True)]
+        total = pl.sum_horizontal(*each, ignore_nulls=False)
+        return [pl.when(total > 0).then(value / total).otherwise(1.0 / len(each)) for value in each]
+
+    def constants(self) -> dict[str, Any]:
+        """The knots of each class's curve."""
+        return {"curves": [curve.constants() for curve in self.curves]}
+
+
+def _masses(label: Codes, weight: Numbers | None) -> Numbers:
+    mass = np.ones(len(label)) if weight is None else weight
+    total: Numbers = mass / mass.sum()
+    return total
+
+
+def _log_sum(scores: Numbers) -> Numbers:
+    highest = scores.max(axis=1)
+    total: Numbers = highest + np.log(np.exp(scores - highest[:, None]).sum(axis=1))
+    return total
+
+
+def _softmax(scores: Numbers) -> Numbers:
+    chance: Numbers = np.exp(scores - _log_sum(scores)[:, None])
+    return chance
+
+
+def _softmax_expressions(scores: Sequence[pl.Expr]) -> list[pl.Expr]:
+    highest = pl.max_horizontal(*scores)
+    each = [(score - highest).exp() for score in scores]
+    total = pl.sum_horizontal(*each, ignore_nulls=False)
+    return [value / total for value in each]
+
+
+CLASS_CALIBRATORS: Mapping[str, type[ClassCalibrator]] = MappingProxyType(
+    {kind.name: kind for kind in (SoftmaxTemperature, VectorScaling, OneVsRestIsotonic)}
+)
+"""Calibrators of several classes by name."""

@@ -1,0 +1,158 @@
+"""Calibrators of several classes against minima that SciPy finds, and curves of scikit-learn."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy.optimize import minimize, minimize_scalar
+from scipy.special import log_softmax, softmax
+from sklearn.isotonic import IsotonicRegression
+
+import plmetrics as plm
+
+CLASSES = list("abc")
+EPSILON = np.finfo(float).eps
+ROLES: dict[str, Any] = {"task": "multiclass", "label": "y", "models": {"m": {"proba": "p_"}}}
+
+
+def table(rows: int = 1500) -> pl.DataFrame:
+    """Probabilities that are too bold, on rows to fit on and others."""
+    rng = np.random.default_rng(7)
+    label = rng.integers(0, 3, rows)
+    proba = softmax(2.0 * (rng.normal(size=(rows, 3)) + 1.2 * np.eye(3)[label]) + [0.0, 0.3, -0.4], axis=1)
+    frame = {
+        "y": np.array(CLASSES)[label],
+        "s": rng.choice(["valid", "test"], rows),
+        "f": rng.integers(0, 3, rows),
+        "w": rng.integers(1, 3, rows),
+    }
+    return pl.DataFrame(frame).with_columns(
+        pl.Series(f"p_{name}", proba[:, k]) for k, name in enumerate(CLASSES)
+    )
+
+
+def arrays(rows: pl.DataFrame) -> tuple[Any, Any]:
+    proba = rows.select(f"p_{name}" for name in CLASSES).to_numpy()
+    return proba, np.array([CLASSES.index(name) for name in rows["y"]])
+
+
+def by_temperature(fit: pl.DataFrame, new: pl.DataFrame, weight: Any) -> Any:
+    (proba, label), (other, _) = arrays(fit), arrays(new)
+
+    def loss(factor: float) -> float:
+        each = log_softmax(factor * np.log(proba), axis=1)[np.arange(len(label)), label]
+        return -float(np.average(each, weights=weight))
+
+    best = minimize_scalar(loss, bounds=(0.01, 10.0), method="bounded", options={"xatol": 1e-12}).x
+    return softmax(best * np.log(other), axis=1)
+
+
+def by_vector(fit: pl.DataFrame, new: pl.DataFrame, weight: Any) -> Any:
+    (proba, label), (other, _) = arrays(fit), arrays(new)
+
+    def loss(x: Any) -> float:
+        each = log_softmax(np.log(proba) * x[:3] + np.append(x[3:], 0.0), axis=1)[
+            np.arange(len(label)), label
+        ]
+        return -float(np.average(each, weights=weight))
+
+    x = minimize(loss, [1.0, 1.0, 1.0, 0.0, 0.0], method="BFGS", options={"gtol": 1e-9}).x
+    return softmax(np.log(other) * x[:3] + np.append(x[3:], 0.0), axis=1)
+
+
+def by_isotonic(fit: pl.DataFrame, new: pl.DataFrame, weight: Any) -> Any:
+    (proba, label), (other, _) = arrays(fit), arrays(new)
+    each = [
+        IsotonicRegression(out_of_bounds="clip").fit(proba[:, k], label == k, weight).predict(other[:, k])
+        for k in range(3)
+    ]
+    return np.stack(each, axis=1) / np.sum(each, axis=0)[:, None]
+
+
+REFERENCES: dict[str, Any] = {"temperature": by_temperature, "vector": by_vector, "isotonic": by_isotonic}
+
+
+def log_loss(proba: Any, label: Any, weight: Any) -> float:
+    own = np.clip(proba[np.arange(len(label)), label], EPSILON, 1 - EPSILON)
+    return -float(np.average(np.log(own), weights=weight))
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("method", REFERENCES)
+def test_fits_are_those_of_other_libraries(method: str, weighted: bool) -> None:
+    rows = table()
+    fit, new = rows.filter(s="valid"), rows.filter(s="test")
+    of_fit, of_new = ((part["w"].to_numpy() if weighted else None) for part in (fit, new))
+    proba = REFERENCES[method](fit, new, of_fit)
+    _, label = arrays(new)
+    calibrate: Any = {"method": method, "fit_on": "s = 'valid'"}
+    asked: dict[str, Any] = {"metrics": ["log_loss", "brier"], "weight": "w" if weighted else None}
+    found = plm.evaluate(rows, **ROLES, calibrate=calibrate, **asked).metrics.filter(model=f"m_{method}")
+    brier = np.average(((proba - np.eye(3)[label]) ** 2).sum(axis=1), weights=of_new)
+    assert found["n"].to_list() == [new.height] * 2
+    assert found["value"].to_list() == pytest.approx([log_loss(proba, label, of_new), brier], rel=1e-6)
+
+
+def test_by_fold_each_row_has_the_fit_of_the_other_folds() -> None:
+    rows = table(600)
+    calibrate: Any = {"method": "temperature", "fit_on": "fold"}
+    found = plm.evaluate(rows, **ROLES, fold="f", calibrate=calibrate, metrics=["log_loss"])
+    losses = []
+    for fold in range(3):
+        here = rows.filter(f=fold)
+        proba, (_, label) = by_temperature(rows.filter(pl.col("f") != fold), here, None), arrays(here)
+        losses += list(-np.log(proba[np.arange(len(label)), label]))
+    overall = found.metrics.filter(slice_set="overall", model="m_temperature")["value"].item()
+    assert overall == pytest.approx(np.mean(losses), rel=1e-6)
+
+
+def test_temperature_leaves_the_called_class() -> None:
+    calibrate: Any = [{"method": "temperature", "fit_on": "s = 'valid'"}]
+    found = plm.evaluate(table(), **ROLES, calibrate=calibrate, metrics=["accuracy"]).metrics["value"]
+    assert found[0] == found[1]
+
+
+def test_probabilities_may_be_normalised_first() -> None:
+    rows = table().with_columns(pl.col("^p_.*$") * 0.5)
+    calibrate: Any = {"method": "isotonic", "fit_on": "s = 'valid'"}
+    models: Any = {"m": {"proba": "p_", "normalise": True}}
+    halved = plm.evaluate(rows, **{**ROLES, "models": models}, calibrate=calibrate, metrics=["brier"]).metrics
+    whole = plm.evaluate(table(), **ROLES, calibrate=calibrate, metrics=["brier"]).metrics
+    assert halved["value"].to_list() == pytest.approx(whole["value"].to_list(), rel=1e-9)
+
+
+CERTAIN = pl.DataFrame({"y": ["a", "b"] * 9, "s": ["valid"] * 9 + ["test"] * 9}).with_columns(
+    p_a=pl.when(pl.col("y") == "a").then(0.9).otherwise(0.1),
+    p_b=pl.when(pl.col("y") == "b").then(0.9).otherwise(0.1),
+)
+
+
+@pytest.mark.parametrize(
+    ("rows", "calibrate", "kind", "words"),
+    [
+        (
+            table(50),
+            {"method": "platt", "fit_on": "fold"},
+            plm.ConfigError,
+            ["'platt'", "'multiclass'", "vector"],
+        ),
+        (
+            CERTAIN,
+            {"method": "temperature", "fit_on": "s = 'valid'"},
+            plm.DataError,
+            ["largest probability already"],
+        ),
+        (CERTAIN, {"method": "vector", "fit_on": "s = 'valid'"}, plm.DataError, ["no finite slopes"]),
+        (table(50), {"method": "vector", "fit_on": "s = 'none'"}, plm.DataError, ["no rows to fit"]),
+    ],
+)
+def test_what_cannot_be_fitted_is_said(
+    rows: pl.DataFrame, calibrate: Any, kind: type[Exception], words: list[str]
+) -> None:
+    with pytest.raises(kind) as error:
+        plm.evaluate(rows, **ROLES, calibrate=calibrate, metrics=["accuracy"])
+    for word in words:
+        assert word in str(error.value)
