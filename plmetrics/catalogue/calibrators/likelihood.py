@@ -71,11 +71,11 @@ def newton(
     coefficients, near = start, 0
     for _ in range(_STEPS):
         slope, curvature = derivatives(coefficients)
-        step: Numbers = np.linalg.lstsq(curvature, slope, rcond=1e-14)[0]
+        step: Numbers = np.asarray(np.linalg.lstsq(curvature, slope, rcond=1e-14)[0], dtype=np.float64)
         near += float(slope @ step) <= _NEAR
         if near == 0:
             step = _falling(coefficients, step, loss)
-        coefficients = np.asarray(coefficients - step, dtype=np.float64)
+        coefficients = coefficients - step
         if near == _LAST_STEPS:
             return coefficients
     return None

@@ -357,9 +357,7 @@ class Calibrate(Strict):
     models: Annotated[tuple[str, ...], Field(min_length=1), OrOne()] | None = Field(
         default=None, description="The models to calibrate; all that give scores if not given."
     )
-    smoothing: bool = Field(
-        default=False, description="Whether platt fits to Platt's targets, a little inside 0 and 1."
-    )
+    smoothing: bool = Field(default=False, description="Whether platt fits Platt's targets, inside 0 and 1.")
 
     def named(self, model: str) -> str:
         """The name of a model's calibrated scores."""
