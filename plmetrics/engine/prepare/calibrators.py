@@ -181,14 +181,14 @@ def _fit_calibrator(
     if spec.fit_on != BY_FOLD:
         curve = _fit(spec, source, sample, path)
         constants = {**description, "rows": len(sample.label), **curve.constants()}
-        return _CalibratorFit(_applied(curve, raw), constants, len(sample.label), (curve,))
+        return _CalibratorFit(_apply(curve, raw), constants, len(sample.label), (curve,))
     fold = str(view.suite.columns.fold)
     parts, folds, fewest, curves = [pl.lit(None, dtype=pl.Float64) for _ in raw], [], len(sample.label), []
     for value, outside in _folds(rows[plain_column(fold)], fold):
         others = sample.where(outside)
         curve = _fit(spec, source, others, path, f", outside fold {value!r}")
         here = pl.col(fold) == pl.lit(value, dtype=rows[plain_column(fold)].dtype)
-        applied = _applied(curve, raw)
+        applied = _apply(curve, raw)
         parts = [pl.when(here).then(new).otherwise(old) for new, old in zip(applied, parts, strict=True)]
         folds.append({"fold": value, "rows": len(others.label), **curve.constants()})
         fewest = min(fewest, len(others.label))
@@ -202,7 +202,7 @@ def _raw_parts(predicted: PredictionColumns) -> list[pl.Expr]:
     return list((normalise_probabilities(parts) if predicted.normalise else parts).values())
 
 
-def _applied(curve: Calibrator | ClassCalibrator, raw: Sequence[pl.Expr]) -> list[pl.Expr]:
+def _apply(curve: Calibrator | ClassCalibrator, raw: Sequence[pl.Expr]) -> list[pl.Expr]:
     """The calibrated parts."""
     return [curve.applied(raw[0])] if isinstance(curve, Calibrator) else curve.applied(raw)
 
