@@ -142,6 +142,10 @@ class Mcnemar(TypedDict, total=False):
     method: Literal["exact", "chi2", "mid_p"]
     alternative: Literal["two_sided", "greater"]
 
+class Delong(TypedDict, total=False):
+    """Parameters of delong."""
+    alternative: Literal["two_sided", "greater"]
+
 class DieboldMariano(TypedDict, total=False):
     """Parameters of diebold_mariano."""
     time: str | None
@@ -170,7 +174,7 @@ class Nemenyi(TypedDict, total=False):
 class ComparisonTest(TypedDict, total=False):
     """A test of models by name, with its parameters."""
     mcnemar: Mcnemar | None
-    delong: Mapping[str, Never] | None
+    delong: Delong | None
     paired_t: Mapping[str, Never] | None
     wilcoxon: Mapping[str, Never] | None
     diebold_mariano: DieboldMariano | None

@@ -261,7 +261,11 @@ class _InSet:
             return self._mcnemar(metric, test, pair)
         if test.test in {"paired_t", "always_valid"}:
             return self._of_moments(metric, test, pair)
-        return self._delong(pair) if test.test == "delong" else self._of_differences(metric, test, pair)
+        return (
+            self._delong(pair, test.alternative)
+            if test.test == "delong"
+            else self._of_differences(metric, test, pair)
+        )
 
     def _reason(self, metric: Metric, test: ComparisonTest, pair: tuple[str, str]) -> str | None:
         """Why there is no such test."""
@@ -295,7 +299,7 @@ class _InSet:
         """Whether a model has rows of its own, so that its placements differ from pair to pair."""
         return self._analysis.suite.data.missing == "drop_per_model"
 
-    def _delong(self, pair: tuple[str, str]) -> TestOutcomes:
+    def _delong(self, pair: tuple[str, str], alternative: str = "two_sided") -> TestOutcomes:
         assert self._rows is not None
         keep = self._kept(*pair)
         positive, code = self._rows.positive()[keep], self._code[keep]
@@ -309,6 +313,7 @@ class _InSet:
             code,
             self._sums.slices,
             level=self._analysis.level,
+            alternative=alternative,
         )
 
     def _kept(self, model: str, baseline: str) -> Any:

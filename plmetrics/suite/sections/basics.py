@@ -223,7 +223,7 @@ class SliceSet(Strict):
 TEST_PARAMETERS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "mcnemar": ("method", "alternative"),
-        "delong": (),
+        "delong": ("alternative",),
         "paired_t": (),
         "wilcoxon": (),
         "diebold_mariano": ("time", "horizon"),

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plmetrics.core.errors import ConfigError
-from plmetrics.core.special import ndtr, ndtri
+from plmetrics.core.special import chdtrc, ndtr, ndtri
 from plmetrics.inference.comparisons.tests.orders import order_within, run_starts
 from plmetrics.inference.comparisons.tests.outcome import (
     NO_VARIANCE,
@@ -21,8 +21,10 @@ from plmetrics.inference.comparisons.tests.outcome import (
     Array,
     Flags,
     TestOutcomes,
+    TestResult,
     level_of,
     numbers,
+    one_of,
     same_length,
     statuses,
     where,
@@ -31,11 +33,10 @@ from plmetrics.inference.comparisons.tests.outcome import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from plmetrics.inference.comparisons.tests.outcome import TestResult
-
 Codes = NDArray[np.int64]
 
 _ROUNDING = 1e-24
+ALTERNATIVES = ("two_sided", "greater")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -47,7 +48,15 @@ class AreaCovariance:
     covariance: Array
 
 
-def delong(label: Any, model: Any, baseline: Any, *, positive: Any = 1, level: float = 0.95) -> TestResult:
+def delong(
+    label: Any,
+    model: Any,
+    baseline: Any,
+    *,
+    positive: Any = 1,
+    level: float = 0.95,
+    alternative: str = "two_sided",
+) -> TestResult:
     """Compare the areas under the ROC curves of two models on the same rows.
 
     Rows must be independent and count once. Ties count half.
@@ -58,6 +67,7 @@ def delong(label: Any, model: Any, baseline: Any, *, positive: Any = 1, level: f
         baseline: the baseline's, in the same order.
         positive: the label that counts as positive.
         level: two-sided level of the interval for the difference.
+        alternative: "greater" asks whether the model's area is larger, not whether the two differ.
 
     Returns:
         `estimate` is area - baseline's area, `statistic` a z. Models that rank alike: difference 0, p 1. Without two
@@ -79,7 +89,50 @@ def delong(label: Any, model: Any, baseline: Any, *, positive: Any = 1, level: f
     first_scores, second_scores = numbers(model, "model"), numbers(baseline, "baseline")
     same_length(("label", truth), ("model", first_scores), ("baseline", second_scores))
     first, second = placements(first_scores, truth), placements(second_scores, truth)
-    return delong_tests(first, second, truth, level=level).only("delong")
+    return delong_tests(first, second, truth, level=level, alternative=alternative).only("delong")
+
+
+def delong_joint(label: Any, models: Mapping[str, Any], *, positive: Any = 1) -> TestResult:
+    """Test whether the areas under the ROC curves of several models on the same rows are all equal.
+
+    With L the differences of each area to the last and S the covariance of the areas, the statistic is
+    (L a)' (L S L')^- (L a), chi squared with as many degrees of freedom as L S L' has ranks: k - 1, less where models
+    rank alike. Of two models it is the square of DeLong's z. Rows must be independent and count once.
+
+    Args:
+        label: the true class of each row.
+        models: scores by model name, of at least two models.
+        positive: the label that counts as positive.
+
+    Returns:
+        `statistic` is chi squared, `df` its degrees of freedom. Models that all rank alike: statistic 0, p 1.
+
+    Raises:
+        ConfigError: there are fewer than two models, or as for `delong_covariance`.
+
+    Source: DeLong, DeLong and Clarke-Pearson (1988), Biometrics 44(3).
+
+    >>> import plmetrics as plm
+    >>> scores = {"one": [0.9, 0.8, 0.7, 0.6, 0.5, 0.75], "other": [0.9, 0.4, 0.7, 0.6, 0.5, 0.2]}
+    >>> found = plm.tests.delong_joint([1, 1, 1, 0, 0, 0], scores)
+    >>> round(found.statistic, 4), found.df, round(found.p_value, 4)
+    (0.0909, 1.0, 0.763)
+    """
+    if len(models) < 2:
+        msg = f"models must be at least two, not {len(models)}"
+        raise ConfigError(msg)
+    joint = delong_covariance(label, models, positive=positive)
+    contrasts = np.eye(len(models))[:-1] - np.eye(len(models))[-1]
+    difference = contrasts @ joint.areas
+    sizes, directions = np.linalg.eigh(contrasts @ joint.covariance @ contrasts.T)
+    clear = sizes > _ROUNDING + 1e-12 * float(sizes.max())
+    along = directions.T @ difference
+    if (np.abs(along[~clear]) > 1e-9).any():
+        return TestResult("delong_joint", None, None, n=len(np.asarray(label)), status=NO_VARIANCE)
+    df = int(clear.sum())
+    statistic = float((along[clear] ** 2 / sizes[clear]).sum())
+    p = float(chdtrc(df, statistic)) if df else 1.0
+    return TestResult("delong_joint", statistic, p, n=len(np.asarray(label)), df=float(df))
 
 
 def delong_covariance(label: Any, models: Mapping[str, Any], *, positive: Any = 1) -> AreaCovariance:
@@ -158,8 +211,10 @@ def delong_tests(
     slices: int = 1,
     *,
     level: float = 0.95,
+    alternative: str = "two_sided",
 ) -> TestOutcomes:
     """Tests of the difference of two areas in S slices, from the placement values of all rows."""
+    one_of(alternative, "alternative", *ALTERNATIVES)
     place = np.zeros(len(positive), dtype=np.int64) if code is None else code
     difference = model - baseline
     up = _moments(difference[positive], place[positive], slices)
@@ -181,9 +236,10 @@ def delong_tests(
         (TOO_FEW, (up.n < 2) | (down.n < 2)),
         (NO_VARIANCE, flat & ~same),
     )
+    p = ndtr(-statistic) if alternative == "greater" else 2.0 * ndtr(-np.abs(statistic))
     return TestOutcomes(
         np.where(same, 0.0, where(usable, statistic)),
-        np.where(same, 1.0, where(usable, 2.0 * ndtr(-np.abs(statistic)))),
+        np.where(same, 1.0, where(usable, p)),
         n,
         status,
         np.where(same, 0.0, estimate),

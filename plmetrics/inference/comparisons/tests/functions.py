@@ -10,7 +10,12 @@ from plmetrics.inference.comparisons.tests.arms import (
     welch_t,
     welch_t_from_moments,
 )
-from plmetrics.inference.comparisons.tests.delong import AreaCovariance, delong, delong_covariance
+from plmetrics.inference.comparisons.tests.delong import (
+    AreaCovariance,
+    delong,
+    delong_covariance,
+    delong_joint,
+)
 from plmetrics.inference.comparisons.tests.diebold_mariano import diebold_mariano
 from plmetrics.inference.comparisons.tests.distances import jensen_shannon, psi, wasserstein
 from plmetrics.inference.comparisons.tests.friedman import friedman, iman_davenport, nemenyi
@@ -38,6 +43,7 @@ __all__ = [
     "corrected_resampled_t",
     "delong",
     "delong_covariance",
+    "delong_joint",
     "diebold_mariano",
     "five_by_two_cv_f",
     "friedman",

@@ -1,11 +1,12 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
-from scipy.stats import norm
+from scipy.stats import chi2, norm
 from sklearn.metrics import roc_auc_score
 
 import plmetrics as plm
@@ -125,3 +126,58 @@ def test_models_that_are_equally_good_are_called_different_as_often_as_the_level
     found = delong_tests(first, second, label, code, tables)
     share = float((found.p_value < 0.05).mean())
     assert abs(share - 0.05) < 4 * np.sqrt(0.05 * 0.95 / tables)
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_one_sided_p_values_are_tails_of_the_same_z(order: tuple[int, int]) -> None:
+    label, scores = table(3, 60, 2, ties=False)
+    pair = [scores[place] for place in order]
+    areas, covariance = naive_covariance(label, pair)
+    z = (areas[0] - areas[1]) / np.sqrt(covariance[0, 0] + covariance[1, 1] - 2 * covariance[0, 1])
+    found = plm.tests.delong(label, *pair, alternative="greater")
+    assert found.p_value == pytest.approx(norm.sf(z), rel=1e-10)
+    assert (found.lower, found.upper) == (
+        plm.tests.delong(label, *pair).lower,
+        plm.tests.delong(label, *pair).upper,
+    )
+    with pytest.raises(plm.ConfigError, match="alternative must be one of two_sided, greater"):
+        plm.tests.delong(label, *pair, alternative="less")
+
+
+def test_a_suite_may_ask_a_one_sided_question() -> None:
+    label, scores = table(3, 60, 2, ties=False)
+    frame = pl.DataFrame({"y": label, "a": scores[0], "b": scores[1]})
+    compare: Any = {"baseline": "b", "tests": [{"delong": {"alternative": "greater"}}], "correction": "none"}
+    found = plm.evaluate(
+        frame, label="y", models=["a", "b"], metrics=["roc_auc"], compare=compare
+    ).comparisons
+    tested = found.filter(pl.col("test").str.starts_with("delong"))
+    one_sided = plm.tests.delong(label, *scores, alternative="greater").p_value
+    assert tested["p_value"].to_list()[-1] == pytest.approx(one_sided, rel=1e-10)
+
+
+@pytest.mark.parametrize("models", [2, 3, 5])
+def test_the_joint_test_is_walds_of_any_contrasts(models: int) -> None:
+    label, scores = table(models, 80, models, ties=True)
+    areas, covariance = naive_covariance(label, scores)
+    contrasts = np.eye(models)[1:] - np.eye(models)[:-1]
+    difference = contrasts @ areas
+    statistic = difference @ np.linalg.solve(contrasts @ covariance @ contrasts.T, difference)
+    found = plm.tests.delong_joint(label, dict(zip("abcde", scores, strict=False)))
+    assert found.statistic == pytest.approx(statistic, rel=1e-9)
+    assert found.df == models - 1
+    assert found.p_value == pytest.approx(chi2.sf(statistic, models - 1), rel=1e-9)
+    if models == 2:
+        assert found.p_value == pytest.approx(plm.tests.delong(label, *scores).p_value, rel=1e-9)
+
+
+def test_models_that_rank_alike_take_no_degree_of_freedom() -> None:
+    label, scores = table(5, 60, 2, ties=False)
+    doubled = plm.tests.delong_joint(label, {"a": scores[0], "b": scores[1], "c": 2.0 * scores[1]})
+    pair = plm.tests.delong_joint(label, {"a": scores[0], "b": scores[1]})
+    assert doubled.df == 1.0
+    assert doubled.statistic == pytest.approx(pair.statistic, rel=1e-9)
+    same = plm.tests.delong_joint(label, {"a": scores[0], "b": 2.0 * scores[0]})
+    assert (same.statistic, same.p_value, same.df) == (0.0, 1.0, 0.0)
+    with pytest.raises(plm.ConfigError, match="at least two"):
+        plm.tests.delong_joint(label, {"a": scores[0]})
