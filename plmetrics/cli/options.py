@@ -46,7 +46,7 @@ OutputFolder: TypeAlias = Annotated[
         "--output",
         metavar="DIR",
         readable=False,
-        help="Write run folders here instead of `output.directory`; may be anywhere.",
+        help="Write run folders here instead of `output.directory`; may be anywhere, also in a bucket.",
     ),
 ]
 Debug: TypeAlias = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]

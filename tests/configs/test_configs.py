@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -44,6 +44,13 @@ def value(result: plm.Result, metric: str, model: str, slices: str = "overall") 
     found = result.metrics.filter(metric=metric, model=model, slice_set=slices)["value"].item()
     assert isinstance(found, float)
     return found
+
+
+def test_the_suite_of_a_bucket_writes_to_it(store: Any, run: Callable[[str], plm.Result]) -> None:
+    store.client.create_bucket(Bucket="evaluations")
+    result = plm.run(CONFIGS / "bucket.yaml")
+    assert str(result.folder).startswith("s3://evaluations/runs/bucket/")
+    assert plm.load("s3://evaluations/runs/bucket").metrics.equals(run("bucket").metrics)
 
 
 @pytest.mark.parametrize("name", [suite.stem for suite in SUITES])

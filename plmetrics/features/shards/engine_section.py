@@ -45,7 +45,8 @@ class EngineSection(Section):
     )
     states: Annotated[str, Field(min_length=1)] | None = Field(
         default=None,
-        description="Folder of the units' states, which all workers must see; `units` beside the runs if not given.",
+        description="Folder of the units' states, which all workers must see, or its address in a bucket; "
+        "`unit-states` beside the runs if not given.",
     )
     coverage: Annotated[float, Field(ge=0, le=1)] = Field(
         default=1.0, description="The least share of the rows that a result may rest on."

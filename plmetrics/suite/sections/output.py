@@ -43,7 +43,8 @@ class Output(Strict):
     """Where results go, paths relative to the suite's folder. ${VAR} is replaced in all of it."""
 
     directory: Column = Field(
-        default="runs", description="Folder for run folders, under this file's. ${VAR} is replaced."
+        default="runs",
+        description="Folder for run folders, under this file's, or the address of one in a bucket. ${VAR} is replaced.",
     )
     report: bool = Field(default=False, description="Whether a run folder gets report.html, with charts.")
     also: Annotated[
