@@ -58,29 +58,28 @@ def values(result: plm.Result) -> list[float]:
 
 
 def test_nights_in_a_bucket_are_those_on_a_disk(nights: BucketNights, tmp_path: Path) -> None:
-    changes = {
-        "keep": {"states": "30d"},
-        "compare": {"run": {"window": "28d"}},
-        "drift": {"reference": "previous"},
-    }
-    nights.write_suite(**changes)
+    nights.write_suite(
+        keep={"states": "30d"},
+        compare={"run": {"window": "28d"}},
+        drift={"reference": "previous"},
+        slices=None,
+    )
     for output in (None, tmp_path / "disk"):
-        outcomes = backfill(nights.suite, day(0), day(3), output=output)
-        assert [outcome.verdict for outcome in outcomes] == ["pass"] * 3
+        outcomes = backfill(nights.suite, day(0), day(2), output=output)
+        assert [outcome.verdict for outcome in outcomes] == ["pass"] * 2
     here, there = (
-        plm.run(nights.suite, interval=day(3), output=output) for output in (tmp_path / "disk", None)
+        plm.run(nights.suite, interval=day(2), output=output) for output in (tmp_path / "disk", None)
     )
     for name in ("metrics", "comparisons", "gates"):
         assert here.tables[name].equals(there.tables[name]), name
     references = there.record["references"]["compare.run"]  # type: ignore[typeddict-item]
-    assert references["intervals"] == [day(0), day(1), day(2)]
-    span = f"{day(0)}/{day(4)}"
+    assert references["intervals"] == [day(0), day(1)]
+    span = f"{day(0)}/{day(3)}"
     merged = [plm.merge(home, interval=span) for home in (tmp_path / "disk" / "nightly", f"{OUTPUT}/nightly")]
     assert values(merged[0]) == values(merged[1])
     frames = [plm.history(home).drop("run_id") for home in (tmp_path / "disk" / "nightly", OUTPUT)]
     assert frames[0].equals(frames[1])
-    assert plm.run(nights.suite, interval=day(3)).folder == there.folder
-    assert plm.run(nights.suite, interval=day(3), force=True).folder != there.folder
+    assert plm.run(nights.suite, interval=day(2)).folder == there.folder
 
 
 def test_acceptance_and_removal(
@@ -184,7 +183,7 @@ def test_a_night_that_ends_at_any_write_leaves_the_old_result_or_the_new(
         assert nights.manifests.damage(manifest, thorough=True) is None
         assert plm.load(f"{OUTPUT}/nightly/{manifest.run}").record["rows"]["read"] == manifest.rows
         assert manifest.rows in (30, 40)
-        assert not ended or nights.run(0).record["rows"]["read"] == 40
+        assert at % 4 or nights.run(0).record["rows"]["read"] == 40
     assert at >= 10
 
 
