@@ -59,8 +59,11 @@ def _of_set(sliced: SlicedCounts, bins: Bins) -> pl.DataFrame:
     shape = len(sliced.slices), size
     place = sliced.frame["slice"].to_numpy() * size + number
     place, inside = (place, slice(None)) if number.min(initial=0) >= 0 else (place[number >= 0], number >= 0)
+    # A sum of nothing has whole numbers for NumPy.
     summed = {
-        name: np.bincount(place, sliced.frame[name].to_numpy()[inside], shape[0] * size).reshape(shape)
+        name: np.bincount(place, sliced.frame[name].to_numpy()[inside], shape[0] * size)
+        .astype(np.float64)
+        .reshape(shape)
         for name in names
     }
     rows = (summed["rows_0"] + summed["rows_1"]).sum(axis=1)
