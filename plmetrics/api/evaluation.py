@@ -41,6 +41,7 @@ if TYPE_CHECKING:
         TrecTable,
         Uncertainty,
     )
+    from plmetrics.suite.model import Suite
 
 
 @issues_warnings
@@ -90,7 +91,8 @@ def evaluate(
     Args:
         data: a DataFrame or LazyFrame, a pandas or pyarrow table or any of the Arrow stream interface, a mapping of
             columns such as {"y": array, "p": array}, or a path, glob, folder or list of paths; for a ranking also
-            {"trec": {"qrels": path, "run": path}}.
+            {"trec": {"qrels": path, "run": path}}. Of a DataFrame of Spark, Spark itself makes states, and values are
+            made from these.
         arrays: none; arrays go into a mapping as columns with names.
         task: what is predicted: binary, multiclass, multilabel, regression, quantile, ranking or uplift.
         label: column of the truth: 0/1 or booleans (else see `positive`), classes, or numbers. For several classes a
@@ -158,7 +160,6 @@ def evaluate(
     0.875
     """
     from plmetrics.suite.arguments import python_warnings, python_words, suite_from_arguments
-    from plmetrics.table.opening import open_source
 
     if arrays:
         msg = "evaluate takes one table; arrays have no names of columns"
@@ -206,14 +207,25 @@ def evaluate(
         if isinstance(on, (str, Mapping)):
             arguments = cast("Arguments", arguments | {"engine": on})
         suite = suite_from_arguments(data, **arguments)
-        source = open_source(data, where=suite.reads_where, optional=suite.optional_columns)
-        if on is None:
-            result = evaluate_suite(suite, source, context=RunContext.of(suite, source, arguments))
-        else:
-            from plmetrics.api.shards.distribution import evaluate_units
-
-            result = evaluate_units(suite, source, None if isinstance(on, (str, Mapping)) else on)
+        result = _result(suite, data, arguments, on)
     return replace(result, record={**result.record, "warnings": list(python_warnings(result.warnings))})
+
+
+def _result(suite: Suite, data: object, arguments: Arguments, on: On | Mapping[str, object] | None) -> Result:
+    """The result, of one scan here unless the rows are Spark's, or counted by a runner."""
+    from plmetrics.table.frames import is_spark
+    from plmetrics.table.opening import open_source
+
+    if is_spark(data):
+        from plmetrics.api.shards.spark_tables import evaluate_spark
+
+        return evaluate_spark(suite, data)
+    source = open_source(data, where=suite.reads_where, optional=suite.optional_columns)
+    if on is None:
+        return evaluate_suite(suite, source, context=RunContext.of(suite, source, arguments))
+    from plmetrics.api.shards.distribution import evaluate_units
+
+    return evaluate_units(suite, source, None if isinstance(on, (str, Mapping)) else on)
 
 
 @issues_warnings
@@ -265,7 +277,11 @@ def run(
 
         return evaluate_interval(loaded, directory, interval, options, force=force)
     kind: Callable[..., Evaluation] = Evaluation
-    if on is not None or "engine" in loaded.suite.sections:
+    if loaded.suite.data.spark is not None and on is None:
+        from plmetrics.api.shards.spark_tables import SparkEvaluation
+
+        kind = SparkEvaluation
+    elif on is not None or "engine" in loaded.suite.sections:
         from plmetrics.api.shards.distribution import DistributedEvaluation
 
         kind = partial(DistributedEvaluation, on=on)

@@ -11,17 +11,25 @@ import sys
 import traceback
 from contextlib import suppress
 from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 THREADS = "POLARS_MAX_THREADS"
 
 
 def call(task: str, text: str, threads: int | None = None) -> str:
     """Call a task by its name, `module:function`, on at most so many threads where Polars has not begun yet."""
-    if threads is not None and "polars" not in sys.modules:
-        os.environ[THREADS] = str(threads)
+    _limit(threads)
     module, _, function = task.partition(":")
     receipt: str = getattr(import_module(module), function)(text)
     return receipt
+
+
+def _limit(threads: int | None) -> None:
+    if threads is not None and "polars" not in sys.modules:
+        os.environ[THREADS] = str(threads)
 
 
 def answer(task: str, text: str, threads: int | None = None) -> str:
@@ -29,7 +37,20 @@ def answer(task: str, text: str, threads: int | None = None) -> str:
     try:
         return json.dumps({"receipt": call(task, text, threads)})
     except BaseException as error:
-        return json.dumps({"error": _encode(error), "trace": "".join(traceback.format_exception(error))})
+        return error_answer(error)
+
+
+def error_answer(error: BaseException) -> str:
+    """The JSON of an error."""
+    return json.dumps({"error": _encode(error), "trace": "".join(traceback.format_exception(error))})
+
+
+def call_on_batches(batches: Iterator[Any], task: str, text: str, threads: int) -> Iterator[Any]:
+    """Call a task on the batches of a Spark partition: Spark imports this module before Polars is."""
+    _limit(threads)
+    module, _, function = task.partition(":")
+    batches_of_task: Iterator[Any] = getattr(import_module(module), function)(batches, text)
+    yield from batches_of_task
 
 
 def serve() -> None:

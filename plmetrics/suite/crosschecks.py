@@ -69,6 +69,7 @@ def check(fields: Mapping[str, Any], names: SuiteMentions, problems: Findings) -
     _database(fields, add)
     _label_sets(fields, add)
     _partitions(fields, add)
+    _spark(fields, add)
     _metric_slices(fields, names, add)
     for index, gate in _sound(fields["gates"]):
         _gate(index, gate, fields, names, add)
@@ -134,6 +135,16 @@ def _partitions(fields: Mapping[str, Any], add: Add) -> None:
         add("partitioned_by: query belongs to task 'ranking'", path, hint)
     elif data.trec is not None or data.database is not None:
         add("partitioned_by says how rows lie in files, of which these have none", path, hint)
+
+
+def _spark(fields: Mapping[str, Any], add: Add) -> None:
+    """A Spark table is the one that there is, and has a row for each forecast."""
+    data = fields.get("data")
+    if data is None or data.spark is None:
+        return
+    for key in ("path", "trec", "database", "long", "partitioned_by"):
+        if getattr(data, key) is not None:
+            add(f"{key} does not go with a Spark table", ("data", key), "leave one of them out")
 
 
 def _roles(fields: Mapping[str, Any], add: Add) -> None:

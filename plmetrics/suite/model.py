@@ -331,7 +331,7 @@ _COSMETIC: Any = {
     "undefined": True,
     "ties": True,
     "data": {
-        **dict.fromkeys(("path", "version", "database", "query", "partitioned_by"), True),
+        **dict.fromkeys(("path", "version", "database", "query", "spark", "partitioned_by"), True),
         "trec": {"qrels", "run"},
     },
     "gates": {"__all__": {"name"}},

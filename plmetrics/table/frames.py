@@ -55,6 +55,11 @@ def _from_library(data: Any, kinds: set[tuple[str, str]]) -> pl.DataFrame | None
     return None
 
 
+def is_spark(data: object) -> bool:
+    """Whether a table is a DataFrame of Spark, whose rows stay where they are."""
+    return any(kind.__module__.startswith("pyspark.sql") for kind in type(data).__mro__)
+
+
 def kind_name(data: object) -> str:
     """The name of a value's type, with its module."""
     kind = type(data)

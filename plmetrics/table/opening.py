@@ -9,14 +9,14 @@ import polars as pl
 
 from plmetrics.core.errors import ConfigError, Problem
 from plmetrics.table.files import name_list
-from plmetrics.table.frames import as_frame, check_names, kind_name
+from plmetrics.table.frames import as_frame, check_names, is_spark, kind_name
 from plmetrics.table.source import Source, schema_of
 
 _ACCEPTED = (
     "accepted: a Polars DataFrame or LazyFrame; a path, address, glob or folder of parquet, csv, ndjson or Arrow "
     "files, or a list of them; a Delta or Iceberg table; a pandas DataFrame; a pyarrow Table or another table of the "
     "Arrow stream interface; a mapping of columns {'y': ARRAY, 'p': ARRAY}; {'trec': {'qrels': FILE, 'run': FILE}}; "
-    "{'database': ADDRESS, 'query': SELECT}"
+    "{'database': ADDRESS, 'query': SELECT}; a DataFrame of Spark"
 )
 
 
@@ -47,6 +47,8 @@ def open_source(
     """
     if isinstance(data, Mapping) and set(data) == {"database", "query"}:
         return _open_query(data, base or Path(), rows=rows)
+    if is_spark(data) or (isinstance(data, Mapping) and set(data) == {"spark"}):
+        return _open_spark(data, rows=rows)
     data, version = _without_version(data)
     frame = as_frame(data)
     if frame is not None:
@@ -74,6 +76,15 @@ def _open_query(data: Mapping[str, str], base: Path, *, rows: bool) -> Source:
     from plmetrics.table.database.query import open_query
 
     return open_query(data, base, rows=rows)
+
+
+def _open_spark(data: object, *, rows: bool) -> Source:
+    if rows:
+        msg = "the rows of a Spark table are not read here: Spark makes states of them"
+        raise ConfigError(Problem(msg, ("data",), "use plmetrics run or plm.evaluate"))
+    from plmetrics.table.spark import open_spark
+
+    return open_spark(data["spark"] if isinstance(data, Mapping) else data)
 
 
 def _paths(data: object) -> list[str]:

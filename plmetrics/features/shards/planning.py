@@ -69,19 +69,32 @@ def plan_units(
     shared_state = (
         shared_constants(suite, source, stage) if constants is None else _state_constants(counted, constants)
     )
-    where = suite.data.where
-    shared: dict[str, Any] = {
-        "fingerprint": fingerprint(counted),
-        "where": None if where is None else hashlib.sha256(where.encode()).hexdigest(),
-        "versions": versions(),
-        "table": table,
-        "constants": None if shared_state is None else _constants_content(shared_state),
-    }
+    shared = _shared(suite, table, shared_state)
     files = file_contents(source, variable_paths(names))
     groups = _groups(files) if by_folder else ([file] for file in files)
     units = [_unit(shared, group) for group in groups]
-    content = worker_suite(suite)
-    return UnitPlan(name=suite.name, suite=content, variables=names, units=tuple(units), **shared)
+    return UnitPlan(name=suite.name, suite=worker_suite(suite), variables=names, units=tuple(units), **shared)
+
+
+def plan_of_rows(
+    suite: Suite, table: Mapping[str, Any], constants: State | None, variables: Iterable[str]
+) -> UnitPlan:
+    """The plan of a table that is no files: what those share who count some of its rows; see `plan_units`."""
+    names = tuple(dict.fromkeys(variables))
+    shared = _shared(suite, table, constants)
+    return UnitPlan(name=suite.name, suite=worker_suite(suite), variables=names, units=(), **shared)
+
+
+def _shared(suite: Suite, table: Mapping[str, Any], constants: State | None) -> dict[str, Any]:
+    """What all units of a plan share."""
+    where = suite.data.where
+    return {
+        "fingerprint": fingerprint(countable(suite)),
+        "where": None if where is None else hashlib.sha256(where.encode()).hexdigest(),
+        "versions": versions(),
+        "table": table,
+        "constants": None if constants is None else _constants_content(constants),
+    }
 
 
 def stored_plan(suite: Suite, file: Place) -> UnitPlan:
@@ -112,7 +125,7 @@ def worker_suite(suite: Suite) -> dict[str, Any]:
     texts = [text for text in suite.templates if text.path[0] not in _ELSEWHERE and text.path != _PATH]
     alone = suite.model_copy(update={"sections": sections}).with_templates(texts)
     content = readable(alone.model_dump(mode="json", exclude_defaults=True, exclude={"notify", "output"}))
-    data = {key: value for key, value in content.pop("data", {}).items() if key != "path"}
+    data = {key: value for key, value in content.pop("data", {}).items() if key not in {"path", "spark"}}
     return content | ({"data": data} if data else {})
 
 

@@ -68,6 +68,19 @@ def shared_constants(suite: Suite, source: Source, stage: Stage) -> State | None
     return State(head, pl.DataFrame(schema={PART: pl.UInt16}), "")
 
 
+def needs_constants(suite: Suite, source: Source) -> bool:
+    """Whether states of some of the rows must share constants; no row is read.
+
+    Raises:
+        ConfigError: the suite asks for what no state carries.
+        DataError: the data is not what the suite says.
+    """
+    counted = countable(suite)
+    check_units(counted, source)
+    with reading(source):
+        return _shares_constants(bind(counted, source))
+
+
 def constants_alone(head: Head, table: pl.DataFrame) -> State:
     """The constants of a state, and the parts that hold its grids."""
     numbers = head.numbers(*GRIDS)

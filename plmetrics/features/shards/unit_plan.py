@@ -131,26 +131,38 @@ def read_plan(path: Place) -> UnitPlan:
         DataError: there is none, or it is damaged or of another version.
     """
     try:
-        first, _, body = path.read_text(encoding="utf-8").partition("\n")
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        msg = f"the plan {shown_path(path)} cannot be read: {os_message(error)}"
+        raise DataError(Problem(msg)) from error
+    except ValueError as error:
+        raise _damage(shown_path(path)) from error
+    return read_content(text, shown_path(path))
+
+
+def read_content(text: str, place: str) -> UnitPlan:
+    """The plan that the text of a file is; `place` is what people call it.
+
+    Raises:
+        DataError: it is damaged or of another version.
+    """
+    try:
+        first, _, body = text.partition("\n")
         head = json.loads(first)
         if head["format"] != FORMAT:
-            msg = f"{shown_path(path)} is a plan of format {head['format']}, and this version reads {FORMAT}"
+            msg = f"{place} is a plan of format {head['format']}, and this version reads {FORMAT}"
             raise DataError(Problem(msg, hint="make it again: plmetrics units"))
         whole = hashlib.sha256(body.encode()).hexdigest() == head["sha256"]
         shared, *units = [json.loads(line) for line in body.splitlines()]
         if not whole:
-            raise _damage(path)
+            raise _damage(place)
         return UnitPlan(**{**shared, "variables": tuple(shared["variables"])}, units=tuple(map(_unit, units)))
-    except OSError as error:
-        raise DataError(
-            Problem(f"the plan {shown_path(path)} cannot be read: {os_message(error)}")
-        ) from error
     except (ValueError, KeyError, TypeError) as error:
-        raise _damage(path) from error
+        raise _damage(place) from error
 
 
-def _damage(path: Place) -> DataError:
-    msg = f"{shown_path(path)} is no plan of units, or damaged"
+def _damage(place: str) -> DataError:
+    msg = f"{place} is no plan of units, or damaged"
     return DataError(Problem(msg, hint="plmetrics units SUITE --plan FILE writes one"))
 
 

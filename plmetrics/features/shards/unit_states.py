@@ -89,10 +89,10 @@ def write_unit(text: str) -> str:
         stored = _valid(path, unit)
         if stored is not None:
             return json.dumps({"path": str(path), "rows": stored.rows["read"], "again": True})
-        _check_versions(plan)
+        check_versions(plan)
         if job.memory is not None:
             suite = suite.model_copy(update={"memory": job.memory}).with_templates(suite.templates)
-        head, table = _state(suite, open_table(plan.table, unit.files), constants)
+        head, table = count_rows(suite, open_table(plan.table, unit.files), constants)
         masked = mask_head(variables, replace(head, plan={"unit": unit.id}))
         write_state(path, masked, table, durable=job.durable)
     except BaseException as error:
@@ -120,6 +120,15 @@ def _stamp(plan: str) -> Stamp:
 def _plan(path: str, stamp: Stamp) -> tuple[UnitPlan, Suite, Redaction, StateReference | None]:  # noqa: ARG001
     """A plan with its suite, the variables in that, and its constants: read once by a worker, not for each unit."""
     plan = read_plan(place_of(path))
+    return plan, *open_plan(plan)
+
+
+def open_plan(plan: UnitPlan) -> tuple[Suite, Redaction, StateReference | None]:
+    """The suite of a plan, the variables in that, and its constants.
+
+    Raises:
+        EnvironmentFault: the suite means something else here.
+    """
     expansion = Expansion()
     content = expansion.of_suite(plan.suite)
     suite = suite_from_mapping(content, name=plan.name).with_templates(expansion.templates)
@@ -128,7 +137,7 @@ def _plan(path: str, stamp: Stamp) -> tuple[UnitPlan, Suite, Redaction, StateRef
         raise EnvironmentFault(Problem(msg, hint="run the same version of plmetrics on all workers"))
     constants = None if plan.constants is None else stored_state(constants_state(plan.constants))
     values = {name: os.environ[name] for name in plan.variables if name in os.environ}
-    return plan, suite, Redaction.of(values | expansion.used), constants
+    return suite, Redaction.of(values | expansion.used), constants
 
 
 def constants_state(content: Mapping[str, Any]) -> State:
@@ -147,7 +156,12 @@ def _valid(path: Place, unit: Unit) -> Head | None:
     return head if head.plan is not None and head.plan.get("unit") == unit.id else None
 
 
-def _check_versions(plan: UnitPlan) -> None:
+def check_versions(plan: UnitPlan) -> None:
+    """See that what made a plan is what there is here.
+
+    Raises:
+        EnvironmentFault: it is of another version.
+    """
     ours = versions()
     for name in _DECISIVE:
         if plan.versions[name] != ours[name]:
@@ -155,7 +169,7 @@ def _check_versions(plan: UnitPlan) -> None:
             raise EnvironmentFault(Problem(msg, hint="install the same versions on all workers"))
 
 
-def _state(suite: Suite, source: Source, constants: StateReference | None) -> tuple[Head, pl.DataFrame]:
+def count_rows(suite: Suite, source: Source, constants: StateReference | None) -> tuple[Head, pl.DataFrame]:
     """The state of some rows; without any it holds nothing but how many were read."""
     try:
         return state_of_rows(suite, source, constants, lambda _: nullcontext())

@@ -25,7 +25,7 @@ _BY_NAME = ("slices", "metrics")
 _NOT_VALUES = frozenset(
     {
         *("data.path", "data.version", "data.database", "data.query", "data.trec.qrels", "data.trec.run"),
-        *("columns.unit", "columns.fold"),
+        *("data.spark", "columns.unit", "columns.fold"),
     }
 )
 """Where rows lie, and what decides intervals alone: other units are looked at where runs are paired."""

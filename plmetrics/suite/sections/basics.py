@@ -101,6 +101,9 @@ class Data(Strict):
         description="Address of a database, in place of path: PostgreSQL, SQLite or DuckDB. ${VAR} is replaced.",
     )
     query: Column | None = Field(default=None, description="SELECT statement whose rows are read from it.")
+    spark: Column | None = Field(
+        default=None, description="Name of a Spark table, in place of path: Spark counts its rows."
+    )
     long: Long | None = Field(
         default=None, description="How a table with a row per quantile becomes one with a row per forecast."
     )
@@ -118,6 +121,8 @@ class Data(Strict):
         """What says where the rows are, as `plmetrics.table.source.open_source` takes it."""
         if self.database is not None:
             return {"database": self.database, "query": self.query}
+        if self.spark is not None:
+            return {"spark": self.spark}
         if self.version is not None:
             return {"path": self.path, "version": self.version}
         return self.path if self.trec is None else {"trec": self.trec.model_dump()}

@@ -1,0 +1,169 @@
+"""Evaluations of Spark tables: Spark makes states of the rows where they lie, and these are merged here."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import tempfile
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from plmetrics.api.merging import result_of_units
+from plmetrics.api.shards.distribution import check_distributable
+from plmetrics.api.stopwatch import Stopwatch
+from plmetrics.api.suite_run import Evaluation
+from plmetrics.core.errors import AbsentDataError, ConfigError, DataError, Problem
+from plmetrics.features.shards.coverage import UnitCoverage
+from plmetrics.features.shards.planning import plan_of_rows
+from plmetrics.features.shards.shared_constants import counts_scores, needs_constants, shared_constants
+from plmetrics.features.shards.spark_states import SCHEMA, TASK, table_of_rows
+from plmetrics.features.stored.state_files import ENDING
+from plmetrics.runners.worker import call_on_batches, receipt_of
+from plmetrics.table.opening import open_source
+from plmetrics.table.spark import spark_faults, spark_frame, spark_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    import polars as pl
+
+    from plmetrics.api.result import Result
+    from plmetrics.api.stopwatch import Progress
+    from plmetrics.states.stored import State
+    from plmetrics.suite.model import Suite
+
+SAMPLE = 1_000_000
+"""Constants that states share are looked up in so many rows at most, which are fetched for that."""
+
+_BATCH, _BATCHES = 200_000, "spark.sql.execution.arrow.maxRecordsPerBatch"
+
+
+class SparkEvaluation(Evaluation):
+    """The evaluation of a suite's file whose rows are a Spark table."""
+
+    def result(self) -> Result | None:
+        """The result of the states that Spark makes."""
+        suite = self.loaded.suite
+        return evaluate_spark(
+            suite,
+            suite.data.spark,
+            variables=[name for _, name in self.loaded.variables.names],
+            home=self.home,
+            progress=self.options.progress,
+        )
+
+
+def evaluate_spark(
+    suite: Suite,
+    table: object,
+    *,
+    variables: Sequence[str] = (),
+    home: Path | None = None,
+    progress: Progress | None = None,
+) -> Result:
+    """Evaluate a Spark table: states of its rows by `mapInArrow`, merged here.
+
+    Args:
+        suite: what is asked.
+        table: the DataFrame, or the name of the table.
+        variables: those of the environment that the suite names; their values do not travel.
+        home: the folder of the suite's runs, if it has one.
+        progress: called with the name of each stage as it begins.
+
+    Raises:
+        ConfigError: the suite asks for what no state carries.
+        DataError: the table is not what the suite says.
+        EnvironmentFault: Spark cannot be used.
+    """
+    check_distributable(suite)
+    if "engine" in suite.sections:
+        msg = "Spark counts the rows of its tables, and no other runner"
+        raise ConfigError(Problem(msg, ("engine",), "leave out engine"))
+    watch = Stopwatch(progress)
+    with watch.stage("plan"):
+        rows = spark_rows(table)
+        empty = _zero_rows(suite, rows)
+        columns = empty.columns
+    with watch.stage("constants"):
+        constants, warnings = _constants(suite, rows, empty, watch)
+    query = suite.columns.query
+    plan = plan_of_rows(suite, table_of_rows(empty.schema, whole=query is not None), constants, variables)
+    with watch.stage("units"), tempfile.TemporaryDirectory(prefix="plmetrics-spark-") as folder:
+        states = _states(rows, columns, query, plan.content().decode(), Path(folder))
+        if not states:
+            raise AbsentDataError(Problem("the Spark table has no rows", ("data",)))
+        result = result_of_units(states, UnitCoverage(warnings=warnings), watch, home)
+    if suite.exact is None and counts_scores(plan):
+        msg = "metrics of the order are counted on a grid, and have a bound: Spark makes states; write exact: false"
+        result.record["warnings"].append(msg)
+    return replace(result, suite=suite)
+
+
+def _zero_rows(suite: Suite, rows: Any) -> pl.DataFrame:
+    """No row of the columns whose names occur in the suite, or of all where these do not do.
+
+    What a suite reads it names: a scan for the names leaves out most of a wide table, and never one that is read.
+    """
+    text = json.dumps(suite.model_dump(mode="json"), ensure_ascii=False)
+    empty = spark_frame(rows, rows.columns, 0)
+    named = [name for name in rows.columns if name in text or '"' in name or "\\" in name]
+    if named:
+        with suppress(DataError):
+            needs_constants(suite, open_source(empty.select(named).lazy()))
+            return empty.select(named)
+    return empty
+
+
+def _constants(
+    suite: Suite, rows: Any, empty: pl.DataFrame, watch: Stopwatch
+) -> tuple[State | None, list[str]]:
+    """The constants that states share, and a warning where they are those of a sample."""
+    if not needs_constants(suite, open_source(empty.lazy())):
+        return None, []
+    with spark_faults():
+        count = rows.count()
+        share = min(SAMPLE / max(count, 1), 1.0)
+        chosen = rows if share == 1.0 else rows.sample(fraction=share, seed=_seed(suite))
+    frame = spark_frame(chosen, empty.columns)
+    if not frame.height:
+        raise AbsentDataError(Problem("the Spark table has no rows", ("data",)))
+    words = f"constants that states share are those of a sample: {frame.height:,} of {count:,} rows"
+    return shared_constants(suite, open_source(frame), watch.stage), [] if share == 1.0 else [words]
+
+
+def _seed(suite: Suite) -> int:
+    return 0 if suite.uncertainty is None else suite.uncertainty.seed
+
+
+def _states(rows: Any, columns: Sequence[str], query: str | None, plan: str, folder: Path) -> list[str]:
+    """The files of the states that Spark makes, by the hash of their content, each once a task."""
+    with spark_faults(), _batches_of_rows(rows):
+        chosen = rows.select(*[f"`{name.replace('`', '``')}`" for name in columns])
+        if query is not None:
+            chosen = chosen.repartition(f"`{query.replace('`', '``')}`")
+        made = chosen.mapInArrow(partial(call_on_batches, task=TASK, text=plan, threads=1), SCHEMA).collect()
+    paths = []
+    for number, row in enumerate(made):
+        receipt_of(row["answer"])
+        path = folder / f"{number:06}-{hashlib.sha256(row['state']).hexdigest()[:12]}{ENDING}"
+        path.write_bytes(row["state"])
+        paths.append(str(path))
+    return sorted(paths)
+
+
+@contextmanager
+def _batches_of_rows(rows: Any) -> Iterator[None]:
+    """Batches of 200,000 rows from Spark, whose own are of 10,000; its setting is put back."""
+    settings = rows.sparkSession.conf
+    before = settings.get(_BATCHES, None)
+    settings.set(_BATCHES, str(_BATCH))
+    try:
+        yield
+    finally:
+        if before is None:
+            settings.unset(_BATCHES)
+        else:
+            settings.set(_BATCHES, before)

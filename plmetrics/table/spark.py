@@ -1,0 +1,88 @@
+"""Tables of Spark: only what classic sessions and Spark Connect both offer is called."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from plmetrics.core.errors import DataError, EnvironmentFault, PlmetricsError, Problem
+from plmetrics.core.redaction import mask_address
+from plmetrics.table.frames import is_spark
+from plmetrics.table.source import Source, schema_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+_EXTRA = "spark"
+_SAMPLE = 1000
+_PATH = ("data", "spark")
+_ABSENT = ("TABLE_OR_VIEW_NOT_FOUND", "PARSE_SYNTAX_ERROR", "SCHEMA_NOT_FOUND", "INVALID_IDENTIFIER")
+_LONGEST = 300
+
+
+def spark_rows(table: object) -> Any:
+    """The DataFrame of Spark that is meant: itself, or the table of a name in the session of this process.
+
+    A session is the active one, or a new one by the environment, where `SPARK_REMOTE` names a server of Connect.
+
+    Raises:
+        DataError: there is no such table.
+        EnvironmentFault: pyspark is not installed, or Spark does not begin.
+    """
+    if is_spark(table):
+        return table
+    try:
+        sessions: Any = import_module("pyspark.sql").SparkSession
+    except ImportError as error:
+        raise EnvironmentFault.missing_extra(_EXTRA, "a Spark table") from error
+    with spark_faults():
+        rows = (sessions.getActiveSession() or sessions.builder.getOrCreate()).table(table)
+        rows.schema  # noqa: B018 (Connect looks for the table now)
+        return rows
+
+
+def spark_frame(rows: Any, columns: Sequence[str], most: int | None = None) -> pl.DataFrame:
+    """Some columns of the rows, here: the first rows, or all.
+
+    Raises:
+        EnvironmentFault: Spark fails, or lacks a package.
+    """
+    with spark_faults():
+        chosen = rows.select(*[f"`{name.replace('`', '``')}`" for name in columns])
+        return pl.DataFrame(pl.from_arrow((chosen if most is None else chosen.limit(most)).toArrow()))
+
+
+def open_spark(table: object) -> Source:
+    """Some rows of a table, to be looked at.
+
+    Raises:
+        DataError: there is no such table.
+        EnvironmentFault: Spark cannot be used.
+    """
+    rows = spark_rows(table)
+    frame = spark_frame(rows, rows.columns, _SAMPLE).lazy()
+    return Source(frame, schema_of(frame), files=(), kind="frame", rows=None)
+
+
+@contextmanager
+def spark_faults() -> Iterator[None]:
+    """Errors of Spark in a line, without the frames of Java.
+
+    Raises:
+        DataError: a table is not there.
+        EnvironmentFault: anything else that Spark says.
+    """
+    try:
+        yield
+    except PlmetricsError:
+        raise
+    except Exception as error:
+        if not type(error).__module__.startswith(("pyspark", "py4j", "grpc")):
+            raise
+        lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+        first = mask_address((lines or [type(error).__name__])[0][:_LONGEST])
+        kind = DataError if any(word in first for word in _ABSENT) else EnvironmentFault
+        raise kind(Problem(f"Spark: {first}", _PATH)) from error
