@@ -52,11 +52,11 @@ def session(request: pytest.FixtureRequest) -> Iterator[Any]:
     before = dict(os.environ)
     os.environ["PYSPARK_PYTHON"] = sys.executable
     os.environ["PYTHONPATH"] = os.pathsep.join(path for path in sys.path if path)
-    builder = SparkSession.builder.config("spark.ui.enabled", "false").config(
-        "spark.sql.shuffle.partitions", "3"
-    )
-    classic = request.param == "classic"
-    made = (builder.master("local[2]") if classic else builder.remote("local[2]")).getOrCreate()
+    builder = SparkSession.builder.config("spark.sql.shuffle.partitions", "3")
+    if request.param == "classic":
+        made = builder.master("local[2]").config("spark.ui.enabled", "false").getOrCreate()
+    else:
+        made = builder.remote("local[2]").getOrCreate()
     yield made
     made.stop()
     os.environ.clear()

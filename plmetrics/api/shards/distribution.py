@@ -36,6 +36,10 @@ if TYPE_CHECKING:
 STATES = "unit-states"
 """The folder beside runs that holds the states of units: a run again counts what has changed."""
 
+_CRASHED = (
+    "a process that takes too much memory is killed: take fewer processes; or let the result rest on the other units: "
+    "engine: {coverage: 0.9}"
+)
 _ON_GRID = (
     "metrics of the order are counted on a grid, and have a bound: exact is left out, and a runner counts units; "
     "write exact: false to say so"
@@ -89,7 +93,7 @@ class Distribution:
         coverage = of_plan(plan, missing, section.coverage)
         if missing and coverage.share < section.coverage:
             reasons = f": {next(iter(outcome.crashes.values()))}"
-            raise missing_units([unit.text for unit in missing], len(plan.units), reasons)
+            raise missing_units([unit.text for unit in missing], len(plan.units), reasons, _CRASHED)
         states = [outcome.receipts[unit.id].path for unit in plan.units if unit.id in outcome.receipts]
         result = result_of_units(states, coverage, watch, self.home)
         _remove_stale(self.folder, plan, states)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 _SHOWN = 10
 _GATE = "units of the plan"
+_HINT = "plmetrics state SUITE --unit ID writes one; --allow-missing leaves them out"
 
 
 @dataclass(slots=True)
@@ -117,11 +118,12 @@ def planned_states(
     return chosen, coverage
 
 
-def missing_units(missing: Sequence[str], units: int, reasons: str = "") -> UnitsMissingError:
+def missing_units(
+    missing: Sequence[str], units: int, reasons: str = "", hint: str = _HINT
+) -> UnitsMissingError:
     """The error that names units."""
     number = len(missing)
     head = f"{number:,} of {units:,} planned units {'is' if number == 1 else 'are'} missing{reasons}"
-    hint = "plmetrics state SUITE --unit ID writes one; --allow-missing leaves them out"
     problems = [Problem(head, hint=hint), *(Problem(f"unit {text}") for text in missing[:_SHOWN])]
     return UnitsMissingError(
         [*problems, *([Problem(f"and {number - _SHOWN} more")] if number > _SHOWN else [])]
