@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from plmetrics.api.stopwatch import Progress
     from plmetrics.states.stored import State
     from plmetrics.suite.model import Suite
+    from plmetrics.table.storage.places import Place
 
 SAMPLE = 1_000_000
 """Constants that states share are looked up in so many rows at most, which are fetched for that."""
@@ -61,7 +62,7 @@ def evaluate_spark(
     table: object,
     *,
     variables: Sequence[str] = (),
-    home: Path | None = None,
+    home: Place | None = None,
     progress: Progress | None = None,
 ) -> Result:
     """Evaluate a Spark table: states of its rows by `mapInArrow`, merged here.
