@@ -82,7 +82,7 @@ def _open_spark(data: object, *, rows: bool) -> Source:
     if rows:
         msg = "the rows of a Spark table are not read here: Spark makes states of them"
         raise ConfigError(Problem(msg, ("data",), "use plmetrics run or plm.evaluate"))
-    from plmetrics.table.spark import open_spark
+    from plmetrics.table.database.spark import open_spark
 
     return open_spark(data["spark"] if isinstance(data, Mapping) else data)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import tempfile
 from contextlib import contextmanager, suppress
@@ -19,11 +18,10 @@ from plmetrics.core.errors import AbsentDataError, ConfigError, DataError, Probl
 from plmetrics.features.shards.coverage import UnitCoverage
 from plmetrics.features.shards.planning import plan_of_rows
 from plmetrics.features.shards.shared_constants import counts_scores, needs_constants, shared_constants
-from plmetrics.features.shards.spark_states import SCHEMA, TASK, table_of_rows
-from plmetrics.features.stored.state_files import ENDING
-from plmetrics.runners.worker import call_on_batches, receipt_of
+from plmetrics.features.shards.spark_states import SCHEMA, TASK, table_of_rows, write_states
+from plmetrics.runners.worker import call_on_batches
+from plmetrics.table.database.spark import spark_faults, spark_frame, spark_rows
 from plmetrics.table.opening import open_source
-from plmetrics.table.spark import spark_faults, spark_frame, spark_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -140,19 +138,13 @@ def _seed(suite: Suite) -> int:
 
 
 def _states(rows: Any, columns: Sequence[str], query: str | None, plan: str, folder: Path) -> list[str]:
-    """The files of the states that Spark makes, by the hash of their content, each once a task."""
+    """The files of the states that Spark makes."""
     with spark_faults(), _batches_of_rows(rows):
         chosen = rows.select(*[f"`{name.replace('`', '``')}`" for name in columns])
         if query is not None:
             chosen = chosen.repartition(f"`{query.replace('`', '``')}`")
-        made = chosen.mapInArrow(partial(call_on_batches, task=TASK, text=plan, threads=1), SCHEMA).collect()
-    paths = []
-    for number, row in enumerate(made):
-        receipt_of(row["answer"])
-        path = folder / f"{number:06}-{hashlib.sha256(row['state']).hexdigest()[:12]}{ENDING}"
-        path.write_bytes(row["state"])
-        paths.append(str(path))
-    return sorted(paths)
+        made = chosen.mapInArrow(partial(call_on_batches, task=TASK, text=plan, threads=1), SCHEMA).toArrow()
+    return write_states(made, folder)
 
 
 @contextmanager

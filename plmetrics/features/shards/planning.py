@@ -69,7 +69,7 @@ def plan_units(
     shared_state = (
         shared_constants(suite, source, stage) if constants is None else _state_constants(counted, constants)
     )
-    shared = _shared(suite, table, shared_state)
+    shared = _common_facts(suite, table, shared_state)
     files = file_contents(source, variable_paths(names))
     groups = _groups(files) if by_folder else ([file] for file in files)
     units = [_unit(shared, group) for group in groups]
@@ -81,11 +81,11 @@ def plan_of_rows(
 ) -> UnitPlan:
     """The plan of a table that is no files: what those share who count some of its rows; see `plan_units`."""
     names = tuple(dict.fromkeys(variables))
-    shared = _shared(suite, table, constants)
+    shared = _common_facts(suite, table, constants)
     return UnitPlan(name=suite.name, suite=worker_suite(suite), variables=names, units=(), **shared)
 
 
-def _shared(suite: Suite, table: Mapping[str, Any], constants: State | None) -> dict[str, Any]:
+def _common_facts(suite: Suite, table: Mapping[str, Any], constants: State | None) -> dict[str, Any]:
     """What all units of a plan share."""
     where = suite.data.where
     return {

@@ -11,13 +11,14 @@ import polars as pl
 from plmetrics.core.errors import PlmetricsError
 from plmetrics.features.shards.unit_plan import read_content
 from plmetrics.features.shards.unit_states import check_versions, count_rows, open_plan
-from plmetrics.features.stored.state_files import state_bytes
-from plmetrics.runners.worker import error_answer
-from plmetrics.states.stored import frame_of
+from plmetrics.features.stored.state_files import ENDING, state_bytes
+from plmetrics.runners.worker import error_answer, receipt_of
+from plmetrics.states.stored import frame_of, frame_text
 from plmetrics.table.opening import open_source
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     import pyarrow as pa
 
@@ -93,6 +94,19 @@ def _state(plan: UnitPlan, table: pa.Table) -> tuple[int, bytes]:
 
 def table_of_rows(schema: pl.Schema, *, whole: bool) -> dict[str, Any]:
     """What a plan says of a Spark table."""
-    from plmetrics.states.stored import frame_text
-
     return {"columns": frame_text(pl.DataFrame(schema=schema)), WHOLE: whole}
+
+
+def write_states(answers: pa.Table, folder: Path) -> list[str]:
+    """Write the states that tasks gave to files of a folder.
+
+    Raises:
+        PlmetricsError: a task answers with an error.
+    """
+    paths = []
+    for number, row in enumerate(answers.to_pylist()):
+        receipt_of(row["answer"])
+        path = folder / f"{number:06}{ENDING}"
+        path.write_bytes(row["state"])
+        paths.append(str(path))
+    return paths

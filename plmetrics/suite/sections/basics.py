@@ -89,9 +89,7 @@ class Data(Strict):
         default=None,
         description="File, folder or glob, or a list of them, relative to this file. ${VAR} is replaced.",
     )
-    trec: Trec | None = Field(
-        default=None, description="Files of a TREC evaluation, in place of path (ranking)."
-    )
+    trec: Trec | None = Field(default=None, description="Files of a TREC evaluation, not a path (ranking).")
     version: Annotated[int, Field(ge=0)] | None = Field(
         default=None,
         description="Version of a Delta table, or snapshot of an Iceberg table; else the present one.",
@@ -101,12 +99,8 @@ class Data(Strict):
         description="Address of a database, in place of path: PostgreSQL, SQLite or DuckDB. ${VAR} is replaced.",
     )
     query: Column | None = Field(default=None, description="SELECT statement whose rows are read from it.")
-    spark: Column | None = Field(
-        default=None, description="Name of a Spark table, in place of path: Spark counts its rows."
-    )
-    long: Long | None = Field(
-        default=None, description="How a table with a row per quantile becomes one with a row per forecast."
-    )
+    spark: Column | None = Field(default=None, description="Name of a Spark table; Spark counts its rows.")
+    long: Long | None = Field(default=None, description="How a row per quantile becomes a row per forecast.")
     where: Column | None = Field(default=None, description="SQL condition on the rows to evaluate.")
     partitioned_by: Literal["query"] | None = Field(
         default=None, description="`query`: a query's rows lie in one file, and rankings read each once."
@@ -121,11 +115,10 @@ class Data(Strict):
         """What says where the rows are, as `plmetrics.table.source.open_source` takes it."""
         if self.database is not None:
             return {"database": self.database, "query": self.query}
-        if self.spark is not None:
-            return {"spark": self.spark}
         if self.version is not None:
             return {"path": self.path, "version": self.version}
-        return self.path if self.trec is None else {"trec": self.trec.model_dump()}
+        other = {"trec": self.trec and self.trec.model_dump(), "spark": self.spark}
+        return next(({key: value} for key, value in other.items() if value is not None), self.path)
 
 
 class Columns(Strict):
