@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from benchmarks.contestants.ours import FLAGSHIP, REPLICATES, SLICES, SUMS, models
+from benchmarks.every_task import SUITES
 from benchmarks.tables import tables
 
 if TYPE_CHECKING:
@@ -71,6 +72,7 @@ SHAPES = {
         "forecasts",
         1,
     ),
+    **{f"task_{name}": Shape(dict(task.suite), task.table, 0) for name, task in SUITES.items()},
 }
 
 
@@ -110,7 +112,8 @@ def _suites(shape: Shape, folders: Sequence[Path], place: Path, memory: str | No
     """The suite on its table, and on a small one."""
     made = []
     for name, folder in zip(("large", "small"), folders, strict=True):
-        suite = {"name": name, "data": {"path": str(folder.resolve())}} | shape.suite
+        suite = {"name": name} | shape.suite
+        suite["data"] = {"path": str(folder.resolve()), **shape.suite.get("data", {})}
         suite |= {} if memory is None else {"memory": memory}
         made.append(place / f"{name}.yaml")
         made[-1].write_text(yaml.safe_dump(suite), encoding="utf-8")

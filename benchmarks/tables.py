@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from benchmarks.task_tables import TASK_TABLES
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -44,7 +46,7 @@ class Tables:
         class and the called one; attributes: label, a score per model, four texts and four numbers; queries: query,
         document, relevance and a score that differs within each query; forecasts: a number as label, and a forecast of
         it and of nine of its quantiles, with the cells and customers of scores; cells: scores with columns of 10 to
-        10,000 cells.
+        10,000 cells. Others are in `task_tables`.
         """
         folder = self.folder / f"{kind}-{rows}-rows-{files}-files-{models}-models"
         self.used.add(folder)
@@ -88,6 +90,8 @@ def _write(folder: Path, rows: int, files: int, models: int, kind: str) -> None:
             part = _queries(rng, int(edges[index]), int(size))
         elif kind == "forecasts":
             part = _forecasts(rng, int(size), customers=max(rows // 10, 10))
+        elif kind in TASK_TABLES:
+            part = TASK_TABLES[kind](rng, int(edges[index]), int(size))
         else:
             part = _part(rng, int(size), customers=max(rows // 10, 10), models=models)
         part.write_parquet(building / f"part-{index:03d}.parquet", row_group_size=ROW_GROUP)

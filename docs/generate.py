@@ -19,6 +19,7 @@ import typer
 import yaml
 
 from docs import keywords
+from docs.families import family_table
 from plmetrics.catalogue import registry
 from plmetrics.catalogue.synonyms.table import synonyms
 from plmetrics.cli.app import app
@@ -141,6 +142,7 @@ GENERATORS: dict[str, Callable[..., str]] = {
     "columns": result_columns,
     "commands": command_options,
     "names": synonym_table,
+    "families": family_table,
 }
 
 

@@ -39,6 +39,9 @@ _SCORE, _LABEL, _WEIGHT, _BLOCK, _CELL = 8, 1, 8, 8, 4
 _COPIES = 3.0
 """A sort and a regrouping hold a model's columns a few times over."""
 
+_ARMS = 200
+"""Bytes a row of two arms beside that: of each score the weight and outcome of both arms, and what adds up along it."""
+
 _JOINED, _DISTINCT = 1, 10
 """Bytes a row that points keep in each slice set: joined between positives (about), or each score with its counts."""
 
@@ -252,7 +255,8 @@ def sort_bytes(request: Request, rows: int, cubes: int) -> int:
     columns += _BLOCK if suite.uncertainty is not None else 0
     orders = int(request.orders_scores or request.reads_pairs) + len(request.values)
     columns += _SCORE if request.reads_pairs else 0
-    return int(rows * (len(request.models) * orders * _SCORE + columns + _COPIES * (_SCORE + columns)))
+    arms = _ARMS * int(request.view.roles.treatment is not None)
+    return int(rows * (len(request.models) * orders * _SCORE + columns + _COPIES * (_SCORE + columns) + arms))
 
 
 def sorts_in_memory(request: Request, rows: int, cubes: int) -> bool:
@@ -322,14 +326,17 @@ def passes_to_hold(
         ConfigError: more passes would be needed than are made.
     """
     number = yield from _number_to_hold(view, rows, columns, most)
-    needed, budget = number * columns * _SCORE, working_memory(view.suite)
-    if needed <= budget:
-        return 1
-    passes = math.ceil(needed * _PARTS_SHARE / budget)
+    passes = passes_of_rows(view.suite, number, columns)
     if passes > _MOST_RANGES:
-        least = needed * _PARTS_SHARE // _MOST_RANGES + LIBRARIES
+        least = number * columns * _SCORE * _PARTS_SHARE // _MOST_RANGES + LIBRARIES
         raise _no_room_to_hold(budget_of(view.suite), number, least, what, place)
     return passes
+
+
+def passes_of_rows(suite: Suite, rows: int, columns: int) -> int:
+    """In how many passes so many rows of so many numbers are held a part at a time."""
+    needed, room = rows * columns * _SCORE, working_memory(suite)
+    return 1 if needed <= room else math.ceil(needed * _PARTS_SHARE / room)
 
 
 def _no_room_to_hold(

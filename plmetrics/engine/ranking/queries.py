@@ -16,7 +16,7 @@ import polars as pl
 
 from plmetrics.core.errors import AbsentDataError, DataError, Problem
 from plmetrics.engine.bad_rows import bad_values
-from plmetrics.engine.memory.budget import passes_to_hold
+from plmetrics.engine.memory.budget import passes_of_rows, passes_to_hold
 from plmetrics.engine.ranking.query_passes import (
     WORD,
     closed_parts,
@@ -49,14 +49,15 @@ def by_query(request: Request, view: TableView) -> Question[tuple[TableView, int
     Raises:
         DataError: rows failed a check, a query has a document twice, or what belongs to queries varies within one.
     """
-    columns = len(_columns(request, view)) + _RANKED
-    passes = yield from passes_to_hold(view, view.raw, columns, "ranking", "task")
+    passes = yield from passes_to_hold(view, view.raw, _width(request, view), "ranking", "task")
     parts: list[pl.DataFrame] = []
     read = 0
     closed = [view] if passes == 1 else closed_parts(view, passes)
     for of_files in closed:
         if len(closed) > 1:
-            passes = yield from passes_to_hold(of_files, of_files.raw, columns, "ranking", "task")
+            passes = yield from passes_to_hold(
+                of_files, of_files.raw, _width(request, of_files), "ranking", "task"
+            )
         for number in range(passes):
             part = of_files if passes == 1 else replace(of_files, raw=some_queries(of_files, number, passes))
             queries, rows = yield from _queries_of_pass(request, part, view)
@@ -68,6 +69,18 @@ def by_query(request: Request, view: TableView) -> Question[tuple[TableView, int
     if len(closed) > 1:
         yield from refuse_shared_queries(view, table[WORD])
     return view_of_queries(view, table.drop(WORD, strict=False)), read
+
+
+def ranking_passes(request: Request, rows: int) -> int:
+    """In how many passes so many rows of a ranking are held; 1 where files of whole queries are read once each."""
+    if request.suite.data.partitioned_by is not None:
+        return 1
+    return passes_of_rows(request.suite, rows, _width(request, request.view))
+
+
+def _width(request: Request, view: TableView) -> int:
+    """About how many numbers a row takes while its query is made."""
+    return len(_columns(request, view)) + _RANKED
 
 
 def _queries_of_pass(

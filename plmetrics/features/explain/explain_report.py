@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
+from plmetrics.engine.memory.budget import LIBRARIES
 from plmetrics.report.layout import (
     FAINT,
     Column,
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 _UNITS = ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
 _UNKNOWN = "?"
 _NAMED = 3
+_MINUTES, _HOURS = 120, 7200
+"""Seconds from which a time is told in minutes, or in hours."""
 
 
 def explain_json(explanation: Explanation) -> str:
@@ -49,6 +52,7 @@ def explain_text(explanation: Explanation, width: int = 100, *, color: bool = Fa
     sections += [
         _passes(explanation, width),
         _memory(explanation, width),
+        _time(explanation, width),
         _state(explanation, width),
         _advice(explanation, width),
     ]
@@ -87,7 +91,11 @@ def _head(explanation: Explanation, width: int) -> list[Text]:
     if explanation.intervals not in {(), ("bootstrap",)}:
         number.append(f"intervals by {', '.join(explanation.intervals)}")
     pieces = [Text(text + ("," if i < len(number) - 1 else ""), FAINT) for i, text in enumerate(number)]
-    return lines + flow(pieces, width, indent=0, gap=1)
+    lines += flow(pieces, width, indent=0, gap=1)
+    if explanation.verdict is not None:
+        color = "green" if explanation.verdict.kind in {"fits", "passes"} else "yellow"
+        lines += wrap(Text(f"Verdict: {explanation.verdict.text}", color), width, indent=0)
+    return lines
 
 
 def _reads(explanation: Explanation, width: int) -> list[Text]:
@@ -175,14 +183,45 @@ def _memory(explanation: Explanation, width: int) -> list[Text]:
     if explanation.peak is None:
         return []
     pairs = [(what, f"about {size(number)}") for what, number in explanation.memory.items()]
+    libraries = size(LIBRARIES)
     pairs.append(
-        ("at the peak", f"about {size(explanation.peak)}, beside what Python and Polars take at the start")
+        ("at the peak", f"about {size(explanation.peak)}, and {libraries} that Python and Polars take")
     )
     pairs.append(("budget", size(explanation.budget)))
     if explanation.exact is not None:
-        how = "exact: the sorted rows fit" if explanation.exact else "counted on a grid, with a bound"
+        how = (
+            "exact: sorted in memory, or in passes"
+            if explanation.exact
+            else "counted on a grid, with a bound"
+        )
         pairs.append(("ordered metrics", how))
     return heading("Memory", width=width) + definition_list(pairs, width)
+
+
+def duration(seconds: float) -> str:
+    """Seconds, for people.
+
+    >>> duration(0.034), duration(12.4), duration(754), duration(9000)
+    ('0.03 s', '12 s', '13 min', '2.5 h')
+    """
+    if seconds < _MINUTES:
+        return (
+            f"{seconds:.2f} s" if seconds < 1 else f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
+        )
+    return f"{seconds / 60:.0f} min" if seconds < _HOURS else f"{seconds / 3600:.1f} h"
+
+
+def _time(explanation: Explanation, width: int) -> list[Text]:
+    """How long it takes by the measured constants."""
+    time = explanation.time
+    if time is None:
+        return []
+    pairs = [(stage, f"about {duration(seconds)}") for stage, seconds in time.stages.items()]
+    clock = f"at least {duration(time.wall)} by the clock, if all of {plural(time.processors, 'processor')} are free"
+    pairs.append(("in all", f"about {duration(time.processor)} of one processor: {clock}"))
+    if time.omissions:
+        pairs.append(("without", ", ".join(time.omissions)))
+    return heading("Time", f"as measured on {time.source}", width) + definition_list(pairs, width)
 
 
 def _state(explanation: Explanation, width: int) -> list[Text]:
@@ -202,6 +241,13 @@ def _state(explanation: Explanation, width: int) -> list[Text]:
     if state.rows is not None and state.bytes is not None:
         drift = ", beside what drift counts" if state.drift else ""
         pairs.append(("size", f"about {plural(state.rows, 'row')}, {size(state.bytes)}{drift}"))
+    shards = explanation.shards
+    if shards is not None:
+        each = f"a {shards.unit} each, the largest of {size(shards.largest)}"
+        pairs.append(("units", f"{plural(shards.units, 'unit')}, {each}"))
+        if shards.states is not None and shards.units > 1:
+            spent = f"written in {duration(shards.write or 0)}, added in {duration(shards.merge or 0)}"
+            pairs.append(("", f"their states: at most about {size(shards.states)}, {spent}"))
     named = [why if why.startswith(place) else f"{place}: {why}" for place, why in state.needs_rows[:_NAMED]]
     if len(state.needs_rows) > _NAMED:
         named[-1] += f"; and {len(state.needs_rows) - _NAMED} more"

@@ -11,15 +11,20 @@ from plmetrics.engine.aggregate.aggregation import needs_rows
 from plmetrics.engine.memory.budget import budget_of
 from plmetrics.engine.prepare.preparation import prepare
 from plmetrics.features.explain.cautions import advice
+from plmetrics.features.explain.costs import Time, expected_time
 from plmetrics.features.explain.memory import Sizes, foreseen, row_width
-from plmetrics.features.explain.passes import Pass, passes
+from plmetrics.features.explain.passes import Pass, memory_passes, passes
+from plmetrics.features.explain.shards import ShardSizes, shard_sizes
 from plmetrics.features.explain.states import StateSize, state_size
+from plmetrics.features.explain.verdict import Figures, Verdict, verdict
+from plmetrics.features.explain.work import Work, work_of
+from plmetrics.features.protocol import Feature
 from plmetrics.features.registry import features_of, looks
 from plmetrics.suite.sections.basics import BY_FOLD
 from plmetrics.table.units import OWN_BLOCK_LIMIT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from plmetrics.engine.prepared import Prepared
     from plmetrics.engine.request import Request
@@ -66,7 +71,8 @@ class Explanation:
     """What a run would do. Without a look at the data, what stands in it is None or empty.
 
     `memory` is about how many bytes the large things take, and `peak` of the stage that takes most, beside what
-    Python and Polars take at the start. `state` is what `plmetrics state` would write.
+    Python and Polars take at the start. `state` is what `plmetrics state` would write, `work` what `time` is told from,
+    `shards` what the table is when its files are counted as units, and `verdict` what follows from all that.
     """
 
     name: str
@@ -90,6 +96,10 @@ class Explanation:
     advice: tuple[str, ...]
     intervals: tuple[str, ...] = ()
     state: StateSize | None = None
+    work: tuple[Work, ...] = ()
+    time: Time | None = None
+    shards: ShardSizes | None = None
+    verdict: Verdict | None = None
 
     @property
     def streams(self) -> bool:
@@ -113,11 +123,22 @@ def explain(request: Request, *, data: bool = True) -> Explanation:
     cubes = () if prepared is None else tuple(_cubes(prepared, blocks or 1))
     models = len(request.models)
     source = _input(request)
-    memory = None
+    estimates = None if values is None else values * models
+    comparisons = None if values is None else values * _comparison_count(request)
+    scans = passes(request, prepared)
+    memory, work = None, []
     if prepared is not None:
         rows = prepared.rows.pairs or prepared.rows.read
         width = row_width(request.view.schema, source.columns)
-        memory = foreseen(prepared, Sizes(rows, width, [cube.entries for cube in cubes], blocks or 1))
+        sizes = Sizes(rows, width, [cube.entries for cube in cubes], blocks or 1)
+        memory = foreseen(prepared, sizes)
+        work = work_of(prepared, scans, sizes, source.columns, (estimates or 0) + (comparisons or 0))
+    state = state_size(request, prepared, [cube.entries for cube in cubes], blocks or 1)
+    shards = shard_sizes(request, state)
+    budget, time, judged = budget_of(request.suite), expected_time(work, tuple(_other_work(request))), None
+    if prepared is not None and memory is not None:
+        units = 0 if shards is None or state.needs_rows else shards.units
+        judged = verdict(Figures(memory.peak, budget, memory_passes(prepared), time, units))
     return Explanation(
         name=request.suite.name,
         task=request.suite.task,
@@ -130,17 +151,33 @@ def explain(request: Request, *, data: bool = True) -> Explanation:
         blocks=blocks,
         replicates=None if uncertainty is None or not uncertainty.may_resample else uncertainty.replicates,
         intervals=() if uncertainty is None else uncertainty.names,
-        estimates=None if values is None else values * models,
-        comparisons=None if values is None else values * _comparison_count(request),
+        estimates=estimates,
+        comparisons=comparisons,
         exact=prepared.exact if prepared is not None and needs_rows(prepared) else None,
         cubes=cubes,
-        passes=tuple(passes(request, prepared)),
+        passes=tuple(scans),
         memory={} if memory is None else dict(memory.parts),
         peak=None if memory is None else memory.peak,
-        budget=budget_of(request.suite),
+        budget=budget,
         advice=tuple(advice(request, prepared, slices or 0, values or 0, blocks)),
-        state=state_size(request, prepared, [cube.entries for cube in cubes], blocks or 1),
+        state=state,
+        work=tuple(work),
+        time=time if work else None,
+        shards=shards,
+        verdict=judged,
     )
+
+
+def _other_work(request: Request) -> Iterator[str]:
+    """What a run does beyond what its time is told from."""
+    for feature in features_of(request.suite):
+        if type(feature).count is not Feature.count or any(feature.steps(request)):
+            yield feature.key
+    suite = request.suite
+    if suite.compare is not None:
+        yield from (test.test for test in suite.compare.tests)
+    if suite.calibrate:
+        yield "calibrate"
 
 
 def _input(request: Request) -> Input:
@@ -244,13 +281,13 @@ def _cubes(prepared: Prepared, blocks: int) -> list[CubeSize]:
             keys=tuple(code.key.label for code in cube.codes),
             cells=cube.cells,
             blocks=blocks,
-            entries=_entries(prepared, cube, blocks),
+            entries=expected_entries(prepared, cube, blocks),
         )
         for cube in prepared.cubes
     ]
 
 
-def _entries(prepared: Prepared, cube: Cube, blocks: int) -> int:
+def expected_entries(prepared: Prepared, cube: Cube, blocks: int) -> int:
     """How many rows the sums of a cube will have: one a row where each row is a block of its own."""
     rows = prepared.rows.read
     if prepared.blocks is not None and prepared.request.unit_rows and prepared.blocks.modulus is None:

@@ -66,6 +66,20 @@ def passes(request: Request, prepared: Prepared | None) -> list[Pass]:
     return [_pass(steps, prepared, rows) for steps in by_stage.values()]
 
 
+def memory_passes(prepared: Prepared) -> int:
+    """How often rows are read for one thing since the memory budget has no room for them at once; 1 where it has."""
+    request, order = prepared.request, prepared.order
+    counts = [getattr(known, "passes", 1) for known in prepared.looks.values()]
+    if needs_rows(prepared) and order.way == "points":
+        apart = request.suite.data.missing == "drop_per_model"
+        counts.append(order.passes // len(request.models) if apart else order.passes)
+    if prepared.rows.pairs is not None:
+        from plmetrics.engine.ranking.queries import ranking_passes
+
+        counts.append(ranking_passes(request, prepared.rows.pairs))
+    return max(counts, default=1)
+
+
 def count_sums(plan: pl.LazyFrame, prepared: Prepared) -> int:
     """How many sums and counts a plan makes beside its keys."""
     keys = {BLOCK, *(name for cube in prepared.cubes for name in cube.columns)}

@@ -49,7 +49,8 @@ class StateSize:
     """What `state` would write: how many of the metrics, about how many rows of parquet and bytes.
 
     `needs_rows` are what a state does not hold, as place and reason: `state` refuses the suite until they are left out.
-    Without a look at the data sizes are None. What drift counts is not in them; `drift` says whether it does.
+    Without a look at the data sizes are None; `scores` are the bytes that counts of scores take. What drift counts is
+    not in them; `drift` says whether it does.
     """
 
     kept: int
@@ -57,6 +58,7 @@ class StateSize:
     rows: int | None
     bytes: int | None
     drift: bool = False
+    scores: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,14 +87,16 @@ def state_size(request: Request, prepared: Prepared | None, entries: Sequence[in
         return StateSize(metrics, reasons, None, None)
     schemas = _schemas(prepared)
     rows, size = _sums(prepared, schemas, entries)
-    parts = 3 * len(prepared.cubes)
-    for counted in _scores(prepared, blocks):
-        rows, size, parts = rows + counted.rows, size + counted.bytes, parts + 1
+    counts = list(_scores(prepared, blocks))
+    of_scores = sum(counted.bytes for counted in counts)
+    rows, size = rows + sum(counted.rows for counted in counts), size + of_scores
+    parts = 3 * len(prepared.cubes) + len(counts)
     size += _units(prepared) * _NUMBER
     columns = {name for schema in schemas for name in schema}
     number = len(columns) + 2 + _OF_SCORES * needs_rows(prepared)
     size += _HEAD + _SOURCE * len(request.view.schema) + _COLUMN * number + _PART * parts
-    return StateSize(metrics, reasons, rows, int(size), "drift" in request.suite.sections)
+    drift = "drift" in request.suite.sections
+    return StateSize(metrics, reasons, rows, int(size), drift, int(of_scores))
 
 
 def _place(request: Request, problem: Problem) -> str:

@@ -48,6 +48,13 @@ def test_the_way_follows_from_what_is_read(way, options):
     assert plan(**options).way == way
 
 
+@pytest.mark.parametrize(("memory", "way"), [(4e9, "grid"), (8e9, "rows")])
+def test_two_arms_take_what_a_run_of_them_was_seen_to_take(memory, way):
+    """Twenty million rows of one model and 20 slices took 6.0 GB where they were sorted, on a machine with room."""
+    of_arms = {"task": "uplift", "treatment": "y", "models": {"a": "a"}, "metrics": ["qini"]}
+    assert plan(memory=memory, **of_arms).way == way
+
+
 @pytest.mark.parametrize(
     "asked",
     [

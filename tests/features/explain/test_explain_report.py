@@ -5,8 +5,11 @@ import json
 
 import pytest
 
+from plmetrics.features.explain.costs import Time
 from plmetrics.features.explain.explain_report import explain_json, explain_text
 from plmetrics.features.explain.explanation import CubeSize, Explanation, Input, Pass, SetSize, StateSize
+from plmetrics.features.explain.shards import ShardSizes
+from plmetrics.features.explain.verdict import Figures, verdict
 
 FOUND = Explanation(
     name="nightly",
@@ -31,6 +34,10 @@ FOUND = Explanation(
     peak=70_000_000,
     budget=10**9,
     advice=("min_rows is not set",),
+    state=StateSize(2, (), 300, 1_333_333),
+    time=Time({"aggregate": 3.0, "order": 123.0}, 126.0, 63.0, 2, "a machine, a day", ("leakage",)),
+    shards=ShardSizes("file", 3, 1_500_000, 4_000_000, 0.1, 0.2),
+    verdict=verdict(Figures(70_000_000, 999_600_000, 1, Time({}, 150.0, 75.0, 2, ""), 3)),
 )
 
 
@@ -46,7 +53,13 @@ def test_all_that_is_known_is_said() -> None:
         "every plan streams",
         "2+        3  2,000  2 metrics (sums): 7 aggregates",
         "about 50.4 kB",
-        "about 70.0 MB, beside what Python",
+        "about 70.0 MB, and 250.0 MB that Python and Polars take",
+        "Verdict: fits in memory: 320 of 1000 MB",
+        "aggregate  about 3.0 s",
+        "about 2 min of one processor",
+        "without    leakage",
+        "3 units, a file each, the largest of 1.5 MB",
+        "their states: at most about 4.0 MB, written in 0.10 s, added in 0.20 s",
         "1.0 GB",
         "Worth a thought",
     ):

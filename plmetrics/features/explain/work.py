@@ -1,0 +1,178 @@
+"""How much work a run does, by stage and kind, from its sizes alone: what the time of a run is told from.
+
+A kind is counted in what its time grows with, such as rows times columns. Seconds of each are in `costs.json`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from plmetrics.engine.aggregate.aggregation import needs_rows, sum_plans
+from plmetrics.engine.order.orderings import orderings
+from plmetrics.states.scores.coarse import coarse_number
+from plmetrics.states.scores.grid import FINE_BINS
+from plmetrics.states.scores.limits import EXACT_REPLICATES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    import polars as pl
+
+    from plmetrics.engine.prepared import Prepared
+    from plmetrics.engine.request import Request
+    from plmetrics.features.explain.memory import Sizes
+    from plmetrics.features.explain.passes import Pass
+
+LINES = frozenset({"csv", "ndjson"})
+"""Formats of text, whose every byte is parsed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """So much of a kind of work in a stage."""
+
+    stage: str
+    kind: str
+    number: float
+
+
+def work_of(
+    prepared: Prepared, passes: Sequence[Pass], sizes: Sizes, columns: Sequence[str], estimates: int
+) -> list[Work]:
+    """The work of a run whose first stage was done, by stage and kind; what there is none of is left out.
+
+    Args:
+        prepared: the first stage of the run.
+        passes: how often each stage reads the files.
+        sizes: rows, entries of the sums, and blocks.
+        columns: those that are read.
+        estimates: how many values and differences there will be, without replicates.
+    """
+    parts = [
+        Work("start", "run", 1.0),
+        *_reading(prepared, passes, columns),
+        *_preparing(prepared, sizes),
+        *_sums(prepared, sizes),
+        *_order(prepared, sizes),
+        *_resampling(prepared, sizes),
+        Work("intervals", "estimates", estimates),
+        *(Work(stage, "stages", 1.0) for stage in dict.fromkeys(part.stage for part in passes)),
+    ]
+    totals: dict[tuple[str, str], float] = {}
+    for part in parts:
+        place = part.stage, part.kind
+        totals[place] = totals.get(place, 0.0) + part.number
+    return [Work(*place, number) for place, number in totals.items() if number]
+
+
+def _reading(prepared: Prepared, passes: Sequence[Pass], columns: Sequence[str]) -> Iterator[Work]:
+    """Cells of the files, numbers and texts; a pass reads as many texts of its columns as the run does of its own."""
+    schema, source = prepared.request.view.schema, prepared.request.source
+    texts = sum(not schema[name].is_numeric() for name in columns) / max(1, len(columns))
+    size = sum(file.size for file in source.files)
+    for part in passes:
+        cells = part.scans * (part.rows or 0) * part.columns
+        yield Work(part.stage, "cells of numbers", cells * (1 - texts))
+        yield Work(part.stage, "cells of texts", cells * texts)
+        if source.kind in LINES:
+            yield Work(part.stage, "bytes of text files", part.scans * size)
+
+
+def _preparing(prepared: Prepared, sizes: Sizes) -> Iterator[Work]:
+    request = prepared.request
+    if prepared.blocks is not None and not request.unit_rows:
+        yield Work("prepare", "rows of units", sizes.rows)
+    if prepared.rows.pairs is not None:
+        yield Work("prepare", "rows of queries", prepared.rows.pairs * len(request.models))
+    if any(metric.chosen_threshold is not None for metric in request.leaves):
+        yield Work("prepare", "rows of thresholds", sizes.rows * len(request.models))
+    if request.arithmetic.any_order:
+        yield Work("prepare", "rows of exact sums", sizes.rows * len(request.models))
+
+
+def _sums(prepared: Prepared, sizes: Sizes) -> Iterator[Work]:
+    """What is added of each row, and what becomes of the sums."""
+    rows = prepared.rows.read
+    for cube, plans, entries in zip(prepared.cubes, sum_plans(prepared), sizes.entries, strict=True):
+        schemas = [plan.collect_schema() for plan in plans]
+        floats, counts = (sum(_number(schema, floats=kind) for schema in schemas) for kind in (True, False))
+        keyed = bool(cube.columns) + (prepared.blocks is not None)
+        yield Work("aggregate", "rows by group", rows * keyed)
+        yield Work("aggregate", "rows by sum", rows * floats)
+        yield Work("aggregate", "rows by count", rows * counts)
+        yield Work("aggregate", "entries of sums", entries * (floats + counts))
+        if prepared.request.arithmetic.any_order:
+            yield Work("aggregate", "rows by exact sum", rows * counts)
+
+
+def _number(schema: pl.Schema, *, floats: bool) -> int:
+    return sum(kind.is_float() == floats for kind in schema.values())
+
+
+def _order(prepared: Prepared, sizes: Sizes) -> Iterator[Work]:
+    """Rows in order, or on a grid, and what is read off them."""
+    request, order = prepared.request, prepared.order
+    if request.reads_pairs:
+        yield Work("order", "rows of ranks", sizes.rows * len(request.models))
+    if not needs_rows(prepared):
+        return
+    resampled = request.suite.uncertainty is not None and request.suite.uncertainty.may_resample
+    sets, slices = len(prepared.slices), sum(map(len, prepared.slices))
+    for of, number in _orderings(request):
+        ordered = sizes.rows * number
+        if prepared.exact:
+            way = f"{of} in memory" if order.way == "rows" else f"{of} by points"
+            yield Work("order", f"{way}, sorted", ordered)
+            yield Work("order", f"{way}, by set", ordered * (sets - 1))
+        if not prepared.exact or (order.way == "points" and resampled):
+            yield Work("order", f"{of} on a grid", ordered)
+            yield Work("order", f"{of} on a grid, by slice", number * slices * FINE_BINS)
+            if _counts_by_block(prepared, sizes):
+                yield Work("order", f"{of} on a grid, by block", ordered * sets)
+    if prepared.exact:
+        metrics = len(request.models) * len(request.scores)
+        yield Work("order", "ordered metrics", sizes.rows * sets * metrics)
+
+
+def _orderings(request: Request) -> list[tuple[str, int]]:
+    """How many numbers of each row are brought in order: scores, and other values of a row, such as its error."""
+    scores = sum(ordering.value is None for ordering in orderings(request))
+    return [("scores", scores), ("values", len(orderings(request)) - scores)]
+
+
+def _counts_by_block(prepared: Prepared, sizes: Sizes) -> bool:
+    uncertainty = prepared.request.suite.uncertainty
+    if uncertainty is None or not uncertainty.may_resample:
+        return False
+    return not prepared.exact or sizes.rows * uncertainty.replicates > EXACT_REPLICATES
+
+
+def _resampling(prepared: Prepared, sizes: Sizes) -> Iterator[Work]:
+    """Products of weights and what is counted by block, and the values of metrics in every replicate."""
+    request = prepared.request
+    uncertainty = request.suite.uncertainty
+    if uncertainty is None or not uncertainty.may_resample:
+        return
+    replicates, models = uncertainty.replicates, len(request.models)
+    slices = sum(map(len, prepared.slices))
+    weights = replicates * sizes.blocks
+    yield Work("intervals", "weights", weights)
+    sums = sum(len(part) * _columns(prepared, prepared.cube_of(part)) for part in prepared.slices)
+    yield Work("intervals", "products of sums", weights * sums)
+    yield Work("intervals", "values of replicates", replicates * slices * models * len(request.leaves))
+    if not needs_rows(prepared):
+        return
+    bins = sum(len(part) * coarse_number(len(part)) for part in prepared.slices)
+    for of, number in _orderings(request):
+        if _counts_by_block(prepared, sizes):
+            yield Work("order", f"{of} by block, products", weights * bins * number)
+            yield Work("order", f"{of} by block, replicates", replicates * bins * number)
+        else:
+            yield Work(
+                "order", f"{of} of rows, replicates", replicates * sizes.rows * number * len(prepared.slices)
+            )
+
+
+def _columns(prepared: Prepared, cube: int) -> int:
+    return sum(len(plan.collect_schema()) for plan in sum_plans(prepared)[cube])
