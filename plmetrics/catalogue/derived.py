@@ -26,11 +26,18 @@ OVER = ("mean", "sum", "min", "max", "worst")
 class DerivedMetric(Metric):
     """Base of the metrics that are made from others' values, slice by slice and replicate by replicate.
 
-    `parts()` are those others; `finalise` maps a mapping of their texts to values, NaN where undefined, to values.
+    `parts()` are those others; `finalise` maps a mapping of their texts to values, NaN where undefined, to values. With
+    `other_model` it also reads the parts of that model, under `other_key`.
     """
 
     needs = Parts()
     expressible = False
+    other_model: ClassVar[str | None] = None
+
+    @staticmethod
+    def other_key(part: Metric) -> str:
+        """Under which key values of the other model stand."""
+        return f"{part.text}|other"
 
     def combined_status(self, value: Any, statuses: Sequence[Any]) -> Any:
         """Why the value is undefined: what the first part says that has none, else that it is not finite."""

@@ -92,6 +92,7 @@ MODULES: dict[str, dict[str, str]] = {
     "fairness.disparity": dict.fromkeys(
         ("binary", "multiclass", "multilabel", "regression", "quantile", "ranking", "uplift"), "disparity"
     ),
+    "model_ratios": dict.fromkeys(("regression", "quantile"), "relative"),
     "fairness.shrinkage": dict.fromkeys(("binary", "multiclass", "quantile"), "shrunken_rate"),
 }
 """By module and task the names of metrics, their aliases and presets, in the order of the catalogue."""

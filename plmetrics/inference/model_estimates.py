@@ -74,7 +74,11 @@ class Estimates:
 
     def _make(self, metric: Metric, model: str, kind: ReplicateKind | None) -> EstimateColumns:
         if is_derived(metric):
-            return by_parts(metric, {part.text: self._one(part, model, kind) for part in metric.parts()})
+            parts = {part.text: self._one(part, model, kind) for part in metric.parts()}
+            if metric.other_model is not None:
+                other = metric.other_model
+                parts |= {metric.other_key(part): self._one(part, other, kind) for part in metric.parts()}
+            return by_parts(metric, parts)
         return estimate(
             metric,
             model,

@@ -146,6 +146,11 @@ class Delong(TypedDict, total=False):
     """Parameters of delong."""
     alternative: Literal["two_sided", "greater"]
 
+class Wilcoxon(TypedDict, total=False):
+    """Parameters of wilcoxon."""
+    zeros: Literal["drop", "pratt", "split"]
+    continuity: bool
+
 class DieboldMariano(TypedDict, total=False):
     """Parameters of diebold_mariano."""
     time: str | None
@@ -159,28 +164,43 @@ class CorrectedResampledT(TypedDict, total=False):
     """Parameters of corrected_resampled_t."""
     ratio: float | None
 
+class CorrelatedT(TypedDict, total=False):
+    """Parameters of correlated_t."""
+    rope: float
+    ratio: float | None
+
+class BayesianSignedRank(TypedDict, total=False):
+    """Parameters of bayesian_signed_rank."""
+    rope: float
+    prior: float
+
 class Friedman(TypedDict, total=False):
     """Parameters of friedman."""
     over: str
+    tie_correction: bool
 
 class ImanDavenport(TypedDict, total=False):
     """Parameters of iman_davenport."""
     over: str
+    tie_correction: bool
 
 class Nemenyi(TypedDict, total=False):
     """Parameters of nemenyi."""
     over: str
+    df: Literal["infinite", "finite"]
 
 class ComparisonTest(TypedDict, total=False):
     """A test of models by name, with its parameters."""
     mcnemar: Mcnemar | None
     delong: Delong | None
     paired_t: Mapping[str, Never] | None
-    wilcoxon: Mapping[str, Never] | None
+    wilcoxon: Wilcoxon | None
     diebold_mariano: DieboldMariano | None
     always_valid: AlwaysValid | None
     corrected_resampled_t: CorrectedResampledT | None
     five_by_two_cv_f: Mapping[str, Never] | None
+    correlated_t: CorrelatedT | None
+    bayesian_signed_rank: BayesianSignedRank | None
     friedman: Friedman | None
     iman_davenport: ImanDavenport | None
     nemenyi: Nemenyi | None

@@ -13,7 +13,6 @@ from plmetrics.catalogue.metric import Facts, Metric, leaves
 from plmetrics.core.names import WITHIN
 from plmetrics.suite.sections.basics import (
     BASELINE,
-    MOST_ROWS,
     Calibrate,
     Columns,
     Compare,
@@ -25,7 +24,7 @@ from plmetrics.suite.sections.basics import (
 )
 from plmetrics.suite.sections.gates import Gate  # noqa: TC001 (pydantic reads it)
 from plmetrics.suite.sections.output import Notify, Output
-from plmetrics.suite.sections.section import Column, Section, Strict, each_once
+from plmetrics.suite.sections.section import MOST_ROWS, Column, Section, Strict, each_once
 from plmetrics.suite.sections.uncertainty import Uncertainty  # noqa: TC001 (pydantic reads it)
 from plmetrics.suite.tasks import FORECAST_CURVES, RANKING_CURVES, Task
 

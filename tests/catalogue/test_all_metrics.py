@@ -79,7 +79,7 @@ def required(cls):
             if other.name not in REQUIRED and not other.additive and not required(other)
         )
         part = "labelled" if cls.name == "shrunken_rate" else inner.name
-        known |= {"by": "region", "reference": "north west", "metric": create(cls.task, part, {})}
+        known |= {"to": "m", "by": "region", "reference": "north west", "metric": create(cls.task, part, {})}
     return {
         name: (10 if cls.task == "ranking" and name == "k" else known.get(name))
         for name, field in parameters(cls).items()

@@ -181,7 +181,10 @@ def table() -> pl.DataFrame:
     positive = rng.random(ROWS) < 0.3
     score = np.round(np.clip(rng.normal(0.4 + 0.2 * positive, 0.2), 0.01, 0.99), 2)
     rows = {"y": positive.astype(float), "p": score, "w": rng.integers(1, 4, ROWS).astype(float)}
-    return pl.DataFrame(rows | {"g": rng.choice(["a", "b"], ROWS), "q": np.arange(ROWS) // 8})
+    judged = np.ones(ROWS, dtype=np.bool_)
+    return pl.DataFrame(
+        rows | {"g": rng.choice(["a", "b"], ROWS), "q": np.arange(ROWS) // 8, "judged": judged}
+    )
 
 
 def others(task: str) -> Iterator[Metric]:

@@ -113,7 +113,7 @@ TASKS = {
 def metrics_of(task):
     plain = []
     for metric in registry.classes(task):
-        if metric.kind == "extreme" or issubclass(metric, AcrossSlices):
+        if metric.kind == "extreme" or metric.name == "relative" or issubclass(metric, AcrossSlices):
             continue
         if not any(text.startswith(f"{metric.name}(") for text in WITH_PARAMETERS[task]):
             plain.append(metric.name)

@@ -202,6 +202,22 @@ def test_perfect_is_the_area_of_the_score_that_knows_the_outcome(weight: str) ->
     assert list(values(evaluate(knows, PERFECT, weight=weight)).values()) == pytest.approx([1.0, 1.0])
 
 
+@pytest.mark.parametrize("weight", ["one", "w"])
+def test_normalised_areas_are_in_units_of_the_effect(weight: str) -> None:
+    """As the areas of causalml: the curve divided by the size of its end."""
+    frame = table(seed=3)
+    names = {"uplift": "auuc(normalise=end)", "guelman": "auuc(method=guelman, normalise=end)"}
+    found = values(evaluate(frame, list(names.values()), weight=weight))
+    rows = [row for row in frame.to_dicts() if row[weight] > 0]
+    treated, control = (mean([row for row in rows if row["t"] is side], weight) for side in (True, False))
+    for kind, metric in names.items():
+        expected = area(curve(rows, weight, kind)) / abs(treated - control)
+        assert found["all", metric] == pytest.approx(expected, rel=1e-10), kind
+    same = pl.DataFrame({"t": [0, 1, 0, 1], "y": [1.0, 1.0, 0.0, 0.0], "p": [0.1, 0.2, 0.3, 0.4]})
+    result = evaluate(same, ["auuc(normalise=end)"])
+    assert result.metrics["status"].to_list() == ["zero_denominator"]
+
+
 def test_published_values() -> None:
     rows = pl.read_csv(SIM_PTE)
     names = {"label": "outcome", "treatment": "treatment", "models": "uplift"}

@@ -137,7 +137,8 @@ class UpliftArea(OfCurve):
     radcliffe: at the share t with the highest scores the curve is t (mean outcome of the treated there - mean outcome
     of the controls there), a mean without rows being 0; guelman: Y1/N1 - Y0/N0 as in qini. By trapezoids over t; half
     of the ate for an order at random. In the outcome's unit, weighted by row; undefined (`empty_arm`) where an arm has
-    no rows, `no_rows` without rows. Source: Gutierrez and Gerardy (2017).
+    no rows, `no_rows` without rows. normalise=end divides by the size of the curve's end, the ate, so that an order at
+    random has 1/2 or -1/2 (`zero_denominator` where that is 0). Source: Gutierrez and Gerardy (2017).
 
     >>> import polars as pl, plmetrics as plm
     >>> rows = pl.DataFrame({"y": [0, 1, 0, 0, 1, 1], "t": [0, 0, 0, 1, 1, 1], "p": [1, 2, 3, 4, 5, 6]})
@@ -152,14 +153,33 @@ class UpliftArea(OfCurve):
     beware = "A large average effect alone makes it large: only qini is 0 for an order at random."
     reference = _GUTIERREZ
 
+    normalise: str = parameter(
+        "none",
+        doc="whether to divide by the size of the curve's end, the average effect",
+        check=one_of("none", "end"),
+        domain="none or end",
+    )
+
     def finalise(self, state: Any) -> Any:
-        """By trapezoids."""
+        """By trapezoids, maybe over the end."""
         targeted = TargetedTotals(state)
-        return targeted.area(self._curve(targeted))
+        area = targeted.area(self._curve(targeted))
+        return area if self.normalise == "none" else ops.ratio(area, self._end(state))
+
+    def undefined(self, state: Any) -> Undefined:
+        """Also no end."""
+        nothing = (self._end(state) == 0) & (self.normalise == "end")
+        return [*super().undefined(state), ("zero_denominator", nothing)]
 
     def bound(self, state: Any) -> Any:
         """What the order inside bins may add to the area."""
-        return area_bound(state, self._curve)
+        area = area_bound(state, self._curve)
+        return area if self.normalise == "none" else ops.ratio(area, self._end(state))
+
+    def _end(self, state: Any) -> Any:
+        """The size of the effect among all rows."""
+        treated = ops.ratio(ops.total(state.treated_outcome), state.treated_weight)
+        return ops.absolute(treated - ops.ratio(ops.total(state.control_outcome), state.control_weight))
 
     def _curve(self, totals: Any) -> Any:
         return totals.guelman() if self.method == "guelman" else totals.uplift()

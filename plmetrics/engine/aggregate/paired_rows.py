@@ -15,8 +15,8 @@ from plmetrics.core.errors import DataError, Problem
 from plmetrics.engine.memory.budget import rows_that_fit
 from plmetrics.engine.step import Step
 from plmetrics.states.sums import Total
-from plmetrics.suite.sections.basics import ComparisonTest
 from plmetrics.suite.sections.comparison_tests import OF_ROWS, ON_MEANS, by_fold
+from plmetrics.suite.sections.section import ComparisonTest
 from plmetrics.table.checks import VALID, valid_column
 from plmetrics.table.predicted import score_column
 from plmetrics.table.roles import (

@@ -9,8 +9,8 @@ from pydantic import Field
 from plmetrics.catalogue.metric import TOTAL, Metric
 from plmetrics.catalogue.needs import Sums
 from plmetrics.suite.problems import absent, lacks_column
-from plmetrics.suite.sections.basics import MOST_ROWS, Correction, Level, NamedMetric
-from plmetrics.suite.sections.section import OneOrMore, Section
+from plmetrics.suite.sections.basics import Correction, Level, NamedMetric  # noqa: TC001 (pydantic reads them)
+from plmetrics.suite.sections.section import MOST_ROWS, OneOrMore, Section
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -7,7 +7,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from plmetrics.inference.comparisons.tests.outcome import OK
+
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from plmetrics.inference.comparisons.posteriors import Posterior
     from plmetrics.inference.comparisons.tests.outcome import TestOutcomes
 
 
@@ -34,3 +39,43 @@ def tested_columns(text: str, form: str | None, tested: TestOutcomes) -> pl.Data
         pl.Series("interval_status", status.tolist(), dtype=pl.String),
         pl.Series("method", [form if defined else None for defined in between.tolist()], dtype=pl.String),
     )
+
+
+def posterior_columns(text: str, posteriors: Sequence[Posterior], rope: float) -> pl.DataFrame:
+    """The columns of `comparisons` that a Bayesian test fills, a row per place; its probabilities are words."""
+    numbers = {"difference": "estimate", "lower": "lower", "upper": "upper"}
+    bounded = [each.lower is not None for each in posteriors]
+    intervals = [
+        "ok" if known else "no_interval" if each.status == OK else each.status
+        for known, each in zip(bounded, posteriors, strict=True)
+    ]
+    texts: dict[str, list[str | None]] = {
+        "status": [each.status for each in posteriors],
+        "interval_status": [*intervals],
+        "method": ["posterior" if known else None for known in bounded],
+        "note": [_probabilities(each, rope) for each in posteriors],
+    }
+    columns: dict[str, list[float | None]] = {
+        name: [getattr(each, field) for each in posteriors] for name, field in numbers.items()
+    }
+    return pl.DataFrame(
+        [
+            *(pl.Series(name, values, dtype=pl.Float64) for name, values in columns.items()),
+            *(pl.Series(name, words, dtype=pl.String) for name, words in texts.items()),
+            pl.Series("n", [each.n for each in posteriors], dtype=pl.Int64),
+        ]
+    ).with_columns(
+        *(pl.lit(None, dtype=pl.Float64).alias(name) for name in ("std_error", "p_value", "statistic")),
+        pl.lit("model").alias("contrast"),
+        pl.lit("difference").alias("scale"),
+        pl.lit(text).alias("test"),
+    )
+
+
+def _probabilities(posterior: Posterior, rope: float) -> str | None:
+    """The probabilities in words; None where there are none."""
+    if posterior.status != OK:
+        return None
+    parts = [f"P(difference < {-rope:g}) = {posterior.below:.3f}"]
+    parts += [f"P(within {rope:g}) = {posterior.within:.3f}"] if rope else []
+    return ", ".join([*parts, f"P(difference > {rope:g}) = {posterior.above:.3f}"])

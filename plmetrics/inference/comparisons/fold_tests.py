@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from plmetrics.inference.comparisons.columns import tested_columns
+from plmetrics.inference.comparisons.columns import posterior_columns, tested_columns
 from plmetrics.inference.comparisons.tests.outcome import TestOutcomes
 from plmetrics.inference.comparisons.tests.paired_t import five_by_two, t_tests
 from plmetrics.inference.comparisons.tests.wilcoxon import wilcoxon_tests
-from plmetrics.suite.sections.comparison_tests import by_fold
+from plmetrics.suite.sections.comparison_tests import POSTERIORS, by_fold
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from plmetrics.inference.comparisons.tests.outcome import Array
-    from plmetrics.suite.sections.basics import ComparisonTest
+    from plmetrics.suite.sections.section import ComparisonTest
 
     Codes = NDArray[np.int64]
 
@@ -70,8 +70,11 @@ def fold_tests(
     for model, baseline in pairs:
         paired_folds = _Folds.of(held_out, model, baseline)
         for test in by_folds:
-            tested = paired_folds.tested(test, level)
-            columns = tested_columns(test.text, _FORMS.get(test.test), tested)
+            if test.test in POSTERIORS:
+                columns = paired_folds.posteriors(test, level)
+            else:
+                tested = paired_folds.tested(test, level)
+                columns = tested_columns(test.text, _FORMS.get(test.test), tested)
             yield pl.concat([paired_folds.groups, columns], how="horizontal").with_columns(
                 pl.lit(model).alias("model"), pl.lit(baseline).alias("baseline")
             )
@@ -106,7 +109,9 @@ class _Folds:
         if test.test == "five_by_two_cv_f":
             return self._five_by_two(n, mean)
         if test.test == "wilcoxon":
-            ranked = wilcoxon_tests(self._difference, self._code, self._size)
+            ranked = wilcoxon_tests(
+                self._difference, self._code, self._size, zeros=test.zeros, continuity=test.continuity
+            )
             return TestOutcomes(ranked.statistic, ranked.p_value, n, ranked.status, mean)
         away = (self._difference - mean[self._code]) ** 2
         squares = np.bincount(self._code, weights=away, minlength=self._size)
@@ -114,6 +119,22 @@ class _Folds:
         corrected = test.test == "corrected_resampled_t"
         ratio = (self._ratio() if test.ratio is None else test.ratio) if corrected else 0.0
         return t_tests(n, mean, spread, ratio=ratio, level=level)
+
+    def posteriors(self, test: ComparisonTest, level: float) -> pl.DataFrame:
+        """The columns of a Bayesian test, whose probabilities stand in the note, in every group."""
+        from plmetrics.inference.comparisons.posteriors import bayesian_signed_rank, correlated_t
+
+        ratio = self._ratio() if test.ratio is None else np.full(self._size, test.ratio)
+        found = []
+        for group in range(self._size):
+            here = self._difference[self._code == group]
+            none = np.zeros_like(here)
+            if test.test == "correlated_t":
+                share = float(ratio[group]) or 1.0  # Without two folds nothing is made of it.
+                found.append(correlated_t(here, none, ratio=share, rope=test.rope, level=level))
+            else:
+                found.append(bayesian_signed_rank(here, none, rope=test.rope, prior=test.prior))
+        return posterior_columns(test.text, found, test.rope)
 
     def _ratio(self) -> Array:
         """n_test / n_train of each group, the mean over its folds."""

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from plmetrics.catalogue.metric import Metric
     from plmetrics.inference.comparisons.tests.friedman import ModelRanks
     from plmetrics.suite.model import Suite
-    from plmetrics.suite.sections.basics import ComparisonTest
+    from plmetrics.suite.sections.section import ComparisonTest
 
 _OMNIBUS = {"friedman": friedman_of, "iman_davenport": iman_davenport_of}
 
@@ -94,14 +94,15 @@ def _ranks(blocks: pl.DataFrame, metric: Metric, models: tuple[str, ...]) -> Mod
 def _rows(test: ComparisonTest, ranking: ModelRanks, level: float) -> pl.DataFrame:
     single_block = len(ranking.ranks) < 2
     if test.test != "nemenyi":
-        single = _OMNIBUS[test.test](ranking)
+        single = _OMNIBUS[test.test](ranking, tie_correction=test.tie_correction)
+        note = "; ".join(filter(None, [single.note, _mean_ranks(ranking)])) or None
         columns = {"difference": single.statistic, "statistic": single.statistic, "p_value": single.p_value}
-        row = pl.DataFrame([columns | {"status": single.status, "note": single.note}], schema=_OF_ROW)
+        row = pl.DataFrame([columns | {"status": single.status, "note": note}], schema=_OF_ROW)
         return row.with_columns(pl.lit("statistic").alias("scale"))
     if single_block:
         row = pl.DataFrame([{"status": TOO_FEW}], schema=_OF_ROW)
         return row.with_columns(pl.lit("mean_rank").alias("scale"))
-    table = nemenyi_of(ranking, level=level)
+    table = nemenyi_of(ranking, level=level, df=test.df)
     limit = pl.format("critical difference of mean ranks: {}", pl.col("critical_difference").round(4))
     return table.select(
         "model",
@@ -116,3 +117,11 @@ def _rows(test: ComparisonTest, ranking: ModelRanks, level: float) -> pl.DataFra
 
 _NUMBERS = dict.fromkeys(("difference", "statistic", "p_value"), pl.Float64)
 _OF_ROW = pl.Schema({**_NUMBERS, "status": pl.String, "note": pl.String})
+
+
+def _mean_ranks(ranking: ModelRanks) -> str:
+    """The mean ranks in words, the best first."""
+    if not len(ranking.ranks):
+        return ""
+    order = ranking.mean.argsort(kind="stable")
+    return "mean ranks: " + ", ".join(f"{ranking.models[place]} {ranking.mean[place]:.2f}" for place in order)

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from plmetrics.catalogue.metric import Metric
     from plmetrics.engine.aggregate.paired_rows import PairedRows
     from plmetrics.inference.subject import Analysis
-    from plmetrics.suite.sections.basics import ComparisonTest
+    from plmetrics.suite.sections.section import ComparisonTest
 
     Codes = NDArray[np.int64]
 
@@ -334,7 +334,8 @@ class _InSet:
         keep = np.isfinite(difference) & (self._code >= 0)
         difference, code, slices = difference[keep], self._code[keep], self._sums.slices
         if test.test == "wilcoxon":
-            return mean_outcomes(wilcoxon_tests(difference, code, slices), difference, code, slices)
+            ranked = wilcoxon_tests(difference, code, slices, zeros=test.zeros, continuity=test.continuity)
+            return mean_outcomes(ranked, difference, code, slices)
         assert test.time is not None
         mean, by_time = _over_times(difference, code, self._rows.times(test.time)[keep])
         level = self._analysis.level

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from datetime import date, datetime
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import AfterValidator, ConfigDict, Field, PlainSerializer, WithJsonSchema, model_validator
 
 from plmetrics.catalogue.metric import Metric
-from plmetrics.core.text import value_text
 from plmetrics.suite.sections.references import ByInterval, DurationText, IntervalReference
 from plmetrics.suite.sections.section import (
     BySet,
     Column,
+    ComparisonTest,
     OneOrMore,
     OrOne,
     Strict,
@@ -40,9 +39,6 @@ Level = Annotated[float, Field(gt=0, lt=1)]
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 MOST_BINS = 1000
 """More bins of a curve are more points than it may have."""
-
-MOST_ROWS = 10**12
-"""Numbers of rows, or of slices, above this are a slip of the pen."""
 
 Edge = int | float | datetime | date
 
@@ -216,59 +212,6 @@ class SliceSet(Strict):
     exclude: tuple[Any, ...] = Field(
         default=(), description="Slices to leave out: values, texts of bins, or mappings of column to value."
     )
-
-
-TEST_PARAMETERS: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {
-        "mcnemar": ("method", "alternative"),
-        "delong": ("alternative",),
-        "paired_t": (),
-        "wilcoxon": (),
-        "diebold_mariano": ("time", "horizon"),
-        "always_valid": ("mixture",),
-        "corrected_resampled_t": ("ratio",),
-        "five_by_two_cv_f": (),
-        "friedman": ("over",),
-        "iman_davenport": ("over",),
-        "nemenyi": ("over",),
-    }
-)
-"""The tests of models, each with its parameters."""
-
-
-class ComparisonTest(Strict):
-    """A test of two models, or of all together, and its parameters."""
-
-    test: str = Field(description="Name of the test.")
-    method: Literal["exact", "chi2", "mid_p"] = Field(default="exact", description="Form of the p value.")
-    alternative: Literal["two_sided", "greater"] = Field(
-        default="two_sided", description="greater: whether the model is better than the baseline."
-    )
-    time: Column | None = Field(
-        default=None, description="Column that orders the rows; equal times are averaged."
-    )
-    horizon: Annotated[int, Field(ge=1, le=MOST_ROWS)] = Field(
-        default=1, description="How many steps ahead the forecasts were made."
-    )
-    mixture: Annotated[float, Field(gt=0)] | None = Field(
-        default=None, description="About how large differences are expected to be."
-    )
-    ratio: Annotated[float, Field(gt=0)] | None = Field(
-        default=None, description="n_test / n_train of a fold; found from the folds if not given."
-    )
-    over: Column = Field(
-        default="folds", description="Where models are ranked: folds, or the slices of a set."
-    )
-
-    @property
-    def text(self) -> str:
-        """What results call it: parameters at their default are left out."""
-        parameters = {key: getattr(self, key) for key in TEST_PARAMETERS[self.test]}
-        fields = type(self).model_fields
-        parts = [
-            f"{key}={value_text(value)}" for key, value in parameters.items() if value != fields[key].default
-        ]
-        return f"{self.test}({', '.join(parts)})" if parts else self.test
 
 
 def _other_rows(words: tuple[str, ...]) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from plmetrics.catalogue.row_values import row_value
 from plmetrics.core.names import did_you_mean
 from plmetrics.core.text import TextError, parse_call
 from plmetrics.suite.problems import absent, message_text
-from plmetrics.suite.sections.basics import TEST_PARAMETERS, ComparisonTest
+from plmetrics.suite.sections.section import TEST_PARAMETERS, ComparisonTest
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,7 +21,8 @@ FOLDS = "folds"
 """What `over` says where models are ranked in each fold."""
 
 ON_MEANS = ("paired_t", "wilcoxon", "diebold_mariano", "always_valid")
-ON_FOLDS = ("corrected_resampled_t", "five_by_two_cv_f")
+POSTERIORS = ("correlated_t", "bayesian_signed_rank")
+ON_FOLDS = ("corrected_resampled_t", "five_by_two_cv_f", *POSTERIORS)
 ON_RANKS = ("friedman", "iman_davenport", "nemenyi")
 OF_ROWS = ("delong", "wilcoxon", "diebold_mariano")
 """The tests that need the rows themselves, in memory."""
@@ -68,7 +69,9 @@ def _test(item: Any, path: tuple[str | int, ...], findings: Findings) -> Compari
 
 
 def _is_integer(key: str, item: Any) -> bool:
-    return key in {"mixture", "ratio"} and isinstance(item, int) and not isinstance(item, bool)
+    return (
+        key in {"mixture", "ratio", "rope", "prior"} and isinstance(item, int) and not isinstance(item, bool)
+    )
 
 
 def _parse_test(

@@ -12,9 +12,9 @@ from plmetrics.catalogue import registry
 from plmetrics.catalogue.derived import is_across_slices
 from plmetrics.catalogue.metric import TOTAL
 from plmetrics.suite.problems import message_text
-from plmetrics.suite.sections.basics import MOST_ROWS, ContrastScale, Correction, Finite, NamedMetric
+from plmetrics.suite.sections.basics import ContrastScale, Correction, Finite, NamedMetric
 from plmetrics.suite.sections.references import Band  # noqa: TC001 (pydantic reads it)
-from plmetrics.suite.sections.section import Column, Strict
+from plmetrics.suite.sections.section import MOST_ROWS, Column, Strict
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from os import PathLike
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic_core import PydanticCustomError
 from pydantic_core.core_schema import no_info_before_validator_function
 
 from plmetrics.catalogue.metric import Metric
+from plmetrics.core.text import value_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
     ReadMetric = Callable[[Any, SuitePath], Metric | None]
 
 Column = Annotated[str, Field(min_length=1)]
+MOST_ROWS = 10**12
+"""Numbers of rows, or of slices, above this are a slip of the pen."""
 
 
 class OrOne:
@@ -166,3 +170,72 @@ class Section(Strict):
             every: whether rows are among them that fail checks.
         """
         return ()
+
+
+TEST_PARAMETERS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "mcnemar": ("method", "alternative"),
+        "delong": ("alternative",),
+        "paired_t": (),
+        "wilcoxon": ("zeros", "continuity"),
+        "diebold_mariano": ("time", "horizon"),
+        "always_valid": ("mixture",),
+        "corrected_resampled_t": ("ratio",),
+        "five_by_two_cv_f": (),
+        "correlated_t": ("rope", "ratio"),
+        "bayesian_signed_rank": ("rope", "prior"),
+        "friedman": ("over", "tie_correction"),
+        "iman_davenport": ("over", "tie_correction"),
+        "nemenyi": ("over", "df"),
+    }
+)
+"""The tests of models, each with its parameters."""
+
+
+class ComparisonTest(Strict):
+    """A test of two models, or of all together, and its parameters."""
+
+    test: str = Field(description="Name of the test.")
+    method: Literal["exact", "chi2", "mid_p"] = Field(default="exact", description="Form of the p value.")
+    alternative: Literal["two_sided", "greater"] = Field(
+        default="two_sided", description="greater: whether the model is better than the baseline."
+    )
+    time: Column | None = Field(
+        default=None, description="Column that orders the rows; equal times are averaged."
+    )
+    horizon: Annotated[int, Field(ge=1, le=MOST_ROWS)] = Field(
+        default=1, description="How many steps ahead the forecasts were made."
+    )
+    mixture: Annotated[float, Field(gt=0)] | None = Field(
+        default=None, description="About how large differences are expected to be."
+    )
+    ratio: Annotated[float, Field(gt=0)] | None = Field(
+        default=None, description="n_test / n_train of a fold; found from the folds if not given."
+    )
+    over: Column = Field(
+        default="folds", description="Where models are ranked: folds, or the slices of a set."
+    )
+    zeros: Literal["drop", "pratt", "split"] = Field(
+        default="drop", description="Differences of 0: dropped, ranked and then dropped, or split."
+    )
+    continuity: bool = Field(default=False, description="Whether normal p values allow for continuity.")
+    rope: Annotated[float, Field(ge=0)] = Field(
+        default=0.0, description="Differences up to this size are practically none."
+    )
+    prior: Annotated[float, Field(gt=0)] = Field(
+        default=0.5, description="Weight of one more difference, of 0, that is the prior."
+    )
+    tie_correction: bool = Field(default=True, description="Whether chi squared is corrected for ties.")
+    df: Literal["infinite", "finite"] = Field(
+        default="infinite", description="Degrees of freedom of the studentised range; finite: k (N - 1)."
+    )
+
+    @property
+    def text(self) -> str:
+        """What results call it: parameters at their default are left out."""
+        parameters = {key: getattr(self, key) for key in TEST_PARAMETERS[self.test]}
+        fields = type(self).model_fields
+        parts = [
+            f"{key}={value_text(value)}" for key, value in parameters.items() if value != fields[key].default
+        ]
+        return f"{self.test}({', '.join(parts)})" if parts else self.test

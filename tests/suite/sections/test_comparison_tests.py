@@ -8,7 +8,7 @@ import pytest
 
 from plmetrics.core.errors import ConfigError
 from plmetrics.suite.schema import json_schema
-from plmetrics.suite.sections.basics import TEST_PARAMETERS, ComparisonTest
+from plmetrics.suite.sections.section import TEST_PARAMETERS, ComparisonTest
 
 if TYPE_CHECKING:
     from collections.abc import Callable

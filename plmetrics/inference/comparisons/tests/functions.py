@@ -1,6 +1,7 @@
 """The tests as functions of columns and counts: `plmetrics.tests`."""
 
 from plmetrics.inference.comparisons.correction import adjusted
+from plmetrics.inference.comparisons.posteriors import Posterior, bayesian_signed_rank, correlated_t
 from plmetrics.inference.comparisons.tests.arms import (
     cohen_d,
     lift,
@@ -18,7 +19,7 @@ from plmetrics.inference.comparisons.tests.delong import (
 )
 from plmetrics.inference.comparisons.tests.diebold_mariano import diebold_mariano
 from plmetrics.inference.comparisons.tests.distances import jensen_shannon, psi, wasserstein
-from plmetrics.inference.comparisons.tests.friedman import friedman, iman_davenport, nemenyi
+from plmetrics.inference.comparisons.tests.friedman import friedman, iman_davenport, mean_ranks, nemenyi
 from plmetrics.inference.comparisons.tests.mcnemar import mcnemar, mcnemar_from_counts
 from plmetrics.inference.comparisons.tests.outcome import TestResult
 from plmetrics.inference.comparisons.tests.paired_t import corrected_resampled_t, five_by_two_cv_f, paired_t
@@ -35,12 +36,15 @@ from plmetrics.inference.comparisons.tests.wilcoxon import wilcoxon
 
 __all__ = [
     "AreaCovariance",
+    "Posterior",
     "TestResult",
     "adjusted",
     "always_valid",
+    "bayesian_signed_rank",
     "chi2_2samp",
     "cohen_d",
     "corrected_resampled_t",
+    "correlated_t",
     "delong",
     "delong_covariance",
     "delong_joint",
@@ -54,6 +58,7 @@ __all__ = [
     "mann_whitney",
     "mcnemar",
     "mcnemar_from_counts",
+    "mean_ranks",
     "nemenyi",
     "paired_t",
     "power_means",

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from plmetrics.core.special import ndtr
 from plmetrics.inference.comparisons.tests.orders import order_within, round_digits, run_starts
-from plmetrics.inference.comparisons.tests.outcome import Array, TestOutcomes, as_pair, statuses
+from plmetrics.inference.comparisons.tests.outcome import Array, TestOutcomes, as_pair, one_of, statuses
 
 if TYPE_CHECKING:
     from plmetrics.inference.comparisons.tests.outcome import TestResult
@@ -18,30 +18,35 @@ if TYPE_CHECKING:
 Codes = NDArray[np.int64]
 
 EXACT_UP_TO = 50
+ZEROS = ("drop", "pratt", "split")
 _NOTHING = 1e-13
 """A difference of this part of the largest is one of rounding."""
 
 
-def wilcoxon(model: Any, baseline: Any) -> TestResult:
+def wilcoxon(model: Any, baseline: Any, *, zeros: str = "drop", continuity: bool = False) -> TestResult:
     """Whether paired differences lie around 0, by the ranks of their sizes.
 
-    Differences of 0 are dropped. The p value is exact for up to 50 others, ties or not: that of all signs of their
-    middle ranks. Else it is from the normal distribution, corrected for ties and without correction for continuity.
-    Differences that agree to ten digits are ties, so that rounding in their last bits decides nothing.
+    The p value is exact for up to 50 differences that are not 0, ties or not: that of all signs of their middle ranks.
+    Else it is from the normal distribution, corrected for ties. Differences that agree to ten digits are ties, so that
+    rounding in their last bits decides nothing.
 
     Args:
         model: the model's value in each place, such as the loss of a row or the score of a fold.
         baseline: the baseline's, in the same order.
+        zeros: what differences of 0 do: "drop" (Wilcoxon), "pratt" (they are ranked with the others and then dropped)
+            or "split" (half of their ranks counts for either side; Demsar). The exact p of the last two is the same.
+        continuity: whether the normal approximation is corrected for continuity, by 1/2 towards the middle.
 
     Returns:
         `statistic` is the smaller of the two sums of ranks, `estimate` the median of model - baseline, and `n` the
         number of differences that are not 0; without any p is 1.
 
     Raises:
-        ConfigError: the columns differ in length or hold something that is no finite number.
+        ConfigError: the columns differ in length or hold something that is no finite number, or `zeros` is wrong.
 
     Sources: Wilcoxon (1945), Individual comparisons by ranking methods, Biometrics Bulletin 1(6); Pratt and Gibbons
-    (1981), Concepts of Nonparametric Theory, section 3.7, for the exact distribution with ties.
+    (1981), Concepts of Nonparametric Theory, section 3.7, for the exact distribution with ties; Pratt (1959), JASA
+    54(287), and Demsar (2006), JMLR 7, for zeros.
 
     >>> import plmetrics as plm
     >>> found = plm.tests.wilcoxon([8.0, 6.5, 7.0, 9.0, 5.5], [7.0, 6.0, 9.5, 5.0, 7.0])
@@ -49,11 +54,19 @@ def wilcoxon(model: Any, baseline: Any) -> TestResult:
     (7.0, 1.0)
     """
     first, second = as_pair(model, baseline)
-    result = wilcoxon_tests(first - second).only("wilcoxon")
+    one_of(zeros, "zeros", *ZEROS)
+    result = wilcoxon_tests(first - second, zeros=zeros, continuity=continuity).only("wilcoxon")
     return replace(result, estimate=float(np.median(first - second)) if len(first) else None)
 
 
-def wilcoxon_tests(differences: Array, code: Codes | None = None, slices: int = 1) -> TestOutcomes:
+def wilcoxon_tests(
+    differences: Array,
+    code: Codes | None = None,
+    slices: int = 1,
+    *,
+    zeros: str = "drop",
+    continuity: bool = False,
+) -> TestOutcomes:
     """Signed-rank tests in S slices, `code` being the slice of each difference."""
     place = np.zeros(len(differences), dtype=np.int64) if code is None else code
     rows = np.bincount(place, minlength=slices)
@@ -61,22 +74,43 @@ def wilcoxon_tests(differences: Array, code: Codes | None = None, slices: int = 
     largest = np.zeros(slices)
     np.maximum.at(largest, place, sizes)
     some = sizes > _NOTHING * largest[place]
+    ranked = some if zeros == "drop" else np.ones(len(some), dtype=np.bool_)
+    levels = np.where(some, sizes, 0.0)
+    rank, ties = middle_ranks(levels[ranked], place[ranked], slices)
+    rank, all_ranked = rank[some[ranked]], np.bincount(place[ranked], minlength=slices)
     values, place = differences[some], place[some]
-    rank, ties = middle_ranks(sizes[some], place, slices)
     n = np.bincount(place, minlength=slices)
     up = np.bincount(place, weights=np.where(values > 0, rank, 0.0), minlength=slices)
-    smaller = np.minimum(up, n * (n + 1) / 2.0 - up)
-    variance = n * (n + 1.0) * (2.0 * n + 1.0) / 24.0 - ties / 48.0
-    z = (smaller - n * (n + 1) / 4.0) / np.sqrt(np.where(n > 0, variance, 1.0))
+    total = np.bincount(place, weights=rank, minlength=slices)
+    smaller = np.minimum(up, total - up)
+    z = _z_scores(smaller, total, all_ranked, all_ranked - n, ties, zeros=zeros, continuity=continuity)
     exact = (n > 0) & (n <= EXACT_UP_TO)
     p = 2.0 * ndtr(z)
     if exact.any():
         p[exact] = _exact(smaller[exact], *_by_slice(rank, place, n, exact))
     p = np.where(n == 0, 1.0, np.minimum(p, 1.0))
     none = rows == 0
+    without = all_ranked - n
+    shown = smaller + (without * (without + 1.0) / 4.0 if zeros == "split" else 0.0)
     return TestOutcomes(
-        np.where(none, np.nan, smaller), np.where(none, np.nan, p), n, statuses(n, ("no_rows", none))
+        np.where(none, np.nan, shown), np.where(none, np.nan, p), n, statuses(n, ("no_rows", none))
     )
+
+
+def _z_scores(
+    smaller: Array, total: Any, count: Codes, dropped: Codes, ties: Array, *, zeros: str, continuity: bool
+) -> Array:
+    """The smaller rank sum in standard deviations below its mean; `dropped` of the ranked are zeros."""
+    variance = count * (count + 1.0) * (2.0 * count + 1.0) / 24.0 - ties / 48.0
+    if (
+        zeros == "pratt"
+    ):  # Their ranks, each the middle one, are in no sum: the tie of theirs is not one of ranks.
+        variance = variance - dropped * (dropped + 1.0) * (2.0 * dropped + 1.0) / 24.0
+        variance = variance + (dropped**3.0 - dropped) / 48.0
+    away = smaller - total / 2.0
+    away = np.minimum(away + 0.5, 0.0) if continuity else away
+    scores: Array = away / np.sqrt(np.where(variance > 0, variance, 1.0))
+    return scores
 
 
 def middle_ranks(values: Array, code: Codes, slices: int) -> tuple[Array, Array]:

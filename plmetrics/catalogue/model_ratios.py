@@ -1,0 +1,96 @@
+"""A metric of one model over that of another: relative errors, and overall weighted averages made of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from plmetrics.catalogue.derived import AcrossSlices, DerivedMetric
+from plmetrics.catalogue.parameters import ParameterError, parameter
+from plmetrics.catalogue.registry import register
+from plmetrics.core import ops
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from plmetrics.catalogue.metric import Facts, Metric
+
+TASKS = ("regression", "quantile")
+
+
+@dataclass(frozen=True)
+class Relative(DerivedMetric):
+    """Value of a metric over the value that another model has of it on the same rows: m / m_to.
+
+    Slice by slice and replicate by replicate, so that its interval is of a paired ratio. Weighted as the metric is;
+    1 for the other model itself; undefined (`zero_denominator`) where the other model has 0, else with the status of
+    the two values. In formulas it makes the overall weighted average of forecasting competitions: `(relative(smape,
+    to=naive) + relative(mase(scale=naive_error), to=naive)) / 2`. Source: Makridakis et al. (2020).
+
+    >>> import polars as pl, plmetrics as plm
+    >>> rows = pl.DataFrame({"y": [1.0, 2.0], "good": [1.5, 2.0], "naive": [0.0, 3.0]})
+    >>> asked = {"task": "regression", "label": "y", "models": ["good", "naive"]}
+    >>> plm.evaluate(rows, **asked, metrics=["relative(mae, to=naive)"]).metrics["value"].to_list()
+    [0.25, 1.0]
+    """
+
+    name = "relative"
+    range = (0.0, float("inf"))
+    direction = "lower"
+    formula = "m / m_to"
+    use_when = "Errors of slices or series of different scale are compared, or averaged."
+    beware = "It is large where the other model is nearly perfect, and the mean of ratios is not the ratio of means."
+    reference = (
+        "Makridakis, Spiliotis and Assimakopoulos (2020), The M4 competition, Int. J. Forecasting 36(1)"
+    )
+
+    metric: Metric = parameter(doc="the metric", domain="a metric", unnamed=True)  # noqa: RUF009
+    to: str = parameter(
+        doc="the model whose value is the denominator", check=bool, domain="the name of a model"
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if isinstance(self.metric, AcrossSlices) or self.metric.by_class:
+            msg = f"{self.name}: '{self.metric.text}' has not one value in each slice, and one is needed"
+            raise ParameterError(msg, "metric")
+        for fact in ("direction", "needs_score", "threshold_free"):
+            object.__setattr__(self, fact, getattr(self.metric, fact))
+
+    @property
+    def other_model(self) -> str:  # type: ignore[override]
+        """The model whose value is the denominator."""
+        return self.to
+
+    @property
+    def chosen_threshold(self) -> Any:
+        """That of the metric."""
+        return self.metric.chosen_threshold
+
+    def parts(self) -> tuple[Metric, ...]:
+        """The metric."""
+        return (self.metric,)
+
+    def settled(self, facts: Facts) -> Metric:
+        """That of a settled metric."""
+        return replace(self, metric=self.metric.settled(facts))
+
+    def finalise(self, state: Any) -> Any:
+        """The ratio, NaN where one of the two is undefined."""
+        return ops.ratio(state[self.metric.text], state[self.other_key(self.metric)])
+
+    def combined_status(self, value: Any, statuses: Sequence[Any]) -> Any:
+        """As of every derived metric; without a finite ratio of two values the denominator is 0."""
+        status = super().combined_status(value, statuses)
+        return np.where(status == "not_finite", "zero_denominator", status)
+
+    def lacks(self, parts: tuple[str, ...]) -> str | None:
+        """What the metric lacks."""
+        return self.metric.lacks(parts)
+
+
+for _task in TASKS:
+    _own = {"task": _task, "__doc__": Relative.__doc__, "__module__": __name__}
+    register(type("Relative", (Relative,), _own))
