@@ -6,6 +6,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import polars as pl
+from polars.exceptions import PanicException, PolarsError
 
 from plmetrics.api.context import data_files, feature_tables
 from plmetrics.core.errors import PlmetricsError
@@ -44,7 +45,7 @@ def data_stamps(
     """
     others = any(part.reads_other_rows for part in suite.sections.values())
     if section.column is not None and not others:
-        with suppress(PlmetricsError):  # what is wrong is said by the evaluation
+        with suppress(PlmetricsError, PolarsError, PanicException):  # what is wrong is said by the evaluation
             return {"data": _rows_digest(source, where), "times": ""}
     # Rows of a database are a scratch file, whose digest is that of the rows.
     times = [file.stamp[-1] for file in source.files if file.stamp is not None and file.digest is None]

@@ -144,8 +144,12 @@ class Manifests:
     home: Place
 
     def interval_keys(self) -> list[str]:
-        """The names of the intervals that have manifests, in their order."""
-        with suppress(FileNotFoundError):
+        """The names of the intervals that have manifests, in their order.
+
+        Raises:
+            EnvironmentFault: the system refuses.
+        """
+        with environment_faults("the intervals cannot be listed"), suppress(FileNotFoundError):
             names = names_in(self.home / INTERVALS)
             return sorted(name for name in names if not name.startswith("."))
         return []

@@ -225,9 +225,8 @@ class EarlierIntervals(EarlierRuns):
 
     def _last(self, most: int) -> Iterator[Manifest]:
         """The manifests of the last intervals, as far back as so many that may serve."""
-        for manifest in self._latest_first():
-            if most == 0:
-                return
+        manifests = self._latest_first()
+        while most > 0 and (manifest := next(manifests, None)) is not None:
             most -= self._rejection(manifest, _ACCEPTED) is None
             yield manifest
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -11,6 +12,7 @@ import pytest
 from scipy.stats import ks_2samp
 from suites.nights import day, nights, rows
 
+import plmetrics as plm
 from plmetrics.api.nights.acceptance import accept
 from plmetrics.api.nights.backfill import backfill
 from plmetrics.runs.reading import StoredRun
@@ -152,3 +154,20 @@ def test_a_table_to_compare_with_is_taken_whole_and_noticed_when_it_changes(
         assert nights.run(0).folder == result.folder
         assert "where" not in json.loads((result.folder / "run.json").read_text())["suite"]["drift"]
     assert len(nights.runs()) == 2
+
+
+@pytest.mark.parametrize("where", ["nope > 3", "region > 3"])
+def test_a_condition_that_cannot_hold_is_an_error_with_its_place(nights: Nights, where: str) -> None:
+    nights.write_suite(data={"path": "log.parquet", "where": where}, interval={"column": "at"})
+    log(nights, 1)
+    with pytest.raises(plm.PlmetricsError, match=r"nightly.yaml:\d+:\d+"):
+        nights.run(0)
+
+
+def test_a_file_in_place_of_the_intervals_is_said(nights: Nights) -> None:
+    nights.run(0)
+    shutil.rmtree(nights.home / "intervals")
+    (nights.home / "intervals").write_text("")
+    for sections in ({}, {"compare": {"run": "previous"}}):
+        nights.write_suite(**sections)
+        assert nights.exit_code(1) == 6
