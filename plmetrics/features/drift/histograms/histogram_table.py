@@ -74,7 +74,7 @@ def _of_set(sliced: SlicedCounts, bins: Bins) -> pl.DataFrame:
     for side, name in enumerate(_SIDES):
         weight = summed[f"weight_{side}"][chosen]
         total = weight.sum(axis=1, keepdims=True)
-        share = np.divide(weight, total, out=np.full_like(weight, np.nan), where=total > 0)
+        share = np.divide(weight, total, out=np.full(weight.shape, np.nan), where=total > 0)
         columns[f"n_{name}"] = np.rint(summed[f"rows_{side}"][chosen]).astype(np.int64).ravel()
         columns[f"share_{name}"] = pl.Series(share.ravel()).fill_nan(None)
     listed = bins.listed[np.tile(np.arange(size), len(chosen))].drop(BIN)
