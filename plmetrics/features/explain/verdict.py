@@ -87,7 +87,7 @@ def _share(needed: int, budget: int) -> str:
     >>> _share(3_100_000_000, 15_249_000_000), _share(4_010_000_000, 4_000_000_000), _share(250_000_000, 300_000_000)
     ('3.1 of 15.2 GB', '4.01 of 4.00 GB', '250 of 300 MB')
     """
-    if budget < _GIGA and needed < _GIGA:
+    if budget < _GIGA:
         return f"{needed / 1e6:.0f} of {budget / 1e6:.0f} MB"
     digits = next(
         digits
