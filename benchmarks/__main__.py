@@ -7,6 +7,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from benchmarks.corners import NAME as CORNERS
+from benchmarks.corners import ROWS as CORNER_ROWS
+from benchmarks.corners import corner_names, corners_section, measure_corners
 from benchmarks.environment import environment
 from benchmarks.growth import NAME as GROWTH
 from benchmarks.growth import TOP_ROWS, curve_names, curve_section, measure_curve
@@ -19,7 +22,7 @@ from benchmarks.tables import tables
 if TYPE_CHECKING:
     from benchmarks.tables import Tables
 
-KNOWN = (*SCENARIOS, GROWTH, *curve_names(GROWTH))
+KNOWN = (*SCENARIOS, GROWTH, *curve_names(GROWTH), CORNERS, *corner_names(CORNERS))
 README = Path(__file__).with_name("README.md")
 
 
@@ -58,6 +61,11 @@ def report(name: str, made: Tables, options: argparse.Namespace) -> tuple[str, s
     if what != name:
         points = measure_curve(made, what, options.rows or TOP_ROWS, options.rounds)
         return name, curve_section(what, points, options.rounds, environment())
+    task = name.removeprefix(f"{CORNERS}.")
+    if task != name:
+        rows = options.rows or CORNER_ROWS
+        corners = measure_corners(made, task, rows, options.rounds)
+        return name, corners_section(task, corners, rows, options.rounds, environment())
     scenario = SCENARIOS[name]
     rows = options.rows or scenario.rows
     if options.profile:
@@ -67,8 +75,8 @@ def report(name: str, made: Tables, options: argparse.Namespace) -> tuple[str, s
 
 def wanted(options: argparse.Namespace) -> list[str]:
     """The scenarios and curves to be run, those that a name stands for in its place."""
-    names = options.names or (["flagship"] if options.profile else [*SCENARIOS, GROWTH])
-    return [own for name in names for own in curve_names(name) or [name]]
+    names = options.names or (["flagship"] if options.profile else [*SCENARIOS, GROWTH, CORNERS])
+    return [own for name in names for own in curve_names(name) or corner_names(name) or [name]]
 
 
 def main() -> int:
@@ -78,8 +86,8 @@ def main() -> int:
     unknown = set(options.names) - set(KNOWN)
     if unknown:
         command.error(f"unknown scenario {', '.join(sorted(unknown))}; known: {', '.join(KNOWN)}")
-    if options.profile and any(map(curve_names, options.names)):
-        command.error(f"{GROWTH} has curves and no profile; give it without --profile")
+    if options.profile and any(curve_names(name) or corner_names(name) for name in options.names):
+        command.error(f"{GROWTH} has curves and no profile, nor has {CORNERS}; give it without --profile")
     failed = False
     with tables(options.cache, keep=options.keep) as made:
         for name in wanted(options):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from benchmarks.corner_tables import corner_table
 from benchmarks.task_tables import TASK_TABLES
 
 if TYPE_CHECKING:
@@ -46,9 +47,9 @@ class Tables:
         class and the called one; attributes: label, a score per model, four texts and four numbers; queries: query,
         document, relevance and a score that differs within each query; forecasts: a number as label, and a forecast of
         it and of nine of its quantiles, with the cells and customers of scores; cells: scores with columns of 10 to
-        10,000 cells. Others are in `task_tables`.
+        10,000 cells; `corners TASK`: what the metrics of a task read. Others are in `task_tables`.
         """
-        folder = self.folder / f"{kind}-{rows}-rows-{files}-files-{models}-models"
+        folder = self.folder / f"{kind.replace(' ', '-')}-{rows}-rows-{files}-files-{models}-models"
         self.used.add(folder)
         if not folder.exists():
             _write(folder, rows, files, models, kind)
@@ -80,7 +81,9 @@ def _write(folder: Path, rows: int, files: int, models: int, kind: str) -> None:
     rng = np.random.default_rng(SEED)
     edges = np.linspace(0, rows, files + 1).astype(int)
     for index, size in enumerate(np.diff(edges)):
-        if kind == "classes":
+        if kind.startswith("corners "):
+            part = corner_table(kind.removeprefix("corners "), int(size), rng)
+        elif kind == "classes":
             part = _classes(rng, int(size))
         elif kind == "attributes":
             part = _attributes(rng, int(size), models=models)

@@ -138,7 +138,7 @@ class Prepared:
     @property
     def order(self) -> OrderPlan:
         """How the rows of ordered metrics are brought in order."""
-        return order_plan(self.request, self.rows.read, len(self.cubes))
+        return order_plan(self.request, self.rows.read, len(self.cubes), max(map(len, self.slices)))
 
     def number_of(self, slices: Slices) -> int:
         """The number of the slice set that some slices are of."""

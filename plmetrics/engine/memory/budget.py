@@ -17,7 +17,7 @@ import polars as pl
 from plmetrics.catalogue.metric import leaves
 from plmetrics.catalogue.needs import Bins
 from plmetrics.core.errors import ConfigError, Problem
-from plmetrics.states.scores.limits import EXACT_REPLICATES
+from plmetrics.states.scores.limits import replicates_rows
 from plmetrics.suite.sections.basics import REST
 from plmetrics.suite.tasks import BINNED_CURVES, ROW_CURVES
 
@@ -126,13 +126,14 @@ def counting_room(suite: Suite, *, beside_points: bool = False) -> int:
     return working_memory(suite) // (_COUNTED + int(beside_points))
 
 
-def order_plan(request: Request, rows: int, cubes: int) -> OrderPlan:
+def order_plan(request: Request, rows: int, cubes: int, slices: int = 1) -> OrderPlan:
     """How a bound suite would bring so many rows in order; `prepare` and `explain` ask the same.
 
     Args:
         request: the suite and its table.
         rows: number of rows that are read.
         cubes: number of groups of slice sets.
+        slices: the most slices of a set. Replicates of many small ones are made from sorted rows.
 
     Raises:
         ConfigError: rows must be sorted, and do not fit; or they cannot be, and a metric needs it.
@@ -146,7 +147,8 @@ def order_plan(request: Request, rows: int, cubes: int) -> OrderPlan:
     in_memory = OrderPlan("rows", len(request.models), 1, 0, sort_bytes(request, rows, cubes))
     fits = in_memory.bytes <= budget
     enough = rows if fits else max(rows, POINT_ROWS)
-    if not (fits and request.areas_alone) and by_points(request, enough):
+    sorts = fits and (request.areas_alone or _replicates_rows(request.suite, rows, slices))
+    if not sorts and by_points(request, enough):
         plan = _points_plan(request, rows, cubes, budget)
         if plan is not None and (exact or plan.ranges == 1):
             return plan
@@ -184,7 +186,7 @@ def by_points(request: Request, rows: int) -> bool:
         return False
     if any(curve.strategy == "count" for curve in suite.curves):
         return False
-    return not (_replicates_rows(suite, rows) or any(need.rows_in_order for need in request.orders))
+    return not (_replicates_rows(suite, rows, 1) or any(need.rows_in_order for need in request.orders))
 
 
 def compares_rests(suite: Suite, name: str) -> bool:
@@ -192,9 +194,9 @@ def compares_rests(suite: Suite, name: str) -> bool:
     return suite.compare is not None and REST in suite.compare.slices.get(name, ())
 
 
-def _replicates_rows(suite: Suite, rows: int) -> bool:
+def _replicates_rows(suite: Suite, rows: int, slices: int) -> bool:
     uncertainty = suite.uncertainty
-    return uncertainty is not None and rows * uncertainty.replicates <= EXACT_REPLICATES
+    return uncertainty is not None and replicates_rows(rows, uncertainty.replicates, slices)
 
 
 def reads_scores(request: Request) -> bool:

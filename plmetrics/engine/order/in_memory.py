@@ -20,8 +20,9 @@ from plmetrics.states.arms import EffectRows
 from plmetrics.states.complements import RestScores, rest_codes
 from plmetrics.states.pairs import Pairs
 from plmetrics.states.scores.areas import AreaRows
+from plmetrics.states.scores.limits import replicates_rows
 from plmetrics.states.scores.packed import PackedRows
-from plmetrics.states.scores.sorted import OrderedRows, replicates_rows
+from plmetrics.states.scores.sorted import OrderedRows
 from plmetrics.table.predicted import score_column
 from plmetrics.table.roles import LABEL, WEIGHT
 

@@ -23,8 +23,8 @@ from plmetrics.inference.ordered.products import drawn_bins
 from plmetrics.inference.ordered.quantiles import quantile_values
 from plmetrics.inference.ordered.views import bin_view, score_view
 from plmetrics.inference.weights import Nudges
+from plmetrics.states.scores.limits import replicates_rows
 from plmetrics.states.scores.ranges import SlicedPoints
-from plmetrics.states.scores.sorted import replicates_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -19,7 +19,7 @@ from plmetrics.catalogue.needs import Quantiles
 from plmetrics.core import ops
 from plmetrics.inference.finalised import OrderedValues, conditions, finalise, value_or_nan
 from plmetrics.inference.weights import resample
-from plmetrics.states.scores.sorted import replicates_rows
+from plmetrics.states.scores.limits import replicates_rows
 from plmetrics.states.sums import View
 
 if TYPE_CHECKING:

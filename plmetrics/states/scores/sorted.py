@@ -23,16 +23,13 @@ from plmetrics.states.scores.coarse import (
     distinct_starts,
     tied_bins,
 )
-from plmetrics.states.scores.limits import DENSE_LIMIT, EXACT_REPLICATES
+from plmetrics.states.scores.limits import DENSE_LIMIT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
-
-_OF_A_SLICE = 160_000
-"""So many rows x replicates take as long as the coarse bins of a slice, which are as many however few its rows are."""
 
 CLASSES = ("negative", "positive")
 """What the channels of two classes are called: weights."""
@@ -338,15 +335,6 @@ class SlicedRows:
             shape = (last - first, blocks, binning.bins)
             weight = None if self.ordered.weight is None else self.ordered.weight[part]
             yield first, last, count_bins(binning, key, score, self.ordered.positive[part], weight, shape)
-
-
-def replicates_rows(rows: int, replicates: int, slices: int) -> bool:
-    """Whether replicates of a slice set are made from its rows, not from coarse bins: these would take longer.
-
-    >>> [replicates_rows(120_000, 1000, slices) for slices in (1, 100, 1000)]
-    [False, False, True]
-    """
-    return rows * replicates <= max(EXACT_REPLICATES, slices * _OF_A_SLICE)
 
 
 def count_bins(

@@ -19,10 +19,10 @@ FRAME = pl.DataFrame(
 INTERVALS = {"unit": "u", "uncertainty": {"replicates": 1000}}
 
 
-def plan(rows=ROWS, memory=4_000_000_000, **options):
+def plan(rows=ROWS, memory=4_000_000_000, number_of_slices=1, **options):
     given = {"label": "y", "models": {"a": "a", "b": "b"}, "metrics": ["roc_auc", "ks"], "slices": {"g": "g"}}
     suite = suite_from_arguments(**(given | options | {"memory": int(memory)}))
-    return order_plan(bind(suite, open_source(FRAME)), rows, 1)
+    return order_plan(bind(suite, open_source(FRAME)), rows, 1, number_of_slices)
 
 
 @pytest.mark.parametrize(
@@ -53,6 +53,15 @@ def test_two_arms_take_what_a_run_of_them_was_seen_to_take(memory, way):
     """Twenty million rows of one model and 20 slices took 6.0 GB where they were sorted, on a machine with room."""
     of_arms = {"task": "uplift", "treatment": "y", "models": {"a": "a"}, "metrics": ["qini"]}
     assert plan(memory=memory, **of_arms).way == way
+
+
+@pytest.mark.parametrize(
+    ("slices", "memory", "way"),
+    [(1, 4e9, "points"), (1000, 4e9, "points"), (5000, 4e9, "rows"), (5000, 1e8, "points")],
+)
+def test_replicates_of_many_small_slices_are_made_from_sorted_rows_that_fit(slices, memory, way):
+    options = {"unit": "u", "uncertainty": {"replicates": 200}, "exact": True}
+    assert plan(2_000_000, memory, slices, **options).way == way
 
 
 @pytest.mark.parametrize(
