@@ -59,6 +59,7 @@ _CHOSEN: Mapping[str, Mapping[str, Any]] = {
 _WHOLE_K = ("multiclass", "top_k_accuracy")
 _MODELS: Mapping[str, Mapping[str, Any]] = {
     "multiclass": {"models": {"m": {"proba": {str(number): f"p{number}" for number in range(CLASSES)}}}},
+    "multilabel": {"label": "is_", "models": {"m": {"proba": "p_"}}},
     "quantile": {"models": {"m": {"quantiles": {level: f"q{level}" for level in QUANTILES}}}},
     "ranking": {"models": ["score"], "query": "query", "document": "document"},
     "uplift": {"models": ["score"], "treatment": "treated"},
@@ -66,7 +67,7 @@ _MODELS: Mapping[str, Mapping[str, Any]] = {
 
 
 def metric_texts(task: str) -> list[str]:
-    """The metrics of a task, those with parameters that must be given with some value; without those of two slices."""
+    """The metrics of a task with the parameters that must be given; without those that are made from others."""
     from plmetrics.catalogue import registry
 
     texts = []

@@ -39,6 +39,13 @@ def _multiclass(rng: np.random.Generator, rows: int) -> dict[str, Any]:
     return {"label": label.astype(np.int8)} | {f"p{number}": share[:, number] for number in range(CLASSES)}
 
 
+def _multilabel(rng: np.random.Generator, rows: int) -> dict[str, Any]:
+    label = rng.random((rows, CLASSES)) < 0.2
+    score = _sigmoid(1.2 * label - 1 + rng.normal(size=(rows, CLASSES)))
+    columns = {f"is_{number}": label[:, number].astype(np.int8) for number in range(CLASSES)}
+    return columns | {f"p_{number}": score[:, number] for number in range(CLASSES)}
+
+
 def _regression(rng: np.random.Generator, rows: int) -> dict[str, Any]:
     label = rng.gamma(2.0, 50.0, rows)
     score = label * np.exp(0.2 * rng.normal(size=rows))
@@ -78,6 +85,7 @@ def _uplift(rng: np.random.Generator, rows: int) -> dict[str, Any]:
 _COLUMNS = {
     "binary": _binary,
     "multiclass": _multiclass,
+    "multilabel": _multilabel,
     "regression": _regression,
     "quantile": _quantile,
     "ranking": _ranking,

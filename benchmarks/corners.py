@@ -47,7 +47,7 @@ def corner_names(name: str) -> list[str]:
     """The tasks that a name on the command line stands for: all, or one; none if it is another's name.
 
     >>> corner_names("corners.uplift"), len(corner_names("corners")), corner_names("sums")
-    (['corners.uplift'], 6, [])
+    (['corners.uplift'], 7, [])
     """
     every = [f"{NAME}.{task}" for task in TASKS]
     return every if name == NAME else [name] if name in every else []
