@@ -163,7 +163,7 @@ def test_metrics_card_tells_other_names(invoke: Any) -> None:
     [
         ("neg_log_loss", "did you mean 'log_loss'? lower is better here"),
         ("confusion_matrix", "its cells are tp, fp, fn and tn"),
-        ("bpref", "there is none here"),
+        ("infAP", "there is none here"),
         ("roc_auc_scor", "did you mean 'roc_auc'?"),
     ],
 )

@@ -33,7 +33,17 @@ WITH_PARAMETERS = {
         "recall_at_k(k=0.2)",
         "lift_at_k(k=0.2)",
     ],
-    "multiclass": ["top_k_accuracy(k=2)"],
+    "multiclass": [
+        "top_k_accuracy(k=2)",
+        "precision_at_recall(recall=0.6)",
+        "precision_at_volume(volume=0.2)",
+        "recall_at_precision(precision=0.6)",
+        "recall_at_fpr(fpr=0.2)",
+        "fpr_at_recall(recall=0.7)",
+        "precision_at_k(k=0.2)",
+        "recall_at_k(k=0.2)",
+        "lift_at_k(k=0.2)",
+    ],
     "regression": [
         "adjusted_r2(predictors=2)",
         "mase(scale=scale)",
@@ -46,7 +56,13 @@ WITH_PARAMETERS = {
         "interval_width(level=0.8)",
         "interval_score(level=0.8)",
     ],
-    "ranking": ["precision_at_k(k=3)", "recall_at_k(k=3)", "hit_at_k(k=2)", "f1_at_k(k=3)"],
+    "ranking": [
+        "precision_at_k(k=3)",
+        "recall_at_k(k=3)",
+        "hit_at_k(k=2)",
+        "f1_at_k(k=3)",
+        "judged_at_k(k=3)",
+    ],
     "uplift": [
         "ate_ipw(propensity=propensity)",
         "ate_aipw(propensity=propensity, mu0=mu0, mu1=mu1)",
@@ -84,7 +100,9 @@ def ranking(rng, rows):
     query = np.arange(rows) // 8
     relevant = rng.random(rows) < 0.3
     relevant[query * 8] = True
-    return {"y": relevant.astype(float), "p": relevant + rng.normal(0, 1.2, rows), "query": query}
+    score = relevant + rng.normal(0, 1.2, rows)
+    judged = relevant | (rng.random(rows) < 0.7)
+    return {"y": relevant.astype(float), "p": score, "query": query, "judged": judged}
 
 
 def uplift(rng, rows):

@@ -141,7 +141,7 @@ def test_a_name_with_one_meaning_is_that_metric(task: str, text: str, metric: st
         ("multiclass", "roc_auc_score", "scikit-learn's needs multi_class"),
         ("multiclass", "MulticlassAccuracy", "did you mean 'balanced_accuracy'?"),
         ("uplift", "auc", "did you mean 'auuc'?"),
-        ("ranking", "bpref", "there is none here"),
+        ("ranking", "infAP", "there is none here"),
         ("binary", "ndcg_at_k", "'ndcg_at_k' is 'ndcg(k=10)' of task 'ranking'"),
         ("binary", "pinball", "'pinball' is 'quantile_loss' of task 'regression', 'quantile'"),
         ("regression", "roc_auc", "'roc_auc' belongs to task 'binary', 'multiclass'"),
