@@ -354,7 +354,7 @@ def test_equal_models_differ_by_exactly_nothing(table):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("exact", [True, False])
-@settings(quick, max_examples=8)
+@settings(quick, max_examples=5)
 @given(table=samples, names=st.sets(st.sampled_from(sorted({*KNOBS} - {"coarse"})), min_size=1))
 def test_how_work_is_cut_up_changes_nothing(exact, table, names):
     metrics = [metric for metric in BINARY if exact or "quantile" not in metric]

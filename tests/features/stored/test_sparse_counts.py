@@ -49,7 +49,7 @@ def test_counts_come_back(slices: int, width: int, share: float, most: int, whol
 @pytest.mark.parametrize("step", [1, 2, 3, 4, 5, 255, 256, 65_536])
 def test_numbers_take_as_few_bytes_as_they_need(step: int) -> None:
     """Far slots take gaps of more bytes; slots close to each other take none."""
-    slots = np.arange(5_000) * step
+    slots = np.arange(5_000 if step < 1_000 else 200) * step
     rows = pieces(slots, np.ones(len(slots)), width=int(slots[-1]) + 1)
     size = 0 if step <= 4 else (step > 255) + 1 + 2 * (step > 65_535)
     assert rows[sparse.GAPS].bin.size().to_list() == [size * rows[sparse.ENTRIES][0]]

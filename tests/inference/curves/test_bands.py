@@ -145,7 +145,7 @@ def test_bands_in_slices_and_with_weights_are_those_of_the_rows_there():
 @pytest.mark.parametrize("exact", [None, False], ids=["rows", "grid"])
 def test_bands_hold_the_true_curve(exact):
     """Scores of a Beta(1, 2) without and a Beta(2, 2) with the label, three in ten of which have it."""
-    turns, rows = (1000, 1000) if FULL else (150, 1000)
+    turns, rows = (1000, 1000) if FULL else (80, 1000)
     grid = np.linspace(0, 1, 20_001)
     fpr, recall = beta.sf(grid, 1, 2)[::-1], beta.sf(grid, 2, 2)[::-1]
     share = 0.3 * recall + 0.7 * fpr
@@ -168,4 +168,4 @@ def test_bands_hold_the_true_curve(exact):
             expected = np.interp(places, x, value)
             held[name].append((lower <= expected) & (expected <= upper))
     for name, inside in held.items():
-        assert np.mean(inside) == pytest.approx(0.95, abs=0.015 if FULL else 0.035), name
+        assert np.mean(inside) == pytest.approx(0.95, abs=0.015 if FULL else 0.045), name
