@@ -15,7 +15,7 @@ from plmetrics.api.result import Result
 from plmetrics.api.stopwatch import Stopwatch
 from plmetrics.api.tests import rows_of_tests, with_requested_tests
 from plmetrics.api.warnings import issues_warnings
-from plmetrics.core.errors import ConfigError, Problem, call_errors
+from plmetrics.core.errors import CallError, ConfigError, Problem, call_errors
 from plmetrics.core.results import COMPARISONS_SCHEMA, TABLES, RecordedFile
 from plmetrics.core.threads import parallel_map
 from plmetrics.features.protocol import Run
@@ -98,7 +98,7 @@ def merge(
         if exits is not None and exits.fail_on:
             msg = "states of intervals have no gates: --fail-on would have no effect on their sum"
             hint = "gates judge each interval as it is evaluated: plmetrics backfill --fail-on, plmetrics history"
-            raise ConfigError(Problem(msg, hint=hint))
+            raise CallError(Problem(msg, hint=hint))
         with call_errors("interval"):
             states, missing = states_of_intervals(states, interval, allow_missing=allow_missing)
     coverage = None

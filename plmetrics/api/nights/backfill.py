@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from plmetrics.api.nights.lookback import evaluate_interval
 from plmetrics.api.nights.night import evaluate_night, section_of
 from plmetrics.api.suite_run import RunOptions, open_suite
-from plmetrics.core.errors import AbsentDataError, EnvironmentFault, Problem, call_errors
+from plmetrics.core.errors import AbsentDataError, CallError, EnvironmentFault, Problem, call_errors
 from plmetrics.features.nights.interval_section import references
 from plmetrics.features.nights.manifests import Manifests
 from plmetrics.runs.exit_policy import ExitPolicy
@@ -83,7 +83,7 @@ def backfill(
         What became of each interval, in their order.
 
     Raises:
-        ConfigError: the suite is wrong, or has no intervals.
+        ConfigError: the suite is wrong, or has no intervals; or the end is not after the start.
         EnvironmentFault: the folder cannot be written.
     """
     loaded, directory = open_suite(Path(path), set or {}, output)
@@ -92,6 +92,10 @@ def backfill(
         first = calendar.moment(start)
     with call_errors("to"):
         last = calendar.moment(end)
+    if last <= first:
+        msg = f"{end} is not after {start}: there is no interval between them"
+        hint = "it is where the last interval ends: the night of 2026-11-20 is from 2026-11-20 to 2026-11-21"
+        raise CallError(Problem(msg, ("to",), hint))
     intervals = list(calendar.between(first, last))
     if only_missing:
         manifests = Manifests(directory / loaded.suite.name)

@@ -79,7 +79,7 @@ def backfill(
             content = {"exit_code": code, "intervals": [asdict(outcome) for outcome in outcomes]}
             write_result(f"{dumps(content, indent=2)}\n")
         elif not outcomes:
-            say("no interval is missing" if only_missing else "there is no interval between these")
+            say("no interval is missing")
         raise typer.Exit(code)
 
 

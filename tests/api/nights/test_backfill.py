@@ -81,3 +81,10 @@ def test_windows_count_scores_on_a_grid_of_labelled_rows(unlabelled: Nights) -> 
     write(unlabelled, 3, labels=False)
     taken = unlabelled.run(3).record["references"]["compare.run"]["intervals"]
     assert taken == [day(number) for number in range(3)]
+
+
+@pytest.mark.parametrize("end", [0, 2])
+def test_an_end_that_is_not_after_the_start_is_told(nights: Nights, end: int) -> None:
+    nights.write_suite()
+    with pytest.raises(plm.ConfigError, match=f"{day(end)} is not after {day(2)}"):
+        backfill(nights.suite, day(2), day(end))
