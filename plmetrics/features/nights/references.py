@@ -46,6 +46,7 @@ class EarlierIntervals(EarlierRuns):
     merge: Callable[[Sequence[StateReference], RecordedInterval], Outcome]
     manifests: Manifests = field(init=False)
     _taken: dict[str, list[Manifest]] = field(init=False, default_factory=dict)
+    _keys: list[str] | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
         assert self.home is not None
@@ -217,11 +218,17 @@ class EarlierIntervals(EarlierRuns):
 
     def _latest_first(self) -> Iterator[Manifest]:
         """The manifests of all intervals before this one, the last one first."""
-        for key in reversed(self.manifests.interval_keys()):
+        for key in self._keys_latest_first():
             if key < self.interval.key and self.calendar.named(key) is not None:
                 manifest = self.manifests.current(key)
                 if manifest is not None:
                     yield manifest
+
+    def _keys_latest_first(self) -> Iterator[str]:
+        """The names of all intervals, the last one first; they are listed once: there may be ten thousand."""
+        if self._keys is None:
+            self._keys = self.manifests.interval_keys()
+        return reversed(self._keys)
 
     def _last(self, most: int) -> Iterator[Manifest]:
         """The manifests of the last intervals, as far back as so many that may serve."""
@@ -232,7 +239,7 @@ class EarlierIntervals(EarlierRuns):
 
     def _of_run(self, run_id: str) -> Iterator[Manifest]:
         """The manifest of a run, also of one that was superseded."""
-        for key in reversed(self.manifests.interval_keys()):
+        for key in self._keys_latest_first():
             for manifest in self.manifests.latest_first(key):
                 if manifest.run == run_id:
                     yield manifest
