@@ -6,7 +6,7 @@ rows; the note names the others. A rate that a group does not have is never coun
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from plmetrics.catalogue.derived import Groups
-    from plmetrics.catalogue.metric import Undefined
+    from plmetrics.catalogue.metric import Metric, Undefined
     from plmetrics.catalogue.value_kind import Kind
 
 METHODS = ("between_groups", "to_overall", "reference")
@@ -89,6 +89,37 @@ class GroupMetric(AcrossSlices):
             more = f" and {len(omitted) - _SHOWN:,} more" if len(omitted) > _SHOWN else ""
             reasons.append(f"{', '.join(omitted[:_SHOWN])}{more} ({why})")
         return "not judged: " + "; ".join(reasons)
+
+
+@dataclass(frozen=True)
+class MetricOfGroups(GroupMetric):
+    """Base of those that are made of one metric, class by class where that has classes."""
+
+    metric: Metric = parameter(doc="the metric", domain="a metric", unnamed=True)  # noqa: RUF009
+
+    @property
+    def by_class(self) -> bool:
+        """As the metric has it."""
+        return self.metric.by_class
+
+    @property
+    def chosen_threshold(self) -> Any:
+        """That of the metric."""
+        return self.metric.chosen_threshold
+
+    def parts(self) -> tuple[Metric, ...]:
+        """The metric."""
+        return (self.metric,)
+
+    def per_class(self) -> tuple[tuple[str, Metric], ...]:
+        """The same of each class of the metric."""
+        if not self.metric.by_class:
+            return (("", self),)
+        return tuple((named, replace(self, metric=member)) for named, member in self.metric.per_class())
+
+    def lacks(self, parts: tuple[str, ...]) -> str | None:
+        """What the metric lacks."""
+        return self.metric.lacks(parts)
 
 
 def _value_text(value: str | float | bool) -> str:  # noqa: FBT001

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from plmetrics.catalogue.derived import AcrossSlices
-from plmetrics.catalogue.fairness.base import GroupComparison, GroupMetric
+from plmetrics.catalogue.fairness.base import GroupComparison, MetricOfGroups
 from plmetrics.catalogue.fairness.shrinkage import is_rate, shrunken
 from plmetrics.catalogue.metric import TOTAL, Metric
 from plmetrics.catalogue.parameters import ParameterError, one_of, parameter
@@ -20,7 +20,7 @@ TASKS = ("binary", "multiclass", "multilabel", "regression", "quantile", "rankin
 
 
 @dataclass(frozen=True)
-class _Disparity(GroupMetric):
+class _Disparity(MetricOfGroups):
     """What is compared, and how."""
 
     metric: Metric = parameter(doc="the metric that is compared", domain="a metric", unnamed=True)  # noqa: RUF009
@@ -105,30 +105,6 @@ class Disparity(GroupComparison, _Disparity):
     def is_ratio(self) -> bool:
         """Whether it is the smallest ratio."""
         return self.form == "ratio"
-
-    @property
-    def by_class(self) -> bool:
-        """As the metric has it."""
-        return self.metric.by_class
-
-    @property
-    def chosen_threshold(self) -> Any:
-        """That of the metric."""
-        return self.metric.chosen_threshold
-
-    def parts(self) -> tuple[Metric, ...]:
-        """The metric."""
-        return (self.metric,)
-
-    def per_class(self) -> tuple[tuple[str, Metric], ...]:
-        """A disparity for each class of the metric."""
-        if not self.metric.by_class:
-            return (("", self),)
-        return tuple((named, replace(self, metric=member)) for named, member in self.metric.per_class())
-
-    def lacks(self, parts: tuple[str, ...]) -> str | None:
-        """What the metric lacks."""
-        return self.metric.lacks(parts)
 
 
 def _kind(metric: Metric, *, ratio: bool) -> Kind:

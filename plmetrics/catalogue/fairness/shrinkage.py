@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from plmetrics.catalogue.fairness.base import GroupMetric
+from plmetrics.catalogue.fairness.base import MetricOfGroups
 from plmetrics.catalogue.parameters import ParameterError, parameter
 from plmetrics.catalogue.registry import register
 
@@ -48,7 +48,7 @@ def shrunken(values: Any, sizes: Any) -> Any:
 
 
 @dataclass(frozen=True)
-class _RateOfGroups(GroupMetric):
+class _RateOfGroups(MetricOfGroups):
     """The rate."""
 
     metric: Metric = parameter(doc="the rate that is shrunk", domain="a share of rows", unnamed=True)  # noqa: RUF009
@@ -93,33 +93,9 @@ class ShrunkenRate(_RateOfGroups):
         for fact in ("direction", "needs_score", "threshold_free"):
             object.__setattr__(self, fact, getattr(self.metric, fact))
 
-    @property
-    def by_class(self) -> bool:
-        """As the metric has it."""
-        return self.metric.by_class
-
-    @property
-    def chosen_threshold(self) -> Any:
-        """That of the metric."""
-        return self.metric.chosen_threshold
-
-    def parts(self) -> tuple[Metric, ...]:
-        """The rate."""
-        return (self.metric,)
-
-    def per_class(self) -> tuple[tuple[str, Metric], ...]:
-        """A shrunken rate for each class of the metric."""
-        if not self.metric.by_class:
-            return (("", self),)
-        return tuple((named, replace(self, metric=member)) for named, member in self.metric.per_class())
-
     def finalise(self, state: Groups) -> Any:
         """The shrunken rate of each group."""
         return shrunken(state.values[self.metric.text], state.sizes[self.metric.text])
-
-    def lacks(self, parts: tuple[str, ...]) -> str | None:
-        """What the metric lacks."""
-        return self.metric.lacks(parts)
 
 
 for _task in TASKS:
