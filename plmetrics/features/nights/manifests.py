@@ -164,14 +164,13 @@ class Manifests:
 
     def current_of(self, keys: Sequence[str]) -> list[Manifest]:
         """The manifests that count of some intervals, in their order; of a bucket several are read at once."""
-        there = set(self.interval_keys())
-        named = [key for key in keys if key in there]
         if isinstance(self.home, Path):
-            manifests = list(map(self.current, named))
+            manifests = list(map(self.current, keys))
         else:
             from plmetrics.table.storage.objects import at_once
 
-            manifests = at_once(self.current, named)
+            there = set(self.interval_keys())  # One request tells which need none.
+            manifests = at_once(self.current, [key for key in keys if key in there])
         return [manifest for manifest in manifests if manifest is not None]
 
     def latest_first(self, key: str) -> Iterator[Manifest]:
