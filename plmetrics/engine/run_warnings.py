@@ -16,6 +16,7 @@ from plmetrics.catalogue.advice.table_survey import Layout, survey
 from plmetrics.catalogue.derived import is_across_slices
 from plmetrics.catalogue.thresholds import threshold_text
 from plmetrics.core.errors import PlmetricsError
+from plmetrics.core.names import number_text
 from plmetrics.core.rowsql import compile_row
 from plmetrics.engine.streaming import SAMPLE_ROWS, sample
 from plmetrics.states.moments import about_common_centre
@@ -154,12 +155,11 @@ def _unreached_thresholds(prepared: Prepared, aggregated: Aggregates) -> list[st
             has_calls = {part: state[name].any() for part, name in names.items() if name in state}
             if any(has_calls.values()):
                 continue
+            cut = number_text(prepared.thresholds[model].get(threshold, float(threshold)))
             if len(has_calls) == len(names):
-                out.append(
-                    f"no score of model '{model}' is {threshold} or more: nothing is called positive there"
-                )
+                out.append(f"no score of model '{model}' is {cut} or more: nothing is called positive there")
             elif "tp" in has_calls and state[f"{prefix}positives"].any():
-                out.append(f"no positive row has a score of model '{model}' of {threshold} or more")
+                out.append(f"no positive row has a score of model '{model}' of {cut} or more")
     return out
 
 

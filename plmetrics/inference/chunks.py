@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from plmetrics.core.names import number_text
 from plmetrics.inference.estimate import Estimate
 from plmetrics.inference.sums import ModelSums
 from plmetrics.states.sums import EVERY
@@ -34,10 +35,10 @@ _DRAWN_AT_ONCE = 1 << 19
 class Population:
     """Whose rows stand behind a model's numbers, and whether they are independent and equally weighted.
 
-    `thresholds` are those that were chosen from rows, by model and text of the rule. `every_row` says that rows which
-    are left out are counted apart, for the metrics that read them. Where rows may have no label, `scored` are the
-    prefixes of the counts of all rows, which stand behind the metrics whose texts are `label_free`, and `label_status`
-    is why a slice has no labels.
+    `thresholds` are those that were chosen from rows, and those of models, by model and text of the rule. `every_row`
+    says that rows which are left out are counted apart, for the metrics that read them. Where rows may have no label,
+    `scored` are the prefixes of the counts of all rows, which stand behind the metrics whose texts are `label_free`,
+    and `label_status` is why a slice has no labels.
     """
 
     models: Mapping[str, str]
@@ -55,10 +56,14 @@ class Population:
         return self.scored[model] if self.scored and metric.text in self.label_free else self.models[model]
 
     def threshold(self, metric: Metric, model: str) -> float | None:
-        """The threshold that a metric's rule gave a model, NaN if none does what it asks; None without a rule."""
+        """The threshold that a metric's rule gave a model, NaN if none does what it asks, or that the model has itself.
+
+        None without either.
+        """
         rule = metric.chosen_threshold
         if rule is None:
-            return None
+            fixed = metric.fixed_threshold
+            return None if fixed is None else self.thresholds.get(model, {}).get(number_text(fixed))
         return self.thresholds[model][rule.text] if rule.constant is None else rule.constant
 
 

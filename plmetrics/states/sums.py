@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from plmetrics.core.names import number_text
 from plmetrics.core.ops import each_row
 from plmetrics.states.moments import Centres, about_common_centre
 from plmetrics.table.predicted import levels_of, part_column, truth_column
@@ -27,6 +28,9 @@ EVERY = "every|"
 SCORED = "scored|"
 """Before the names of counts and sums of all rows that count, whether they have a label or not."""
 
+DEFAULT_THRESHOLD = 0.5
+"""The threshold of a metric that names none; a model may have another in its place."""
+
 POSITIVE_ROWS = "positive_rows"
 """The column with the number of positive rows, whatever they weigh."""
 
@@ -37,10 +41,10 @@ class Rows:
 
     `label` and `score` are Float64; `positive` is Boolean (binary tasks only). `centres` are constants near the
     values of that key, found in prepare: second moments are taken around them, so that a large offset costs no
-    digits. `thresholds` are those that were chosen from data, by the text of their rule. `prefix` is what the
-    canonical table puts before the names of columns without a role. `parts` are those of the model's prediction, and
-    `classes` those of a multiclass label, whose `label` and `score` are numbers of classes. With `label_set` a row has
-    several of them, and `label` is how many.
+    digits. `thresholds` are those that were chosen from data, by the text of their rule, and the model's own by the
+    text of the default one. `prefix` is what the canonical table puts before the names of columns without a role.
+    `parts` are those of the model's prediction, and `classes` those of a multiclass label, whose `label` and `score`
+    are numbers of classes. With `label_set` a row has several of them, and `label` is how many.
     """
 
     label: pl.Expr
@@ -78,7 +82,9 @@ class Rows:
 
     def called(self, threshold: Any) -> pl.Expr:
         """Whether the score is at least a threshold: a number, or a rule that chose one."""
-        if not isinstance(threshold, (int, float)):
+        if isinstance(threshold, (int, float)):
+            threshold = self.thresholds.get(number_text(threshold), threshold)
+        else:
             constant = threshold.constant
             threshold = self.thresholds[threshold.text] if constant is None else constant
         return self.score >= pl.lit(float(threshold))

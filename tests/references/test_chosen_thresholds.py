@@ -236,3 +236,24 @@ def test_no_rows_and_bad_rows_to_choose_on():
     metric["select_on"] = "splt = 'valid'"
     with pytest.raises(plm.DataError, match=r"column 'splt' \(in select_on\) is not in the data"):
         plm.evaluate(rows, label="y", models="p", metrics=[metric])
+
+
+def test_a_model_has_a_threshold_of_its_own_in_place_of_the_default(tmp_path):
+    rows = table(3)
+    asked = {
+        "label": "y",
+        "weight": "w",
+        "models": {"own": {"score": "p", "threshold": 0.35}, "usual": "p"},
+        "metrics": ["f1", "accuracy(threshold=0.7)", "f1(threshold=max(f1))"],
+        "slices": {"g": "g"},
+        "calibrate": {"method": "platt", "fit_on": "split = 'valid'", "models": "own"},
+    }
+    result = plm.evaluate(rows, **asked)
+    cuts = {"own": 0.35, "usual": 0.5, "own_platt": 0.5}
+    named = {(row["model"], row["metric"]): row["threshold"] for row in result.metrics.to_dicts()}
+    assert {model: named[model, "f1"] for model in cuts} == cuts
+    assert {named[model, "accuracy(threshold=0.7)"] for model in cuts} == {0.7}
+    for part, of in [("all", rows), ("g=a", rows.filter(g="a"))]:
+        cells = confusion(of.filter(split="test"), 0.35, "w")
+        (value,) = result.metrics.filter(metric="f1", model="own", slice=part)["value"]
+        assert value == pytest.approx(f1(*cells), abs=1e-12)

@@ -19,7 +19,7 @@ from plmetrics.catalogue.registry import register
 from plmetrics.catalogue.threshold_rule import ThresholdRule
 from plmetrics.catalogue.thresholds import threshold_text
 from plmetrics.core import ops
-from plmetrics.states.sums import Atom
+from plmetrics.states.sums import DEFAULT_THRESHOLD, Atom
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -33,7 +33,7 @@ INFINITY = float("inf")
 def threshold_parameter() -> Any:
     """The parameter `threshold`, the same for every metric that has it."""
     return parameter(
-        0.5,
+        DEFAULT_THRESHOLD,
         doc="rows with score >= threshold are called positive",
         check=lambda value: isinstance(value, ThresholdRule) or finite(value),
         domain="a finite number, or a rule such as max(f1)",

@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from plmetrics.core.errors import AbsentDataError, Problem
+from plmetrics.core.names import number_text
 from plmetrics.engine.inquiry import Inquiry, constant_question, frames_by_name, together
 from plmetrics.engine.memory.budget import sorts_in_memory
 from plmetrics.engine.prepare.constants import Calibration, Constants, ThresholdChoice
 from plmetrics.engine.prepare.slices import found_slices, key_codes, settled_keys, slice_plans
 from plmetrics.engine.prepared import Accounting, Blocks, Prepared, rows_of, units_of_rows
 from plmetrics.engine.step import Step
+from plmetrics.states.sums import DEFAULT_THRESHOLD
 from plmetrics.suite.sections.basics import BASELINE
 from plmetrics.table.predicted import PredictionColumns
 from plmetrics.table.roles import UNIT, WEIGHT, unchecked_table
@@ -156,11 +158,16 @@ def _with_baseline(view: TableView, values: Mapping[str, float]) -> TableView:
 def _thresholds(request: Request, view: TableView, constants: Constants | None) -> Question[ThresholdChoice]:
     if constants is not None:
         return constant_question(ThresholdChoice(constants.thresholds, ()))
+    default = number_text(DEFAULT_THRESHOLD)
+    given = {
+        name: {} if model.threshold is None else {default: model.threshold}
+        for name, model in request.suite.models.items()
+    }
     if all(metric.chosen_threshold is None for metric in request.leaves):
-        return constant_question(ThresholdChoice({model: {} for model in request.models}, ()))
+        return constant_question(ThresholdChoice(given, ()))
     from plmetrics.engine.prepare.thresholds import choose_thresholds
 
-    return choose_thresholds(request, view)
+    return choose_thresholds(request, view, given)
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,14 +36,16 @@ NUMBERS_IN_HAND = 11
 """Numbers a row while a threshold is chosen: its score, class and weight, the same sorted, and what follows of them."""
 
 
-def choose_thresholds(request: Request, view: TableView) -> Question[ThresholdChoice]:
-    """Find the thresholds of a run.
+def choose_thresholds(
+    request: Request, view: TableView, given: Mapping[str, Mapping[str, float]]
+) -> Question[ThresholdChoice]:
+    """Find the thresholds of a run, beside those that are given by model.
 
     Raises:
         DataError: `select_on` holds for no row, or for rows with bad values where these are errors.
     """
     rules = {rule.text: rule for metric in request.leaves if (rule := metric.chosen_threshold) is not None}
-    values: dict[str, dict[str, float]] = {model: {} for model in request.models}
+    values = {model: dict(given[model]) for model in request.models}
     warnings = yield from _calibration_warnings(view, rules)
     open_rules = [rule for rule in rules.values() if rule.constant is None]
     for condition in dict.fromkeys(rule.select_on for rule in open_rules):

@@ -29,6 +29,7 @@ def tested_columns(text: str, form: str | None, tested: TestOutcomes) -> pl.Data
     }
     between = np.isfinite(numbers["lower"])
     status = np.where(ok & ~between, "no_interval", tested.status)
+    words = [None] * len(ok) if tested.note is None else tested.note.tolist()
     frame = pl.DataFrame({name: pl.Series(values, nan_to_null=True) for name, values in numbers.items()})
     return frame.with_columns(
         pl.lit("model").alias("contrast"),
@@ -37,6 +38,9 @@ def tested_columns(text: str, form: str | None, tested: TestOutcomes) -> pl.Data
         pl.Series("n", tested.n, dtype=pl.Int64),
         pl.Series("status", tested.status.tolist(), dtype=pl.String),
         pl.Series("interval_status", status.tolist(), dtype=pl.String),
+        pl.Series(
+            "note", [text if fine else None for text, fine in zip(words, ok, strict=True)], dtype=pl.String
+        ),
         pl.Series("method", [form if defined else None for defined in between.tolist()], dtype=pl.String),
     )
 

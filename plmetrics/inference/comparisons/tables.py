@@ -151,7 +151,7 @@ def _in_place(comparisons: pl.DataFrame, tables: list[pl.DataFrame], order: dict
     )
     tested = pl.concat(tables, how="diagonal_relaxed").join(places, on=PLACE, how="inner")
     too_few = pl.col("@status") == "too_few_rows"
-    numbers = ("difference", "lower", "upper", "std_error", "p_value", "statistic", "method")
+    numbers = ("difference", "lower", "upper", "std_error", "p_value", "statistic", "method", "note")
     tested = tested.with_columns(
         *(pl.when(~too_few).then(name).alias(name) for name in numbers),
         *(

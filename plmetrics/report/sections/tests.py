@@ -76,4 +76,6 @@ def _effect(row: Row) -> Text:
         return Text(row["status"].replace("_", " "), FAINT)
     difference = estimate(row["difference"], row["lower"], row["upper"], signed=row["scale"] != "statistic")
     suffix = {"statistic": "statistic", "mean_rank": "ranks"}.get(row["scale"], difference.interval)
+    if row["test"].startswith("mcnemar"):
+        suffix = row["note"] or suffix
     return Text.assemble(difference.value, (f" {suffix}".rstrip(), FAINT))

@@ -145,6 +145,11 @@ class ModelColumns(Strict):
     """What one model predicted: exactly one kind of column."""
 
     score: Column | None = Field(default=None, description="Column of a score; higher means more positive.")
+    threshold: Finite | None = Field(
+        default=None,
+        description="Threshold of the score where a metric names none, in place of 0.5 (binary).",
+        exclude_if=lambda threshold: threshold is None,
+    )
     prediction: Column | None = Field(
         default=None, description="Column of a number, or of a class that was chosen."
     )

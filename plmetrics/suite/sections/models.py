@@ -109,6 +109,9 @@ def _one_kind(model: ModelColumns, task: str, path: SuitePath, findings: Finding
     elif len(given) != 1:
         names = " and ".join(allowed) if len(allowed) < 3 else ", ".join(allowed)
         findings.add(f"a model has exactly one of {names}", path, f"write {listed}")
+    elif model.threshold is not None and (task != "binary" or model.score is None):
+        hint = "name it in the metric: accuracy(threshold=0.4)" if task == "multilabel" else None
+        findings.add("threshold belongs to a score of task 'binary'", (*path, "threshold"), hint)
     elif (model.mean is None) != (model.sd is None):
         findings.add("mean and sd stand together", path, "write {mean: column, sd: column}")
     elif isinstance(model.proba, dict) and len(model.proba) < 2:

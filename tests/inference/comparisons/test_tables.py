@@ -72,6 +72,22 @@ def test_mcnemar_counts_the_rows_that_one_model_gains(metric: str, threshold: fl
         assert (own["n"], own["status"], own["interval_status"]) == (table.height, "ok", "no_interval")
 
 
+def test_models_are_cut_at_thresholds_of_their_own() -> None:
+    cuts = {"a": 0.35, "b": 0.6}
+    models = {name: {"score": name, "threshold": cut} for name, cut in cuts.items()}
+    found = compared(["mcnemar"], models=models)
+    for piece, table in places():
+        right = {m: ((table[m] >= cut) == (table["y"] == 1)).to_numpy() for m, cut in cuts.items()}
+        b, c = int((right["b"] & ~right["a"]).sum()), int((right["a"] & ~right["b"]).sum())
+        own = row(found, "mcnemar", "accuracy", piece)
+        assert own["p_value"] == pytest.approx(stats.binomtest(b, b + c).pvalue)
+        assert own["note"] == f"b {b}, c {c}"
+        fixed = row(found, "mcnemar", "accuracy(threshold=0.3)", piece)
+        assert (
+            fixed["difference"] == row(compared(["mcnemar"]), "mcnemar", fixed["metric"], piece)["difference"]
+        )
+
+
 def test_delong_is_that_of_the_rows_of_each_slice() -> None:
     found = compared(["delong"])
     for piece, table in places():

@@ -14,7 +14,7 @@ from plmetrics.inference.comparisons.tests.outcome import TestOutcomes, one_of, 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from plmetrics.inference.comparisons.tests.outcome import Array, TestResult
+    from plmetrics.inference.comparisons.tests.outcome import Array, TestResult, Texts
 
 METHODS = ("exact", "chi2", "mid_p")
 ALTERNATIVES = ("two_sided", "greater")
@@ -36,8 +36,8 @@ def mcnemar(
         alternative: "greater" asks whether the model is better, not whether the two differ.
 
     Returns:
-        `estimate` is the difference of the accuracies, (b - c) / n, and `statistic` is b, or chi squared. Without any
-        discordant row p is 1.
+        `estimate` is the difference of the accuracies, (b - c) / n, and `statistic` is b, or chi squared; `note` says b
+        and c. Without any discordant row p is 1.
 
     Raises:
         ConfigError: the columns differ in length, one holds scores in place of classes, or an option is unknown.
@@ -111,7 +111,14 @@ def mcnemar_tests(
     statistic = _corrected_chi_square(gained, lost) if method == "chi2" else gained
     none = every == 0
     estimate = where(~none, (gained - lost) / np.maximum(every, 1))
-    return TestOutcomes(statistic, where(~none, p), every, statuses(every, ("no_rows", none)), estimate)
+    status = statuses(every, ("no_rows", none))
+    return TestOutcomes(statistic, where(~none, p), every, status, estimate, note=_discordant(gained, lost))
+
+
+def _discordant(gained: Array, lost: Array) -> Texts:
+    """The counts of discordant rows as texts."""
+    words = [f"b {b:,.0f}, c {c:,.0f}" for b, c in zip(gained, lost, strict=True)]
+    return np.array(words, dtype=object)
 
 
 def _p_values(b: Array, c: Array, method: str, *, greater: bool) -> Array:

@@ -61,12 +61,15 @@ class TestOutcomes:
     upper: Array | None = None
     std_error: Array | None = None
     df: Array | None = None
+    note: Texts | None = None
 
     def only(self, test: str, note: str | None = None) -> TestResult:
         """The first outcome by itself."""
         names = ("statistic", "p_value", "estimate", "lower", "upper", "df")
         columns: dict[str, Any] = {name: getattr(self, name) for name in names}
         values = {name: None if part is None else optional_number(part[0]) for name, part in columns.items()}
+        if note is None and self.note is not None:
+            note = self.note[0]
         return TestResult(test, **values, n=int(self.n[0]), status=str(self.status[0]), note=note)
 
 
