@@ -15,6 +15,8 @@ from plmetrics.cli.terminal.progress import Progress
 from plmetrics.core.errors import Problem
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import polars as pl
 
 
@@ -36,7 +38,27 @@ class Correction(StrEnum):
 
 Table: TypeAlias = Annotated[str, typer.Argument(metavar="DATA", help="A file, folder or glob of outcomes.")]
 Outcome: TypeAlias = Annotated[
-    list[str], typer.Option(metavar="COLUMN", help="An outcome; may be given several times.")
+    list[str] | None, typer.Option(metavar="COLUMN", help="An outcome; may be given several times.")
+]
+Ratio: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME=COLUMN/COLUMN",
+        help="An outcome that is a ratio of two sums, as clicks/views; may be given several times.",
+    ),
+]
+Covariate: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="[OUTCOME=]COLUMN[/COLUMN]",
+        help="What was known before the experiment and takes its part off (CUPED): of all outcomes, or of one.",
+    ),
+]
+Strata: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="COLUMN", help="Means are those of its values, weighted; may be given several times."
+    ),
 ]
 Arm: TypeAlias = Annotated[str, typer.Option(metavar="COLUMN", help="The column of arms.")]
 Control: TypeAlias = Annotated[
@@ -85,9 +107,12 @@ _MISMATCH = "sample ratio mismatch"
 
 def readout(
     data: Table,
-    outcome: Outcome,
     arm: Arm,
     control: Control,
+    outcome: Outcome = None,
+    ratio: Ratio = None,
+    covariate: Covariate = None,
+    strata: Strata = None,
     by: By = None,
     unit: Unit = None,
     level: Level = 0.95,
@@ -115,9 +140,12 @@ def readout(
             progress("read the experiment")
             table = experiment.readout(
                 data,
-                outcome,
+                outcome or (),
                 arm,
                 control,
+                ratio=dict(map(_ratio, ratio or ())) or None,
+                covariate=_covariates(covariate or ()),
+                strata=strata or (),
                 by=[column.split(",") if "," in column else column for column in by or ()],
                 unit=unit,
                 level=level,
@@ -145,6 +173,32 @@ def _output(table: pl.DataFrame, form: Format) -> str:
         case Format.csv:
             return readout_csv(table)
     return readout_text(table, width(), color=wants_color(sys.stdout))
+
+
+def _ratio(text: str) -> tuple[str, list[str]]:
+    """The name of a ratio and its columns; without a name, the columns as they are written."""
+    name, given, columns = text.partition("=")
+    parts = (columns if given else name).split("/")
+    if len(parts) != 2 or not all(parts) or not name:
+        msg = f"--ratio {text}: expected NAME=COLUMN/COLUMN"
+        raise UsageError(Problem(msg, hint="--ratio ctr=clicks/views"))
+    return name, parts
+
+
+def _covariates(texts: Sequence[str]) -> list[str] | dict[str, list[str]] | None:
+    """The columns of a covariate by outcome, or those of all."""
+    if not texts:
+        return None
+    if len(texts) == 1 and "=" not in texts[0]:
+        return texts[0].split("/")
+    covariates = {}
+    for text in texts:
+        outcome, given, columns = text.rpartition("=")
+        if not given:
+            msg = f"--covariate {text}: expected OUTCOME=COLUMN, where there are several"
+            raise UsageError(Problem(msg, hint="--covariate spent=spent_before"))
+        covariates[outcome] = columns.split("/")
+    return covariates
 
 
 def _shares(texts: list[str] | None) -> dict[str, float] | None:

@@ -80,3 +80,30 @@ def test_what_is_wrong_is_said(
     outcome = invoke("readout", data, *options)
     assert (outcome.code, outcome.out) == (code, "")
     assert words in outcome.err
+
+
+def test_ratios_covariates_and_strata(invoke: Any, data: str) -> None:
+    asked = (
+        "--outcome",
+        "bought",
+        "--ratio",
+        "rate=bought/spent",
+        "--covariate",
+        "bought=user",
+        "--strata",
+        "country",
+    )
+    outcome = invoke("readout", data, *asked, "--arm", "variant", "--control", "A", "--format", "json")
+    assert (outcome.code, outcome.err) == (0, "")
+    table = plm.readout(
+        TABLE,
+        "bought",
+        "variant",
+        "A",
+        ratio={"rate": ["bought", "spent"]},
+        covariate={"bought": "user"},
+        strata="country",
+    )
+    assert_frame_equal(pl.DataFrame(json.loads(outcome.out), schema=table.schema), table)
+    wrong = invoke("readout", data, *ASKED, "--ratio", "bought")
+    assert (wrong.code, "expected NAME=COLUMN/COLUMN" in wrong.err) == (2, True)

@@ -14,120 +14,154 @@ from plmetrics.core.exact_sums import exact_columns, exponent_of, fixed_sums, or
 from plmetrics.engine.arithmetic import exponents_in, largest
 from plmetrics.engine.inquiry import answer
 from plmetrics.engine.streaming import collected_frame, collected_frames
+from plmetrics.features.experiment.outcomes import COVARIATE, COVARIATE_SIZE, SIZE, VALUE, part_column
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    Outcomes = Sequence[Mapping[str, pl.Expr]]
+
 _ROWS = "rows"
-_MEAN, _AROUND, _SIZE = "@mean|", "@around|", "@size|"
+_ENTRIES, _RATIO, _AROUND = "@entries", "@ratio", "@around"
+_SIZES = {VALUE: SIZE, COVARIATE: COVARIATE_SIZE}
+_PRODUCTS = {
+    "variance": (VALUE, VALUE),
+    "covariate_variance": (COVARIATE, COVARIATE),
+    "covariance": (VALUE, COVARIATE),
+}
 
 
 def exact_moments(
-    rows: pl.LazyFrame, values: Sequence[pl.Expr], sets: Sequence[Sequence[str]], unit: str | None
+    rows: pl.LazyFrame, outcomes: Outcomes, sets: Sequence[Sequence[str]], unit: str | None
 ) -> list[pl.DataFrame]:
-    """For each set of keys and its groups: `n|i`, `units|i`, `mean|i` and `variance|i` of the i-th value.
-
-    Args:
-        rows: with the keys and the unit.
-        values: numbers of a row, null where it has none.
-        sets: names of keys.
-        unit: the column of units; rows are units without one. The variance of the mean is then that of a ratio of two
-            sums over units, by the delta method.
-    """
-    numbers = {f"{number}": value for number, value in enumerate(values)}
-    most = answer(largest(rows, numbers))
-    means = _means(rows, numbers, sets, {name: exponent_of(value) for name, value in most.items()})
-    around = [_around(rows, numbers, keys, mean) for keys, mean in zip(sets, means, strict=True)]
+    """For each set of keys and its cells what `moments` gives."""
+    rows = rows.with_columns(value for numbers in outcomes for value in numbers.values())
+    names = {part_column(part, index) for index, numbers in enumerate(outcomes) for part in numbers}
+    most = answer(largest(rows, {name: pl.col(name) for name in sorted(names)}))
+    ratios = _ratios(rows, outcomes, sets, {name: exponent_of(value) for name, value in most.items()})
+    around = [_around(rows, outcomes, keys, frame) for keys, frame in zip(sets, ratios, strict=True)]
     if unit is not None:
-        powers = {name: exponent_of(2 * value) for name, value in most.items()}
+        powers = _powers(outcomes, most, ratios)
         around = [_by_unit(frame, [*keys, unit], powers) for keys, frame in zip(sets, around, strict=True)]
-    squares = _squares(around, list(numbers), sets)
+    squares = _squares(around, outcomes, sets)
     return [
-        _moments(
-            mean.join(square, on=keys, nulls_equal=True), keys, list(numbers), clustered=unit is not None
-        )
-        for keys, mean, square in zip(sets, means, squares, strict=True)
+        _moments(frame.join(square, on=keys, nulls_equal=True), keys, outcomes)
+        for keys, frame, square in zip(sets, ratios, squares, strict=True)
     ]
 
 
-def _means(
-    rows: pl.LazyFrame,
-    numbers: Mapping[str, pl.Expr],
-    sets: Sequence[Sequence[str]],
-    exponents: Mapping[str, int],
+def _averages(numbers: Mapping[str, pl.Expr], index: int) -> list[tuple[str, str, str]]:
+    """What is averaged, by part: its column, and that of its sizes; numbers of values where there are none."""
+    return [
+        (
+            part,
+            part_column(part, index),
+            part_column(_SIZES[part], index) if _SIZES[part] in numbers else f"{_ENTRIES}|{index}",
+        )
+        for part in _SIZES
+        if part in numbers
+    ]
+
+
+def _ratios(
+    rows: pl.LazyFrame, outcomes: Outcomes, sets: Sequence[Sequence[str]], exponents: Mapping[str, int]
 ) -> list[pl.DataFrame]:
-    """The mean of each value by group, and of how many."""
-    staged = rows.with_columns(value.alias(f"{_AROUND}{name}") for name, value in numbers.items())
+    """The sums of each number by cell, of how many values, and the ratios of outcomes and covariates."""
     summed = [pl.len().cast(pl.Int64).alias(_ROWS)]
     for name, power in exponents.items():
-        value = pl.col(f"{_AROUND}{name}")
-        size = value.count().cast(pl.Int64).alias(f"{_SIZE}{name}")
-        summed += [size, value.sum().alias(name), *fixed_sums(name, value, power)]
-    plans = {f"{place}": staged.group_by(keys).agg(summed) for place, keys in enumerate(sets)}
-    return [
-        _exact(frame, exponents).with_columns(
-            pl.when(pl.col(f"{_SIZE}{name}") > 0).then(pl.col(name) / pl.col(f"{_SIZE}{name}")).alias(name)
-            for name in numbers
-        )
-        for frame in collected_frames(plans).values()
+        summed += [pl.col(name).sum(), *fixed_sums(name, pl.col(name), power)]
+    summed += [
+        pl.col(part_column(VALUE, index)).count().cast(pl.Float64).alias(f"{_ENTRIES}|{index}")
+        for index in range(len(outcomes))
     ]
+    ratios = [
+        pl.when(pl.col(size) != 0).then(pl.col(value) / pl.col(size)).alias(f"{_RATIO}{value}")
+        for index, numbers in enumerate(outcomes)
+        for _, value, size in _averages(numbers, index)
+    ]
+    plans = {f"{place}": rows.group_by(keys).agg(summed) for place, keys in enumerate(sets)}
+    return [_exact(frame, exponents).with_columns(ratios) for frame in collected_frames(plans).values()]
 
 
 def _around(
-    rows: pl.LazyFrame, numbers: Mapping[str, pl.Expr], keys: Sequence[str], means: pl.DataFrame
+    rows: pl.LazyFrame, outcomes: Outcomes, keys: Sequence[str], ratios: pl.DataFrame
 ) -> pl.LazyFrame:
-    """How far each value lies above the mean of its group."""
-    means_of_groups = means.select(*keys, *(pl.col(name).alias(f"{_MEAN}{name}") for name in numbers)).lazy()
-    joined = rows.join(means_of_groups, on=keys, how="left", nulls_equal=True)
-    return joined.with_columns(
-        (value - pl.col(f"{_MEAN}{name}")).alias(f"{_AROUND}{name}") for name, value in numbers.items()
+    """What each row adds beyond the ratio of its cell."""
+    joined = rows.join(
+        ratios.lazy().select(*keys, pl.col(f"^{_RATIO}.*$")), on=keys, how="left", nulls_equal=True
     )
+    return joined.with_columns(
+        (
+            pl.col(value) - pl.col(f"{_RATIO}{value}") * (pl.col(size) if _SIZES[part] in numbers else 1.0)
+        ).alias(f"{_AROUND}{value}")
+        for index, numbers in enumerate(outcomes)
+        for part, value, size in _averages(numbers, index)
+    )
+
+
+def _powers(outcomes: Outcomes, most: Mapping[str, float], ratios: Sequence[pl.DataFrame]) -> dict[str, int]:
+    """The exponents of what rows add beyond ratios."""
+    powers = {}
+    for index, numbers in enumerate(outcomes):
+        for part, value, size in _averages(numbers, index):
+            steepest = max(abs(ratio or 0.0) for frame in ratios for ratio in frame[f"{_RATIO}{value}"])
+            largest_size = most[size] if _SIZES[part] in numbers else 1.0
+            powers[f"{_AROUND}{value}"] = exponent_of(most[value] + steepest * largest_size)
+    return powers
 
 
 def _by_unit(frame: pl.LazyFrame, keys: Sequence[str], exponents: Mapping[str, int]) -> pl.LazyFrame:
     """The sums of each unit; null where it has no value."""
-    totals = []
-    for name, power in exponents.items():
-        value = pl.col(f"{_AROUND}{name}")
-        totals.append(pl.when(value.count() > 0).then(ordered_sum(value, power)).alias(f"{_AROUND}{name}"))
-    return frame.group_by(keys).agg(totals)
+    return frame.group_by(keys).agg(
+        pl.when(pl.col(name).count() > 0).then(ordered_sum(pl.col(name), power)).alias(name)
+        for name, power in exponents.items()
+    )
 
 
 def _squares(
-    around: Sequence[pl.LazyFrame], names: Sequence[str], sets: Sequence[Sequence[str]]
+    around: Sequence[pl.LazyFrame], outcomes: Outcomes, sets: Sequence[Sequence[str]]
 ) -> Iterator[pl.DataFrame]:
-    """The sums of squares by group, and of how many."""
-    squares = {name: pl.col(f"{_AROUND}{name}") ** 2 for name in names}
+    """The sums of squares and products by cell, and the units."""
+    products = {
+        f"{name}|{index}": pl.col(f"{_AROUND}{part_column(one, index)}")
+        * pl.col(f"{_AROUND}{part_column(other, index)}")
+        for index, numbers in enumerate(outcomes)
+        for name, (one, other) in _PRODUCTS.items()
+        if one in numbers and other in numbers
+    }
     for keys, frame in zip(sets, around, strict=True):
-        exponents = answer(exponents_in(frame, squares))
+        exponents = answer(exponents_in(frame, products))
         summed = [pl.len().cast(pl.Int64).alias(_ROWS)]
-        for name in names:
-            column = f"{_AROUND}{name}"
-            staged = pl.col(column)
-            summed += [staged.count().cast(pl.Int64).alias(f"units|{name}"), staged.sum().alias(column)]
-            summed += fixed_sums(column, staged, exponents[name])
-        squared = frame.with_columns(square.alias(f"{_AROUND}{name}") for name, square in squares.items())
-        sums = collected_frame(squared.group_by(keys).agg(summed))
-        yield _exact(sums, {f"{_AROUND}{name}": power for name, power in exponents.items()}).drop(_ROWS)
+        for name in products:
+            summed += [pl.col(name).sum(), *fixed_sums(name, pl.col(name), exponents[name])]
+        summed += [
+            pl.col(f"{_AROUND}{part_column(VALUE, index)}").count().cast(pl.Float64).alias(f"units|{index}")
+            for index in range(len(outcomes))
+        ]
+        squared = frame.with_columns(square.alias(name) for name, square in products.items())
+        yield _exact(collected_frame(squared.group_by(keys).agg(summed)), exponents).drop(_ROWS)
 
 
 def _exact(frame: pl.DataFrame, exponents: Mapping[str, int]) -> pl.DataFrame:
     return pl.DataFrame([column for _, column in exact_columns(frame, exponents)])
 
 
-def _moments(
-    frame: pl.DataFrame, keys: Sequence[str], names: Sequence[str], *, clustered: bool
-) -> pl.DataFrame:
-    """What a readout reads, from means and sums of squares around them."""
+def _moments(frame: pl.DataFrame, keys: Sequence[str], outcomes: Outcomes) -> pl.DataFrame:
+    """What a readout reads, from ratios and sums of squares around them."""
     out = []
-    for name in names:
-        size, units = (pl.col(f"{kind}{name}").cast(pl.Float64) for kind in (_SIZE, "units|"))
-        square, some = pl.col(f"{_AROUND}{name}"), pl.col(f"units|{name}") > 1
-        variance = units / (units - 1) * square / (size * size) if clustered else square / (size - 1) / size
-        out += [
-            size.alias(f"n|{name}"),
-            units.alias(f"units|{name}"),
-            pl.col(name).alias(f"mean|{name}"),
-            pl.when(some).then(variance).alias(f"variance|{name}"),
-        ]
+    for index, numbers in enumerate(outcomes):
+        units, sizes = pl.col(f"units|{index}"), {}
+        out += [pl.col(f"{_ENTRIES}|{index}").alias(f"n|{index}"), units]
+        for part, value, size in _averages(numbers, index):
+            sizes[part] = pl.col(size)
+            name = "mean" if part == VALUE else "covariate"
+            out.append(pl.col(f"{_RATIO}{value}").alias(f"{name}|{index}"))
+        for name, (one, other) in _PRODUCTS.items():
+            if one in sizes and other in sizes:
+                scale = units / (units - 1) / (sizes[one] * sizes[other])
+                out.append(
+                    pl.when(units > 1).then(scale * pl.col(f"{name}|{index}")).alias(f"{name}|{index}")
+                )
+        if COVARIATE in sizes:
+            out.append(sizes[COVARIATE].alias(f"covariate_size|{index}"))
     return frame.select(*keys, *out)

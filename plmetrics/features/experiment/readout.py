@@ -29,6 +29,9 @@ def readout(
     unit: str | None = None,
     level: float = 0.95,
     *,
+    ratio: Mapping[str, Sequence[str]] | None = None,
+    covariate: str | Sequence[str] | Mapping[str, str | Sequence[str]] | None = None,
+    strata: str | Sequence[str] = (),
     power: float = 0.8,
     mde: float | Mapping[str, float] | None = None,
     mixture: float | Mapping[str, float] | None = None,
@@ -44,14 +47,25 @@ def readout(
     `clustered_t`: the mean is a ratio of sums over units, its variance that of the delta method, so that rows of one
     unit need not be independent. The interval is that of the test. Slices come from the same pass over the table.
 
+    A `ratio` is the sum of one column over that of another, such as clicks by views, tested by `ratio_t` with the
+    variance of the delta method. A `covariate` known before the experiment takes its part off (CUPED, `cuped_t`): each
+    arm's mean becomes mean - theta (its mean of the covariate - that of all arms), theta the slope within arms. For
+    means of rows the difference is the coefficient of the arm in the regression of the outcome on arm and covariate.
+    With `strata` (`stratified_t`) an arm's mean is the sum over strata of its mean there times the stratum's share of
+    the units of all arms, its variance the sum of share^2 times variance, with Satterthwaite's degrees of freedom.
+
     Args:
         data: a DataFrame, a LazyFrame, a pandas or pyarrow table, or paths of files, a row per outcome seen.
-        outcome: the column or columns of outcomes, numbers or booleans.
+        outcome: the column or columns of outcomes, numbers or booleans; an empty list where there are only ratios.
         arm: the column that says which arm a row is in.
         control: the arm that the others are compared with.
         by: columns to slice by; a list of columns inside it slices by all of them together.
         unit: the column of what was assigned to an arm, if that is not the row.
         level: two-sided level of the intervals, and of the tests that `power` and `required_n` speak of.
+        ratio: outcomes that are ratios of sums, by name: numerator and denominator.
+        covariate: a column, or numerator and denominator of a ratio, known before the experiment; for every outcome,
+            or by outcome if it is a mapping.
+        strata: the column or columns whose values are strata; all of a unit is in one.
         power: the chance to find the effect, for `required_n`.
         mde: the effect, as a difference of means, that `required_n` and `power` are for; by outcome if it is a
             mapping. Without it, the one observed: then `power` says no more than the p value does.
@@ -77,7 +91,10 @@ def readout(
         DataError: a column is absent or of another type, or values are missing.
 
     Sources: those of the tests in `plm.tests`; Deng, Knoblich and Lu (2018), Applying the delta method in metric
-    analytics, KDD; Fabijan et al. (2019), Diagnosing sample ratio mismatch in online controlled experiments, KDD.
+    analytics, KDD; Deng, Xu, Kohavi and Walker (2013), Improving the sensitivity of online controlled experiments by
+    utilizing pre-experiment data, WSDM; Miratrix, Sekhon and Yu (2013), Adjusting treatment effect estimates by
+    post-stratification in randomized experiments, JRSS B 75(2); Fabijan et al. (2019), Diagnosing sample ratio mismatch
+    in online controlled experiments, KDD.
 
     >>> import polars as pl, plmetrics as plm
     >>> bought = [1] * 30 + [0] * 270 + [1] * 45 + [0] * 255
@@ -87,11 +104,14 @@ def readout(
     [('two_proportion_z', 0.05, 0.0641), ('sample_ratio', None, 1.0)]
     """
     from plmetrics.engine.faults import reading
-    from plmetrics.features.experiment.arm_sums import Experiment, experiment_sums
+    from plmetrics.features.experiment.arm_sums import experiment_sums
+    from plmetrics.features.experiment.design import Experiment
+    from plmetrics.features.experiment.outcomes import outcomes_of
     from plmetrics.features.experiment.readout_table import Plan, readout_table
     from plmetrics.table.opening import open_source
 
-    outcomes = _names(outcome, "outcome")
+    outcomes = outcomes_of(outcome, ratio, covariate)
+    names = tuple(each.name for each in outcomes)
     for role, value in (("level", level), ("power", power)):
         _inside(value, role)
     _one_of(correction, _CORRECTIONS, "correction")
@@ -100,11 +120,15 @@ def readout(
         level,
         power,
         correction,
-        _by_outcome(mde, outcomes, "mde"),
-        _by_outcome(mixture, outcomes, "mixture"),
+        _by_outcome(mde, names, "mde"),
+        _by_outcome(mixture, names, "mixture"),
         clustered=unit is not None,
+        stratified=bool(strata),
     )
-    experiment = Experiment(outcomes, arm, control, _slice_sets(by), unit, missing, ranks, reproducible)
+    columns = (strata,) if isinstance(strata, str) else tuple(strata)
+    experiment = Experiment(
+        outcomes, arm, control, _slice_sets(by), unit, missing, ranks, reproducible, columns
+    )
     source = open_source(data)
     with reading(source):
         words = source.check_rows(fill=missing == "drop")
@@ -114,14 +138,6 @@ def readout(
     for text in (*words, *(f"sample ratio mismatch: {note}" for note in wrong["note"])):
         warnings.warn(text, PlmetricsWarning, stacklevel=2)
     return table
-
-
-def _names(value: str | Sequence[str], role: str) -> tuple[str, ...]:
-    names = (value,) if isinstance(value, str) else tuple(value)
-    if not names or len(set(names)) < len(names):
-        what = "names a column twice" if names else "is empty"
-        raise ConfigError(Problem(f"{role} {what}", (role,)))
-    return names
 
 
 def _slice_sets(by: Sequence[str | Sequence[str]]) -> dict[str, tuple[str, ...]]:

@@ -56,6 +56,7 @@ class Plan:
     mixture: Mapping[str, float] | None = None
     shares: Mapping[str, float] | None = None
     clustered: bool = False
+    stratified: bool = False
 
 
 def readout_table(experiment: ExperimentSums, plan: Plan) -> pl.DataFrame:
@@ -68,48 +69,64 @@ def readout_table(experiment: ExperimentSums, plan: Plan) -> pl.DataFrame:
 def _of_outcome(experiment: ExperimentSums, sums: ArmSums, plan: Plan) -> pl.DataFrame:
     arms = len(experiment.arms) - 1
     arm, control = _arm(sums, slice(1, None), arms), _arm(sums, slice(0, 1), arms)
-    binary = sums.binary and not plan.clustered
+    name, is_plain = sums.outcome.name, sums.outcome.is_plain and not plan.stratified
+    binary = sums.binary and is_plain and not plan.clustered
     test = (proportion_tests if binary else welch_tests)(arm, control, plan.level)
     n, n_control = (_flat(sums.n, part, arms) for part in (slice(1, None), slice(0, 1)))
     change, effect = lift_tests(arm, control, plan.level), cohen_effects(arm, control, plan.level)
-    mixture = _outcome_value(plan.mixture, sums.outcome, _outcome_value(plan.mde, sums.outcome, None))
+    mixture = _outcome_value(plan.mixture, name, _outcome_value(plan.mde, name, None))
     columns: dict[str, Any] = {
-        "outcome": [sums.outcome] * len(n),
-        "slice_set": [name for name, _ in experiment.slices for _ in range(arms)],
+        "outcome": [name] * len(n),
+        "slice_set": [set_name for set_name, _ in experiment.slices for _ in range(arms)],
         "slice": [text for _, text in experiment.slices for _ in range(arms)],
         "arm": list(experiment.arms[1:]) * len(experiment.slices),
         "control": [experiment.arms[0]] * len(n),
         "n": n,
         "n_control": n_control,
-        "units": arm.n,
-        "units_control": control.n,
-        "mean": np.where(n > 0, arm.mean, np.nan),
-        "mean_control": np.where(n_control > 0, control.mean, np.nan),
+        "units": _flat(sums.units, slice(1, None), arms),
+        "units_control": _flat(sums.units, slice(0, 1), arms),
+        "mean": _flat(sums.mean, slice(1, None), arms),
+        "mean_control": _flat(sums.mean, slice(0, 1), arms),
         "difference": test.estimate,
         "lower": test.lower,
         "upper": test.upper,
         "std_error": test.std_error,
-        "test": ["clustered_t" if plan.clustered else "two_proportion_z" if binary else "welch_t"] * len(n),
+        "test": [_test_name(sums, plan)] * len(n),
         "p_value": test.p_value,
         "always_valid_p": _always_valid(test, control, mixture, plan.level),
         **_rank_columns(sums, arms),
         "lift": change.estimate,
         "lift_lower": change.lower,
         "lift_upper": change.upper,
-        "cohen_d": np.full(len(n), np.nan) if plan.clustered else effect.estimate,
-        **_power_columns(
-            arm, control, _outcome_value(plan.mde, sums.outcome, None), binary=binary, plan=plan
-        ),
+        "cohen_d": effect.estimate if is_plain and not plan.clustered else np.full(len(n), np.nan),
+        **_power_columns(arm, control, _outcome_value(plan.mde, name, None), binary=binary, plan=plan),
         "status": np.where(np.minimum(n, n_control) == 0, "no_rows", test.status.astype(str)),
-        "note": _notes(arm, control, plan, experiment.shared),
+        "note": _notes(experiment, sums, plan),
     }
     return _to_frame(columns, len(n))
 
 
+def _test_name(sums: ArmSums, plan: Plan) -> str:
+    """How means were made comparable, or what their variance comes from."""
+    if plan.stratified or sums.outcome.covariate:
+        adjustments = ("stratified" if plan.stratified else "", "cuped" if sums.outcome.covariate else "")
+        return "_".join((*filter(None, adjustments), "t"))
+    if sums.outcome.size is not None:
+        return "ratio_t"
+    return "clustered_t" if plan.clustered else "two_proportion_z" if sums.binary else "welch_t"
+
+
 def _arm(sums: ArmSums, part: slice, arms: int) -> Moments:
-    """The units, means and spreads of arms in every slice; the control is repeated for each of the others."""
-    units, mean, variance = (_flat(values, part, arms) for values in (sums.units, sums.mean, sums.variance))
-    return Moments.of(units, mean, np.sqrt(variance * units))
+    """The units, means and spreads of arms in every slice; the control is repeated for each of the others.
+
+    Units count as none where enough of them give no variance: a stratum has too few, or sizes add up to 0.
+    """
+    units, mean, variance, freedom = (
+        _flat(values, part, arms) for values in (sums.units, sums.mean, sums.variance, sums.freedom)
+    )
+    lost = (units > 1) & ~np.isfinite(mean + variance)
+    units = np.where(lost, 1.0, units)
+    return Moments.of(units, mean, np.sqrt(variance * units), freedom)
 
 
 def _flat(values: Array, part: slice, arms: int) -> Array:
@@ -166,16 +183,29 @@ def _power_columns(
     }
 
 
-def _notes(arm: Moments, control: Moments, plan: Plan, shared: int) -> list[str | None]:
-    if not plan.clustered:
-        return [None] * len(arm.n)
-    mixed = f"{shared:,} units are in more than one arm" if shared else None
-    small_sizes = [f"only {int(units)} units" for units in np.minimum(arm.n, control.n)]
-    parts = [
-        [text if units < _FEW_UNITS else None, mixed]
-        for text, units in zip(small_sizes, np.minimum(arm.n, control.n), strict=True)
-    ]
-    return ["; ".join(part for part in texts if part) or None for texts in parts]
+def _notes(experiment: ExperimentSums, sums: ArmSums, plan: Plan) -> list[str | None]:
+    """What is to be known of each line: few units, units of several arms, strata, and what a covariate is good for."""
+    arms = len(experiment.arms) - 1
+    sizes = np.minimum(*(_flat(sums.units, part, arms) for part in (slice(1, None), slice(0, 1))))
+    few = plan.clustered & (sizes < _FEW_UNITS)
+    variance, raw = (
+        _flat(values, slice(1, None), arms) + _flat(values, slice(0, 1), arms)
+        for values in (sums.variance, sums.unadjusted)
+    )
+    lost = (sizes > 1) & ~np.isfinite(variance) & plan.stratified
+    explained = np.where(raw > 0, 1.0 - variance / np.where(raw > 0, raw, 1.0), np.nan)
+    adjusted = np.isfinite(explained) & bool(sums.outcome.covariate)
+    mixed = plan.clustered and experiment.shared
+    columns = (
+        [f"only {int(size)} units" if flag else None for size, flag in zip(sizes, few, strict=True)],
+        [f"{experiment.shared:,} units are in more than one arm" if mixed else None] * len(sizes),
+        ["a stratum has fewer than 2 units of an arm" if flag else None for flag in lost],
+        [
+            f"the covariate takes {round(share, 2) + 0.0:.0%} off the variance" if flag else None
+            for share, flag in zip(explained, adjusted, strict=True)
+        ],
+    )
+    return ["; ".join(filter(None, texts)) or None for texts in zip(*columns, strict=True)]
 
 
 def _to_frame(columns: Mapping[str, Any], height: int) -> pl.DataFrame:

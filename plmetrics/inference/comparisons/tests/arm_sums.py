@@ -28,17 +28,25 @@ _CERTAIN = 35.0
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Moments:
-    """Sizes, means and standard deviations (ddof 1) of an arm in S places; of an empty arm they do not matter."""
+    """Sizes, means and standard deviations (ddof 1) of an arm in S places; of an empty arm they do not matter.
+
+    `freedom` are the degrees of freedom of the variance.
+    """
 
     n: Array
     mean: Array
     sd: Array
+    freedom: Array
 
     @classmethod
-    def of(cls, n: Any, mean: Any, sd: Any) -> Moments:
-        """From whatever holds numbers; what is not finite becomes 0."""
-        parts = (np.atleast_1d(np.asarray(part, dtype=np.float64)) for part in (n, mean, sd))
-        return cls(*(np.where(np.isfinite(part), part, 0.0) for part in parts))
+    def of(cls, n: Any, mean: Any, sd: Any, freedom: Any = None) -> Moments:
+        """From whatever holds numbers; what is not finite becomes 0. The freedom is n - 1, if it is not given."""
+        size, means, spreads = (
+            np.where(np.isfinite(part), part, 0.0)
+            for part in (np.atleast_1d(np.asarray(values, dtype=np.float64)) for values in (n, mean, sd))
+        )
+        given = size - 1 if freedom is None else np.where(np.isfinite(freedom), freedom, 0.0)
+        return cls(size, means, spreads, np.maximum(given, 1.0))
 
     @property
     def of_mean(self) -> Array:
@@ -52,7 +60,7 @@ def welch_tests(a: Moments, b: Moments, level: float) -> TestOutcomes:
     variance = a.of_mean + b.of_mean
     flat = variance <= (_ROUNDING * np.maximum(abs(a.mean), abs(b.mean))) ** 2
     safe = np.where(flat, 1.0, variance)
-    parts = a.of_mean**2 / np.maximum(a.n - 1, 1) + b.of_mean**2 / np.maximum(b.n - 1, 1)
+    parts = a.of_mean**2 / a.freedom + b.of_mean**2 / b.freedom
     freedom = np.where(flat, 1.0, safe**2 / np.where(flat, 1.0, np.where(parts > 0, parts, 1.0)))
     outcome = _outcomes(a, b, a.mean - b.mean, np.sqrt(safe), too_few, flat)
     p = 2 * stdtr(freedom, -abs(outcome.statistic))

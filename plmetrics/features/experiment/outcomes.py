@@ -1,0 +1,141 @@
+"""What the arms of an experiment are compared by: means, ratios of sums, and covariates that were known before."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from plmetrics.core.errors import ConfigError, DataError, Problem
+from plmetrics.core.names import did_you_mean
+from plmetrics.table.roles import require
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    Pair = str | Sequence[str]
+
+VALUE, SIZE, COVARIATE, COVARIATE_SIZE = "value", "size", "covariate", "covariate_size"
+"""Numbers of a row: what is averaged over which sizes (1, if there are none), and the same of the covariate."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """An outcome by its name: the mean of `value` over rows, or its sum over that of `size`.
+
+    `covariate` is a column, or those of a ratio, that the mean is adjusted by.
+    """
+
+    name: str
+    value: str
+    size: str | None = None
+    covariate: tuple[str, ...] = ()
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is the mean of a column, as it is."""
+        return self.size is None and not self.covariate
+
+    def columns(self) -> dict[str, tuple[str, str]]:
+        """The column behind each number of a row, and its role."""
+        columns = {VALUE: (self.value, "outcome")}
+        if self.size is not None:
+            columns[SIZE] = (self.size, "denominator")
+        for part, column in zip((COVARIATE, COVARIATE_SIZE), self.covariate, strict=False):
+            columns[part] = (column, "covariate")
+        return columns
+
+
+def part_column(part: str, index: int) -> str:
+    """The name of a number of a row, of an outcome by its place.
+
+    >>> part_column("value", 2)
+    '@value|2'
+    """
+    return f"@{part}|{index}"
+
+
+def outcome_columns(schema: pl.Schema, outcomes: Sequence[Outcome]) -> dict[str, pl.Expr]:
+    """The numbers of a row that outcomes read.
+
+    Raises:
+        DataError: a column is absent, or holds neither numbers nor booleans.
+    """
+    columns = {}
+    for index, outcome in enumerate(outcomes):
+        for part, (column, role) in outcome.columns().items():
+            dtype = require(schema, column, role, (role,))
+            if not (dtype.is_numeric() or dtype == pl.Boolean):
+                msg = f"column '{column}' ({role}) is of type {dtype}, but must hold numbers or booleans"
+                raise DataError(Problem(msg, (role,)))
+            columns[part_column(part, index)] = pl.col(column).cast(pl.Float64)
+    return columns
+
+
+def is_sound(outcome: Outcome, index: int) -> pl.Expr:
+    """Whether a row has all numbers of an outcome."""
+    return pl.all_horizontal(
+        pl.col(part_column(part, index)).is_finite().fill_null(value=False) for part in outcome.columns()
+    )
+
+
+def centred_numbers(outcome: Outcome, index: int, centres: Mapping[str, float]) -> dict[str, pl.Expr]:
+    """The numbers of a row, null where one is missing; values less a constant times their size.
+
+    Ratios of sums are then those of the outcome less the constant, and lose no digits where all values are alike.
+    """
+    sound, numbers = is_sound(outcome, index), {}
+    for part in outcome.columns():
+        number = pl.col(part_column(part, index))
+        size = {VALUE: SIZE, COVARIATE: COVARIATE_SIZE}.get(part)
+        if size is not None:
+            has_size = size in outcome.columns()
+            number = number - centres[part] * (pl.col(part_column(size, index)) if has_size else 1.0)
+        numbers[part] = pl.when(sound).then(number).alias(part_column(part, index))
+    return numbers
+
+
+def outcomes_of(
+    outcome: str | Sequence[str],
+    ratio: Mapping[str, Sequence[str]] | None,
+    covariate: Pair | Mapping[str, Pair] | None,
+) -> tuple[Outcome, ...]:
+    """Outcomes as they are asked for.
+
+    Raises:
+        ConfigError: none is named, one is named twice, or a ratio or covariate is none.
+    """
+    columns = (outcome,) if isinstance(outcome, str) else tuple(outcome)
+    ratios = {name: _pair(parts, f"ratio '{name}'") for name, parts in (ratio or {}).items()}
+    names = (*columns, *ratios)
+    if not names or len(set(names)) < len(names):
+        what = "names a column twice" if names else "is empty"
+        hint = None if names else "name an outcome, or a ratio"
+        raise ConfigError(Problem(f"outcome {what}", ("outcome",), hint))
+    by_name = dict(covariate) if isinstance(covariate, Mapping) else dict.fromkeys(names, covariate)
+    for name in by_name:
+        if name not in names:
+            hint = did_you_mean(name, names)
+            raise ConfigError(Problem(f"covariate: '{name}' is no outcome", ("covariate",), hint))
+    adjusted = {name: _columns(parts) for name, parts in by_name.items()}
+    means = [Outcome(name, name, None, adjusted.get(name, ())) for name in columns]
+    return (*means, *(Outcome(name, *parts, adjusted.get(name, ())) for name, parts in ratios.items()))
+
+
+def _pair(parts: Sequence[str], what: str) -> tuple[str, str]:
+    if isinstance(parts, str) or len(parts) != 2:
+        msg = f"{what} must be two columns, numerator and denominator, not {parts!r}"
+        raise ConfigError(Problem(msg, ("ratio",)))
+    return parts[0], parts[1]
+
+
+def _columns(covariate: Pair | None) -> tuple[str, ...]:
+    if covariate is None:
+        return ()
+    columns = (covariate,) if isinstance(covariate, str) else tuple(covariate)
+    if len(columns) not in (1, 2):
+        msg = f"a covariate is a column, or two of a ratio, not {covariate!r}"
+        raise ConfigError(Problem(msg, ("covariate",)))
+    return columns

@@ -1,0 +1,201 @@
+"""Ratios, covariates and strata of a readout against statsmodels and loops over arms, units and strata."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+import statsmodels.api as sm
+from polars.testing import assert_frame_equal
+from scipy import stats
+
+import plmetrics as plm
+
+RNG = np.random.default_rng(21)
+ROWS = 1_200
+BEFORE = RNG.gamma(2.0, 3.0, ROWS)
+TABLE = pl.DataFrame(
+    {
+        "variant": RNG.choice(["A", "B", "C"], ROWS),
+        "country": RNG.choice(["de", "fr"], ROWS),
+        "device": pl.Series(RNG.choice(["web", "app", ""], ROWS)).replace("", None),
+        "before": BEFORE,
+        "spent": 0.8 * BEFORE + RNG.normal(0, 2, ROWS) + 100.0,
+        "views": RNG.integers(0, 9, ROWS),
+        "views_before": RNG.integers(1, 9, ROWS),
+        "user": RNG.integers(0, 150, ROWS),
+    }
+).with_columns(
+    clicks=pl.col("views") * 0.2 + pl.Series(RNG.random(ROWS)),
+    bought=pl.col("before") > 6,
+    segment=pl.col("user") % 3,
+    user=pl.col("user").cast(pl.String) + pl.col("variant"),
+)
+RATIO = {"ctr": ("clicks", "views")}
+
+
+def readout(outcome: Any = "spent", data: pl.DataFrame = TABLE, **options: Any) -> pl.DataFrame:
+    found = plm.readout(data, outcome, **({"arm": "variant", "control": "A", "ranks": False} | options))
+    return found.filter(pl.col("outcome").is_not_null())
+
+
+def residuals(rows: pl.DataFrame, value: str, size: str | None, unit: str | None) -> tuple[float, Any]:
+    """A ratio of two sums, and what each unit adds beyond it, in units of the mean size."""
+    pair = rows.select(pl.col(value).alias("v"), (pl.lit(1.0) if size is None else pl.col(size)).alias("s"))
+    if unit is not None:
+        units = pair.with_columns(rows[unit].alias("u")).group_by("u", maintain_order=True).sum()
+        pair = units.select("v", "s")
+    v, s = pair["v"].to_numpy(), pair["s"].to_numpy().astype(float)
+    ratio = v.sum() / s.sum()
+    return ratio, (v - ratio * s) / s.mean()
+
+
+@pytest.mark.parametrize("unit", [None, "user"])
+def test_ratios_have_the_variance_of_the_delta_method(unit: str | None) -> None:
+    for row in readout([], ratio=RATIO, unit=unit, by=["country"]).rows(named=True):
+        rows = TABLE if row["slice"] == "all" else TABLE.filter(country=row["slice"][-2:])
+        both = [residuals(rows.filter(variant=arm), "clicks", "views", unit) for arm in (row["arm"], "A")]
+        (b, around_b), (a, around_a) = both
+        error = np.sqrt(sum(x.var(ddof=1) / len(x) for x in (around_a, around_b)))
+        assert row["test"] == "ratio_t"
+        assert (row["mean"], row["mean_control"]) == pytest.approx((b, a), rel=1e-12)
+        assert row["std_error"] == pytest.approx(error, rel=1e-9)
+        assert row["p_value"] == pytest.approx(
+            stats.ttest_ind(around_b + b, around_a + a, equal_var=False).pvalue
+        )
+
+
+def test_a_covariate_gives_the_coefficient_of_the_regression_on_it() -> None:
+    found = readout(covariate="before", by=["country"])
+    for (name,), lines in found.group_by("slice"):
+        rows = TABLE if name == "all" else TABLE.filter(country=str(name)[-2:])
+        dummies = rows.select(b=pl.col("variant") == "B", c=pl.col("variant") == "C", x="before").cast(
+            pl.Float64
+        )
+        fit = sm.OLS(rows["spent"].to_numpy(), sm.add_constant(dummies.to_numpy())).fit()
+        assert lines.sort("arm")["difference"].to_list() == pytest.approx(list(fit.params[1:3]), rel=1e-9)
+        rest = rows.with_columns(rest=pl.col("spent") - fit.params[3] * pl.col("before"))
+        for row in lines.rows(named=True):
+            arms = [rest.filter(variant=arm)["rest"].to_numpy() for arm in (row["arm"], "A")]
+            theirs = stats.ttest_ind(*arms, equal_var=False)
+            assert row["test"] == "cuped_t"
+            assert row["p_value"] == pytest.approx(theirs.pvalue, rel=1e-7)
+            raw = [rows.filter(variant=arm)["spent"].to_numpy() for arm in (row["arm"], "A")]
+            share = 1 - sum(x.var(ddof=1) / len(x) for x in arms) / sum(x.var(ddof=1) / len(x) for x in raw)
+            assert row["note"] == f"the covariate takes {share:.0%} off the variance"
+    assert found["std_error"][0] < 0.6 * readout()["std_error"][0]
+
+
+@pytest.mark.parametrize("covariate", [("before",), ("before", "views_before")])
+def test_covariates_of_ratios_and_units(covariate: tuple[str, ...]) -> None:
+    found = readout([], ratio=RATIO, covariate=covariate, unit="user")
+    size = covariate[1] if len(covariate) > 1 else None
+    parts = {}
+    for arm in ("A", "B", "C"):
+        rows = TABLE.filter(variant=arm)
+        parts[arm] = residuals(rows, "clicks", "views", "user"), residuals(rows, "before", size, "user")
+    products = [(y @ x, x @ x) for (_, y), (_, x) in parts.values()]
+    theta = sum(one for one, _ in products) / sum(other for _, other in products)
+    for row in found.rows(named=True):
+        (y1, e1), (x1, f1) = parts[row["arm"]]
+        (y0, e0), (x0, f0) = parts["A"]
+        rests = (e1 - theta * f1, e0 - theta * f0)
+        assert row["difference"] == pytest.approx(y1 - y0 - theta * (x1 - x0), rel=1e-9)
+        error = np.sqrt(sum((rest @ rest) / len(rest) / (len(rest) - 1) for rest in rests))
+        assert row["std_error"] == pytest.approx(error, rel=1e-9)
+
+
+@pytest.mark.parametrize(("outcome", "unit"), [("spent", None), ("bought", None), ("spent", "user")])
+def test_strata_are_weighted_by_their_units(outcome: str, unit: str | None) -> None:
+    strata = ["device", "country"] if unit is None else "segment"
+    keys = strata if isinstance(strata, list) else [strata]
+    (b, c) = readout(outcome, strata=strata, unit=unit).rows(named=True)
+    rows = TABLE.with_columns(pl.col(outcome).cast(pl.Float64))
+    for row in (b, c):
+        parts = []
+        for part in rows.partition_by(keys):
+            pair = [residuals(part.filter(variant=arm), outcome, None, unit) for arm in (row["arm"], "A")]
+            weight = part[unit].n_unique() if unit else part.height
+            parts.append((weight, pair))
+        total = sum(weight for weight, _ in parts)
+        difference = sum(weight / total * (one[0] - other[0]) for weight, (one, other) in parts)
+        pieces = [
+            ((weight / total) ** 2 * x.var(ddof=1) / len(x), len(x) - 1)
+            for weight, pair in parts
+            for _, x in pair
+        ]
+        variance = sum(piece for piece, _ in pieces)
+        freedom = variance**2 / sum(piece**2 / df for piece, df in pieces)
+        assert row["test"] == "stratified_t"
+        assert row["difference"] == pytest.approx(difference, rel=1e-9)
+        assert row["std_error"] == pytest.approx(np.sqrt(variance), rel=1e-9)
+        assert row["p_value"] == pytest.approx(
+            2 * stats.t.sf(abs(difference) / np.sqrt(variance), freedom), rel=1e-7
+        )
+
+
+def test_one_stratum_is_none() -> None:
+    one = TABLE.with_columns(all=pl.lit("x"))
+    columns = ["difference", "lower", "upper", "p_value", "lift", "required_n"]
+    assert_frame_equal(readout(data=one, strata="all").select(columns), readout().select(columns))
+
+
+def test_a_covariate_that_says_nothing_takes_nothing_off() -> None:
+    flat = readout(data=TABLE.with_columns(flat=pl.lit(3.0)), covariate="flat")
+    columns = ["difference", "lower", "upper", "p_value"]
+    assert_frame_equal(flat.select(columns), readout().select(columns))
+
+
+@pytest.mark.parametrize("unit", [None, "user"])
+def test_adjusted_readouts_are_the_same_in_any_order(unit: str | None) -> None:
+    asked: dict[str, Any] = {
+        "ratio": RATIO,
+        "covariate": {"spent": "before", "ctr": ["before", "views_before"]},
+    }
+    asked |= {"strata": "country" if unit is None else "segment", "by": ["device"], "unit": unit}
+    orders = [TABLE, TABLE.reverse(), TABLE.sort("spent")]
+    found = [readout(data=rows, reproducible=True, **asked) for rows in orders]
+    assert len({table.write_ndjson() for table in found}) == 1
+    assert found[0]["test"].unique().to_list() == ["stratified_cuped_t"]
+    assert_frame_equal(found[0], readout(**asked), rel_tol=1e-9)
+
+
+def test_a_stratum_without_an_arm_leaves_no_effect() -> None:
+    rows = TABLE.filter((pl.col("variant") != "B") | (pl.col("country") == "de"))
+    lost, defined = readout(data=rows, strata="country").rows(named=True)
+    assert lost["status"] == "too_few_units"
+    assert lost["note"] == "a stratum has fewer than 2 units of an arm"
+    assert [lost[name] for name in ("mean", "difference", "p_value", "lift", "required_n")] == [None] * 5
+    assert (defined["status"], lost["mean_control"]) == ("ok", defined["mean_control"])
+
+
+def test_missing_numbers_leave_out_the_row_of_that_outcome() -> None:
+    rows = TABLE.with_columns(pl.when(pl.col("before") < 9).then("before").alias("before"))
+    with pytest.raises(plm.DataError, match=r"'before' \(covariate\): \d+ of 1,200 values are null"):
+        readout(data=rows, covariate="before")
+    asked: dict[str, Any] = {"outcome": ["spent", "clicks"], "covariate": {"spent": "before"}}
+    found = readout(data=rows, missing="drop", **asked)
+    assert found.filter(outcome="spent")["n"].sum() < found.filter(outcome="clicks")["n"].sum()
+    complete = readout(data=rows.drop_nulls("before"), covariate="before")
+    assert_frame_equal(
+        found.filter(outcome="spent").select("difference", "lower"), complete.select("difference", "lower")
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"outcome": [], "ratio": {"ctr": ("clicks",)}}, "ratio 'ctr' must be two columns"),
+        ({"outcome": [], "ratio": {"ctr": ("clicks", "view")}}, "did you mean 'views'"),
+        ({"covariate": {"spend": "before"}}, "did you mean 'spent'"),
+        ({"covariate": "country"}, r"'country' \(covariate\) is of type String"),
+        ({"covariate": ["before", "views", "clicks"]}, "a covariate is a column, or two of a ratio"),
+        ({"strata": "countri"}, "did you mean 'country'"),
+        ({"strata": "country", "unit": "user"}, "units of 'user' are in more than one stratum of 'country'"),
+    ],
+)
+def test_what_is_wrong_is_said(options: dict[str, Any], words: str) -> None:
+    with pytest.raises(plm.PlmetricsError, match=words):
+        readout(**options)
