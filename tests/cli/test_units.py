@@ -154,3 +154,11 @@ def test_an_unknown_runner(invoke: Any) -> None:
     outcome = invoke("run", "s.yaml", "--on", "proceses:4")
     assert outcome.code == 2
     assert "did you mean 'processes'?" in outcome.err
+
+
+def test_a_damaged_file_of_a_replaced_path_is_named_once(invoke: Any) -> None:
+    Path("scores").rename("others")
+    Path("others/part-01.parquet").write_bytes(b"PAR1")
+    outcome = invoke("run", "s.yaml", "--on", "inline", "--set", "data.path=others")
+    assert outcome.code == 4
+    assert outcome.err.count("--set data.path: ") == outcome.err.count("part-01.parquet") == 1

@@ -139,7 +139,8 @@ def _locate(problem: Problem, places: Mapping[SuitePath, Location], replaced: Ma
     dotted = ".".join(str(step) for step in path)
     for key in replaced:
         if dotted == key or dotted.startswith(f"{key}."):
-            return replace(problem, message=f"--set {key}: {problem.message}", path=())
+            setting = f"--set {key}: "
+            return replace(problem, message=setting + problem.message.removeprefix(setting), path=())
     if problem.where is not None:
         return problem
     while path and path not in places:
