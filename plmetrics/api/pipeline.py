@@ -225,6 +225,10 @@ def _of_sums(analysis: Analysis, prepared: Prepared) -> pl.DataFrame:
         return CURVES_SCHEMA.to_frame()
     if analysis.suite.task == "ranking":
         return _of_queries(analysis, prepared)
+    if analysis.suite.task == "binary":
+        from plmetrics.inference.curves.decisions import confusion_curve
+
+        return confusion_curve(analysis)
     from plmetrics.inference.curves.forecasts import forecast_curves
 
     return forecast_curves(analysis)

@@ -162,13 +162,13 @@ class Request:
     def orders_scores(self) -> bool:
         """Whether rows are ordered by the models' scores."""
         by_score = any(need.by is None for need in self.orders)
-        return by_score or (bool(self.suite.curves) and self.suite.task in {"binary", "uplift"})
+        return by_score or (bool(self.suite.row_curves) and self.suite.task in {"binary", "uplift"})
 
     @property
     def areas_alone(self) -> bool:
         """Whether the models' scores are ordered for ROC areas and nothing else, of rows that count once."""
         suite = self.suite
-        if suite.uncertainty is not None or suite.curves or self.weighted:
+        if suite.uncertainty is not None or suite.row_curves or self.weighted:
             return False
         return {need for need in self.orders if need.by is None} == {Points("area")}
 

@@ -18,10 +18,11 @@ from plmetrics.suite.sections.metrics import METRIC_DEFAULTS
 from plmetrics.suite.tasks import (
     CLASS_CURVES,
     CLASS_TASKS,
+    CONFUSION_CURVES,
     CURVES,
     RANKING_CURVES,
     ROLES_OF_TASKS,
-    ROW_CURVES,
+    is_row_curve,
 )
 
 if TYPE_CHECKING:
@@ -176,7 +177,7 @@ def _curve(index: int, curve: Curve, fields: Mapping[str, Any], add: Add) -> Non
         others = " or ".join(f"'{task}'" for task, names in CURVES.items() if curve.curve in names)
         hint = "known: " + ", ".join(available) if available else f"task '{fields['task']}' has no curves"
         add(f"curve '{curve.curve}' belongs to task {others}", path, hint)
-    if curve.curve in ROW_CURVES and fields.get("exact") is False:
+    if is_row_curve(curve.curve, fields["task"]) and fields.get("exact") is False:
         add(f"curve '{curve.curve}' needs the rows, which exact: false rules out", path)
     for key, curves in _PARAMETERS.items():
         if key in curve.model_fields_set and curve.curve not in curves:
@@ -297,6 +298,8 @@ def _hard_predictions(fields: Mapping[str, Any], add: Add) -> None:
             msg = f"model '{hard[0]}' has only hard predictions, and {metric.text} needs a score"
             add(msg, ("metrics", index), "give the model a score column, or leave the metric out")
     for index, curve in _sound(fields["curves"]):
+        if curve.curve in CONFUSION_CURVES:
+            continue
         add(
             f"model '{hard[0]}' has only hard predictions, and curve {curve.curve} needs a score",
             ("curves", index),

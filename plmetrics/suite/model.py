@@ -26,7 +26,7 @@ from plmetrics.suite.sections.gates import Gate  # noqa: TC001 (pydantic reads i
 from plmetrics.suite.sections.output import Notify, Output
 from plmetrics.suite.sections.section import MOST_ROWS, Column, Section, Strict, each_once
 from plmetrics.suite.sections.uncertainty import Uncertainty  # noqa: TC001 (pydantic reads it)
-from plmetrics.suite.tasks import FORECAST_CURVES, RANKING_CURVES, Task
+from plmetrics.suite.tasks import CONFUSION_CURVES, FORECAST_CURVES, RANKING_CURVES, Task
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -229,24 +229,42 @@ class Suite(Strict):
     def row_curves(self) -> tuple[Curve, ...]:
         """The curves that are drawn from rows: from scores in order, or from labels and predictions."""
         apart = {*FORECAST_CURVES, *RANKING_CURVES}
+        if self.task == "binary":
+            apart.update(CONFUSION_CURVES)
         return tuple(curve for curve in self.curves if curve.curve not in apart)
 
     def calibration_shares(self, *slice_sets: str) -> Mapping[CalibrationShare, tuple[str, ...]]:
         """The shares that curves of forecasts are made from in some slice sets, each with all sets it is drawn for."""
-        if len(self.row_curves) == len(self.curves):
+        if self.task != "quantile" or len(self.row_curves) == len(self.curves):
             return {}
         from plmetrics.catalogue.forecast.calibration_shares import shares_of_curves
 
         parts = [tuple(model.columns()) for model in self.models.values()]
-        drawn: dict[str, tuple[str, ...]] = {}
-        for curve in self.curves:
-            drawn[curve.curve] = each_once((*drawn.get(curve.curve, ("overall",)), *curve.slices))
+        drawn = self._sets_of_curves()
         of = {name.rpartition("|")[2] for name in slice_sets}
         return {
             share: drawn[share.curve]
             for share in shares_of_curves(drawn, parts)
             if of & {*drawn[share.curve]}
         }
+
+    def confusion_cells(self, *slice_sets: str) -> Mapping[Metric, tuple[str, ...]]:
+        """The counts that matrices of two classes have in some slice sets, each with all sets of the curve."""
+        if self.task != "binary" or len(self.row_curves) == len(self.curves):
+            return {}
+        from plmetrics.catalogue.binary.counts import confusion_cells
+
+        sets = self._sets_of_curves()["confusion"]
+        if {name.rpartition("|")[2] for name in slice_sets}.isdisjoint(sets):
+            return {}
+        return dict.fromkeys(confusion_cells(weighted=self.columns.weight is not None), sets)
+
+    def _sets_of_curves(self) -> dict[str, tuple[str, ...]]:
+        """The slice sets that each curve is drawn for."""
+        drawn: dict[str, tuple[str, ...]] = {}
+        for curve in self.curves:
+            drawn[curve.curve] = each_once((*drawn.get(curve.curve, ("overall",)), *curve.slices))
+        return drawn
 
     @cached_property
     def computed(self) -> tuple[Metric, ...]:
@@ -316,7 +334,7 @@ class Suite(Strict):
         metrics += [
             leaf for section in self.sections.values() for m in section.metrics() for leaf in leaves(m)
         ]
-        metrics += self.calibration_shares(*slice_sets)
+        metrics += [*self.calibration_shares(*slice_sets), *self.confusion_cells(*slice_sets)]
         return tuple({metric.text: metric for metric in metrics}.values())
 
 

@@ -20,7 +20,9 @@ PREDICTS: dict[str, tuple[str, ...]] = {
 ROLES_OF_TASKS = {"ranking": ("query",), "uplift": ("treatment",)}
 """The columns that a task cannot do without, besides the label."""
 
+CONFUSION_CURVES = ("confusion",)
 BINARY_CURVES = (
+    *CONFUSION_CURVES,
     "roc",
     "roc_hull",
     "pr",
@@ -55,7 +57,6 @@ RANKING_CURVES = ("query_differences",)
 CLASS_CURVES = ("roc", "pr", "reliability", "score_histogram")
 """Curves of two classes that are drawn of one class against the rest."""
 
-CONFUSION_CURVES = ("confusion",)
 UPLIFT_CURVES = ("qini", "uplift", "guelman", "effect_calibration")
 CurveName = Literal[
     "confusion",
@@ -94,7 +95,7 @@ BANDED_CURVES = ("roc", "pr", "gain", "lift", "corp", "qini", "uplift", "guelman
 """Curves whose bands come from counts of scores by block, where intervals are asked for."""
 
 ROW_CURVES = (*CONFUSION_CURVES, *REGRESSION_CURVES, "effect_calibration")
-"""Curves that are drawn from the rows themselves."""
+"""Curves that are drawn from the rows themselves; the confusion of two classes is drawn from sums."""
 
 CURVES: dict[str, tuple[str, ...]] = {
     "binary": BINARY_CURVES,
@@ -106,3 +107,8 @@ CURVES: dict[str, tuple[str, ...]] = {
     "uplift": UPLIFT_CURVES,
 }
 """The curves of each task."""
+
+
+def is_row_curve(curve: str, task: str) -> bool:
+    """Whether a curve of a task is drawn from the rows themselves."""
+    return curve in ROW_CURVES and not (task == "binary" and curve in CONFUSION_CURVES)

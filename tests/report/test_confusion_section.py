@@ -69,3 +69,17 @@ print("altair" in sys.modules)
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.endswith("False\n")
     assert "Confusion of p" in done.stdout
+
+
+def test_two_classes_have_their_cells_in_slices_too() -> None:
+    draw = np.random.default_rng(2)
+    table = {"y": draw.integers(0, 2, 200), "p": draw.random(200), "g": draw.choice(["u", "v"], 200)}
+    asked = {"label": "y", "models": {"m": "p"}, "metrics": ["accuracy"], "slices": ["g"]}
+    result = plm.evaluate(table, **asked, curves=[{"curve": "confusion", "slices": "g"}])
+    text = render(summarise(result), 100)
+    section = text[text.index("Confusion in slices") :].split("\n\n")[0]
+    for name in ("u", "v"):
+        here = table["g"] == name
+        cells = Counter(zip(table["y"][here], table["p"][here] >= 0.5, strict=True))
+        (line,) = re.findall(rf"^  g={name} .*", section, re.MULTILINE)
+        assert [int(n) for n in line.split()[2:]] == [cells[y, called] for y in (0, 1) for called in (0, 1)]

@@ -7,7 +7,7 @@ exact 0 also under weights.
 from __future__ import annotations
 
 import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial, reduce
 from operator import add
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -264,6 +264,31 @@ class TrueNegatives(Count):
     name = "tn"
     formula = "sum of w over rows with y = 0 and score < threshold"
     use_when = "You want the rows rightly left alone as a number, to complete the confusion table."
+
+
+@dataclass(frozen=True)
+class CellRows(AtThreshold):
+    """Number of rows with weight above 0 in a cell of the confusion table, whatever they weigh. No suite names it."""
+
+    cell: str = parameter(doc="the cell", domain="tp, fp, fn or tn", unnamed=True)
+    name = "cell_rows"
+    additive = True
+    range = (0.0, INFINITY)
+
+    def atoms(self) -> Mapping[str, Atom]:
+        """The rows of the cell."""
+        atom = quadrants(self.threshold, (self.cell,))[self.cell]
+        return {"rows": replace(atom, key=f"{atom.key} rows", weighted=False, rest_of=None, apart=None)}
+
+    def finalise(self, state: Any) -> Any:
+        """The count itself."""
+        return state.rows
+
+
+def confusion_cells(*, weighted: bool) -> tuple[Metric, ...]:
+    """The metrics of a confusion table at the default threshold: its cells, and under weights their rows."""
+    cells = (TrueNegatives(), FalsePositives(), FalseNegatives(), TruePositives())
+    return (*cells, *(CellRows(cell=cell.name) for cell in cells)) if weighted else cells
 
 
 @register

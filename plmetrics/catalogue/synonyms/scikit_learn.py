@@ -79,7 +79,7 @@ SCIKIT_LEARN = Names(
             "neg_brier_score": ("brier", _HIGHER),
             "confusion_matrix": (
                 "",
-                "its cells are tp, fp, fn and tn; of several classes: curves: [confusion]",
+                "a curve: curves: [confusion]; of two classes its cells are tp, fp, fn and tn as well",
             ),
             "multilabel_confusion_matrix": ("", "its cells are tp, fp, fn and tn, class by class"),
             "classification_report": ("", "it is several metrics: precision, recall, f1, and n or support"),

@@ -19,7 +19,7 @@ from plmetrics.catalogue.needs import Bins
 from plmetrics.core.errors import ConfigError, Problem
 from plmetrics.states.scores.limits import replicates_rows
 from plmetrics.suite.sections.basics import REST
-from plmetrics.suite.tasks import BINNED_CURVES, ROW_CURVES
+from plmetrics.suite.tasks import BINNED_CURVES, is_row_curve
 
 if TYPE_CHECKING:
     from plmetrics.engine.inquiry import Question
@@ -360,7 +360,7 @@ def refuse_rows(suite: Suite, remedy: str) -> None:
         ConfigError: there is one.
     """
     for index, curve in enumerate(suite.curves):
-        if curve.curve in ROW_CURVES:
+        if is_row_curve(curve.curve, suite.task):
             msg = f"curve {curve.curve} needs the rows, which exact: false or the memory budget rules out"
             raise ConfigError(Problem(msg, ("curves", index), remedy))
     for index, metric in enumerate(suite.metrics):

@@ -303,7 +303,7 @@ def _reads(prepared: Prepared, name: str) -> tuple[bool, bool]:
     metrics = [metric for metric in suite.needed(name) if isinstance(metric.needs, Points)]
     has_curves = any(
         curve.curve not in BINNED_CURVES and (name == "overall" or name in curve.slices)
-        for curve in suite.curves
+        for curve in suite.row_curves
     )
     order = any(not metric.reads_points for metric in metrics)
     return order, has_curves or any(metric.reads_points for metric in metrics)

@@ -48,7 +48,7 @@ def wanted_bins(prepared: Prepared, ordering: Ordering) -> list[Bins]:
         return _joint_bins(prepared, ordering)
     needs = [need for need in prepared.request.orders if _key(need) == ordering.key]
     pointed = any(isinstance(need, (Points, Quantiles)) for need in needs)
-    curves = [curve for curve in prepared.request.suite.curves if _drawn_from(curve, ordering.key)]
+    curves = [curve for curve in prepared.request.suite.row_curves if _drawn_from(curve, ordering.key)]
     span = prepared.score_spans.get(ordering.model, UNIT_SPAN)
     drawn = [curve_binning(curve, span) for curve in curves if curve.curve in BINNED_CURVES]
     bins: list[Bins] = []

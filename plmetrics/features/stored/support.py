@@ -10,7 +10,7 @@ from plmetrics.core.errors import ConfigError, Problem
 from plmetrics.engine.prepare.exponents import adds_in_bins
 from plmetrics.features.registry import features_of
 from plmetrics.suite.sections.comparison_tests import OF_ROWS
-from plmetrics.suite.tasks import RANKING_CURVES, ROW_CURVES
+from plmetrics.suite.tasks import RANKING_CURVES, is_row_curve
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -64,7 +64,7 @@ def _problems(suite: Suite) -> Iterator[Problem]:
                 choice = isinstance(leaf.needs, Bins) and leaf.needs.optional
                 yield Problem(message, ("metrics", index), "use strategy=uniform" if choice else _INSTEAD)
     for index, curve in enumerate(suite.curves):
-        by_rows = curve.curve in {*ROW_CURVES, *RANKING_CURVES}
+        by_rows = is_row_curve(curve.curve, suite.task) or curve.curve in RANKING_CURVES
         if by_rows:
             message = f"curve {curve.curve} needs the rows, which a state does not hold"
             yield Problem(message, ("curves", index), _INSTEAD)

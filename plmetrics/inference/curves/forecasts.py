@@ -13,10 +13,11 @@ from plmetrics.inference.intervals.closed_forms import wilson
 from plmetrics.inference.subject import base_analysis
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from plmetrics.inference.subject import Analysis
     from plmetrics.suite.model import Suite
+    from plmetrics.suite.sections.uncertainty import Uncertainty
 
 _POINTS = pl.Schema(
     {
@@ -68,21 +69,28 @@ def _curves(shares: pl.DataFrame, *, weighted: bool) -> pl.DataFrame:
 def _shares(analysis: Analysis, *, resampled: bool) -> pl.DataFrame:
     """The shares as rows of the table `metrics`."""
     suite = analysis.suite
-    drawn = suite.calibration_shares("overall")
     uncertainty = None
     if resampled and suite.uncertainty is not None:
         asked = {"method": "bootstrap", "methods": None, "interval": "percentile"}
         uncertainty = suite.uncertainty.model_copy(update=asked)
+    return values_of_curves(analysis, suite.calibration_shares("overall"), uncertainty).drop("threshold")
+
+
+def values_of_curves(
+    analysis: Analysis, drawn: Mapping[Any, tuple[str, ...]], uncertainty: Uncertainty | None = None
+) -> pl.DataFrame:
+    """The values that curves are drawn from, as rows of the table `metrics`; `drawn` are the metrics and their sets."""
     alone: dict[str, Any] = {
         "metrics": tuple(drawn),
-        "metric_slices": {share.text: sets for share, sets in drawn.items()},
+        "metric_slices": {metric.text: sets for metric, sets in drawn.items()},
         "gates": (),
         "compare": None,
         "curves": (),
         "uncertainty": uncertainty,
     }
-    about = replace(analysis, suite=suite.model_copy(update=alone), pairs=(), contrasts=False)
-    return tables(base_analysis(about), {})[0].drop("threshold")
+    suite = analysis.suite.model_copy(update=alone)
+    about = replace(analysis, suite=suite, pairs=(), contrasts=False)
+    return tables(base_analysis(about), {})[0]
 
 
 def _points(suite: Suite) -> Iterator[tuple[str, str, str, float, float | None, float | None]]:

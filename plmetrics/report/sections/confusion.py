@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from plmetrics.report.summary import Summary
 
 MOST = 10
+MOST_SLICES = 20
 
 
 def confusion(summary: Summary, width: int) -> list[Text]:
@@ -37,7 +38,37 @@ def confusion(summary: Summary, width: int) -> list[Text]:
         counts = counts_of(Selection(summary=summary))
     except NothingToDraw:
         return []
-    return join_blocks([_matrix(part, width) for part in counts.partition_by("model", maintain_order=True)])
+    blocks = [_matrix(part, width) for part in counts.partition_by("model", maintain_order=True)]
+    if set(counts["true"]) == {"negative", "positive"}:
+        blocks.append(_in_slices(summary, width))
+    return join_blocks(blocks)
+
+
+def _in_slices(summary: Summary, width: int) -> list[Text]:
+    """The four cells of each slice that matrices of two classes are drawn for."""
+    cells = summary.curves.filter(pl.col("slice_set") != "overall", curve="confusion")
+    if cells.is_empty():
+        return []
+    place = pl.struct("model", "slice_set", "slice")
+    parts = cells.with_columns(place.rle_id().alias("place")).partition_by("place", maintain_order=True)
+    rows = [
+        [Text(printable(part["slice"][0])), Text(printable(part["model"][0])), *_counts(part)]
+        for part in parts[:MOST_SLICES]
+    ]
+    columns = [
+        Column("slice"),
+        Column("model"),
+        *(Column(name, "right") for name in ("tn", "fp", "fn", "tp")),
+    ]
+    lines = table_or_stack(columns, rows, width)
+    if len(parts) > MOST_SLICES:
+        remark = f"and {plural(len(parts) - MOST_SLICES, 'more line')} in curves.parquet"
+        lines += wrap(Text(remark, FAINT), width)
+    return heading("Confusion in slices", "rows", width) + lines
+
+
+def _counts(part: pl.DataFrame) -> list[Text]:
+    return [Text(count(n)) for n in part["n"]]
 
 
 def _matrix(counts: pl.DataFrame, width: int) -> list[Text]:

@@ -42,8 +42,8 @@ def counts_of(selection: Selection) -> pl.DataFrame:
         raise NothingToDraw(
             Problem(
                 "the result has no counts of true and called classes",
-                hint="ask for them when you evaluate: metrics tp, fp, fn and tn with one threshold, "
-                "or curves: [confusion] for several classes",
+                hint="ask for them when you evaluate: curves: [confusion], or metrics tp, fp, fn and tn "
+                "with one threshold",
             )
         )
     return _of_binary(complete.unique(["model", "slice", "kind"], keep="first", maintain_order=True))
