@@ -254,12 +254,12 @@ def _result(
             tables["comparisons"], analysis, rows_of_tests(run.prepared), tables["metrics"], None
         )
         tables["comparisons"] = correct_comparisons(analysis, compared).select(list(COMPARISONS_SCHEMA))
-    outputs = [
-        feature.run(Run(run.prepared.view.source, run.prepared, run.aggregated, {}, analysis=analysis))
-        for feature in features_of(suite)
-        if feature.of_sums
-    ]
-    empty = {name: schema.to_frame() for name, schema in TABLES.items() if name not in tables}
+    restored = Run(run.prepared.view.source, run.prepared, run.aggregated, {}, analysis=analysis, state=total)
+    with alike(), damage_errors(file_places(stored)):
+        outputs = [feature.run(restored) for feature in features_of(suite) if feature.of_sums]
+    tables["curves"] = curves
+    added = {name: table for output in outputs for name, table in output.tables.items()}
+    every = {name: schema.to_frame() for name, schema in TABLES.items()} | tables
     record = with_additions(_record(run, total.head, stored, watch), outputs, RunContext())
     if coverage is not None:
         record["warnings"] += coverage.words()
@@ -267,8 +267,8 @@ def _result(
         tables["gates"] = pl.concat([tables["gates"], coverage.gates()])
         record = cast("RunRecord", {**record, "unit_coverage": coverage.head()})
     return Result(
-        **{**empty, **tables, "curves": curves},
-        others={name: table for output in outputs for name, table in output.tables.items()},
+        **{name: added.get(name, table) for name, table in every.items()},
+        others={name: table for name, table in added.items() if name not in TABLES},
         verdict=verdict(tables["gates"]),
         suite=run.prepared.request.suite,
         kept=replicates,

@@ -24,7 +24,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from plmetrics.core.segments import Values
 
@@ -195,6 +195,17 @@ class Parts:
             part = (remainder + near) - near
             remainder -= part
             yield target, part
+
+    def digits(self) -> tuple[Array, ...]:
+        """The parts of the totals, in one form whatever was added first: `add` takes them for other totals."""
+        self._carry()
+        return tuple(self._held)
+
+    def add(self, place: NDArray[np.int64], digits: Sequence[Array]) -> None:
+        """Add the parts of other totals with the same exponent, each at its place."""
+        for target, part in zip(self._held, digits, strict=True):
+            target[place] += part
+        self._carry()
 
     def join(self) -> None:
         """Put the totals together."""

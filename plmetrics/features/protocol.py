@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from plmetrics.report.html.feature_table import FeatureTable
     from plmetrics.report.summary import Summary
     from plmetrics.runs.history.earlier_runs import EarlierRuns
-    from plmetrics.states.stored import Builder, State
+    from plmetrics.states.stored import Builder, SavedState, State
     from plmetrics.suite.model import Suite
     from plmetrics.suite.problems import Findings
     from plmetrics.suite.sections.section import Section
@@ -51,7 +51,8 @@ class Run:
 
     `source` is the table, `prepared` the constants of the run, `aggregated` the sums of its scan, and `counts` what
     features read in place of tables, by key. `counted` is what they counted in that scan. Behind the stage `order`
-    there are what is estimated from the sums, and the values of ordered metrics.
+    there are what is estimated from the sums, and the values of ordered metrics. `state` is the one that a run without
+    rows was restored from.
     """
 
     source: Source
@@ -61,6 +62,7 @@ class Run:
     counted: Mapping[str, object] = field(default_factory=dict)
     analysis: Analysis | None = None
     ordered: OrderedByPlace = field(default_factory=dict)
+    state: SavedState | None = None
 
     @property
     def request(self) -> Request:
@@ -106,6 +108,20 @@ class Outputs:
     state: State | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class CountedRows:
+    """Rows that a feature counts for a stored state.
+
+    `view` is of the rows as they are in the data, `source` the table as it was opened, and `constants` what the feature
+    has looked up in these rows or in others.
+    """
+
+    request: Request
+    view: TableView
+    source: Source
+    constants: Mapping[str, Json]
+
+
 class Feature(ABC):
     """A feature, which does nothing that its methods do not say. What they need is imported in them.
 
@@ -119,7 +135,10 @@ class Feature(ABC):
         state_refusal: why stored states cannot hold it; None where they can.
         state_rounding: why what stored states hold of it depends on the order of the rows; None where it does not.
         merge_warning: what results from merged states lack of it; None where they lack nothing.
-        of_sums: whether its tables follow from the sums of a run alone, so that merged states have them.
+        of_sums: whether its tables follow from the sums of a run alone, or from its counts in the state that these are
+            of, so that merged states have them.
+        shares_constants: whether its counts in stored states add only where its constants are the same.
+        divides_units: whether what it counts depends on the unit of a row, also without intervals.
         charts: by name the charts of its tables.
         page: what the report as a page shows of its table; None without a table.
     """
@@ -134,6 +153,8 @@ class Feature(ABC):
     state_rounding: ClassVar[str | None] = None
     merge_warning: ClassVar[str | None] = None
     of_sums: ClassVar[bool] = False
+    shares_constants: ClassVar[bool] = False
+    divides_units: ClassVar[bool] = False
     charts: ClassVar[Mapping[str, Entry]] = MappingProxyType({})
     page: ClassVar[FeatureTable | None] = None
 
@@ -235,7 +256,16 @@ class Feature(ABC):
     def run(self, run: Run) -> Outputs:
         """Its tables, gates and warnings."""
 
-    def capture(self, view: TableView, builder: Builder) -> Mapping[str, Json] | None:  # noqa: ARG002
+    def constants(self, request: Request, source: Source) -> Mapping[str, Json]:  # noqa: ARG002
+        """What it looks up in rows that stored states must share to add; only of one with `shares_constants`.
+
+        Args:
+            request: the suite as it was bound.
+            source: the table as it was opened.
+        """
+        return {}
+
+    def capture(self, rows: CountedRows, builder: Builder) -> Mapping[str, Json] | None:  # noqa: ARG002
         """Add its counts of the rows to a stored state.
 
         Returns:

@@ -36,7 +36,7 @@ class Constants:
     """What a run does not look for in its data, as another has found it.
 
     `keys` are by canonical column the edges of quantile bins, and the values of a top; `grids` where scores are
-    counted.
+    counted, and `features` what each feature has looked up, by key.
     """
 
     centres: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
@@ -46,3 +46,4 @@ class Constants:
     grids: Grids | None = None
     exponents: Mapping[str, int] = field(default_factory=dict)
     score_spans: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    features: Mapping[str, Mapping[str, Json]] = field(default_factory=dict)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from plmetrics.engine.inquiry import Question
     from plmetrics.engine.request import Request, TableView
-    from plmetrics.features.protocol import Run
+    from plmetrics.features.protocol import CountedRows, Run
     from plmetrics.features.stored.alignment import AlignedStates, StateReference
     from plmetrics.report.summary import Summary
     from plmetrics.runs.history.earlier_runs import EarlierRuns
@@ -116,12 +116,12 @@ class DriftFeature(Feature):
 
         return drift_outputs(run)
 
-    def capture(self, view: TableView, builder: Builder) -> Mapping[str, Any]:
+    def capture(self, rows: CountedRows, builder: Builder) -> Mapping[str, Any]:
         """Add the counts of the rows, whatever the reference is."""
         from plmetrics.features.drift.stored_counts import write
         from plmetrics.features.drift.window_counts import window_summary
 
-        return write(builder, window_summary(view))
+        return write(builder, window_summary(rows.view))
 
     def check_states(self, first: StateReference, other: StateReference) -> None:
         """Check that the counts of two states have one meaning."""

@@ -14,7 +14,8 @@ from plmetrics.engine.faults import check_rows, reading
 from plmetrics.engine.memory.budget import budget_of
 from plmetrics.engine.memory.settings import memory_settings
 from plmetrics.engine.prepare.preparation import prepare
-from plmetrics.features.stored.capture import said_of, settled_keys
+from plmetrics.features.registry import features_of
+from plmetrics.features.stored.capture import feature_constants, said_of, settled_keys
 from plmetrics.features.stored.state_of_rows import state_of_rows
 from plmetrics.features.stored.support import check_units, countable
 from plmetrics.runs.record import fingerprint, versions
@@ -51,6 +52,7 @@ def shared_constants(suite: Suite, source: Source, stage: Stage) -> State | None
     with memory_settings(budget_of(suite)):
         with stage("constants"), reading(source):
             prepared = prepare(bound)
+            of_features = {} if needs_rows(prepared) else feature_constants(bound, source)
         if needs_rows(prepared):
             return constants_alone(*state_of_rows(suite, source, None, stage))
     head = Head(
@@ -59,7 +61,7 @@ def shared_constants(suite: Suite, source: Source, stage: Stage) -> State | None
         fingerprint=fingerprint(counted),
         versions=versions(),
         schema=frame_text(pl.DataFrame(schema=bound.view.schema)),
-        constants=said_of(prepared, settled_keys(prepared), None),
+        constants=said_of(prepared, settled_keys(prepared), None, of_features),
         parts=(),
         layout="",
         rows={"read": prepared.rows.read},
@@ -102,6 +104,7 @@ def _shares_constants(bound: Request) -> bool:
     suite = bound.suite
     return (
         suite.reproducible
+        or any(feature.shares_constants for feature in features_of(suite))
         or any(key.waits for key in bound.view.roles.keys)
         or any(metric.chosen_threshold is not None for metric in bound.leaves)
         or bool(bound.scores or bound.ranks or suite.row_curves)

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from plmetrics.core.exact_sums import Parts
+from plmetrics.core.exact_sums import PARTS, Parts
 from plmetrics.engine.aggregate.row_plan import BLOCK
 from plmetrics.engine.aggregate.totals import atoms
 from plmetrics.states.moments import CENTRE
+from plmetrics.states.stored import BLOCK as COUNTED_BLOCK
+from plmetrics.states.stored import CELL
 from plmetrics.table.checks import bad_rows, valid_column
 from plmetrics.table.roles import LABEL
 
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
 BAD = "bad"
 _CODE = "@code|"
 _SUM = "@sum|"
+_DIGITS = "@searched"
+ROWS = "@searched_rows"
 
 Batch = dict[str, "NDArray[Any]"]
 
@@ -119,12 +123,41 @@ class Tally:
                 for target, part in self._kept(name.removeprefix(_SUM), values):
                     np.add(target, np.bincount(key, weights=part, minlength=len(target)), out=target)
 
-    def _kept(self, name: str, values: NDArray[Any]) -> Iterable[tuple[NDArray[np.float64], NDArray[Any]]]:
-        """The arrays that values are added to, with what is added there."""
+    def counted(self) -> pl.DataFrame:
+        """What occurs by cell and block, in a form that adds; see `add_counted`."""
+        place = np.flatnonzero(self._rows)
+        block, cell = np.divmod(place, self._cells)
+        columns = {CELL: cell, COUNTED_BLOCK: block, ROWS: self._rows[place]}
+        for name, sums in self._sums.items():
+            digits = self._parts[name].digits() if name in self._parts else (sums,)
+            columns |= {f"{_DIGITS}{number}|{name}": part[place] for number, part in enumerate(digits)}
+        return pl.DataFrame(columns)
+
+    def add_counted(self, counted: pl.DataFrame) -> None:
+        """Add what other rows have, whose cells and blocks mean the same."""
+        columns = {name: counted[name].to_numpy() for name in counted.columns}
+        place = columns[COUNTED_BLOCK].astype(np.int64) * self._cells + columns[CELL].astype(np.int64)
+        self._rows[place] += columns[ROWS]
+        first = f"{_DIGITS}0|"
+        for name in (name.removeprefix(first) for name in columns if name.startswith(first)):
+            sums, digits = self._target(name), [columns[f"{first}{name}"]]
+            if name in self._parts:
+                digits += [columns[f"{_DIGITS}{number}|{name}"] for number in range(1, PARTS)]
+                self._parts[name].add(place, digits)
+            else:
+                sums[place] += digits[0]
+
+    def _target(self, name: str) -> NDArray[np.float64]:
+        """The array of a sum."""
         if name not in self._sums:
             self._sums[name] = np.zeros(len(self._rows))
             if name in self._exponents:
                 self._parts[name] = Parts(self._sums[name], self._exponents[name])
+        return self._sums[name]
+
+    def _kept(self, name: str, values: NDArray[Any]) -> Iterable[tuple[NDArray[np.float64], NDArray[Any]]]:
+        """The arrays that values are added to, with what is added there."""
+        self._target(name)
         return self._parts[name].cut(values) if name in self._parts else [(self._sums[name], values)]
 
     def occupied(self) -> tuple[NDArray[np.int64], NDArray[np.int64], pl.DataFrame]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from plmetrics.table.slice_keys import SliceKey, bin_index, place_in, value_text
 from plmetrics.table.slices import plain_values
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from plmetrics.engine.prepared import Prepared
     from plmetrics.features.slice_search.search_section import FindSlices
@@ -60,8 +61,39 @@ class SearchedColumn:
         return pl.col(self.key.column).fill_null(self.size - 1).cast(pl.UInt16)
 
 
-def searched_columns(prepared: Prepared, spec: FindSlices) -> tuple[SearchedColumn, ...]:
-    """The codes of the columns of a search, found in the rows in one collection.
+@dataclass(frozen=True, slots=True)
+class Encoding:
+    """What the codes of a column mean: `values` are edges of bins, or the values that have a code of their own.
+
+    They are as JSON holds them, dates and times as whole numbers. With `other` there are more values than those, with
+    `nulls` and `nans` there are such; one that is `open` has codes for all three, whether they occur or not.
+    """
+
+    kind: str
+    values: tuple[Any, ...]
+    other: bool = False
+    nulls: bool = False
+    nans: bool = False
+    open: bool = False
+
+    @classmethod
+    def read(cls, content: Mapping[str, Any]) -> Encoding:
+        """The encoding from its JSON."""
+        return cls(**{**content, "values": tuple(content["values"])})
+
+    @property
+    def codes(self) -> tuple[int, ...]:
+        """How many codes there are: of values or bins, of other values, of NaN and of null."""
+        bins = self.kind == "bins"
+        values = len(self.values) + int(bins)
+        other = not bins and (self.other or self.open)
+        nans = bins and (self.nans or self.open)
+        nulls = self.nulls or self.open or not values + other
+        return values, int(other), int(nans), int(nulls)
+
+
+def column_encodings(prepared: Prepared, spec: FindSlices) -> list[Encoding]:
+    """What codes of the columns of a search mean, found in the rows in one collection.
 
     Raises:
         DataError: a column is absent, or of a type that has no slices.
@@ -83,11 +115,26 @@ def searched_columns(prepared: Prepared, spec: FindSlices) -> tuple[SearchedColu
     out = []
     for key in keys:
         if key.kind == "top":
-            settled = _value_code(key, frames[key.column].to_series(), spec.top)
+            encoding = _top(frames[key.column].to_series(), spec.top)
         else:
-            settled = _bin_column(key, frames["binned"], schema[key.label], spec.bins)
-        out.append(_encode(settled, **nulls[key.column]))
-    return tuple(out)
+            encoding = _bins(key, frames["binned"], schema[key.label], spec.bins)
+        out.append(replace(encoding, **nulls[key.column]))
+    return out
+
+
+def searched_columns(
+    schema: pl.Schema, spec: FindSlices, encodings: Sequence[Encoding]
+) -> tuple[SearchedColumn, ...]:
+    """The columns of a search as codes.
+
+    Raises:
+        DataError: a column is absent, or of a type that has no slices.
+    """
+    keys = _raw_keys(schema, spec)
+    return tuple(
+        _encode(_coded_key(key, encoding, schema[key.label]), encoding)
+        for key, encoding in zip(keys, encodings, strict=True)
+    )
 
 
 def _missing(key: SliceKey, schema: pl.Schema) -> pl.Expr:
@@ -142,13 +189,13 @@ def _sample(prepared: Prepared, frame: pl.LazyFrame, keys: Sequence[SliceKey]) -
     return frame.select(*(key.column for key in keys), weight.alias(WEIGHT))
 
 
-def _bin_column(key: SliceKey, rows: pl.DataFrame, dtype: pl.DataType, number: int) -> SliceKey:
+def _bins(key: SliceKey, rows: pl.DataFrame, dtype: pl.DataType, number: int) -> Encoding:
     """The bins of a column: its own values where these are not more than bins."""
     defined = rows.select(key.column, WEIGHT).drop_nulls().sort(key.column, WEIGHT)
     values = defined[key.column]
     different = values.unique(maintain_order=True)
     if len(different) <= number:
-        return _value_code(key, different, number)
+        return _top(different, number)
     defined = defined.drop_nans(key.column) if values.dtype.is_float() else defined
     numbers = defined[key.column].to_physical().cast(pl.Float64).to_numpy()
     shares = np.arange(1, number) / number
@@ -156,8 +203,7 @@ def _bin_column(key: SliceKey, rows: pl.DataFrame, dtype: pl.DataType, number: i
     edges = np.unique(cuts[np.isfinite(cuts) & (cuts > numbers[0])])
     if not len(edges):
         edges = np.unique(numbers[np.isfinite(numbers) & (numbers > numbers[0])])[:1]
-    plain = _edges(_readable(edges, numbers[0]), values.dtype)
-    return replace(key, kind="bins", edges=plain, expression=bin_index(key.expression, dtype, plain))
+    return Encoding("bins", _edges(_readable(edges, numbers[0]), dtype))
 
 
 def _readable(edges: Array, least: float) -> Array:
@@ -169,23 +215,35 @@ def _readable(edges: Array, least: float) -> Array:
     return np.round(edges, decimals) if 0 < decimals < _DECIMALS else edges
 
 
-def _edges(edges: Any, dtype: pl.DataType) -> tuple[Any, ...]:
-    """Edges in the column's own type, whole ones of whole numbers without decimals."""
+def _edges(edges: Array, dtype: pl.DataType) -> tuple[float, ...]:
+    """Edges, whole ones of whole numbers and times without decimals."""
     if dtype.is_temporal():
-        return tuple(dict.fromkeys(pl.Series(np.ceil(edges)).cast(pl.Int64).cast(dtype).to_list()))
+        return tuple(dict.fromkeys(np.ceil(edges).astype(np.int64).tolist()))
     integral = dtype.is_integer()
     return tuple(int(edge) if integral and edge == int(edge) else float(edge) for edge in edges)
 
 
-def _value_code(key: SliceKey, ranked: pl.Series, number: int) -> SliceKey:
-    """The first values have a code of their own, in order of value; any other is the next.
+def _top(ranked: pl.Series, number: int) -> Encoding:
+    """The first values have a code of their own, in order of value; any other is the next."""
+    values = ranked.head(number).sort().to_physical().to_list()
+    plain = (str(value) if isinstance(value, float) and not isfinite(value) else value for value in values)
+    return Encoding("top", tuple(plain), other=len(ranked) > number)
+
+
+def _coded_key(key: SliceKey, encoding: Encoding, dtype: pl.DataType) -> SliceKey:
+    """The key whose expression is the code of a value, null where that is null.
 
     Raises:
-        DataError: one of them is called as the rest is.
+        DataError: one of its values is called as the rest is.
     """
-    values = ranked.head(number).sort()
+    if encoding.kind == "bins":
+        edges = encoding.values
+        if dtype.is_temporal():
+            edges = tuple(pl.Series(edges, dtype=pl.Int64).cast(dtype).to_list())
+        return replace(key, kind="bins", edges=edges, expression=bin_index(key.expression, dtype, edges))
+    values = _series(encoding.values, dtype)
     plain = plain_values(values, key.label)
-    if OTHER in [value_text(value) for value in plain] and len(ranked) > number:
+    if OTHER in map(value_text, plain) and encoding.other:
         msg = f"column '{key.label}' has a value '{OTHER}' among its top, and the rest is called that"
         raise DataError(Problem(msg, ("find_slices", "columns"), "rename the value, or raise top"))
     temporal = values.dtype.is_temporal()
@@ -193,13 +251,22 @@ def _value_code(key: SliceKey, ranked: pl.Series, number: int) -> SliceKey:
     text = (key.expression.to_physical() if temporal else key.expression).cast(pl.String)
     place = place_in(names, text).fill_null(len(values))
     index = pl.when(key.expression.is_not_null()).then(place)
-    return replace(key, kind="top", edges=tuple(plain), expression=index, number=min(number + 1, len(ranked)))
+    return replace(key, kind="top", edges=tuple(plain), expression=index)
 
 
-def _encode(key: SliceKey, *, nulls: bool, nans: bool) -> SearchedColumn:
-    number = len(key.edges) + 1 + int(nans) if key.kind == "bins" else key.number
-    codes: list[int | None] = list(range(number))
-    codes += [None] if nulls or not codes else []
+def _series(values: Sequence[Any], dtype: pl.DataType) -> pl.Series:
+    """Values of a column as it is searched, from those of an encoding."""
+    if isinstance(dtype, (pl.Categorical, pl.Enum)):
+        dtype = pl.String()
+    elif dtype.is_decimal() or dtype.is_float():
+        return pl.Series([float(value) for value in values], dtype=pl.Float64)
+    physical = pl.Series([], dtype=dtype).to_physical().dtype
+    return pl.Series(values, dtype=physical).cast(dtype)
+
+
+def _encode(key: SliceKey, encoding: Encoding) -> SearchedColumn:
+    *numbers, nulls = encoding.codes
+    codes = [*range(sum(numbers)), *[None] * nulls]
     values = tuple(map(key.plain, codes))
     bins = key.kind == "bins"
     texts = [NULL if value is None else value if bins else quote(value, NULL) for value in values]

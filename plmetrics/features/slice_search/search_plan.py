@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from plmetrics.engine.prepared import Prepared
-    from plmetrics.features.slice_search.search_columns import SearchedColumn
+    from plmetrics.features.slice_search.search_columns import Encoding, SearchedColumn
     from plmetrics.features.slice_search.search_section import FindSlices
 
 LEAST_GROUPS = 20_000
@@ -92,7 +92,7 @@ class SearchStates:
         """The sums `[1, block]` of the rows of a slice that are not in one that it holds: codes by column."""
         grouping = next(candidate for candidate in self.groupings if set(candidate.columns) >= inner.keys())
         state, sizes = grouping.state, [self.columns[number].size for number in grouping.columns]
-        digits = dict(zip(grouping.columns, _digits(state.cell, sizes), strict=True))
+        digits = dict(zip(grouping.columns, digits_of(state.cell, sizes), strict=True))
         within = np.ones(len(state.cell), dtype=np.bool_)
         mask = within.copy()
         for number, code in inner.items():
@@ -110,7 +110,7 @@ class SearchStates:
         waiting = dict.fromkeys(subsets(len(self.columns), self.depth))
         for grouping in self.groupings:
             sizes = [self.columns[number].size for number in grouping.columns]
-            digits = dict(zip(grouping.columns, _digits(grouping.state.cell, sizes), strict=True))
+            digits = dict(zip(grouping.columns, digits_of(grouping.state.cell, sizes), strict=True))
             for members in [members for members in waiting if digits.keys() >= set(members)]:
                 del waiting[members]
                 yield self._crossing(grouping.state, members, [digits[number] for number in members])
@@ -120,13 +120,13 @@ class SearchStates:
     ) -> Crossing:
         sizes = [self.columns[number].size for number in members]
         if self.scattered:
-            occupied, place = _distinct_keys(_cells(digits, sizes), math.prod(sizes))
+            occupied, place = _distinct_keys(cells_of(digits, sizes), math.prod(sizes))
             codes, rests = (
-                np.stack(_digits(occupied, sizes), axis=1),
+                np.stack(digits_of(occupied, sizes), axis=1),
                 state.roll_up(place + 1, len(occupied) + 1),
             )
             return Crossing(members, codes, state.roll_up(place, len(occupied)), RestSums(rests))
-        key = _cells([*digits, state.block], [*sizes, state.blocks])
+        key = cells_of([*digits, state.block], [*sizes, state.blocks])
         occupied, place = _distinct_keys(key, math.prod(sizes) * state.blocks)
         columns = {
             name: np.bincount(place, weights=column, minlength=len(occupied)).astype(np.float64, copy=False)
@@ -135,18 +135,22 @@ class SearchStates:
         cell, block = np.divmod(occupied, state.blocks)
         first = np.diff(cell, prepend=-1) > 0
         sums = SlicedSums(np.cumsum(first) - 1, block, columns, int(first.sum()), state.blocks)
-        return Crossing(members, np.stack(_digits(cell[first], sizes), axis=1), sums)
+        return Crossing(members, np.stack(digits_of(cell[first], sizes), axis=1), sums)
 
 
 @dataclass(frozen=True, slots=True)
 class SearchPlan:
-    """What a search of some models will group by: prepared rows, codes of columns, and groupings of them by number."""
+    """What a search of some models will group by: prepared rows, codes of columns, and groupings of them by number.
+
+    `encodings` are what the codes of the columns mean.
+    """
 
     prepared: Prepared
     spec: FindSlices
     columns: tuple[SearchedColumn, ...]
     groupings: tuple[tuple[int, ...], ...]
     models: tuple[str, ...]
+    encodings: tuple[Encoding, ...]
 
     @property
     def populations(self) -> dict[str, str]:
@@ -260,15 +264,16 @@ def _distinct_keys(key: NDArray[np.int64], size: int) -> tuple[NDArray[np.int64]
     return np.flatnonzero(mask), (np.cumsum(mask) - 1)[key]
 
 
-def _cells(digits: Sequence[NDArray[np.int64]], sizes: Sequence[int]) -> NDArray[np.int64]:
+def cells_of(digits: Sequence[NDArray[np.int64]], sizes: Sequence[int]) -> NDArray[np.int64]:
+    """Cells of crossed columns from the codes of each."""
     cell = np.zeros(len(digits[0]), dtype=np.int64)
     for digit, size in zip(digits, sizes, strict=True):
         cell = cell * size + digit
     return cell
 
 
-def _digits(cell: NDArray[np.int64], sizes: Sequence[int]) -> list[NDArray[np.int64]]:
-    """The inverse of `_cells`."""
+def digits_of(cell: NDArray[np.int64], sizes: Sequence[int]) -> list[NDArray[np.int64]]:
+    """The inverse of `cells_of`."""
     out = []
     for size in reversed(sizes):
         cell, digit = np.divmod(cell, size)

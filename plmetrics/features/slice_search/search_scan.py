@@ -20,7 +20,7 @@ from plmetrics.engine.step import Step
 from plmetrics.engine.streaming import collected_batches
 from plmetrics.features.slice_search.cell_centres import recentre
 from plmetrics.features.slice_search.row_sums import by_block
-from plmetrics.features.slice_search.search_columns import searched_columns
+from plmetrics.features.slice_search.search_columns import column_encodings, searched_columns
 from plmetrics.features.slice_search.search_plan import (
     BATCH_ROWS,
     GROUPS,
@@ -41,7 +41,8 @@ if TYPE_CHECKING:
 
     from plmetrics.engine.prepared import Prepared
     from plmetrics.engine.request import Request
-    from plmetrics.features.slice_search.search_columns import SearchedColumn
+    from plmetrics.features.slice_search.row_sums import Tally
+    from plmetrics.features.slice_search.search_columns import Encoding, SearchedColumn
     from plmetrics.features.slice_search.search_section import FindSlices
     from plmetrics.suite.model import Suite
     from plmetrics.table.roles import PredictionTable
@@ -56,18 +57,30 @@ def search_plan(suite: Suite, source: Source) -> SearchPlan:
         DataError: a column is absent, or of a type that has no slices.
     """
     spec = section_of(suite)
-    prepared = prepare(bind(_inner(suite, spec), source))
-    spec = spec.model_copy(update={"metric": prepared.request.suite.metrics[0]})
-    columns = searched_columns(prepared, spec)
+    prepared = prepare(bind(inner_suite(suite, spec), source))
+    encodings = column_encodings(prepared, spec)
+    columns = searched_columns(prepared.view.schema, spec, encodings)
     sizes = [column.size for column in columns]
     number = possible(sizes, spec.depth)
     if number > suite.max_slices:
         raise _size_error(suite, columns, number)
     groups = min(GROUPS, max(LEAST_GROUPS, prepared.rows.read))
     together = column_groups(sizes, spec.depth, groups // (2 * spec.blocks))
+    return plan_of(prepared, spec, encodings, columns, together)
+
+
+def plan_of(
+    prepared: Prepared,
+    spec: FindSlices,
+    encodings: Sequence[Encoding],
+    columns: tuple[SearchedColumn, ...],
+    groupings: tuple[tuple[int, ...], ...],
+) -> SearchPlan:
+    """The plan of a search whose columns and groupings are known."""
+    spec = spec.model_copy(update={"metric": prepared.request.suite.metrics[0]})
     models = tuple(name for name in prepared.request.models if name in (spec.model or (name,)))
     searched = replace(prepared, table=_table(prepared, columns, spec))
-    return SearchPlan(searched, spec, columns, together, models)
+    return SearchPlan(searched, spec, columns, groupings, models, tuple(encodings))
 
 
 def _table(prepared: Prepared, columns: Sequence[SearchedColumn], spec: FindSlices) -> PredictionTable:
@@ -108,25 +121,45 @@ def search_states(plan: SearchPlan) -> SearchStates:
     Raises:
         DataError: rows failed a check that the metric needs, and the suite says that is an error.
     """
-    spec, prepared, populations = plan.spec, plan.prepared, plan.populations
-    groupings: list[Grouping] = []
-    centres = centres_of(prepared, moments(prepared, [spec.metric], populations), pl.DataFrame())
+    groupings = []
+    for members, tally in tallies(plan):
+        state = state_of(plan, tally)
+        groupings.append(Grouping(members, recentre(plan, members, state)))
+    return states_of(plan, groupings)
+
+
+def tallies(plan: SearchPlan) -> Iterator[tuple[tuple[int, ...], Tally]]:
+    """The sums of each grouping of the rows.
+
+    Raises:
+        DataError: rows failed a check that the metric needs, and the suite says that is an error.
+    """
     for together in plan.passes():
-        tallies = {members: plan.tally(members) for members in together}
+        sums = {members: plan.tally(members) for members in together}
         for rows in collected_batches(plan.rows(), BATCH_ROWS):
-            refuse_bad(prepared, rows)
+            refuse_bad(plan.prepared, rows)
             batch = by_block(rows)
-            for tally in tallies.values():
+            for tally in sums.values():
                 tally.add(batch)
-        for members, tally in tallies.items():
-            cell, block, sums = tally.occupied()
-            columns = summed_columns(prepared, [spec.metric], sums, populations)
-            state = SumsState(cell, block, columns, 2 * spec.blocks, centres)
-            groupings.append(Grouping(members, recentre(plan, members, state)))
-    return SearchStates(plan.columns, tuple(groupings), spec.blocks, spec.depth, populations)
+        yield from sums.items()
 
 
-def _inner(suite: Suite, spec: FindSlices) -> Suite:
+def state_of(plan: SearchPlan, tally: Tally) -> SumsState:
+    """The state of a grouping, from its sums."""
+    prepared, metrics, populations = plan.prepared, [plan.spec.metric], plan.populations
+    cell, block, sums = tally.occupied()
+    centres = centres_of(prepared, moments(prepared, metrics, populations), pl.DataFrame())
+    columns = summed_columns(prepared, metrics, sums, populations)
+    return SumsState(cell, block, columns, 2 * plan.spec.blocks, centres)
+
+
+def states_of(plan: SearchPlan, groupings: Sequence[Grouping]) -> SearchStates:
+    """The states of a search, from those of its groupings."""
+    spec = plan.spec
+    return SearchStates(plan.columns, tuple(groupings), spec.blocks, spec.depth, plan.populations)
+
+
+def inner_suite(suite: Suite, spec: FindSlices) -> Suite:
     """The suite of a run that looks at the search's metric only."""
     return suite.model_copy(
         update={

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from plmetrics.features.protocol import Feature, Outputs
 from plmetrics.features.slice_search.search_section import FindSlices, section_of
@@ -11,15 +11,17 @@ from plmetrics.report.charts.entry import Entry
 from plmetrics.report.html.feature_table import FeatureTable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping, Sequence
 
     import polars as pl
     from rich.text import Text
 
     from plmetrics.engine.request import Request
     from plmetrics.engine.step import Step
-    from plmetrics.features.protocol import Run
+    from plmetrics.features.protocol import CountedRows, Run
+    from plmetrics.features.stored.alignment import AlignedStates
     from plmetrics.report.summary import Summary
+    from plmetrics.states.stored import Builder
     from plmetrics.suite.model import Suite
     from plmetrics.table.source import Source
 
@@ -45,7 +47,7 @@ class SliceSearchFeature(Feature):
     charts = MappingProxyType(
         {"found_slices": Entry("plmetrics.features.slice_search.search_chart", "found_slices")}
     )
-    state_refusal = "find_slices searches the rows, which a state does not hold"
+    of_sums = shares_constants = divides_units = True
 
     def columns(self, suite: Suite) -> tuple[str, ...]:
         """The columns that are searched."""
@@ -65,11 +67,34 @@ class SliceSearchFeature(Feature):
 
     def run(self, run: Run) -> Outputs:
         """Search, and confirm."""
-        from plmetrics.features.slice_search.slice_selection import searched_slices
+        if run.state is None:
+            from plmetrics.features.slice_search.slice_selection import searched_slices
 
-        table, record = searched_slices(run.request.written, run.source)
+            table, record = searched_slices(run.request.written, run.source)
+        else:
+            from plmetrics.features.slice_search.stored_search import search_of_state
+
+            table, record = search_of_state(run.request.written, run.state)
         warnings = () if record["tested"] else (_NONE_TESTED,)
         return Outputs({"found_slices": table}, warnings=warnings, record={self.key: record})
+
+    def constants(self, request: Request, source: Source) -> Mapping[str, Any]:
+        """What the codes of columns mean, how they are grouped, and the constants of the metric."""
+        from plmetrics.features.slice_search.stored_search import search_constants
+
+        return search_constants(request, source)
+
+    def capture(self, rows: CountedRows, builder: Builder) -> None:
+        """Add the sums of all groupings."""
+        from plmetrics.features.slice_search.stored_search import write
+
+        write(builder, rows)
+
+    def merge(self, alike: Sequence[AlignedStates], builder: Builder) -> None:
+        """Add the sums of states together."""
+        from plmetrics.features.slice_search.stored_search import merge
+
+        merge(alike, builder)
 
     def report(self, summary: Summary, width: int) -> list[Text]:
         """What was confirmed."""

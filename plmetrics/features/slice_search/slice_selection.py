@@ -23,7 +23,7 @@ from plmetrics.inference.comparisons.correction import adjust
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from plmetrics.features.slice_search.search_plan import Crossing, SearchStates
+    from plmetrics.features.slice_search.search_plan import Crossing, SearchPlan, SearchStates
     from plmetrics.features.slice_search.search_section import FindSlices
     from plmetrics.suite.model import Suite
     from plmetrics.table.source import Source
@@ -245,7 +245,14 @@ def searched_slices(suite: Suite, source: Source) -> tuple[pl.DataFrame, dict[st
         DataError: a column is absent or of the wrong type, or a value is bad.
     """
     plan = search_plan(suite, source)
-    search = Search.of(plan.spec, search_states(plan), plan.models)
+    return slices_of_states(suite, plan, search_states(plan))
+
+
+def slices_of_states(
+    suite: Suite, plan: SearchPlan, states: SearchStates
+) -> tuple[pl.DataFrame, dict[str, Any]]:
+    """The table `found_slices`, and what the record says of the search, from its states."""
+    search = Search.of(plan.spec, states, plan.models)
     outcome = candidates(search)
     table = found_slices(search, outcome, 0.95 if suite.uncertainty is None else suite.uncertainty.level)
     return table, {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from math import isfinite
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,12 +20,13 @@ from plmetrics.engine.prepare.preparation import every_key
 from plmetrics.engine.prepared import units_of_rows
 from plmetrics.engine.request import unit_column
 from plmetrics.engine.streaming import collected_frame
+from plmetrics.features.protocol import CountedRows
 from plmetrics.features.registry import features_of
 from plmetrics.features.stored.ends import ends_rows, write_ends
 from plmetrics.features.stored.grids import grids_digest, write_grids
 from plmetrics.features.stored.pinning import said_of_key
 from plmetrics.features.stored.sparse_counts import KEYS, pieces_of, summarise_part, total_of
-from plmetrics.features.stored.support import resamples_totals
+from plmetrics.features.stored.support import names_rows, resamples_totals
 from plmetrics.states.moments import CENTRE
 from plmetrics.states.scores.run_grids import Cuts, ModelGrid, cuts_of, usual_cuts
 from plmetrics.states.scores.sorted import CLASSES, Binning
@@ -46,7 +48,7 @@ if TYPE_CHECKING:
 
     from plmetrics.engine.aggregate.aggregation import Aggregates
     from plmetrics.engine.prepared import Prepared
-    from plmetrics.engine.request import TableView
+    from plmetrics.engine.request import Request, TableView
     from plmetrics.states.moments import Moment
     from plmetrics.states.scores.coarse import Array
     from plmetrics.states.scores.grid import Bins
@@ -54,6 +56,7 @@ if TYPE_CHECKING:
     from plmetrics.states.scores.sliced_grid import SlicedGrid
     from plmetrics.table.slice_keys import SliceKey
     from plmetrics.table.slices import Cube
+    from plmetrics.table.source import Source
 
 
 BAD = "bad"
@@ -72,6 +75,8 @@ def capture(
     prepared: Prepared,
     frames: Sequence[pl.DataFrame],
     aggregated: Aggregates,
+    source: Source,
+    of_features: Mapping[str, Any],
 ) -> CapturedState:
     """Take the state of a run.
 
@@ -79,6 +84,8 @@ def capture(
         prepared: with the run's constants.
         frames: the sums of each cube by the values of its keys, see `passes.summed`.
         aggregated: the same as estimates read it.
+        source: the table as it was opened.
+        of_features: the constants of features, by key; see `feature_constants`.
     """
     bound, builder = prepared.request.view, Builder()
     _sums(builder, prepared, frames)
@@ -92,14 +99,17 @@ def capture(
         queries = pl.DataFrame({BLOCKS: [query_hashes(bound)]}, schema={BLOCKS: pl.List(pl.UInt64)})
         builder.add(Part("queries"), queries)
     features = features_of(bound.suite)
-    captured = {feature.key: feature.capture(rows_of(prepared), builder) for feature in features}
-    of_features = {key: content for key, content in captured.items() if content is not None}
+    view, captured = rows_of(prepared), {}
+    for feature in features:
+        counted = CountedRows(prepared.request, view, source, of_features.get(feature.key, {}))
+        captured[feature.key] = feature.capture(counted, builder)
+    said = {key: content for key, content in captured.items() if content is not None}
     rows, uncertainty = prepared.rows, bound.suite.uncertainty
     schema = prepared.view.schema if rows.pairs is not None else None
     fields = {
         "schema": frame_text(pl.DataFrame(schema=bound.schema)),
         "queries_schema": "" if schema is None else frame_text(pl.DataFrame(schema=schema)),
-        "constants": said_of(prepared, settled_keys(prepared), grids),
+        "constants": said_of(prepared, settled_keys(prepared), grids, of_features),
         "parts": tuple(builder.parts),
         "layout": builder.layout(),
         "rows": {
@@ -116,9 +126,9 @@ def capture(
         "units": units or (),
         "typed": _typed_columns(bound),
         "text_units": _text_units(bound),
-        "by_row": prepared.blocks is not None and prepared.request.unit_rows,
+        "by_row": prepared.request.unit_rows and names_rows(bound.suite),
     }
-    return CapturedState(fields | of_features, builder.table())
+    return CapturedState(fields | said, builder.table())
 
 
 def rows_of(prepared: Prepared) -> TableView:
@@ -323,7 +333,21 @@ def query_hashes(bound: TableView) -> Any:
     return collected_frame(bound.raw.select(hashed.alias(UNIT)))[UNIT].to_numpy()
 
 
-def said_of(prepared: Prepared, waiting: Mapping[str, SliceKey], grids: Grids | None) -> dict[str, Any]:
+def feature_constants(request: Request, source: Source) -> dict[str, Any]:
+    """What features look up in the rows that states must share, by key."""
+    return {
+        feature.key: feature.constants(request, source)
+        for feature in features_of(request.suite)
+        if feature.shares_constants
+    }
+
+
+def said_of(
+    prepared: Prepared,
+    waiting: Mapping[str, SliceKey],
+    grids: Grids | None,
+    of_features: Mapping[str, Any] = MappingProxyType({}),
+) -> dict[str, Any]:
     """The constants of a run, JSON-able; `waiting` are the keys that were settled on its data, as they are now."""
     request = prepared.request
     thresholds = {
@@ -340,6 +364,7 @@ def said_of(prepared: Prepared, waiting: Mapping[str, SliceKey], grids: Grids | 
         "exponents": dict(prepared.addition.exponents),
         "grid": None if grids is None else grids_digest(grids),
         **({"score_spans": spans} if spans else {}),
+        **({"features": dict(of_features)} if of_features else {}),
     }
 
 

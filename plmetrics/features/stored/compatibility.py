@@ -86,6 +86,7 @@ def constants_that_differ(mine: Mapping[str, Any], theirs: Mapping[str, Any]) ->
         if their_value != exponent:
             yield f"the exponent of the sum '{name}' (reproducible) is {exponent} and {their_value}"
     yield from _spans_that_differ(mine.get("score_spans", {}), theirs.get("score_spans", {}))
+    yield from _lookups_that_differ(mine.get("features", {}), theirs.get("features", {}))
     if mine["grid"] != theirs["grid"]:
         models = list((mine["grid"] or {"keys": {}})["keys"])
         yield f"the grid that scores are counted on (models {', '.join(models)})"
@@ -95,6 +96,12 @@ def _spans_that_differ(mine: Mapping[str, Any], theirs: Mapping[str, Any]) -> It
     for model, span in mine.items():
         if theirs.get(model) != span:
             yield f"the ends of the histogram of scores of model '{model}' are {span} and {theirs.get(model)}"
+
+
+def _lookups_that_differ(mine: Mapping[str, Any], theirs: Mapping[str, Any]) -> Iterator[str]:
+    for key, content in mine.items():
+        if theirs.get(key) != content:
+            yield f"what {key} has looked up in the rows: bins, values and centres"
 
 
 def _check_versions(first: StateReference, other: StateReference) -> None:

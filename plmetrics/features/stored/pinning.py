@@ -23,7 +23,14 @@ def read_constants(content: Mapping[str, Any], grids: Grids | None) -> Constants
     classes = tuple(content["classes"])
     spans = {model: (low, high) for model, (low, high) in content.get("score_spans", {}).items()}
     return Constants(
-        content["centres"], thresholds, classes, content["keys"], grids, content["exponents"], spans
+        content["centres"],
+        thresholds,
+        classes,
+        content["keys"],
+        grids,
+        content["exponents"],
+        spans,
+        content.get("features", {}),
     )
 
 

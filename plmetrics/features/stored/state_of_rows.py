@@ -12,7 +12,7 @@ from plmetrics.engine.inquiry import answer
 from plmetrics.engine.memory.budget import budget_of
 from plmetrics.engine.memory.settings import memory_settings
 from plmetrics.engine.prepare.preparation import prepare
-from plmetrics.features.stored.capture import capture
+from plmetrics.features.stored.capture import capture, feature_constants
 from plmetrics.features.stored.compatibility import NotAdding, check_complete
 from plmetrics.features.stored.grids import read_grids
 from plmetrics.features.stored.merging import read_state
@@ -75,7 +75,8 @@ def _state(
         frames, _ = answer(sum_cubes(prepared))
         sums = collect_aggregates(prepared, frames, None)
     with stage("count"), reading(source):
-        captured = capture(prepared, frames, sums)
+        of_features = feature_constants(bound, source) if constants is None else constants.features
+        captured = capture(prepared, frames, sums, source, of_features)
     return head_of(counted, source, captured, (*uneven, *prepared.warnings)), captured.table
 
 

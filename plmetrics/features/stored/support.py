@@ -43,6 +43,11 @@ def resamples_totals(suite: Suite) -> bool:
     return any(metric.additive for metric in suite.needed("overall", *suite.slices))
 
 
+def names_rows(suite: Suite) -> bool:
+    """Whether rows that are units have names of their own: where they are resampled, or a feature divides them."""
+    return suite.uncertainty is not None or any(feature.divides_units for feature in features_of(suite))
+
+
 def _problems(suite: Suite) -> Iterator[Problem]:
     if suite.exact is True:
         msg = "exact: true needs the rows, which a state does not hold: it counts scores on a grid"
@@ -112,7 +117,7 @@ def check_units(suite: Suite, source: Source) -> None:
 
 
 def _units_problem(suite: Suite, source: Source) -> Iterator[Problem]:
-    has_units = suite.columns.unit is not None or suite.task == "ranking" or suite.uncertainty is None
+    has_units = suite.columns.unit is not None or suite.task == "ranking" or not names_rows(suite)
     if has_units or (source.reader is not None and suite.data.long is None):
         return
     msg = "rows without a file have no names, so that those of two states would be taken for the same"

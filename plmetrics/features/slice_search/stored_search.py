@@ -1,0 +1,186 @@
+"""A search for slices in stored states: its sums by cell and block add, and are searched when states are merged."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from plmetrics.core.exact_sums import Addition
+from plmetrics.engine.binding.bind import bind
+from plmetrics.engine.prepare.preparation import prepare
+from plmetrics.engine.prepared import Accounting, Prepared
+from plmetrics.features.slice_search.row_sums import Tally
+from plmetrics.features.slice_search.search_columns import Encoding, searched_columns
+from plmetrics.features.slice_search.search_plan import (
+    Grouping,
+    SearchPlan,
+    cells_of,
+    column_groups,
+    digits_of,
+)
+from plmetrics.features.slice_search.search_scan import (
+    inner_suite,
+    plan_of,
+    search_plan,
+    state_of,
+    states_of,
+    tallies,
+)
+from plmetrics.features.slice_search.search_section import section_of
+from plmetrics.features.slice_search.slice_selection import slices_of_states
+from plmetrics.features.stored.capture import said_of
+from plmetrics.features.stored.pinning import read_constants
+from plmetrics.features.stored.restoration import empty_rows
+from plmetrics.features.stored.stored_state import suite_of
+from plmetrics.states.stored import CELL, Part
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from plmetrics.engine.request import Request
+    from plmetrics.features.protocol import CountedRows
+    from plmetrics.features.stored.alignment import AlignedStates
+    from plmetrics.states.stored import Builder, SavedState
+    from plmetrics.suite.model import Suite
+    from plmetrics.table.source import Source
+
+KIND = "search"
+_DENSE = 4_000_000
+"""The most groups, with those of codes that may come, for which columns are grouped as in a run over the rows."""
+
+
+def search_constants(request: Request, source: Source) -> dict[str, Any]:
+    """What states of a search must share, found in the rows: constants of its metric, codes and groupings."""
+    plan = search_plan(request.written, source)
+    spec, groupings = plan.spec, plan.groupings
+    sizes = [sum(replace(encoding, open=True).codes) for encoding in plan.encodings]
+    if any(np.prod([sizes[n] for n in members]) * 2 * spec.blocks > _DENSE for members in groupings):
+        groupings = column_groups(sizes, spec.depth, _DENSE // (2 * spec.blocks))
+    return {
+        "constants": said_of(plan.prepared, {}, None),
+        "columns": [asdict(encoding) for encoding in plan.encodings],
+        "groupings": [list(members) for members in groupings],
+    }
+
+
+def write(builder: Builder, rows: CountedRows) -> None:
+    """Add the parts that hold the sums of a search."""
+    content: Mapping[str, Any] = rows.constants
+    suite, source = rows.request.written, rows.source
+    spec = section_of(suite)
+    constants = read_constants(content["constants"], None)
+    bound = bind(inner_suite(suite, spec), source, classes=constants.classes)
+    plan = _plan(prepare(bound, constants), suite, content, _open_encodings(content))
+    for members, tally in tallies(plan):
+        builder.add(Part(KIND, bins=_name(members)), tally.counted())
+
+
+def merge(alike: Sequence[AlignedStates], builder: Builder) -> None:
+    """Add the parts that hold the sums of a search in all states."""
+    spec = section_of(suite_of(alike[0].head))
+    content = alike[0].head.constants["features"]["find_slices"]
+    exponents = content["constants"]["exponents"]
+    sizes = [sum(encoding.codes) for encoding in _open_encodings(content)]
+    for members in map(tuple, content["groupings"]):
+        tally = Tally(members, [sizes[number] for number in members], 2 * spec.blocks, exponents)
+        for group in alike:
+            number = group.head.number(KIND, bins=_name(members))
+            assert number is not None
+            for state in group.states:
+                rows = state.read(group.head.parts[number].columns)
+                tally.add_counted(state.rows(rows, number))
+        builder.add(Part(KIND, bins=_name(members)), tally.counted())
+
+
+def search_of_state(suite: Suite, saved: SavedState) -> tuple[pl.DataFrame, dict[str, Any]]:
+    """The table `found_slices` of a state, and what the record says of the search.
+
+    Raises:
+        DataError: a value of a column is called as the rest of its values is.
+    """
+    content = saved.head.constants["features"]["find_slices"]
+    opened = _open_encodings(content)
+    sizes = [sum(encoding.codes) for encoding in opened]
+    counted = {tuple(members): _part(saved, members) for members in content["groupings"]}
+    occupied = [np.zeros(size, dtype=np.bool_) for size in sizes]
+    for members, frame in counted.items():
+        digits = digits_of(frame[CELL].to_numpy().astype(np.int64), [sizes[number] for number in members])
+        for number, digit in zip(members, digits, strict=True):
+            occupied[number][digit] = True
+    encodings = [_present(*pair) for pair in zip(opened, occupied, strict=True)]
+    plan = _restored_plan(suite, saved, content, encodings)
+    groupings = []
+    for members, frame in counted.items():
+        tally = plan.tally(members)
+        tally.add_counted(_with_codes(frame, members, opened, encodings))
+        groupings.append(Grouping(members, state_of(plan, tally)))
+    return slices_of_states(suite, plan, states_of(plan, groupings))
+
+
+def _name(members: Sequence[int]) -> str:
+    return " ".join(map(str, members))
+
+
+def _open_encodings(content: Mapping[str, Any]) -> list[Encoding]:
+    """What codes mean in states: there is one for whatever the rows of any state may hold."""
+    return [replace(Encoding.read(column), open=True) for column in content["columns"]]
+
+
+def _part(saved: SavedState, members: Sequence[int]) -> pl.DataFrame:
+    number = saved.head.number(KIND, bins=_name(members))
+    assert number is not None
+    return saved.of(number)
+
+
+def _present(encoding: Encoding, occupied: NDArray[np.bool_]) -> Encoding:
+    """The encoding with codes for what occurs, as the rows together would have it."""
+    _, other, nans, nulls = (bool(part.any()) for part in np.split(occupied, np.cumsum(encoding.codes)[:-1]))
+    return replace(encoding, other=other, nans=nans, nulls=nulls, open=False)
+
+
+def _with_codes(
+    frame: pl.DataFrame, members: Sequence[int], before: Sequence[Encoding], after: Sequence[Encoding]
+) -> pl.DataFrame:
+    """The sums of a grouping, with the cells of other encodings of the same values."""
+    old, new = ([encodings[number].codes for number in members] for encodings in (before, after))
+    digits = digits_of(frame[CELL].to_numpy().astype(np.int64), list(map(sum, old)))
+    for place, (there, here) in enumerate(zip(old, new, strict=True)):
+        occurs = np.concatenate([np.arange(size) < kept for size, kept in zip(there, here, strict=True)])
+        digits[place] = (np.cumsum(occurs) - 1)[digits[place]]
+    return frame.with_columns(pl.Series(CELL, cells_of(digits, list(map(sum, new)))))
+
+
+def _restored_plan(
+    suite: Suite, saved: SavedState, content: Mapping[str, Any], encodings: Sequence[Encoding]
+) -> SearchPlan:
+    """The plan of a search whose rows were counted, on none."""
+    spec, constants = section_of(suite), read_constants(content["constants"], None)
+    request, view = empty_rows(inner_suite(suite, spec), saved.head, constants)
+    prepared = Prepared(
+        request,
+        view,
+        view.table(),
+        slices=(),
+        cubes=(),
+        rows=Accounting(0, 0, {}),
+        blocks=None,
+        centres=constants.centres,
+        thresholds=constants.thresholds,
+        exact=False,
+        addition=Addition(constants.exponents),
+    )
+    return _plan(prepared, suite, content, encodings)
+
+
+def _plan(
+    prepared: Prepared, suite: Suite, content: Mapping[str, Any], encodings: Sequence[Encoding]
+) -> SearchPlan:
+    """The plan of a search whose codes and groupings are known."""
+    spec = section_of(suite)
+    columns = searched_columns(prepared.view.schema, spec, encodings)
+    return plan_of(prepared, spec, encodings, columns, tuple(map(tuple, content["groupings"])))
