@@ -28,7 +28,7 @@ class Scenario:
     files: int = 5
     models: int = 2
     repeats: int = 1
-    table: Literal["scores", "classes", "queries", "attributes"] = "scores"
+    table: str = "scores"
 
 
 SCENARIOS = {
@@ -81,6 +81,60 @@ SCENARIOS = {
             ),
             models=1,
             table="queries",
+        ),
+        Scenario(
+            "regression",
+            "MAE, RMSE, R2 and the median absolute error of one model",
+            10_000_000,
+            ("sklearn_errors", "polars_ds_errors", "errors"),
+            (Aim("errors", "sklearn_errors", 1 / 10), Aim("errors", "polars_ds_errors", 1 / 2)),
+            models=1,
+            table="task-regression",
+        ),
+        Scenario(
+            "ensembles",
+            "CRPS of nine members",
+            2_000_000,
+            ("properscoring_crps", "scoringrules_crps", "ensemble"),
+            (Aim("ensemble", "properscoring_crps", 1 / 2), Aim("ensemble", "scoringrules_crps", 1 / 2)),
+            models=1,
+            table="corners quantile",
+        ),
+        Scenario(
+            "uplift",
+            "the effect among the first three tenths, Qini and AUUC of one model (areas on other scales)",
+            10_000_000,
+            ("sklift_areas", "uplift"),
+            (Aim("uplift", "sklift_areas", 1 / 10),),
+            models=1,
+            table="task-uplift",
+        ),
+        Scenario(
+            "fairness",
+            "demographic parity and equalized odds differences of one model over 20 regions",
+            10_000_000,
+            ("fairlearn_disparities", "disparities"),
+            (Aim("disparities", "fairlearn_disparities", 1 / 10),),
+            models=1,
+            table="task-binary",
+        ),
+        Scenario(
+            "calibration",
+            "Brier score, log loss and the calibration error of 15 bins of one model",
+            10_000_000,
+            ("sklearn_calibration", "calibration"),
+            (Aim("calibration", "sklearn_calibration", 1 / 10),),
+            models=1,
+            table="task-binary",
+        ),
+        Scenario(
+            "drift",
+            "Kolmogorov-Smirnov and Wasserstein distances of a score and a number between halves of a year",
+            10_000_000,
+            ("scipy_distances", "distances"),
+            (Aim("distances", "scipy_distances", 1 / 10),),
+            models=1,
+            table="task-binary",
         ),
         Scenario(
             "auc",

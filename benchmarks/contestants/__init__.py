@@ -15,6 +15,7 @@ from benchmarks.contestants.rust import POLARS_DS, RAPIDSTATS
 from benchmarks.contestants.scikit import SCIKIT
 from benchmarks.contestants.searching import CONTESTANTS as SEARCHING
 from benchmarks.contestants.states import CONTESTANTS as STATES
+from benchmarks.contestants.tasks import CONTESTANTS as TASKS
 from benchmarks.contestants.units import CONTESTANTS as UNITS
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ CONTESTANTS: dict[str, Contestant] = {
         *STATES,
         *NIGHTS,
         *UNITS,
+        *TASKS,
         *GROWING,
     )
 }
