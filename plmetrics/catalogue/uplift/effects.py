@@ -17,6 +17,8 @@ from plmetrics.catalogue.parameters import one_of, parameter
 from plmetrics.catalogue.registry import register
 from plmetrics.catalogue.uplift.arms import OUTCOME, OfArms, centred_moment, of_arm
 from plmetrics.catalogue.uplift.errors import EffectError, WeightedEffectError
+from plmetrics.catalogue.uplift.propensity import ByPropensity
+from plmetrics.catalogue.uplift.weighted_errors import WeightedArmsError
 from plmetrics.core import ops
 from plmetrics.states.sums import Atom, Distances
 from plmetrics.table.checks import Requirement
@@ -131,73 +133,6 @@ class EValue(OfArms):
         return treated, ops.ratio(state.control_outcome, state.control_weight)
 
 
-@dataclass(frozen=True)
-class ByPropensity(OfArms):
-    """Base of the effects that weigh rows by the inverse of the chance to be in their arm."""
-
-    needs = Sums()
-
-    propensity: str = parameter(
-        doc="column of the chance to be treated", check=bool, domain="the name of a column"
-    )
-
-    def columns(self) -> tuple[str, ...]:
-        """The propensity."""
-        return (self.propensity,)
-
-    def requirements(self) -> tuple[Requirement, ...]:
-        """Propensities lie between 0 and 1, both left out."""
-        return (Requirement(self.propensity, "outside (0, 1)", _no_propensity, "propensity", numeric=True),)
-
-    def atoms(self) -> Mapping[str, Atom | tuple[Atom, ...]]:
-        """The inverse propensities of each arm, and their squares."""
-        treated, control = self._inverse(treated=True), self._inverse(treated=False)
-        return {
-            **super().atoms(),
-            "treated_inverse": self._atom("treated_inverse", treated),
-            "control_inverse": self._atom("control_inverse", control),
-            "treated_square": self._atom("treated_square", lambda rows: treated(rows) ** 2 * _weight(rows)),
-            "control_square": self._atom("control_square", lambda rows: control(rows) ** 2 * _weight(rows)),
-        }
-
-    def remark(self, state: Any) -> Any:
-        """The effective sample size of each arm: (sum of w)^2 / sum of w^2, w the row's weight over its chance."""
-        treated, control = (
-            np.atleast_1d(ops.ratio(total**2, squares, otherwise=0.0))
-            for total, squares in (
-                (state.treated_inverse, state.treated_square),
-                (state.control_inverse, state.control_square),
-            )
-        )
-        texts = [_sample_sizes(*sizes) for sizes in zip(treated, control, strict=True)]
-        return np.array(texts, dtype=object)
-
-    def _chance(self, rows: Rows) -> pl.Expr:
-        return rows.column(self.propensity).cast(pl.Float64)
-
-    def _inverse(self, *, treated: bool) -> Callable[[Rows], pl.Expr]:
-        """The row expression 1 / chance to be in an arm, 0 for rows of the other."""
-
-        def build(rows: Rows) -> pl.Expr:
-            chance = self._chance(rows) if treated else 1.0 - self._chance(rows)
-            return of_arm(rows, 1.0 / chance, treated=treated)
-
-        return build
-
-    def _atom(
-        self,
-        name: str,
-        build: Callable[[Rows], pl.Expr],
-        *,
-        counts: bool = False,
-        about: Distances | None = None,
-    ) -> Atom:
-        return Atom(f"{name}|{self._identity()}", build, counts=counts, weighted=not counts, about=about)
-
-    def _identity(self) -> str:
-        return self.propensity
-
-
 @register
 @dataclass(frozen=True)
 class WeightedEffect(ByPropensity):
@@ -275,6 +210,10 @@ class WeightedEffect(ByPropensity):
         ]
         return np.array(texts, dtype=object)
 
+    def standard_error(self, *, weighted: bool) -> Metric | None:  # noqa: ARG002
+        """That of two weighted means; the other estimator is a mean over rows."""
+        return WeightedArmsError(self) if self._hajek else None
+
     @property
     def _hajek(self) -> bool:
         return self.estimator == "hajek"
@@ -283,7 +222,7 @@ class WeightedEffect(ByPropensity):
         return Distances((OUTCOME.key,), f"{arm}_inverse|{self._identity()}") if self._hajek else None
 
     def _outcome(self, *, treated: bool) -> Callable[[Rows], pl.Expr]:
-        inverse = self._inverse(treated=treated)
+        inverse = self.inverse(treated=treated)
         return lambda rows: inverse(rows) * (rows.centred(OUTCOME) if self._hajek else rows.label)
 
     def _chance(self, rows: Rows) -> pl.Expr:
@@ -364,19 +303,6 @@ class DoublyRobustEffect(ByPropensity):
         return treated - without + residual
 
 
-def _weight(rows: Rows) -> Any:
-    return 1.0 if rows.weight is None else rows.weight
-
-
-def _no_propensity(value: pl.Expr) -> pl.Expr:
-    chance = value.cast(pl.Float64)
-    return chance.is_null() | chance.is_nan() | (chance <= 0) | (chance >= 1)
-
-
 def _not_finite(value: pl.Expr) -> pl.Expr:
     number = value.cast(pl.Float64)
     return number.is_null() | ~number.is_finite()
-
-
-def _sample_sizes(treated: float, control: float) -> str:
-    return f"effective sample size: {treated:,.1f} treated, {control:,.1f} controls"

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+import statsmodels.api as sm
 from scipy import stats
 
 import plmetrics as plm
@@ -102,3 +103,65 @@ def test_an_arm_of_one_number_does_not_hide_the_other() -> None:
     assert evaluate(grouped, metrics="cochran_q(by=g)")["value"].item() == pytest.approx(
         7**2 / (1 / 3 + 4 / 3)
     )
+
+
+@pytest.fixture(scope="module")
+def assigned() -> pl.DataFrame:
+    """6,000 rows, treated by a chance that depends on what the outcome depends on as well."""
+    random = np.random.default_rng(5)
+    x = random.normal(size=6_000)
+    chance = np.clip(1 / (1 + np.exp(-x)), 0.1, 0.9)
+    treated = random.random(6_000) < chance
+    outcome = 50 + x + 0.7 * treated + random.normal(size=6_000)
+    weight = random.choice([0.5, 1.0, 2.0], 6_000)
+    return pl.DataFrame({"y": outcome, "t": treated.astype(int), "e": chance, "p": x, "w": weight})
+
+
+@pytest.mark.parametrize("weight", [None, "w"])
+def test_the_hajek_error_is_the_sandwich_of_statsmodels(assigned: pl.DataFrame, weight: str | None) -> None:
+    """geepack's and Stata's robust errors: those of a generalised estimating equation, and of HC1."""
+    metrics = ["ate_ipw(propensity=e)", "ate_ipw(propensity=e, estimator=horvitz_thompson)"]
+    settings: dict[str, Any] = {"metrics": metrics, "slices": None, "weight": weight}
+    hajek, thompson = evaluate(assigned, **settings).iter_rows(named=True)
+    y, t, e = (assigned[name].to_numpy() for name in ("y", "t", "e"))
+    w = np.ones(len(y)) if weight is None else assigned[weight].to_numpy()
+    v, rows = w / np.where(t == 1, e, 1 - e), len(y)
+    arms = sm.add_constant(t.astype(float))
+    gee = sm.GEE(y, arms, groups=np.arange(rows), weights=v).fit(cov_type="robust")
+    assert hajek["value"] == pytest.approx(gee.params[1], rel=1e-9)
+    assert hajek["std_error"] == pytest.approx(gee.bse[1] * np.sqrt(rows / (rows - 1)), rel=1e-6)
+    stata = sm.WLS(y, arms, weights=v).fit(cov_type="HC1")
+    assert hajek["std_error"] == pytest.approx(stata.bse[1] * np.sqrt((rows - 2) / (rows - 1)), rel=1e-8)
+    size = min(v[t == arm].sum() ** 2 / (v[t == arm] ** 2).sum() for arm in (0, 1))
+    half = stats.t.ppf(0.975, np.floor(size) - 1) * hajek["std_error"]
+    assert hajek["upper"] - hajek["lower"] == pytest.approx(2 * half, rel=1e-9)
+    effect = (t / e - (1 - t) / (1 - e)) * y
+    away = w * (effect - np.average(effect, weights=w)) / w.sum()
+    error = np.sqrt(rows / (rows - 1) * (away**2).sum())
+    assert thompson["std_error"] == pytest.approx(error, rel=1e-8)
+
+
+def test_the_hajek_error_needs_outcomes_that_differ(assigned: pl.DataFrame) -> None:
+    flat = assigned.with_columns(y=pl.col("t") * 2.0)
+    row = evaluate(flat, metrics="ate_ipw(propensity=e)", slices=None).row(0, named=True)
+    assert row["value"] == pytest.approx(2.0)
+    assert row["std_error"] is None or row["std_error"] == pytest.approx(0.0, abs=1e-9)
+
+
+def test_inverse_propensities_as_weights_make_areas_comparable(assigned: pl.DataFrame) -> None:
+    rows = assigned.with_columns(v=1 / pl.when(pl.col("t") == 1).then("e").otherwise(1 - pl.col("e")))
+    metrics = ["qini(method=guelman)", "uplift_at_k(k=0.25, by=arm)", "ate"]
+    found = evaluate(rows, metrics=metrics, slices=None, weight="v", uncertainty=None)["value"].to_list()
+    y, t, v = (rows.sort("p", descending=True)[name].to_numpy() for name in ("y", "t", "v"))
+    gained = np.cumsum(np.where(t == 1, v * y, 0)) / v[t == 1].sum()
+    lost = np.cumsum(np.where(t == 0, v * y, 0)) / v[t == 0].sum()
+    curve = np.concatenate([[0.0], gained - lost])
+    area = np.sum(v / v.sum() * (curve[1:] + curve[:-1]) / 2) - curve[-1] / 2
+    tops = []
+    for arm in (1, 0):
+        inside = np.cumsum(v[t == arm])
+        share = np.clip((0.25 * inside[-1] - (inside - v[t == arm])) / v[t == arm], 0, 1)
+        tops.append(np.average(y[t == arm], weights=share * v[t == arm]))
+    assert found[0] == pytest.approx(area, rel=1e-9)
+    assert found[1] == pytest.approx(tops[0] - tops[1], rel=1e-9)
+    assert found[2] == pytest.approx(curve[-1], rel=1e-9)
