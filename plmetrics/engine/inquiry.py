@@ -76,10 +76,11 @@ def constant_question(answer: Answer) -> Question[Answer]:
 
 
 class Inquiry:
-    """Asks questions, and lists the steps that this takes."""
+    """Asks questions, and lists the steps that this takes; the plans of a round share their scans unless `apart`."""
 
-    def __init__(self, steps: Iterable[Step] = ()) -> None:
+    def __init__(self, steps: Iterable[Step] = (), *, apart: bool = False) -> None:
         self.steps = list(steps)
+        self._apart = apart
 
     def answer(self, question: Question[Answer], stage: str = "prepare") -> Answer:
         """Ask a question, round by round."""
@@ -92,10 +93,10 @@ class Inquiry:
                 return answer
             frames = []
             if plans:
-                self.steps.append(Step(stage, tuple(plans)))
+                self.steps.append(Step(stage, tuple(plans), apart=self._apart))
                 frames = self.steps[-1].collect()
 
 
-def answer(question: Question[Answer]) -> Answer:
+def answer(question: Question[Answer], *, apart: bool = False) -> Answer:
     """The answer to a question of a stage that lists its steps itself."""
-    return Inquiry().answer(question)
+    return Inquiry(apart=apart).answer(question)

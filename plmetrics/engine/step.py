@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """Plans that a stage of a run collects together, so that they share their scans.
+    """Plans that a stage of a run collects together, so that they share their scans, or one after another.
 
     Attributes:
         stage: name of the stage.
@@ -22,6 +22,7 @@ class Step:
         times: how often they are collected.
         at_least: whether what they find, or the memory budget, may make that more often.
         sums: how many of the plans, the first ones, make sums.
+        apart: whether each plan has scans of its own, since memory has no room for what would wait in shared ones.
     """
 
     stage: str
@@ -30,7 +31,8 @@ class Step:
     times: int = 1
     at_least: bool = False
     sums: int = 0
+    apart: bool = False
 
     def collect(self) -> list[pl.DataFrame]:
         """The frames of its plans, in their order."""
-        return frames_of(self.plans)
+        return frames_of(self.plans, apart=self.apart)

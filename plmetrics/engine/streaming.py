@@ -42,8 +42,13 @@ def collected_frames(plans: Mapping[str, pl.LazyFrame]) -> dict[str, pl.DataFram
     return dict(zip(plans, frames_of(list(plans.values())), strict=True))
 
 
-def frames_of(plans: Sequence[pl.LazyFrame]) -> list[pl.DataFrame]:
-    """The frames of plans that run together, in order."""
+def frames_of(plans: Sequence[pl.LazyFrame], *, apart: bool = False) -> list[pl.DataFrame]:
+    """The frames of plans that run together, in order; one after another if `apart`.
+
+    Plans that run together share their scans. What the slowest of them has yet to take waits in memory, without limit.
+    """
+    if apart:
+        return [frame for plan in plans for frame in pl.collect_all([plan])]
     return pl.collect_all(list(plans))
 
 

@@ -48,6 +48,15 @@ def test_questions_share_their_rounds() -> None:
     assert [(step.stage, len(step.plans)) for step in inquiry.steps] == [("look", 3), ("look", 1)]
 
 
+def test_plans_apart_are_collected_one_after_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    numbers, collect = [], pl.collect_all
+    monkeypatch.setattr(pl, "collect_all", lambda plans: numbers.append(len(plans)) or collect(plans))
+    inquiry = Inquiry(apart=True)
+    assert inquiry.answer(together(ends(), deviation())) == ((1, 3), pytest.approx(2 / 3))
+    assert numbers == [1, 1, 1, 1]
+    assert [step.apart for step in inquiry.steps] == [True, True]
+
+
 def test_questions_within_questions_share_them_too() -> None:
     inquiry = Inquiry()
     assert inquiry.answer(together(together(ends(), ends()), deviation()))[0] == ((1, 3), (1, 3))

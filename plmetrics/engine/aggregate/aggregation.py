@@ -23,6 +23,7 @@ from plmetrics.engine.aggregate.totals import (
     totals,
 )
 from plmetrics.engine.inquiry import answer, together
+from plmetrics.engine.memory.budget import reads_apart
 from plmetrics.engine.step import Step
 from plmetrics.engine.streaming import AGGREGATES_PER_NODE
 from plmetrics.states.complements import RestSums
@@ -91,7 +92,8 @@ def aggregate(
         DataError: rows failed a check, and the suite says that is an error.
         PlmetricsError: rows in do not equal rows used and dropped: a bug.
     """
-    (frames, rows), counted = answer(together(sum_cubes(prepared, digested=digested), counting))
+    asked = together(sum_cubes(prepared, digested=digested), counting)
+    (frames, rows), counted = answer(asked, apart=reads_apart(prepared.view))
     result = collect_aggregates(prepared, frames, rows)
     return replace(result, digests=_digests(prepared, frames[0])) if digested else result, counted
 
@@ -143,7 +145,8 @@ def sums_scan(prepared: Prepared, *, digested: bool = False) -> tuple[list[list[
         rows.append(rows_plan(prepared, unlabelled=bool(prepared.request.label_free_values)))
     groups = sum_plans(prepared, digested=digested)
     sums = [plan for group in groups for plan in group]
-    return groups, Step("aggregate", (*sums, *rows), does, at_least=recentres, sums=len(sums))
+    apart = reads_apart(prepared.view)
+    return groups, Step("aggregate", (*sums, *rows), does, at_least=recentres, sums=len(sums), apart=apart)
 
 
 def families(request: Request) -> str:

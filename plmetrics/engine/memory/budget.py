@@ -58,6 +58,9 @@ _MOST_RANGES = 64
 _PARTS_SHARE = 2
 """Rows that are held a part at a time may take half of the room: the rest is for what is made of them."""
 
+_WAITING = 64
+"""Bytes a row, beside those of predictions, that wait in a shared scan for the slowest of its plans (about)."""
+
 _STEP, _STEPS_IN_GB = 100_000_000, 10
 _MEGA, _GIGA = 10**6, 10**9
 
@@ -264,6 +267,20 @@ def sort_bytes(request: Request, rows: int, cubes: int) -> int:
 def sorts_in_memory(request: Request, rows: int, cubes: int) -> bool:
     """Whether ordered metrics are exact in this run; see `order_plan`."""
     return order_plan(request, rows, cubes).way != "grid"
+
+
+def waiting_bytes(view: TableView) -> int:
+    """At most about how much waits in memory where plans share a scan of the rows: fast plans read ahead of others."""
+    source = view.source
+    if source.rows is None:
+        return sum(file.size for file in source.files)
+    predictions = sum(len(model.parts) for model in view.roles.models.values())
+    return source.rows * (_WAITING + _SCORE * predictions)
+
+
+def reads_apart(view: TableView) -> bool:
+    """Whether each plan scans the rows by itself, since a shared scan may take more than half of the room."""
+    return waiting_bytes(view) > working_memory(view.suite) // _PARTS_SHARE
 
 
 def rows_that_fit(suite: Suite, columns: int) -> int:

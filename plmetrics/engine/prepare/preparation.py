@@ -14,7 +14,7 @@ import polars as pl
 from plmetrics.core.errors import AbsentDataError, Problem
 from plmetrics.core.names import number_text
 from plmetrics.engine.inquiry import Inquiry, constant_question, frames_by_name, together
-from plmetrics.engine.memory.budget import sorts_in_memory
+from plmetrics.engine.memory.budget import reads_apart, sorts_in_memory
 from plmetrics.engine.prepare.constants import Calibration, Constants, ThresholdChoice
 from plmetrics.engine.prepare.slices import found_slices, key_codes, settled_keys, slice_plans
 from plmetrics.engine.prepared import Accounting, Blocks, Prepared, rows_of, units_of_rows
@@ -51,7 +51,7 @@ def prepare(request: Request, constants: Constants | None = None, looks: Looks |
         AbsentDataError: there are no rows.
         ConfigError: there are more slices than `max_slices`.
     """
-    inquiry = Inquiry(request.steps)
+    inquiry = Inquiry(request.steps, apart=reads_apart(request.view))
     start = _start(request, constants, looks, inquiry)
     table = start.view.table()
     rows, looked_up, units = inquiry.answer(

@@ -91,6 +91,13 @@ class WindowsCounting:
     columns: tuple[_Column, ...]
     facts: pl.DataFrame
 
+    @property
+    def bytes(self) -> int:
+        """About how much memory the counts of all columns take, put in order."""
+        values, rows = _values(self.facts, len(self.columns)), int(self.facts["rows"].sum())
+        cells = [cube.cells for cube in self.cubes]
+        return sum(_bytes(column.places(values[column.number]), rows, cells) for column in self.columns)
+
     @classmethod
     def look(cls, request: Request, view: TableView) -> Question[WindowsCounting]:
         """Look the constants up: slices, how many values each column has, and the edges of bins.
@@ -200,6 +207,12 @@ class _Column:
         apart = self.value - self.centre
         return {"weight": weight, "offset": weight * apart, "square": weight * apart**2}
 
+    def places(self, values: int) -> int:
+        """How many places its values, so many in both windows, are counted at."""
+        if self.too_many:
+            return 1
+        return values if self.edges is None else len(self.edges)
+
     def with_addition(self, windows: Windows) -> Question[_Column]:
         """The same with how it is added up."""
         addition = yield from windows.view.arithmetic.addition(windows.frame, self.added)
@@ -244,18 +257,18 @@ def _key_type(cube: Cube) -> type[pl.DataType]:
 
 def _columns(windows: Windows, facts: pl.DataFrame, cubes: Sequence[Cube]) -> Question[tuple[_Column, ...]]:
     """By value as far as the memory budget goes, the columns with the fewest values first; the rest on bins."""
-    rows, cells = int(facts["rows"].sum()), sum(cube.cells for cube in cubes)
+    rows, cells = int(facts["rows"].sum()), [cube.cells for cube in cubes]
     room = _SHARE * working_memory(windows.view.suite)
     exact = windows.view.suite.exact
     columns: dict[int, _Column] = {}
-    sizes = {n: int(facts[f"{n}|values"].sum()) for n in range(len(windows.subjects))}
+    sizes = dict(enumerate(_values(facts, len(windows.subjects))))
     binned = []
     for number in sorted(sizes, key=lambda n: sizes[n]):
         subject = windows.subjects[number]
         if not subject.of_numbers:
             columns[number] = _Column(number, subject, too_many=sizes[number] > MOST_CATEGORIES)
             continue
-        needed = _ROW_BYTES * len(cubes) * min(rows, sizes[number] * 2 * cells)
+        needed = _bytes(sizes[number], rows, cells)
         is_small = sizes[number] <= FINE_BINS
         fits = needed <= room and sizes[number] <= EXACT_VALUES
         if is_small or (exact is not False and (exact is True or fits)):
@@ -267,6 +280,16 @@ def _columns(windows: Windows, facts: pl.DataFrame, cubes: Sequence[Cube]) -> Qu
     edges = (yield from _edges(windows, facts, binned)) if binned else {}
     columns |= {number: _Column(number, windows.subjects[number], edges[number]) for number in binned}
     return tuple(columns[number] for number in sorted(columns))
+
+
+def _values(facts: pl.DataFrame, columns: int) -> list[int]:
+    """About how many values each column has, those of one window and those of the other."""
+    return [int(facts[f"{number}|values"].sum()) for number in range(columns)]
+
+
+def _bytes(places: int, rows: int, cells: Sequence[int]) -> int:
+    """About how much memory counts at so many places take in cubes of so many cells, while they are put in order."""
+    return _ROW_BYTES * len(cells) * min(rows, 2 * places * sum(cells))
 
 
 def _edges(

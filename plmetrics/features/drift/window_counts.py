@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from plmetrics.engine.inquiry import answer
+from plmetrics.engine.memory.budget import reads_apart
 from plmetrics.engine.prepare.slices import settled_keys
 from plmetrics.features.drift.constant_grid import lower_edge
 from plmetrics.features.drift.counts import MOST_CATEGORIES
@@ -93,7 +94,8 @@ def window_summary(view: TableView) -> Summary:
     Raises:
         DataError: columns are absent, or of types that are not compared.
     """
-    return answer(answer(WindowCounting.look(view)).count())
+    apart = reads_apart(view)
+    return answer(answer(WindowCounting.look(view), apart=apart).count(), apart=apart)
 
 
 @dataclass(frozen=True, slots=True)

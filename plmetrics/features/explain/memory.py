@@ -13,7 +13,13 @@ from typing import TYPE_CHECKING
 from plmetrics.core.threads import processors
 from plmetrics.engine.aggregate.aggregation import needs_rows, sum_plans
 from plmetrics.engine.aggregate.paired_rows import reads_paired_rows
-from plmetrics.engine.memory.budget import counting_room, sort_bytes, working_memory
+from plmetrics.engine.memory.budget import (
+    counting_room,
+    reads_apart,
+    sort_bytes,
+    waiting_bytes,
+    working_memory,
+)
 from plmetrics.engine.order.encoding import BATCH_ROWS
 from plmetrics.engine.order.orderings import orderings
 from plmetrics.engine.prepare.slices import most_rows
@@ -90,12 +96,14 @@ def foreseen(prepared: Prepared, sizes: Sizes) -> Foreseen:
     sums = _sums(prepared, sizes)
     ordered = _order_bytes(prepared, sizes)
     replicates = _replicates(prepared, sizes)
-    parts = {"reading": reading, **before, "sums": sums, **ordered, "replicates": replicates}
+    features, waiting = _of_features(prepared)
+    parts = {"reading": reading, **before, "sums": sums, **features, **ordered, "replicates": replicates}
+    counted = sum(features.values())
     stages = [
         reading + max(before.values(), default=0),
-        reading + sums * (1 + processors()) // _COPIES_OF_SUMS,
-        reading + sums + sum(ordered.values()),
-        reading + sums + replicates,
+        reading + counted + sums * (1 + processors()) // _COPIES_OF_SUMS,
+        reading + counted - waiting + sums + sum(ordered.values()),
+        reading + counted - waiting + sums + replicates,
     ]
     return Foreseen({name: size for name, size in parts.items() if size}, max(stages))
 
@@ -125,6 +133,15 @@ def _before(prepared: Prepared, sizes: Sizes) -> dict[str, int]:
         width = _NUMBER * (2 + len(request.models))
         parts["rows that calibrators are fitted on"] = _COPIES_OF_ROWS * prepared.rows.fitted * width
     return parts
+
+
+def _of_features(prepared: Prepared) -> tuple[dict[str, int], int]:
+    """What features count, and the rows that wait for the slowest of these counts; and the latter by themselves."""
+    counts = {f"counts of {key}": getattr(known, "bytes", 0) for key, known in prepared.looks.items()}
+    waiting = 0
+    if counts and not reads_apart(prepared.view):
+        waiting = counts["rows that wait for slower counts"] = waiting_bytes(prepared.view)
+    return counts, waiting
 
 
 def _sums(prepared: Prepared, sizes: Sizes) -> int:

@@ -105,7 +105,7 @@ def _steps(request: Request, prepared: Prepared) -> Iterator[Step]:
 
 def _pass(steps: Sequence[Step], prepared: Prepared, rows: int | None) -> Pass:
     """What the steps of a stage read together."""
-    number = sum(step.times * scans(step.plans) for step in steps)
+    number = sum(step.times * _scans(step) for step in steps)
     sums = [plan for step in steps for plan in step.plans[: step.sums]]
     return Pass(
         steps[0].stage,
@@ -118,6 +118,11 @@ def _pass(steps: Sequence[Step], prepared: Prepared, rows: int | None) -> Pass:
         aggregates=sum(count_sums(plan, prepared) for plan in sums),
         fallbacks=tuple(label for step in steps for plan in step.plans for label in fallbacks(plan)),
     )
+
+
+def _scans(step: Step) -> int:
+    """How often a step reads the files, once."""
+    return sum(scans([plan]) for plan in step.plans) if step.apart else scans(step.plans)
 
 
 def _of_features(request: Request, after: str) -> Iterator[Step]:

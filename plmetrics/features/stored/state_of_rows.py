@@ -9,7 +9,7 @@ from plmetrics.engine.aggregate.aggregation import collect_aggregates, sum_cubes
 from plmetrics.engine.binding.bind import bind
 from plmetrics.engine.faults import check_rows, reading
 from plmetrics.engine.inquiry import answer
-from plmetrics.engine.memory.budget import budget_of
+from plmetrics.engine.memory.budget import budget_of, reads_apart
 from plmetrics.engine.memory.settings import memory_settings
 from plmetrics.engine.prepare.preparation import prepare
 from plmetrics.features.stored.capture import capture, feature_constants
@@ -72,7 +72,7 @@ def _state(
         uneven = check_rows(counted.data.missing, source)
         prepared = prepare(bound, constants)
     with stage("aggregate"), reading(source):
-        frames, _ = answer(sum_cubes(prepared))
+        frames, _ = answer(sum_cubes(prepared), apart=reads_apart(prepared.view))
         sums = collect_aggregates(prepared, frames, None)
     with stage("count"), reading(source):
         of_features = feature_constants(bound, source) if constants is None else constants.features

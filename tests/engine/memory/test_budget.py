@@ -1,6 +1,7 @@
 """How ordered metrics are brought in order: by what they read, how many rows there are, and what memory allows."""
 
 import re
+from dataclasses import replace
 
 import polars as pl
 import pytest
@@ -8,7 +9,7 @@ import pytest
 import plmetrics as plm
 from plmetrics.core.errors import ConfigError
 from plmetrics.engine.binding.bind import bind
-from plmetrics.engine.memory.budget import order_plan
+from plmetrics.engine.memory.budget import order_plan, reads_apart
 from plmetrics.suite.arguments import suite_from_arguments
 from plmetrics.table.opening import open_source
 
@@ -91,6 +92,16 @@ def test_less_memory_means_fewer_models_at_a_time_and_then_more_ranges():
     assert 1 < ranges[2] < ranges[3]
     for each, memory in zip(plans, (4e9, 1.6e9, 0.5e9, 0.3e9), strict=True):
         assert each.bytes <= memory / 2
+
+
+@pytest.mark.parametrize(
+    ("rows", "memory", "apart"), [(10**7, 4e9, False), (10**8, 4e9, True), (10**7, 1e9, True)]
+)
+def test_plans_scan_rows_by_themselves_where_those_that_wait_have_no_room(rows, memory, apart):
+    """Drift of 1e7 rows held 1.2 GB that a slow plan had yet to take, of a shared scan; of 2e8 rows it took 14 GB."""
+    asked = {"label": "y", "models": {"a": "a"}, "metrics": ["brier"], "memory": int(memory)}
+    source = replace(open_source(FRAME), rows=rows)
+    assert reads_apart(bind(suite_from_arguments(**asked), source).view) == apart
 
 
 def test_weights_take_more_room():

@@ -154,6 +154,28 @@ def test_memory_of_rows_that_are_held_grows_with_them(changes: dict[str, Any], p
     assert few.peak < more.peak
 
 
+def test_drift_scans_once_for_each_column_where_memory_has_no_room_for_rows_that_wait(tmp_path: Path) -> None:
+    rows, file = 200_000, tmp_path / "rows.parquet"
+    draw = np.random.default_rng(1)
+    columns = {name: draw.integers(0, 9, rows) for name in ("month", "x", "z")}
+    pl.DataFrame(
+        {"y": draw.integers(0, 2, rows), "p": draw.integers(0, 9, rows) / 10, **columns}
+    ).write_parquet(file)
+    drift = {"where": "month < 4", "columns": ["x", "z"]}
+    asked = {"label": "y", "models": {"m": "p"}, "metrics": ["brier"], "where": "month > 3", "drift": drift}
+    tight, ample = (
+        explain(bind(suite_from_arguments(**asked, memory=memory), open_source(file)))
+        for memory in (10**7, 10**9)
+    )
+    scans = [next(part.scans for part in told.passes if part.stage == "aggregate") for told in (tight, ample)]
+    assert scans == [5, 1], "the sums, and score, label, x and z by themselves; or all of these in one scan"
+    assert "rows that wait for slower counts" in ample.memory
+    assert "rows that wait for slower counts" not in tight.memory
+    assert ample.memory["counts of drift"] == tight.memory["counts of drift"] > 0
+    one, other = (plm.evaluate(file, **asked, memory=memory) for memory in (10**7, 10**9))
+    assert one.drift.equals(other.drift)
+
+
 def test_memory_of_counts_by_block_grows_with_blocks() -> None:
     few, more = (foretold(4_000_000, blocks=blocks, exact=False) for blocks in (100, 200))
     assert more.parts["scores by block"] == 2 * few.parts["scores by block"]
