@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 import pytest
 import yaml
-from runners.conftest import write_files
+from runners.conftest import table, write_files
 
 import plmetrics as plm
 from plmetrics.api.merging import result_of_units
@@ -219,6 +219,32 @@ def test_partitions_are_columns_of_their_units(tmp_path: Path, unit: str) -> Non
     del suite["engine"]
     file.write_text(yaml.safe_dump(suite))
     assert print_of(units) == print_of(plm.run(file))
+
+
+def test_units_of_an_iceberg_table_leave_out_what_it_deleted(tmp_path: Path) -> None:
+    pytest.importorskip("pyiceberg")
+    from table.formats.test_iceberg import Folder, commit_deletes
+
+    rows = table().select("u", "y", "a", "b", "region", "size")
+    iceberg = Folder(tmp_path / "scores").create_table(("space", "t"), rows.to_arrow().schema)
+    iceberg.append(rows[:300].to_arrow())
+    for old, new in (("a", "x"), ("b", "a"), ("x", "b")):
+        with iceberg.update_schema() as update:
+            update.rename_column(old, new)
+    renamed = rows.rename({"a": "b", "b": "a"})
+    iceberg.append(renamed[300:].to_arrow())
+    suite = tmp_path / "suite.yaml"
+    suite.write_text(yaml.safe_dump(SUITE))
+    assert plm.run(suite, on="inline").record["rows"]["read"] == rows.height
+    units = rows.select(pl.col("u").unique().sort().head(5))
+    commit_deletes(iceberg, units, keys={"u": 1})
+    left = renamed.join(units, on="u", how="anti")
+    assert left.height < rows.height
+    result = plm.run(suite, on="inline")
+    assert result.record["rows"]["read"] == plm.run(suite).record["rows"]["read"] == left.height
+    plain = plm.evaluate(left, label="y", models=["a", "b"], metrics=SUITE["metrics"])
+    overall = result.metrics.filter(slice_set="overall")
+    assert overall["value"].to_list() == pytest.approx(plain.metrics["value"].to_list(), rel=1e-9)
 
 
 def test_variables_travel_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

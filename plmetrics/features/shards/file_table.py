@@ -57,6 +57,7 @@ def file_contents(source: Source, written: Callable[[str], str]) -> list[dict[st
             "rows": file.rows,
             "stamp": _stamp(file.stamp),
             **({"partition": frame_text(values[number].select(names))} if names else {}),
+            **_lakehouse_facts(reader.format, file),
         }
         for number, file in enumerate(reader.files)
     ]
@@ -79,10 +80,14 @@ def open_table(table: Mapping[str, Any], files: Sequence[Mapping[str, Any]]) -> 
     schema = pl.Schema({name: values.schema[name] for name in table["partitions"]})
     partitions = Partitions(schema, values, table["native"])
     reader = Reader(
-        _format(table["kind"], listed, stored, partitions), tuple(listed), stored, partitions, table["insert"]
+        _format(table["kind"], listed, files, stored, partitions),
+        tuple(listed),
+        stored,
+        partitions,
+        table["insert"],
     )
     frame = reader.rows()
-    counts = [file.rows for file in listed if file.rows is not None]
+    counts = [file.live_rows for file in listed if file.live_rows is not None]
     rows = sum(counts) if len(counts) == len(listed) else None
     source = Source(frame, schema_of(frame), reader.files, table["kind"], rows, reader)
     for column in table["absent"]:
@@ -110,9 +115,40 @@ def _reader(source: Source) -> Reader:
     return source.reader
 
 
-def _format(kind: str, files: Iterable[SourceFile], stored: pl.Schema, partitions: Partitions) -> Format:
-    known = formats().get(kind)
-    return ListedFiles(Listing(kind, tuple(files), stored, partitions)) if known is None else known
+def _lakehouse_facts(format_: Format, file: SourceFile) -> dict[str, Any]:
+    """Of a file of a Delta or Iceberg table its names of columns, and the rows that are deleted."""
+    if not isinstance(format_, ListedFiles):
+        return {}
+    names, deleted = format_.stored_names(file), format_.deleted_rows(file)
+    return {
+        **({"stored_names": dict(names)} if names else {}),
+        **({} if deleted is None else {"deleted": frame_text(deleted.alias("row").to_frame())}),
+    }
+
+
+def _format(
+    kind: str,
+    files: Sequence[SourceFile],
+    contents: Sequence[Mapping[str, Any]],
+    stored: pl.Schema,
+    partitions: Partitions,
+) -> Format:
+    present = formats().get(kind)
+    if present is not None:
+        return present
+    names = {
+        file.path: content["stored_names"]
+        for file, content in zip(files, contents, strict=True)
+        if "stored_names" in content
+    }
+    deletions = {
+        file.path: frame_of(content["deleted"])["row"]
+        for file, content in zip(files, contents, strict=True)
+        if "deleted" in content
+    }
+    return ListedFiles(
+        Listing(kind, tuple(files), stored, partitions, stored_names=names, deletions=deletions)
+    )
 
 
 def _stamp(stamp: Stamp | None) -> list[int | str] | None:
@@ -131,7 +167,10 @@ def _source_files(contents: Sequence[Mapping[str, Any]]) -> list[SourceFile]:
             raise DataError(
                 Problem(f"{shown_path(path)} {verb}", hint="make the plan again: plmetrics units")
             )
-        files.append(SourceFile(path, content["name"], content["bytes"], content["rows"], stamp))
+        deleted = frame_of(content["deleted"]).height if "deleted" in content else 0
+        files.append(
+            SourceFile(path, content["name"], content["bytes"], content["rows"], stamp, deleted=deleted)
+        )
     return files
 
 

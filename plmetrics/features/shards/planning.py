@@ -148,7 +148,11 @@ def _unit(shared: Mapping[str, Any], files: Sequence[Mapping[str, Any]]) -> Unit
         {key: shared["versions"][key] for key in ("plmetrics", "polars", "hash")},
         shared["table"],
         None if constants is None else constants["head"]["constants"],
-        [[file["name"], file["stamp"] or file["bytes"], file.get("partition")] for file in files],
+        [
+            [file["name"], file["stamp"] or file["bytes"], file.get("partition")]
+            + [file[key] for key in ("stored_names", "deleted") if key in file]
+            for file in files
+        ],
     ]
     text = json.dumps(identity, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     rows = [file["rows"] for file in files]

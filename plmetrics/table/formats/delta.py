@@ -48,12 +48,13 @@ def list_table(root: str, complaints: Complaints, version: int | None = None) ->
     )
     values = partitions.join(values, on="path", how="left", maintain_order="left").drop("path")
     in_files = pl.Schema({name: dtype for name, dtype in schema.items() if name not in keys})
+    stored_names = {name: names[name] for name in in_files if name in names}
     return Listing(
         DELTA,
         files,
         in_files,
         _partitions(values),
-        stored_names={name: names[name] for name in in_files if name in names},
+        stored_names=dict.fromkeys((file.path for file in files), stored_names),
         deletions=_deletions(table, root, files),
         version=table.version(),
     )

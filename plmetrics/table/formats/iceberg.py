@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import posixpath
 import re
+from io import BytesIO
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 import polars as pl
 
@@ -15,6 +16,8 @@ from plmetrics.core.errors import AbsentDataError, DataError, EnvironmentFault, 
 from plmetrics.core.names import is_address
 from plmetrics.table.files import shown_path
 from plmetrics.table.formats.hive import FILE_PATH, Partitions
+from plmetrics.table.formats.iceberg_deletes import deleted_rows, file_place, is_data
+from plmetrics.table.formats.iceberg_fields import FieldNames
 from plmetrics.table.formats.lakehouse import (
     ICEBERG,
     METADATA_ENDING,
@@ -23,13 +26,17 @@ from plmetrics.table.formats.lakehouse import (
     data_files,
     unreadable,
 )
+from plmetrics.table.formats.parquet import columns_of, footer_file
 from plmetrics.table.storage.addresses import parse_address
-from plmetrics.table.storage.objects import names_in, open_binary
+from plmetrics.table.storage.objects import at_once, each_file, names_in
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Sequence
+
+    import pyarrow as pa
 
     from plmetrics.table.files import Complaints, SourceFile
+    from plmetrics.table.formats.parquet import Footer
 
 _VERSION = re.compile(r"v?(\d+)")
 _MOVED = "restore the file; a table that was moved names its files where they were, so register it anew"
@@ -50,23 +57,46 @@ def list_table(place: str, complaints: Complaints, version: int | None = None) -
     """
     metadata = place if place.endswith(METADATA_ENDING) else _latest(place)
     root = posixpath.dirname(posixpath.dirname(metadata))
-    table, tasks = _open(metadata, version)
-    _refuse_hidden_changes(table, tasks, root)
-    places = {_place(task.file.file_path): task for task in tasks}
-    listed = data_files(list(places), root, complaints, _MOVED)
-    files = tuple(sorted(listed.values(), key=lambda file: file.name))
-    present = table.metadata.current_snapshot_id if version is None else version
-    schema = pl.scan_iceberg(table, snapshot_id=version).collect_schema()
-    deletions = _deletions(table, {file.path: places[file.path] for file in files})
+    table, entries = _open(metadata, version)
+    data = {file_place(entry.data_file): entry for entry in entries if is_data(entry)}
+    _refuse_other_formats(entries, root)
+    files = data_files(list(data), root, complaints, _MOVED)
+    footers = _footers(list(files.values()), complaints)
+    fields = FieldNames.of(table, version)
+    names = {path: fields.stored_names(schema) for path, (_, schema) in footers.items()}
+    listed = sorted(
+        (file for path, file in files.items() if path in footers),
+        key=lambda file: (str(sorted(names[file.path].items(), key=str)), file.name),
+    )
+    deletions = (
+        {}
+        if complaints
+        else deleted_rows(table, entries, {file.path: data[file.path] for file in listed}, fields)
+    )
     return Listing(
         ICEBERG,
-        files,
-        schema,
-        _no_partitions(files),
+        tuple(listed),
+        pl.scan_iceberg(table, snapshot_id=version).collect_schema(),
+        _no_partitions(listed),
         _metadata_columns(table),
+        stored_names=names,
         deletions=deletions,
-        version=present,
+        footers={path: footer for path, (footer, _) in footers.items()},
+        version=table.metadata.current_snapshot_id if version is None else version,
     )
+
+
+def _footers(files: Sequence[SourceFile], complaints: Complaints) -> dict[str, tuple[Footer, pa.Schema]]:
+    """By path what the footers of files say, and their columns with the ids of the table's fields."""
+    import pyarrow.parquet as pq
+
+    def read(file: SourceFile) -> tuple[Footer, pa.Schema] | None:
+        content = footer_file(file, complaints)
+        footer = None if content is None else columns_of(content, file, complaints)
+        return None if content is None or footer is None else (footer, pq.read_schema(BytesIO(content)))
+
+    answers = zip(files, each_file(read, files), strict=True)
+    return {file.path: answer for file, answer in answers if answer is not None}
 
 
 def _latest(root: str) -> str:
@@ -99,13 +129,14 @@ def _open(metadata: str, snapshot: int | None = None) -> tuple[Any, list[Any]]:
         raise fault from error
     try:
         table = StaticTable.from_metadata(metadata, _properties(metadata))
-        is_absent = snapshot is not None and table.snapshot_by_id(snapshot) is None
-        tasks = [] if is_absent else list(table.scan(snapshot_id=snapshot).plan_files())
+        chosen = table.current_snapshot() if snapshot is None else table.snapshot_by_id(snapshot)
+        manifests = [] if chosen is None else chosen.manifests(table.io)
+        entries = at_once(lambda manifest: manifest.fetch_manifest_entry(table.io), manifests)
     except Exception as error:  # the library lets errors of JSON, Avro, pydantic and the file system through
         raise unreadable(ICEBERG, shown_path(metadata), error) from error
-    if snapshot is not None and is_absent:
+    if snapshot is not None and chosen is None:
         raise absent_version(metadata, snapshot, table.metadata.current_snapshot_id)
-    return table, tasks
+    return table, list(chain.from_iterable(entries))
 
 
 def _properties(metadata: str) -> dict[str, str]:
@@ -114,57 +145,11 @@ def _properties(metadata: str) -> dict[str, str]:
     return {"s3.endpoint": endpoint} if endpoint and metadata.startswith("s3://") else {}
 
 
-def _deletions(table: Any, tasks: Mapping[str, Any]) -> dict[str, pl.Series]:
-    """By the path of a file the numbers of its rows that delete files name."""
-    delete_files = {file for task in tasks.values() for file in task.delete_files}
-    if not delete_files:
-        return {}
-    deleted = pl.concat(_deleted_rows(table, file) for file in delete_files).unique()
-    by_path = deleted.partition_by("file_path", as_dict=True)
-    by_place = {_place(str(path)): rows["pos"] for (path,), rows in by_path.items()}
-    return {place: numbers for place, numbers in by_place.items() if place in tasks}
-
-
-def _deleted_rows(table: Any, file: Any) -> pl.DataFrame:
-    """Paths and row numbers that one delete file names."""
-    schema = {"file_path": pl.String, "pos": pl.Int64}
-    place = _place(file.file_path)
-    if str(file.file_format.value) == "PARQUET":
-        source = open_binary(place) if is_address(place) else place
-        return pl.read_parquet(source, columns=list(schema)).cast(pl.Schema(schema))
-    from pyiceberg.table.deletion_vector import deletion_vectors_from_puffin_file
-    from pyiceberg.table.puffin import PuffinFile
-
-    with table.io.new_input(file.file_path).open() as opened:
-        vectors = deletion_vectors_from_puffin_file(PuffinFile(opened.read()))
-    frames = (
-        pl.DataFrame({"pos": pl.Series(vector.to_vector().to_pylist(), dtype=pl.Int64)}).select(
-            file_path=pl.lit(vector.referenced_data_file), pos="pos"
-        )
-        for vector in vectors
-    )
-    return pl.concat([pl.DataFrame(schema=schema), *frames])
-
-
-def _refuse_hidden_changes(table: Any, tasks: Sequence[Any], root: str) -> None:
-    """Columns that are renamed without the files saying so."""
-    message = None
-    if others := sorted({str(task.file.file_format.value) for task in tasks} - {"PARQUET"}):
-        message = f"its data files are {', '.join(others)}, not parquet"
-    else:
-        names: dict[int, set[str]] = {}
-        fields: dict[str, set[int]] = {}
-        for schema in table.metadata.schemas:
-            for field in schema.fields:
-                names.setdefault(field.field_id, set()).add(field.name)
-                fields.setdefault(field.name, set()).add(field.field_id)
-        renamed = [sorted(every) for every in names.values() if len(every) > 1]
-        reused = [name for name, every in fields.items() if len(every) > 1]
-        if renamed or reused:
-            changes = " and ".join([" = ".join(every) for every in renamed] + reused)
-            message = f"columns were renamed or replaced, so that older files name them otherwise: {changes}"
-    if message is not None:
-        raise DataError(Problem(f"{shown_path(root)}: {message}", hint=_REWRITE))
+def _refuse_other_formats(entries: Iterable[Any], root: str) -> None:
+    kinds = {str(entry.data_file.file_format.value) for entry in entries}
+    if others := sorted(kinds - {"PARQUET", "PUFFIN"}):
+        message = f"{shown_path(root)}: some of its files are {', '.join(others)}, not parquet"
+        raise DataError(Problem(message, hint=_REWRITE))
 
 
 def _metadata_columns(table: Any) -> frozenset[str]:
@@ -181,11 +166,6 @@ def _metadata_columns(table: Any) -> frozenset[str]:
         for field in schema.fields
         if field.field_id in partitions or getattr(field, "initial_default", None) is not None
     )
-
-
-def _place(path: str) -> str:
-    """The path or address of a file."""
-    return urlsplit(path).path if path.startswith("file:") else path
 
 
 def _no_partitions(files: Sequence[SourceFile]) -> Partitions:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 import posixpath
 from dataclasses import dataclass, field, replace
-from itertools import accumulate
+from itertools import accumulate, groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from plmetrics.table.files import Complaints
     from plmetrics.table.formats.hive import Partitions
+    from plmetrics.table.formats.parquet import Footer
     from plmetrics.table.storage.addresses import Address
 
 DELTA, ICEBERG = "delta", "iceberg"
@@ -39,8 +40,9 @@ class Listing:
     """The parquet files of a table at one version.
 
     `schema` is that of its columns that stand in the files. Those that came later than some files are null there,
-    those of `needed` must stand in all. `stored_names` are the names that columns have in the files, where these are
-    others. `deletions` are the numbers of rows that are marked as deleted, by the path of their file.
+    those of `needed` must stand in all. `stored_names` are by path of a file the names that columns have in it, where
+    these are others, and None where it lacks the column; files of equal names follow each other. `deletions` are the
+    numbers of rows that are deleted, by the path of their file, `footers` what was read of files already.
     """
 
     kind: str
@@ -48,8 +50,9 @@ class Listing:
     schema: pl.Schema
     partitions: Partitions
     needed: frozenset[str] = frozenset()
-    stored_names: Mapping[str, str] = field(default_factory=dict)
+    stored_names: Mapping[str, Mapping[str, str | None]] = field(default_factory=dict)
     deletions: Mapping[str, pl.Series] = field(default_factory=dict)
+    footers: Mapping[str, Footer] = field(default_factory=dict)
     version: int | None = None
 
 
@@ -158,14 +161,16 @@ class ListedFiles:
         """The files with the row counts of their footers, and the table's columns as wide as all files need them."""
         counted_files: list[SourceFile] = []
         schema: dict[str, pl.DataType] = {}
-        footers = each_file(lambda file: parquet.read_one(file, complaints), files)
+        present = self._listing.footers
+        footers = each_file(lambda file: present.get(file.path) or parquet.read_one(file, complaints), files)
         for file, footer in zip(files, footers, strict=True):
             if footer is None:
                 continue
             rows, columns = footer
+            names = self.stored_names(file)
             for name in self._listing.schema:
-                stored_name = self._listing.stored_names.get(name, name)
-                if stored_name in columns:
+                stored_name = names.get(name, name)
+                if stored_name is not None and stored_name in columns:
                     dtype = columns[stored_name]
                     wide = parquet.common_type(schema.get(name, dtype), dtype)
                     if wide is None:
@@ -194,17 +199,48 @@ class ListedFiles:
 
         Rows that are marked as deleted keep their numbers, and are left out.
         """
-        names = {self._listing.stored_names.get(name, name): name for name in stored}
-        in_files = pl.Schema({name: stored[names[name]] for name in names})
         deleted = self._deleted_rows(files)
         index = row_index or (_PLACE if len(deleted) else None)
-        rows = parquet.scan(files, in_files, partitions, index, insert=True)
-        rows = rows.rename({name: new for name, new in names.items() if name != new}, strict=False)
+        rows = self._scan_rows(files, stored, partitions, index)
         if len(deleted):
             rows = rows.join(deleted.to_frame(index).lazy(), on=index, how="anti", maintain_order="left")
         if index is None or index == row_index:
             return rows
         return rows.drop(index, *((FILE_PATH,) if partitions.native else ()))
+
+    def stored_names(self, file: SourceFile) -> Mapping[str, str | None]:
+        """The names that columns have in a file, where these are others: None where it has none of them."""
+        return self._listing.stored_names.get(file.path, {})
+
+    def deleted_rows(self, file: SourceFile) -> pl.Series | None:
+        """The numbers of the rows of a file that are deleted, None where none is."""
+        return self._listing.deletions.get(file.path)
+
+    def _scan_rows(
+        self, files: Sequence[SourceFile], stored: pl.Schema, partitions: Partitions, index: str | None
+    ) -> pl.LazyFrame:
+        """The rows of all files under the table's names: one scan for those that follow each other with the same."""
+        scans = []
+        start = 0
+        for names, group in groupby(files, self.stored_names):
+            similar = list(group)
+            in_files = {
+                stored_name: dtype
+                for name, dtype in stored.items()
+                if (stored_name := names.get(name, name)) is not None
+            }
+            rows = parquet.scan(similar, pl.Schema(in_files), partitions, index, insert=True)
+            new_names = {stored_name: name for name, stored_name in names.items() if stored_name in in_files}
+            absent = [name for name in stored if names.get(name, name) is None]
+            rows = rows.rename(new_names).with_columns(
+                pl.lit(None, stored[name]).alias(name) for name in absent
+            )
+            rows = rows.select(*stored, pl.exclude(*stored)) if absent else rows
+            if index is not None and start:
+                rows = rows.with_columns(pl.col(index) + start)
+            scans.append(rows)
+            start += sum(file.rows or 0 for file in similar)
+        return scans[0] if len(scans) == 1 else pl.concat(scans, how="diagonal")
 
     def _deleted_rows(self, files: Sequence[SourceFile]) -> pl.Series:
         """The numbers, across files, of the rows that are marked as deleted."""

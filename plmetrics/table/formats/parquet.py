@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from io import BytesIO
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import polars as pl
 from polars.exceptions import PanicException, PolarsError
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
     from plmetrics.table.files import Complaints, SourceFile
     from plmetrics.table.formats.hive import Partitions
+
+Footer: TypeAlias = "tuple[int, Mapping[str, pl.DataType]]"
+"""The number of rows of a file, and its columns."""
 
 KIND = "parquet"
 NATIVE_PARTITIONS = True
@@ -102,16 +105,31 @@ def scan(
     )
 
 
-def read_one(file: SourceFile, complaints: Complaints) -> tuple[int, Mapping[str, pl.DataType]] | None:
+def read_one(file: SourceFile, complaints: Complaints) -> Footer | None:
     """The number of rows and the columns of one file, from its footer; None, and a complaint, where it has none."""
+    footer = footer_file(file, complaints)
+    return None if footer is None else columns_of(footer, file, complaints)
+
+
+def footer_file(file: SourceFile, complaints: Complaints) -> bytes | None:
+    """The footer of a file as a parquet file without rows; None, and a complaint, where it has none."""
     try:
         with open_binary(file.path, _TAIL, file.size) as stream:
             footer = read_footer(stream)
-        length = len(footer).to_bytes(4, "little")
-        columns = pl.read_parquet_schema(BytesIO(MAGIC + footer + length + MAGIC))
-        return footer_rows(footer), columns
     except OSError as error:
         complaints.fault(file.path, error)
+    except FooterError as error:
+        complaints.add(file.path, str(error), _UPSTREAM)
+    else:
+        return MAGIC + footer + len(footer).to_bytes(4, "little") + MAGIC
+    return None
+
+
+def columns_of(footer: bytes, file: SourceFile, complaints: Complaints) -> Footer | None:
+    """What `read_one` takes from a footer."""
+    try:
+        columns = pl.read_parquet_schema(BytesIO(footer))
+        return footer_rows(footer[len(MAGIC) : -len(MAGIC) - 4]), columns
     except FooterError as error:
         complaints.add(file.path, str(error), _UPSTREAM)
     except (PolarsError, PanicException):

@@ -9,8 +9,11 @@ from typing import Any
 
 import polars as pl
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
+import plmetrics as plm
 from plmetrics.core.errors import ConfigError, DataError, EnvironmentFault
 from plmetrics.table.formats import iceberg
 from plmetrics.table.formats.lakehouse import Listing
@@ -19,8 +22,24 @@ from plmetrics.table.source import ROW_KEY
 
 pytest.importorskip("pyiceberg")
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 from pyiceberg.catalog import MetastoreCatalog
+from pyiceberg.manifest import (
+    DataFile,
+    DataFileContent,
+    FileFormat,
+    ManifestContent,
+    ManifestEntry,
+    ManifestEntryStatus,
+    ManifestWriterV2,
+    write_manifest_list,
+)
 from pyiceberg.table import CommitTableResponse, Table
+from pyiceberg.table.snapshots import Operation, Snapshot, Summary
+from pyiceberg.table.update import AddSnapshotUpdate, SetSnapshotRefUpdate
+from pyiceberg.typedef import Record
+from pyiceberg.types import StringType
 
 ROWS = pl.DataFrame({"y": [0, 1, 1], "s": [0.1, 0.9, 0.5], "g": ["a", None, "b"]})
 
@@ -124,13 +143,71 @@ def test_a_partitioned_table(tmp_path, monkeypatch):
     assert_frame_equal(source.frame.collect(), ROWS, check_row_order=False)
 
 
-def test_renamed_columns_are_refused(table):
+def test_renamed_columns(table):
+    before = open_source("t").with_row_key().collect()
     with table.update_schema() as update:
         update.rename_column("s", "score")
-    assert refused() == (
-        "t: columns were renamed or replaced, so that older files name them otherwise: s = score\n"
-        "    rewrite the table's data files, for example with rewrite_data_files"
+    table.append(ROWS.rename({"s": "score"}).with_columns(y=pl.lit(2, pl.Int64)).to_arrow())
+    source = open_source("t")
+    assert source.schema.names() == ["y", "score", "g"]
+    assert_frame_equal(
+        source.frame.collect().sort("y", "score"),
+        pl.concat([ROWS, ROWS.with_columns(y=2)], how="vertical_relaxed")
+        .rename({"s": "score"})
+        .sort("y", "score"),
     )
+    keys = source.with_row_key().collect()
+    assert keys[ROW_KEY].n_unique() == 6
+    assert_frame_equal(keys.filter(pl.col("y") < 2), before.rename({"s": "score"}))
+    result = plm.evaluate("t", label="y", models="score", where="y < 2", metrics=["roc_auc"])
+    assert result.metrics["value"].to_list() == [1.0]
+    assert result.record["table_version"] == table.current_snapshot().snapshot_id
+
+
+def test_columns_that_change_places(table):
+    """Names that are exchanged, and one that is dropped and comes back: ids alone tell the columns."""
+    other = ROWS.with_columns(t=pl.col("s") + 1)
+    with table.update_schema() as update:
+        update.union_by_name(other.to_arrow().schema)
+    table.append(other.to_arrow())
+    with table.update_schema() as update:
+        update.rename_column("s", "x").rename_column("t", "s")
+    with table.update_schema() as update:
+        update.rename_column("x", "t").delete_column("g")
+    with table.update_schema() as update:
+        update.add_column("g", StringType())
+    table.append(pl.DataFrame({"y": [5], "t": [7.0], "s": [8.0], "g": ["new"]}).to_arrow())
+    rows = open_source("t").frame.select("y", "t", "s", "g").collect().sort("y", "t", "s", nulls_last=True)
+    expected = pl.DataFrame(
+        {
+            "y": [0, 0, 1, 1, 1, 1, 5],
+            "t": [0.1, 0.1, 0.5, 0.5, 0.9, 0.9, 7.0],
+            "s": [1.1, None, 1.5, None, 1.9, None, 8.0],
+            "g": [None] * 6 + ["new"],
+        }
+    )
+    assert_frame_equal(rows, expected)
+
+
+def test_an_earlier_snapshot_has_the_names_of_its_time(table):
+    first = table.current_snapshot().snapshot_id
+    with table.update_schema() as update:
+        update.rename_column("s", "score")
+    table.append(ROWS.rename({"s": "score"}).to_arrow())
+    source = open_source({"path": "t", "version": first})
+    assert (source.version, source.schema.names()) == (first, ["y", "s", "g"])
+    assert_frame_equal(source.frame.collect(), ROWS)
+
+
+def test_files_without_ids(tmp_path, monkeypatch):
+    """Those of other programs, whose names the table's name mapping explains."""
+    monkeypatch.chdir(tmp_path)
+    made = Folder(tmp_path / "t").create_table(("space", "t"), ROWS.to_arrow().schema)
+    ROWS.write_parquet("other.parquet")
+    made.add_files([str(tmp_path / "other.parquet")])
+    with made.update_schema() as update:
+        update.rename_column("s", "score")
+    assert_frame_equal(open_source("t").frame.collect(), ROWS.rename({"s": "score"}))
 
 
 def test_a_file_that_is_gone(table):
@@ -186,38 +263,131 @@ def test_without_the_extra(table, monkeypatch, module):
     )
 
 
-@pytest.mark.parametrize(("form", "words"), [("ORC", "its data files are ORC, not parquet")])
-def test_what_plain_parquet_files_do_not_show_is_refused(table, form, words):
-    file = SimpleNamespace(file_format=SimpleNamespace(value=form))
-    with pytest.raises(DataError, match=words):
-        iceberg._refuse_hidden_changes(table, [SimpleNamespace(file=file)], "t")
+def test_files_that_are_not_parquet_are_refused(table):
+    file = SimpleNamespace(file_format=SimpleNamespace(value="ORC"))
+    with pytest.raises(DataError, match="t: some of its files are ORC, not parquet"):
+        iceberg._refuse_other_formats([SimpleNamespace(data_file=file)], "t")
 
 
-def test_rows_that_delete_files_name_are_not_there(table, monkeypatch):
-    """The library writes no delete files, so that only its plan is changed here."""
+def test_rows_that_delete_files_name_are_not_there(table):
     before = open_source("t").with_row_key().collect()
-    opened = iceberg._open
-
-    def with_deletes(metadata: str, _: Any) -> Any:
-        static, (task,) = opened(metadata)
-        path = task.file.file_path
-        pl.DataFrame({"file_path": [path, path, "gone.parquet"], "pos": [0, 2, 1]}).write_parquet("d.parquet")
-        delete = pyiceberg_file("d.parquet")
-        return static, [SimpleNamespace(file=task.file, delete_files={delete})]
-
-    monkeypatch.setattr(iceberg, "_open", with_deletes)
+    path = next(iter(table.scan().plan_files())).file.file_path
+    commit_deletes(table, pl.DataFrame({"file_path": [path, path, "gone.parquet"], "pos": [0, 2, 1]}))
     source = open_source("t")
     assert source.rows == 1
     assert_frame_equal(source.frame.collect(), ROWS[[1]])
     assert_frame_equal(source.with_row_key().collect(), before[[1]])
 
 
-def pyiceberg_file(path: str) -> Any:
-    from pyiceberg.manifest import DataFile, DataFileContent, FileFormat
+def test_rows_of_equal_values_are_not_there(table):
+    before = open_source("t")
+    values = pl.DataFrame({"y": [1, 1, 7], "g": [None, "x", "a"]}, schema={"y": pl.Int32, "g": pl.String})
+    commit_deletes(table, values, keys={"y": 1, "g": 3})
+    table.append(ROWS.to_arrow())
+    source = open_source("t")
+    assert (source.rows, sorted(file.live_rows for file in source.files)) == (5, [2, 3])
+    assert_frame_equal(source.frame.collect().sort("y", "s"), pl.concat([ROWS[[0, 2]], ROWS]).sort("y", "s"))
+    with_keys = before.with_row_key().collect()
+    assert set(with_keys[ROW_KEY][[0, 2]]) <= set(source.with_row_key().collect()[ROW_KEY])
+    assert open_source({"path": "t", "version": before.version}).rows == 3
 
-    return DataFile.from_args(
-        content=DataFileContent.POSITION_DELETES, file_path=path, file_format=FileFormat.PARQUET
+
+def test_both_kinds_of_deletes_after_a_column_was_renamed(table):
+    path = next(iter(table.scan().plan_files())).file.file_path
+    with table.update_schema() as update:
+        update.rename_column("s", "score")
+    commit_deletes(table, pl.DataFrame({"score": [0.9]}), keys={"score": 2})
+    commit_deletes(table, pl.DataFrame({"file_path": [path], "pos": [1]}))
+    commit_deletes(table, pl.DataFrame({"file_path": [path], "pos": [0]}))
+    assert open_source("t").frame.collect().rows() == [(1, 0.5, "b")]
+    result = plm.evaluate("t", label="y", models="score", metrics=["recall"])
+    assert result.record["rows"]["read"] == 1
+
+
+def test_deletes_of_a_partition_are_of_its_files_alone(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    made = Folder(tmp_path / "t").create_table(("space", "t"), ROWS.to_arrow().schema)
+    with made.update_spec() as update:
+        update.add_identity("g")
+    made.append(ROWS.to_arrow())
+    commit_deletes(made, pl.DataFrame({"y": [1]}), keys={"y": 1}, partition=Record("b"))
+    assert open_source("t").frame.collect().sort("s").rows() == [(0, 0.1, "a"), (1, 0.9, None)]
+
+
+@given(data=st.data())
+@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_whatever_was_appended_and_deleted(tmp_path_factory, data):
+    """Appends, equality and position deletes in any order leave what a list of rows says they do."""
+    place = tmp_path_factory.mktemp("t")
+    table = Folder(place).create_table(("space", "t"), pa.schema([("y", pa.int64()), ("s", pa.float64())]))
+    left: list[tuple[int, float]] = []
+    for step in range(data.draw(st.integers(1, 5))):
+        if step == 0 or data.draw(st.booleans()):
+            new = [
+                (data.draw(st.integers(0, 3)), step + row / 8) for row in range(data.draw(st.integers(1, 5)))
+            ]
+            table.append(pl.DataFrame(new, schema=["y", "s"], orient="row").to_arrow())
+            left += new
+        else:
+            value = data.draw(st.integers(0, 3))
+            commit_deletes(table, pl.DataFrame({"y": [value]}), keys={"y": 1})
+            left = [row for row in left if row[0] != value]
+    frame = open_source(str(place)).frame.collect()
+    assert sorted(frame.rows()) == sorted(left)
+
+
+def commit_deletes(
+    table: Table, rows: pl.DataFrame, keys: dict[str, int] | None = None, partition: Record | None = None
+) -> None:
+    """Add a delete file, which the library does not write: of values where it has keys, by column their ids."""
+    metadata, io = table.metadata, table.io
+    number, snapshot = metadata.last_sequence_number + 1, metadata.new_snapshot_id()
+    path = f"{metadata.location}/data/delete-{snapshot}.parquet"
+    arrow = rows.to_arrow()
+    ids = keys or {"file_path": 2147483546, "pos": 2147483545}
+    fields = [field.with_metadata({"PARQUET:field_id": str(ids[field.name])}) for field in arrow.schema]
+    with io.new_output(path).create() as stream:
+        pq.write_table(arrow.cast(pa.schema(fields)), stream)
+    file = DataFile.from_args(
+        content=DataFileContent.EQUALITY_DELETES if keys else DataFileContent.POSITION_DELETES,
+        file_path=path,
+        file_format=FileFormat.PARQUET,
+        partition=partition or Record(),
+        record_count=rows.height,
+        file_size_in_bytes=1,
+        equality_ids=list(keys.values()) if keys else None,
     )
+    file.spec_id = table.spec().spec_id
+    entry = ManifestEntry.from_args(status=ManifestEntryStatus.ADDED, snapshot_id=snapshot, data_file=file)
+    output = io.new_output(f"{metadata.location}/metadata/deletes-{snapshot}.avro")
+    with DeleteManifest(table.spec(), table.schema(), output, snapshot, "null") as writer:
+        writer.add_entry(entry)
+    parent = table.current_snapshot()
+    manifests = io.new_output(f"{metadata.location}/metadata/list-{snapshot}.avro")
+    with write_manifest_list(2, manifests, snapshot, parent.snapshot_id, number, "null") as names:
+        names.add_manifests([*parent.manifests(io), writer.to_manifest_file()])
+    added = Snapshot(
+        snapshot_id=snapshot,
+        parent_snapshot_id=parent.snapshot_id,
+        sequence_number=number,
+        timestamp_ms=metadata.last_updated_ms + 1,
+        manifest_list=manifests.location,
+        summary=Summary(Operation.DELETE),
+        schema_id=metadata.current_schema_id,
+    )
+    reference = SetSnapshotRefUpdate(ref_name="main", type="branch", snapshot_id=snapshot)
+    table._do_commit((AddSnapshotUpdate(snapshot=added), reference), ())
+
+
+class DeleteManifest(ManifestWriterV2):
+    """A manifest of delete files."""
+
+    def content(self) -> ManifestContent:
+        return ManifestContent.DELETES
+
+    @property
+    def _meta(self) -> dict[str, str]:
+        return {**super()._meta, "content": "deletes"}
 
 
 def test_a_partition_column_that_stands_in_the_metadata_only(table, monkeypatch):
