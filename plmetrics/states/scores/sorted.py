@@ -380,6 +380,8 @@ def balanced_edges(score: Array, positives: Array, bins: int) -> Array:
 def _reduce(values: NDArray[Any], starts: Codes) -> Array:
     if len(starts) == 0:
         return np.zeros((*values.shape[:-1], 0))
+    if len(starts) == values.shape[-1]:
+        return values.astype(np.float64)
     return np.add.reduceat(values, starts, axis=-1, dtype=np.float64)
 
 
