@@ -70,6 +70,9 @@ MODULES: dict[str, dict[str, str]] = {
     "forecast.distributions": {"quantile": "quantile_loss wis weighted_interval_score crps"},
     "forecast.intervals": {"quantile": "interval_coverage interval_width interval_score crossing_rate"},
     "forecast.points": {"quantile": "mae mean_error"},
+    "forecast.transform_tests": {
+        "quantile": "pit_chi2 pit_chi2_p_value berkowitz berkowitz_p_value interval_coverage_p_value"
+    },
     "ranking.gains": {"ranking": "ndcg dcg default_ndcg"},
     "ranking.relevance": {
         "ranking": "map mrr precision_at_k precision p recall_at_k recall hit_at_k hit success_at_k "

@@ -38,6 +38,7 @@ REQUIRED = {
     "mase": {"scale": "naive"},
     "top_k_accuracy": {"k": 2},
     "interval_coverage": {"level": 0.8},
+    "interval_coverage_p_value": {"level": 0.8},
     "interval_width": {"level": 0.8},
     "interval_score": {"level": 0.8},
     "ate_ipw": {"propensity": "chance of treatment"},

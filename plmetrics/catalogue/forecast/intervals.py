@@ -24,7 +24,7 @@ _GNEITING = (
 
 
 @dataclass(frozen=True)
-class _Central(MeanOfForecasts):
+class CentralInterval(MeanOfForecasts):
     """Base of the metrics of the interval between the quantiles (1 - level)/2 and (1 + level)/2."""
 
     level: float = parameter(
@@ -46,7 +46,7 @@ class _Central(MeanOfForecasts):
 
 @register
 @dataclass(frozen=True)
-class IntervalCoverage(_Central):
+class IntervalCoverage(CentralInterval):
     """Share of the rows whose label lies in the central interval, ends included.
 
     Weighted by row; in [0, 1]; best at `level`; undefined (`no_rows`) without rows. Ends are the quantiles
@@ -79,7 +79,7 @@ class IntervalCoverage(_Central):
 
 @register
 @dataclass(frozen=True)
-class IntervalWidth(_Central):
+class IntervalWidth(CentralInterval):
     """Mean width of the central interval: upper end minus lower end.
 
     Weighted by row; in the label's unit; below 0 where quantiles cross; undefined (`no_rows`) without rows. Source:
@@ -110,7 +110,7 @@ class IntervalWidth(_Central):
 
 @register
 @dataclass(frozen=True)
-class IntervalScore(_Central):
+class IntervalScore(CentralInterval):
     """Width of the central interval, and a fine for labels outside of it: (u - l) + (2/a)(l - y)+ + (2/a)(y - u)+.
 
     a = 1 - level. Weighted by row; in the label's unit; 0 or more; undefined (`no_rows`) without

@@ -19,7 +19,7 @@ from plmetrics.table.predicted import levels_of, quantile_part
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from plmetrics.catalogue.metric import Direction
+    from plmetrics.catalogue.metric import Direction, IntervalForm
     from plmetrics.states.sums import Rows
 
 INFINITY = float("inf")
@@ -34,7 +34,7 @@ class MeanOfForecasts(Metric):
     needs = Sums()
     expressible = False
     range = (0.0, INFINITY)
-    interval_form = "t"
+    interval_form: ClassVar[IntervalForm | None] = "t"
     direction: ClassVar[Direction] = "lower"
 
     def levels(self) -> tuple[float, ...]:
