@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from plmetrics.catalogue.needs import Bins, Need, OrderedRows, Points, Queries, Ranks, Sums
 from plmetrics.engine.arithmetic import Arithmetic
+from plmetrics.suite.sections.basics import ModelColumns
 from plmetrics.suite.tasks import CLASS_CURVES, CLASS_TASKS, CONFUSION_CURVES
 from plmetrics.table.roles import prediction_table
 from plmetrics.table.slices import SliceSet
@@ -64,6 +65,11 @@ class TableView:
         models = {**self.roles.models, name: predicted}
         return replace(self, roles=replace(self.roles, models=models))
 
+    def without_margins(self) -> TableView:
+        """The same rows without the models that are there to be calibrated alone."""
+        models = {name: model for name, model in self.roles.models.items() if name in self.suite.models}
+        return replace(self, roles=replace(self.roles, models=models))
+
     def with_keys(self, keys: Mapping[str, SliceKey]) -> TableView:
         """The same rows with other slice keys, by canonical column."""
         sets = tuple(
@@ -99,7 +105,10 @@ class Request:
     @property
     def written(self) -> Suite:
         """What is asked, with the models that columns hold alone."""
-        models = {name: self.suite.models[name] for name in self.view.roles.models}
+        models = {
+            name: self.suite.models.get(name) or ModelColumns(margin=predicted.columns["score"])
+            for name, predicted in self.view.roles.models.items()
+        }
         return self.suite.model_copy(update={"models": models})
 
     @property

@@ -244,7 +244,11 @@ def _facts(view: TableView) -> TableFacts | None:
     layout = Layout(
         suite.task,
         suite.columns.label,
-        {name: dict(model.columns) for name, model in roles.models.items() if not model.made},
+        {
+            name: dict(model.columns)
+            for name, model in roles.models.items()
+            if not model.made and name in suite.models
+        },
         suite.positive,
         suite.columns.weight,
         suite.columns.query,

@@ -60,7 +60,8 @@ def check(fields: Mapping[str, Any], names: SuiteMentions, problems: Findings) -
         check_compare(fields, names, add)
     _hard_predictions(fields, add)
     _parts(fields, add)
-    if fields.get("calibrate") or fields.get("baseline"):
+    margins = any(model.margin for model in (fields.get("models") or {}).values())
+    if fields.get("calibrate") or fields.get("baseline") or margins:
         from plmetrics.suite.sections.calibrate import check_additions
 
         check_additions(fields, add)

@@ -61,6 +61,7 @@ RunFolder: TypeAlias = RunResult | PathLike[str] | str
 class ModelColumns(TypedDict, total=False):
     """What one model predicted: exactly one kind of column."""
     score: str | None
+    margin: str | None
     threshold: float | None
     prediction: str | None
     proba: Mapping[str, str] | Mapping[int, str] | str | None

@@ -20,7 +20,14 @@ class SuiteMentions:
         """Find the names in plain values."""
         intervals = raw.get("uncertainty") not in (None, False)
         models = _names(raw.get("models"))
-        return cls((*models, *_model_additions(raw, models)), _names(raw.get("slices")), intervals)
+        evaluated = tuple(name for name in models if not _gives_margins(raw.get("models"), name))
+        return cls((*evaluated, *_model_additions(raw, models)), _names(raw.get("slices")), intervals)
+
+
+def _gives_margins(models: Any, name: str) -> bool:
+    """Whether a model is there to be calibrated alone."""
+    columns = models.get(name) if isinstance(models, Mapping) else None
+    return isinstance(columns, Mapping) and "margin" in columns
 
 
 def _names(value: Any) -> tuple[str, ...]:

@@ -160,7 +160,7 @@ class Suite(Strict):
         """The models that a run adds to those in `models`: calibrated ones by `fit_on`, and the built-in baseline."""
         conditions = [spec.fit_on for spec in self.calibrate]
         models = {
-            spec.named(name): self.models[name].model_copy(update={"threshold": None})
+            spec.named(name): self.models[name].calibrated
             for spec in sorted(self.calibrate, key=lambda spec: conditions.index(spec.fit_on))
             for name in spec.sources(self.models)
         }

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Literal
 
 Task = Literal["binary", "multiclass", "multilabel", "regression", "quantile", "ranking", "uplift"]
-PREDICTION_KINDS = ("score", "prediction", "proba", "quantiles", "mean", "members")
+PREDICTION_KINDS = ("score", "margin", "prediction", "proba", "quantiles", "mean", "members")
 PREDICTS: dict[str, tuple[str, ...]] = {
-    "binary": ("score", "prediction"),
+    "binary": ("score", "prediction", "margin"),
     "multiclass": ("proba", "prediction"),
     "multilabel": ("proba", "prediction"),
     "regression": ("score", "prediction"),
@@ -22,7 +22,6 @@ ROLES_OF_TASKS = {"ranking": ("query",), "uplift": ("treatment",)}
 
 CONFUSION_CURVES = ("confusion",)
 BINARY_CURVES = (
-    *CONFUSION_CURVES,
     "roc",
     "roc_hull",
     "pr",
@@ -34,6 +33,7 @@ BINARY_CURVES = (
     "reliability",
     "corp",
     "score_histogram",
+    *CONFUSION_CURVES,
 )
 REGRESSION_CURVES = (
     "residual_histogram",

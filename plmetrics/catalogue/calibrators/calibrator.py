@@ -51,8 +51,27 @@ class Calibrator(ABC):
     def applied(self, score: pl.Expr) -> pl.Expr:
         """The calibrated score of a raw column: null where the score is bad."""
         value = score.cast(pl.Float64)
-        sound = value.is_between(0, 1) if self.reads_probability else value.is_finite()
-        return pl.when(sound).then(self.expression(value))
+        return pl.when(self.sound(value)).then(self.expression(value))
+
+    def sound(self, score: pl.Expr) -> pl.Expr:
+        """Whether a score is one that it takes."""
+        return score.is_between(0, 1) if self.reads_probability else score.is_finite()
+
+
+class LogOddsCalibrator(Calibrator):
+    """A calibrator that reads the log odds of probabilities, or margins in their place: any finite numbers."""
+
+    margin: bool
+
+    __slots__ = ()
+
+    def sound(self, score: pl.Expr) -> pl.Expr:
+        """A margin is sound where it is finite."""
+        return score.is_finite() if self.margin else super().sound(score)
+
+    def odds(self, score: pl.Expr) -> pl.Expr:
+        """The log odds of a score, or the margin."""
+        return score if self.margin else log_odds_expression(score)
 
 
 def clip_scores(score: Numbers) -> Numbers:

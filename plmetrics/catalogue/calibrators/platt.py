@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from plmetrics.catalogue.calibrators.calibrator import (
-    Calibrator,
+    LogOddsCalibrator,
     NoFit,
     log_odds,
-    log_odds_expression,
     probability_expression,
     separates,
 )
@@ -25,11 +24,12 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Platt(Calibrator):
+class Platt(LogOddsCalibrator):
     """1 / (1 + exp(-(slope logit(p) + intercept))), by maximum likelihood without a penalty.
 
-    Platt's curve is one of the raw score of a machine that gives no probabilities; scores here are probabilities, and
-    their log odds take its place: slope 1 and intercept 0 then leave them as they are. Scores are held to
+    Platt's curve is one of the raw score of a machine that gives no probabilities: that is the fit with `margin`, of
+    slope margin + intercept. Of probabilities their log odds take its place: slope 1 and intercept 0 then leave them
+    as they are. Probabilities are held to
     [2.220446049250313e-16, 1 - 2.220446049250313e-16] before the logit. With `smoothing` the targets are not 1 and 0
     but (P + 1) / (P + 2) and 1 / (N + 2), P and N the weights of both classes. No finite fit where no score of a
     positive is below one of a negative or none above, unless targets are smoothed. Source: Platt (1999),
@@ -43,18 +43,25 @@ class Platt(Calibrator):
 
     slope: float
     intercept: float
+    margin: bool = False
     name = "platt"
 
     @classmethod
     def fit(
-        cls, score: Numbers, label: Numbers, weight: Numbers | None = None, *, smoothing: bool = False
+        cls,
+        score: Numbers,
+        label: Numbers,
+        weight: Numbers | None = None,
+        *,
+        smoothing: bool = False,
+        margin: bool = False,
     ) -> Self:
         """Fit slope and intercept.
 
         Raises:
             NoFit: the classes do not overlap, or all scores are equal.
         """
-        odds = log_odds(score)
+        odds = score if margin else log_odds(score)
         if odds.min() == odds.max():
             msg = "all scores are equal"
             raise NoFit(msg)
@@ -62,15 +69,18 @@ class Platt(Calibrator):
             msg = "the scores of both classes do not overlap: use isotonic, or smoothing: true"
             raise NoFit(msg)
         target = _smooth_targets(label, weight) if smoothing else label
-        coefficients = best_coefficients([odds, np.ones(len(odds))], target, weight)
+        centre, scale = (odds.mean(), odds.std()) if margin else (0.0, 1.0)
+        features = [(odds - centre) / scale, np.ones(len(odds))]
+        coefficients = best_coefficients(features, target, weight)
         if coefficients is None:
             msg = "the likelihood has no finite maximum: use isotonic"
             raise NoFit(msg)
-        return cls(float(coefficients[0]), float(coefficients[1]))
+        slope = coefficients[0] / scale
+        return cls(float(slope), float(coefficients[1] - slope * centre), margin)
 
     def expression(self, score: pl.Expr) -> pl.Expr:
         """The calibrated score."""
-        return probability_expression(log_odds_expression(score) * self.slope + self.intercept)
+        return probability_expression(self.odds(score) * self.slope + self.intercept)
 
     def constants(self) -> dict[str, Any]:
         """Slope and intercept."""

@@ -144,7 +144,8 @@ def _view(
 
         classes = classes or inquiry.answer(classes_in(raw, roles))
         suite, roles = suite.settled(replace(facts, classes=classes)), replace(roles, classes=classes)
-    suite = suite.model_copy(update={"models": {**suite.models, **suite.added}})
+    evaluated = {name: model for name, model in suite.models.items() if model.margin is None}
+    suite = suite.model_copy(update={"models": {**evaluated, **suite.added}})
     return TableView(suite, source, raw, where, roles, tuple(sets)), read
 
 
@@ -244,8 +245,10 @@ def _roles(
         weight=suite.columns.weight,
         unit=unit,
         unit_name=suite.columns.unit,
-        probability=calibrated_probabilities(suite)
-        | (frozenset(suite.models) - hard if probability else set()),
+        probability=(
+            calibrated_probabilities(suite) | (frozenset(suite.models) - hard if probability else set())
+        )
+        - {name for name, model in suite.models.items() if model.margin is not None},
         hard=hard,
         missing=suite.data.missing,
         keys=keys,

@@ -12,6 +12,7 @@ from plmetrics.catalogue.calibrators import CALIBRATORS
 from plmetrics.catalogue.calibrators.calibrator import Calibrator, NoFit
 from plmetrics.catalogue.calibrators.isotonic import MAX_KNOTS, Isotonic
 from plmetrics.catalogue.calibrators.platt import Platt
+from plmetrics.catalogue.calibrators.temperature import Temperature
 from plmetrics.core.errors import ConfigError, DataError, Problem
 from plmetrics.core.rowsql import compile_row
 from plmetrics.engine.bad_rows import bad_values
@@ -95,7 +96,7 @@ def with_calibrators(view: TableView) -> Question[Calibration]:
                 out = out.with_model(spec.named(source), _prediction(narrowed, source, fitted))
                 constants[spec.named(source)] = fitted.constants
                 warnings += _doubts(spec, source, fitted)
-    return Calibration(out, constants, tuple(warnings), left_out)
+    return Calibration(out.without_margins(), constants, tuple(warnings), left_out)
 
 
 def _path(specs: Sequence[Calibrate], place: int) -> SuitePath:
@@ -104,7 +105,8 @@ def _path(specs: Sequence[Calibrate], place: int) -> SuitePath:
 
 def _sources(spec: Calibrate, view: TableView) -> tuple[str, ...]:
     """The models that are calibrated, of those that columns hold."""
-    return spec.sources({name: view.suite.models[name] for name in view.roles.models})
+    models = view.roles.models.items()
+    return spec.models or tuple(name for name, model in models if model.parts != ("prediction",))
 
 
 def _exclude_fit_rows(view: TableView) -> tuple[TableView, Question[int]]:
@@ -177,16 +179,17 @@ def _fit_calibrator(
     score = rows.select(_prediction_columns(view, source)).to_numpy()
     sample = _Sample(score, rows[LABEL].to_numpy(), weight)
     raw = _raw_parts(view.roles.models[source])
+    margin = source not in view.suite.models
     description = {"method": spec.method, "model": source, "fit_on": spec.fit_on}
     if spec.fit_on != BY_FOLD:
-        curve = _fit(spec, source, sample, path)
+        curve = _fit(spec, source, sample, path, margin=margin)
         constants = {**description, "rows": len(sample.label), **curve.constants()}
         return _CalibratorFit(_apply(curve, raw), constants, len(sample.label), (curve,))
     fold = str(view.suite.columns.fold)
     parts, folds, fewest, curves = [pl.lit(None, dtype=pl.Float64) for _ in raw], [], len(sample.label), []
     for value, outside in _folds(rows[plain_column(fold)], fold):
         others = sample.where(outside)
-        curve = _fit(spec, source, others, path, f", outside fold {value!r}")
+        curve = _fit(spec, source, others, path, f", outside fold {value!r}", margin=margin)
         here = pl.col(fold) == pl.lit(value, dtype=rows[plain_column(fold)].dtype)
         applied = _apply(curve, raw)
         parts = [pl.when(here).then(new).otherwise(old) for new, old in zip(applied, parts, strict=True)]
@@ -218,7 +221,7 @@ def _folds(column: pl.Series, name: str) -> Iterator[tuple[Any, NDArray[np.bool_
 
 
 def _fit(
-    spec: Calibrate, source: str, sample: _Sample, path: SuitePath, place: str = ""
+    spec: Calibrate, source: str, sample: _Sample, path: SuitePath, place: str = "", *, margin: bool
 ) -> Calibrator | ClassCalibrator:
     where = f"cannot fit {spec.method} to the scores of model '{source}'{place}: "
     single = sample.score.shape[1] == 1
@@ -230,11 +233,13 @@ def _fit(
         if not single:
             from plmetrics.catalogue.calibrators.several import CLASS_CALIBRATORS
 
-            kind = CLASS_CALIBRATORS[spec.method]
-            return kind.fit(sample.score, sample.label.astype(np.int64), sample.weight)
+            several = CLASS_CALIBRATORS[spec.method]
+            return several.fit(sample.score, sample.label.astype(np.int64), sample.weight)
         score = sample.score[:, 0]
-        if spec.smoothing:
-            return Platt.fit(score, sample.label, sample.weight, smoothing=True)
+        if spec.method == Platt.name:
+            return Platt.fit(score, sample.label, sample.weight, smoothing=spec.smoothing, margin=margin)
+        if spec.method == Temperature.name:
+            return Temperature.fit(score, sample.label, sample.weight, margin=margin)
         return CALIBRATORS[spec.method].fit(score, sample.label, sample.weight)
     except NoFit as error:
         reason, _, hint = str(error).partition(": ")

@@ -145,6 +145,12 @@ class ModelColumns(Strict):
     """What one model predicted: exactly one kind of column."""
 
     score: Column | None = Field(default=None, description="Column of a score; higher means more positive.")
+    margin: Column | None = Field(
+        default=None,
+        description="Column of any number, such as a support vector machine's margin: calibrators make scores of "
+        "it, which are evaluated in its place (binary).",
+        exclude_if=lambda margin: margin is None,
+    )
     threshold: Finite | None = Field(
         default=None,
         description="Threshold of the score where a metric names none, in place of 0.5 (binary).",
@@ -168,6 +174,12 @@ class ModelColumns(Strict):
         default=None, description="Columns of the members of an ensemble."
     )
 
+    @property
+    def calibrated(self) -> ModelColumns:
+        """What the model is once it is calibrated: its score has another scale."""
+        score = self.score if self.margin is None else self.margin
+        return self.model_copy(update={"score": score, "margin": None, "threshold": None})
+
     def columns(self) -> dict[str, str]:
         """The column of each part of the prediction; see `plmetrics.table.predicted.PredictionColumns`."""
         if isinstance(self.proba, dict):
@@ -176,6 +188,8 @@ class ModelColumns(Strict):
             return {quantile_part(level): self.quantiles[level] for level in sorted(self.quantiles)}
         if self.members is not None:
             return {f"member|{number}": column for number, column in enumerate(self.members)}
+        if self.margin is not None:
+            return {"score": self.margin}
         return {
             part: column for part in ("score", "prediction", "mean", "sd") if (column := getattr(self, part))
         }
@@ -311,7 +325,8 @@ class Calibrate(Strict):
 
     def sources(self, models: Mapping[str, ModelColumns]) -> tuple[str, ...]:
         """The models that are calibrated."""
-        return self.models or tuple(name for name, model in models.items() if model.score or model.proba)
+        given = (name for name, model in models.items() if model.score or model.margin or model.proba)
+        return self.models or tuple(given)
 
 
 class Curve(Strict):

@@ -92,6 +92,11 @@ def check_additions(fields: Mapping[str, Any], add: Callable[..., None]) -> None
                 msg = f"the calibrated model would be named '{name}', and that is {origins[name]} already"
                 add(msg, path, "rename that one, or leave one of them out")
             origins[name] = "another calibrator's"
+    calibrated = {name for spec in calibrations for name in spec.sources(models)}
+    for name, model in models.items():
+        if model.margin is not None and name not in calibrated:
+            hint = "calibrate it: calibrate: {method: platt, fit_on: ...}, or write score for what is no probability"
+            add(f"model '{name}' gives margins, and nothing makes scores of them", ("models", name), hint)
 
 
 def _problems(
@@ -111,7 +116,11 @@ def _problems(
     for name in spec.models or ():
         if models and name not in models:
             yield absent(name, "models", ("models",), models)
-        elif models and models[name].score is None and models[name].proba is None:
+        elif models and not any((models[name].score, models[name].margin, models[name].proba)):
             yield f"model '{name}' chooses classes: only scores can be calibrated", ("models",), None
+    for name in spec.sources(models) if spec.method == "beta" else ():
+        if name in models and models[name].margin is not None:
+            message = f"beta calibrates probabilities, and model '{name}' gives margins"
+            yield message, ("method",), "use platt, temperature or isotonic"
     if models and not spec.sources(models):
         yield "no model gives scores that could be calibrated", (), "write models: {name: {score: column}}"

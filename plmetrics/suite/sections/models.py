@@ -126,6 +126,7 @@ def _one_kind(model: ModelColumns, task: str, path: SuitePath, findings: Finding
 def _form(kind: str) -> str:
     return {
         "score": "{score: column}",
+        "margin": "{margin: column}",
         "prediction": "{prediction: column}",
         "proba": "{proba: {class: column}}",
         "quantiles": "{quantiles: {0.1: column, 0.9: column}}",

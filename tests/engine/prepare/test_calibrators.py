@@ -3,10 +3,14 @@
 import numpy as np
 import polars as pl
 import pytest
+from scipy.optimize import minimize_scalar
 from scipy.special import expit, logit
+from sklearn.calibration import CalibratedClassifierCV, _SigmoidCalibration
+from sklearn.frozen import FrozenEstimator
 from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import brier_score_loss, log_loss
+from sklearn.svm import LinearSVC
 
 import plmetrics as plm
 from plmetrics.engine.binding.bind import bind
@@ -255,3 +259,120 @@ def test_folds_go_with_other_constants_of_the_data(frame, missing, slices, metri
     plain = evaluated(frame, by, [metric], fold="fold")
     assert values(found, metric) == pytest.approx(values(plain, metric))
     assert found.metrics["status"].unique().to_list() == ["ok"]
+
+
+MARGINS = {"svm": {"margin": "m"}}
+SMOOTH = {"method": "platt", "fit_on": VALID, "smoothing": True}
+
+
+@pytest.fixture(scope="module")
+def margins(frame):
+    rows = frame.with_columns(x1=pl.col("p").log() - (1 - pl.col("p")).log(), x2=pl.col("q"))
+    machine = LinearSVC(random_state=0).fit(rows["x1", "x2"].to_numpy(), rows["y"])
+    return rows.with_columns(
+        m=pl.Series(machine.decision_function(rows["x1", "x2"].to_numpy()) * 20)
+    ), machine
+
+
+def losses_of(rows, probability):
+    return {"log_loss": log_loss(rows["y"], probability), "brier": brier_score_loss(rows["y"], probability)}
+
+
+@pytest.mark.parametrize("weight", [None, "w"])
+def test_margins_get_the_curve_that_platt_fits(margins, weight):
+    rows, _ = margins
+    train, test = rows.filter(split="valid"), rows.filter(split="test")
+    found = evaluated(rows, SMOOTH, ["log_loss", "brier"], MARGINS, weight=weight)
+    assert list(values(found)) == ["svm_platt"]
+    curve = _SigmoidCalibration().fit(
+        train["m"].to_numpy(), train["y"], None if weight is None else train["w"].to_numpy()
+    )
+    weights = None if weight is None else test["w"]
+    probability = curve.predict(test["m"].to_numpy())
+    loss = log_loss(test["y"], probability, sample_weight=weights)
+    assert values(found, "log_loss")["svm_platt"] == pytest.approx(loss, abs=1e-6)
+    constants = found.record["constants"]["calibrators"]["svm_platt"]
+    assert [constants["slope"], constants["intercept"]] == pytest.approx([-curve.a_, -curve.b_], abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("method", "name"), [(SMOOTH, "sigmoid"), (PLATT | {"method": "isotonic"}, "isotonic")]
+)
+def test_a_machine_is_calibrated_as_scikit_learn_does_it(margins, method, name):
+    rows, machine = margins
+    train, test = (
+        part.with_columns(m=pl.Series(machine.decision_function(part["x1", "x2"].to_numpy())))
+        for part in (rows.filter(split="valid"), rows.filter(split="test"))
+    )
+    fitted = CalibratedClassifierCV(FrozenEstimator(machine), method=name, ensemble=False)
+    fitted.fit(train["x1", "x2"].to_numpy(), train["y"])
+    probability = fitted.predict_proba(test["x1", "x2"].to_numpy())[:, 1]
+    found = evaluated(pl.concat([train, test]), method, ["log_loss", "brier"], MARGINS)
+    for metric, value in losses_of(test, probability).items():
+        assert values(found, metric)[f"svm_{method['method']}"] == pytest.approx(value, abs=1e-6)
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e9])
+def test_margins_of_any_size_have_the_same_fit(margins, scale):
+    rows, _ = margins
+    train, test = rows.filter(split="valid"), rows.filter(split="test")
+    heat = {"method": "temperature", "fit_on": VALID}
+    found = evaluated(rows.with_columns(pl.col("m") * scale), [PLATT, heat], ["log_loss"], MARGINS)
+    curve = LogisticRegression(C=np.inf, tol=1e-10, solver="newton-cholesky")
+    curve.fit(train["m"].to_numpy()[:, None], train["y"])
+    probability = curve.predict_proba(test["m"].to_numpy()[:, None])[:, 1]
+    best = minimize_scalar(
+        lambda factor: log_loss(train["y"], expit(factor * train["m"].to_numpy())), (0.01, 0.1), tol=1e-12
+    )
+    heated = expit(best.x * test["m"].to_numpy())
+    assert values(found, "log_loss") == pytest.approx(
+        {"svm_platt": log_loss(test["y"], probability), "svm_temperature": log_loss(test["y"], heated)},
+        abs=1e-7,
+    )
+
+
+def test_margins_are_calibrated_by_fold_and_are_no_model(margins):
+    rows, _ = margins
+    by_fold = {"method": "platt", "fit_on": "fold"}
+    found = evaluated(
+        rows.with_columns(m=pl.when(pl.int_range(900) == 4).then(np.inf).otherwise("m")),
+        by_fold,
+        ["brier", "roc_auc", "recall"],
+        {**MARGINS, "b": {"score": "q", "threshold": 0.3}},
+        fold="fold",
+        missing="drop_per_model",
+        baseline=True,
+        compare={"baseline": "b"},
+        find_slices={"columns": ["site"], "metric": "brier"},
+        gates=[{"metric": "brier", "at_most": 0.5}],
+    )
+    assert set(found.gates["model"]) == {"b", "svm_platt", "b_platt"}
+    assert list(values(found)) == ["b", "svm_platt", "b_platt", "baseline"]
+    dropped = found.metrics.filter(metric="brier", slice_set="overall")
+    assert dict(zip(dropped["model"], dropped["n"], strict=True)) == {
+        "b": 900,
+        "svm_platt": 899,
+        "b_platt": 900,
+        "baseline": 900,
+    }
+    thresholds = found.metrics.filter(metric="recall", slice_set="overall")
+    assert thresholds["threshold"].to_list() == [0.3, 0.5, 0.5, 0.5]
+
+
+@pytest.mark.parametrize(
+    ("models", "keywords", "words"),
+    [
+        (MARGINS, {"calibrate": None}, "model 'svm' gives margins, and nothing makes scores of them"),
+        (
+            MARGINS,
+            {"calibrate": PLATT | {"method": "beta"}},
+            "beta calibrates probabilities, and model 'svm'",
+        ),
+        (MARGINS, {"compare": "svm"}, "baseline 'svm' is not one of the models"),
+        ({"svm": {"margin": "m", "score": "p"}}, {}, "a model has exactly one of"),
+        ({"svm": {"margin": "m", "threshold": 0.0}}, {}, "threshold belongs to a score"),
+    ],
+)
+def test_what_margins_are_not_for(margins, models, keywords, words):
+    with pytest.raises(plm.ConfigError, match=words):
+        evaluated(margins[0], **{"models": models, **keywords})
