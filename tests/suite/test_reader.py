@@ -200,8 +200,8 @@ def test_a_gate_may_name_its_metric_by_an_alias(load: Any) -> None:
 @pytest.mark.parametrize(
     ("models", "words"),
     [
-        ("{a: {score: p, prediction: q}}", ["exactly one of score and prediction"]),
-        ("{a: {}}", ["exactly one of score and prediction"]),
+        ("{a: {score: p, prediction: q}}", ["exactly one of score, prediction, margin"]),
+        ("{a: {}}", ["exactly one of score, prediction, margin"]),
         ("{a: {proba: {x: c}}}", ["a model of task 'binary' has no proba"]),
         ("{a: {mean: m, sd: s}}", ["a model of task 'binary' has no mean", "belongs to task 'quantile'"]),
         ("{a: {scor: p}}", ["unknown key 'scor'", "did you mean 'score'?"]),
