@@ -100,12 +100,14 @@ def evaluate(
             Needed, as `models` are, but for TREC files.
         models: score columns by model name; a string is one model named after its column. A column may be a mapping:
             {"score": column}, {"prediction": column} for a number or a class, {"proba": {class: column}},
-            {"quantiles": {level: column}}, {"mean": column, "sd": column} or {"members": [column, ...]}.
+            {"quantiles": {level: column}}, {"mean": column, "sd": column} or {"members": [column, ...]}; with
+            "label" and "weight" where these are not those of the other models.
         calibrate: a mapping, or several, such as {"method": "platt", "fit_on": "split = 'valid'"}: adds a model with
             calibrated scores for each model, and leaves the rows it is fitted on out of the evaluation.
         baseline: whether to add a model named baseline that gives every row the same, such as the share of positives.
             It calls all rows positive where that share reaches a threshold, else none.
-        weight: column of row weights, 0 or more. Weight 2 is the row twice, weight 0 the row absent.
+        weight: column of row weights, 0 or more. Weight 2 is the row twice, weight 0 the row absent. A list, such as
+            ["exposure", None], has every model once for each.
         query: column of the query (ranking).
         document: column of the document (ranking): orders ties where asked to, and no query may have one twice.
         unit: column of what is resampled together; each row by default.

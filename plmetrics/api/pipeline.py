@@ -199,7 +199,7 @@ def estimate(
         strict=True,
     )
     sets = [SetStates(*of_set) for of_set in states]
-    independent = suite.columns.unit is None and suite.columns.weight is None
+    independent = suite.columns.unit is None and not suite.weighted
     population = Population(
         prepared.populations(),
         independent,

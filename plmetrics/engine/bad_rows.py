@@ -10,7 +10,8 @@ from plmetrics.core.errors import DataError, Problem
 from plmetrics.core.names import nearest
 from plmetrics.table.checks import data_error, findings
 from plmetrics.table.files import name_list
-from plmetrics.table.roles import WEIGHT, unchecked_table
+from plmetrics.table.prediction_table import unchecked_table
+from plmetrics.table.roles import WEIGHT
 from plmetrics.table.source import ROW_NUMBER
 
 if TYPE_CHECKING:

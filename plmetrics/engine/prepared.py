@@ -13,11 +13,7 @@ from plmetrics.core.hashing import HASH_VERSION
 from plmetrics.engine.memory.budget import OrderPlan, order_plan
 from plmetrics.states.sums import SCORED, Rows
 from plmetrics.table.predicted import score_column
-from plmetrics.table.roles import (
-    LABEL,
-    PLAIN,
-    TREATMENT,
-)
+from plmetrics.table.roles import PLAIN, TREATMENT
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -29,7 +25,7 @@ if TYPE_CHECKING:
     from plmetrics.engine.request import Request, TableView
     from plmetrics.engine.step import Step
     from plmetrics.states.scores.run_grids import Grids
-    from plmetrics.table.roles import PredictionTable
+    from plmetrics.table.prediction_table import PredictionTable
     from plmetrics.table.slices import Cube, Slices
 
 
@@ -100,14 +96,14 @@ class Prepared:
 
     def populations(self) -> dict[str, str]:
         """Prefix of the counts that hold for a model: its own where rows are dropped per model, else shared."""
-        apart = self.request.suite.data.missing == "drop_per_model"
+        apart = self.request.suite.apart
         return {model: f"{model}|" if apart else "" for model in self.request.models}
 
     def scored_populations(self) -> dict[str, str]:
         """Prefix of the counts of all rows that count for a model, labelled or not; none where all have labels."""
         if not self.request.unlabelled:
             return {}
-        apart = self.request.suite.data.missing == "drop_per_model"
+        apart = self.request.suite.apart
         return {model: f"{model}|{SCORED}" if apart else SCORED for model in self.request.models}
 
     def constants(self, units: int) -> dict[str, Json]:
@@ -152,11 +148,12 @@ class Prepared:
 def rows_of(model: str, table: PredictionTable) -> Rows:
     """The roles of a model's rows on the canonical columns."""
     roles = table.roles
+    label, weight = pl.col(roles.label_of(model)), roles.weight_of(model)
     return Rows(
-        pl.col(LABEL),
+        label,
         pl.col(score_column(model)),
-        pl.col(LABEL) == 1,
-        weight=table.weight,
+        label == 1,
+        weight=None if weight is None else pl.col(weight),
         prefix=PLAIN,
         model=model,
         parts=roles.models[model].parts,

@@ -9,7 +9,7 @@ from plmetrics.catalogue.needs import Bins, Need, OrderedRows, Points, Queries, 
 from plmetrics.engine.arithmetic import Arithmetic
 from plmetrics.suite.sections.basics import ModelColumns
 from plmetrics.suite.tasks import CLASS_CURVES, CLASS_TASKS, CONFUSION_CURVES
-from plmetrics.table.roles import prediction_table
+from plmetrics.table.prediction_table import prediction_table
 from plmetrics.table.slices import SliceSet
 
 if TYPE_CHECKING:
@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from plmetrics.suite.model import Suite
     from plmetrics.suite.sections.labels import LabelStatus
     from plmetrics.table.predicted import PredictionColumns
-    from plmetrics.table.roles import PredictionTable, RoleColumns
+    from plmetrics.table.prediction_table import PredictionTable
+    from plmetrics.table.roles import RoleColumns
     from plmetrics.table.slice_keys import SliceKey
     from plmetrics.table.source import Source
 
@@ -124,7 +125,7 @@ class Request:
     @property
     def weighted(self) -> bool:
         """Whether rows have weights."""
-        return self.view.roles.weight is not None
+        return self.suite.weighted
 
     @property
     def unlabelled(self) -> bool:

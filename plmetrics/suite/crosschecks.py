@@ -15,6 +15,7 @@ from plmetrics.core.names import did_you_mean
 from plmetrics.suite.problems import absent, lacks_column
 from plmetrics.suite.sections.gates import SHARE_HINT, check_band, check_evidence, check_opponent, check_rule
 from plmetrics.suite.sections.metrics import METRIC_DEFAULTS
+from plmetrics.suite.sections.models import check_model_columns
 from plmetrics.suite.tasks import (
     CLASS_CURVES,
     CLASS_TASKS,
@@ -58,6 +59,7 @@ def check(fields: Mapping[str, Any], names: SuiteMentions, problems: Findings) -
         from plmetrics.suite.sections.compare import check_compare
 
         check_compare(fields, names, add)
+    check_model_columns(fields, names.models, add)
     _hard_predictions(fields, add)
     _parts(fields, add)
     margins = any(model.margin for model in (fields.get("models") or {}).values())

@@ -70,6 +70,8 @@ class ModelColumns(TypedDict, total=False):
     mean: str | None
     sd: str | None
     members: Sequence[str] | None
+    label: str | None
+    weight: str | Literal[False] | None
 
 class Calibrate(TypedDict, total=False):
     """A calibrator of scores, whose result is one more model, named MODEL_METHOD."""
@@ -399,7 +401,7 @@ Curves: TypeAlias = (
 class Arguments(TypedDict, total=False):
     """The keyword arguments of `plmetrics.evaluate`."""
     label: str | Sequence[str] | Mapping[str, str] | None
-    weight: str | None
+    weight: str | Sequence[str | None] | None
     query: str | None
     document: str | None
     unit: str | None

@@ -149,6 +149,17 @@ class Suite(Strict):
         return () if self.labels is None else (self.columns.label,)
 
     @property
+    def weighted(self) -> bool:
+        """Whether rows of any model have weights."""
+        return self.columns.weight is not None or any(model.weight for model in self.models.values())
+
+    @property
+    def apart(self) -> bool:
+        """Whether the rows that count, their labels or weights differ from model to model."""
+        own = any(model.has_own_rows for model in self.models.values())
+        return own or self.data.missing == "drop_per_model"
+
+    @property
     def derived(self) -> dict[SuitePath, str]:
         """The expressions of columns that are computed from others, by place; the last key there is the column."""
         texts: dict[SuitePath, str] = {("derive", name): text for name, text in self.derive.items()}
@@ -298,7 +309,7 @@ class Suite(Strict):
         """The metric of a listed one's standard error, where methods that read it are asked for and rows are units."""
         if self.uncertainty is None or self.columns.unit is not None:
             return None
-        weighted = self.columns.weight is not None
+        weighted = self.weighted
         share = "wilson" in metric.closed_forms
         closed = share and not weighted
         reading = {"delta"} if closed else {"delta", "analytic"}

@@ -20,7 +20,7 @@ from plmetrics.suite.problems import Findings, message_text, switch_hint
 from plmetrics.suite.sections.basics import Columns, Compare, Curve, Data
 from plmetrics.suite.sections.gates import Gate, read_margins, read_opponent
 from plmetrics.suite.sections.metrics import METRIC_DEFAULTS, MetricReader, is_torn, say_torn
-from plmetrics.suite.sections.models import class_name, read_models
+from plmetrics.suite.sections.models import class_name, read_models, with_model_columns
 from plmetrics.suite.sections.output import Output
 from plmetrics.suite.sections.uncertainty import Uncertainty
 from plmetrics.suite.tasks import CURVES
@@ -81,6 +81,7 @@ def suite_from_mapping(
         if key not in suite_keys():
             findings.add(f"unknown key '{key}'", (key,), _place_of(str(key)))
     task = _task(raw.get("task", "binary"), findings)
+    raw = with_model_columns(raw, task, findings)
     fields: dict[str, Any] = {"name": _name(raw, name, findings), "task": task}
     fields["data"] = findings.model(Data, _section(raw, "data"), ("data",))
     if "columns" in raw:

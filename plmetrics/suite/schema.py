@@ -64,6 +64,7 @@ def json_schema() -> Schema:
         reference = _one_of(_reference(shape["title"]), other)
         properties[feature.key] = {"description": feature.description, **reference}
     _label(definitions["Columns"]["properties"])
+    _weight(definitions["Columns"])
     definitions["Gate"]["properties"]["metric"] = _text("Text of a metric of the suite.")
     definitions["Gate"]["anyOf"] = [{"required": [key]} for key in ("metric", "four_fifths")]
     del definitions["Gate"]["required"]
@@ -91,6 +92,14 @@ def _label(columns: Schema) -> None:
         "description": description,
         **_one_of({"type": "string", "minLength": 1}, listed, several),
     }
+
+
+def _weight(columns: Schema) -> None:
+    """A list of weights stands where one does; a label is not needed where each model has its own."""
+    weight = columns["properties"]["weight"]
+    listed = {"type": "array", "minItems": 2, "items": {"type": ["string", "null"], "minLength": 1}}
+    weight["anyOf"].append(listed)
+    columns.pop("required", None)
 
 
 def _metrics() -> Schema:

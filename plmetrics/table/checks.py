@@ -137,6 +137,16 @@ def findings(checks: Sequence[Check], summary: Mapping[str, Any]) -> list[Findin
     ]
 
 
+def weight_checks(name: str, weight: pl.Expr, path: SuitePath, model: str | None = None) -> list[Check]:
+    """The ways in which weights can be bad."""
+    role = "weight" if model is None else f"weight of model '{model}'"
+    return [
+        Check(role, name, "null", weight.is_null(), path, model),
+        Check(role, name, "NaN or infinite", ~weight.is_finite(), path, model),
+        Check(role, name, "negative", weight < 0, path, model),
+    ]
+
+
 def valid_column(model: str) -> str:
     """The canonical column that says whether a row counts for a model (missing: drop_per_model)."""
     return f"@valid|{model}"

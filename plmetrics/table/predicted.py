@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import polars as pl
 
@@ -25,11 +25,15 @@ class PredictionColumns:
 
     Parts are `score`, `prediction`, `proba|CLASS`, `quantile|LEVEL`, `mean`, `sd` and `member|NUMBER`. `made` holds
     the expressions over raw columns of parts that no column has; `columns` then names what they are made from.
+    `label` and `weight` are the raw columns of the model's own, None for those of the table; `weight` is False where
+    its rows count once.
     """
 
     columns: Mapping[str, str]
     made: Mapping[str, pl.Expr] = field(default_factory=dict)
     normalise: bool = False
+    label: str | None = None
+    weight: str | Literal[False] | None = None
 
     @property
     def parts(self) -> tuple[str, ...]:
@@ -49,6 +53,16 @@ class PredictionColumns:
 def score_column(model: str) -> str:
     """The canonical column of a model's score: what its rows are ordered by, or the class it chose."""
     return f"@score|{model}"
+
+
+def label_column(model: str) -> str:
+    """The canonical column of a label that a model alone is held against."""
+    return f"@label|{model}"
+
+
+def weight_column(model: str) -> str:
+    """The canonical column of weights that a model alone has."""
+    return f"@weight|{model}"
 
 
 def part_column(model: str, part: str) -> str:
@@ -123,6 +137,23 @@ def normalise_probabilities(parts: Mapping[str, pl.Expr]) -> dict[str, pl.Expr]:
     """Probabilities divided by their total."""
     total = pl.sum_horizontal(*parts.values(), ignore_nulls=False)
     return {part: value / total for part, value in parts.items()}
+
+
+def score_checks(
+    model: str, predicted: PredictionColumns, *, hard: bool, probability: bool, nullable: bool
+) -> list[Check]:
+    """The ways in which a single number of a model can be bad."""
+    ((part, name),) = predicted.columns.items()
+    score, path, role = pl.col(score_column(model)), part_path(model, part), part_role(model, part)
+    checks = [] if nullable else [Check(role, name, "null", score.is_null(), path, model)]
+    checks.append(Check(role, name, "NaN or infinite", ~score.is_finite(), path, model))
+    if hard:
+        checks.append(Check(role, name, "neither 0 nor 1", (score != 0) & (score != 1), path, model))
+    elif probability:
+        outside = score.is_finite() & ((score < 0) | (score > 1))
+        text = "outside [0, 1], and a probability metric reads it"
+        checks.append(Check(role, name, text, outside, path, model))
+    return checks
 
 
 def part_checks(

@@ -11,8 +11,8 @@ import pytest
 from sklearn.metrics import brier_score_loss, log_loss, precision_score, roc_auc_score
 
 import plmetrics as plm
+from plmetrics.core.hashing import unit_hash
 from plmetrics.inference.weights import draw_weights
-from plmetrics.table.units import unit_hash
 
 METRICS = ["roc_auc", "average_precision", "ks", "log_loss", "brier", "precision(threshold=0.4)", "ece", "n"]
 NAIVE = {

@@ -11,6 +11,7 @@ import polars as pl
 
 from plmetrics.core.errors import DataError, PlmetricsError, Problem
 from plmetrics.core.exact_sums import exact_products
+from plmetrics.core.hashing import block_key, row_digest
 from plmetrics.engine.aggregate.row_plan import BLOCK, rows_plan
 from plmetrics.engine.aggregate.totals import (
     _ADDED,
@@ -29,11 +30,7 @@ from plmetrics.engine.streaming import AGGREGATES_PER_NODE
 from plmetrics.states.complements import RestSums
 from plmetrics.states.sums import SumsState
 from plmetrics.suite.sections.basics import REST
-from plmetrics.table.roles import (
-    LABEL,
-    UNIT,
-)
-from plmetrics.table.units import block_key, row_digest
+from plmetrics.table.roles import LABEL, UNIT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -269,7 +266,7 @@ def _block_keys(prepared: Prepared, frame: pl.DataFrame) -> tuple[NDArray[np.uin
 def row_digests(request: Request) -> list[pl.Expr]:
     """What tells rows that are units from others of the same places: their labels, unless positives are counted."""
     roles = request.view.roles
-    counted = roles.binary and roles.weight is None and roles.missing != "drop_per_model"
+    counted = roles.binary and roles.weight is None and not roles.apart
     return [] if counted else [row_digest(pl.col(UNIT), pl.col(LABEL)).sum().alias(DIGEST)]
 
 

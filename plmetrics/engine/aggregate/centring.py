@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 
 from plmetrics.core.exact_sums import FIXED, LEFT
+from plmetrics.core.hashing import block_key
 from plmetrics.engine.aggregate.row_plan import BLOCK
 from plmetrics.engine.aggregate.totals import (
     atom_totals,
@@ -27,7 +28,6 @@ from plmetrics.states.moments import CENTRE, distant, means
 from plmetrics.states.sums import EVERY, SCORED, sum_by_place
 from plmetrics.suite.sections.basics import REST
 from plmetrics.table.roles import UNIT
-from plmetrics.table.units import block_key
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence

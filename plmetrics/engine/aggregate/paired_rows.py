@@ -19,10 +19,7 @@ from plmetrics.suite.sections.comparison_tests import OF_ROWS, ON_MEANS, by_fold
 from plmetrics.suite.sections.section import ComparisonTest
 from plmetrics.table.checks import VALID, valid_column
 from plmetrics.table.predicted import score_column
-from plmetrics.table.roles import (
-    LABEL,
-    plain_column,
-)
+from plmetrics.table.roles import LABEL, plain_column
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -62,7 +59,7 @@ def row_tests(suite: Suite) -> tuple[ComparisonTest, ...]:
 
 def dependence(suite: Suite) -> str | None:
     """Why rows cannot be tested as independent ones that count once; None where they can."""
-    if suite.columns.weight is not None:
+    if suite.weighted:
         return "weighted"
     return None if suite.columns.unit is None else "clustered"
 
@@ -92,7 +89,7 @@ def pair_sums(prepared: Prepared, metrics: Sequence[Metric]) -> list[Total]:
 
 
 def _both_valid(prepared: Prepared, model: str, baseline: str) -> pl.Expr | None:
-    if prepared.request.suite.data.missing != "drop_per_model":
+    if not prepared.request.suite.apart:
         return pl.col(VALID) if prepared.request.counts_every_row else None
     return pl.col(valid_column(model)) & pl.col(valid_column(baseline))
 
@@ -184,7 +181,7 @@ def compares_areas(request: Request) -> bool:
     """Whether models are compared by areas under ROC curves whose intervals are DeLong's: so is their test then."""
     suite = request.suite
     areas = any(metric.paired_test == "delong" for metric in suite.metrics)
-    if not areas or suite.uncertainty is None or not request.pairs or suite.data.missing == "drop_per_model":
+    if not areas or suite.uncertainty is None or not request.pairs or suite.apart:
         return False
     names = (name for name in suite.uncertainty.names if name not in _NOT_OF_AREAS)
     return next(names, None) in _OF_DELONG
@@ -230,7 +227,7 @@ def paired_step(prepared: Prepared) -> Step:
         columns[_POSITIVE] = pl.col(LABEL) == 1
     if any(test.test != "delong" for test in tests):
         columns |= _losses(prepared)
-    if suite.data.missing == "drop_per_model":
+    if suite.apart:
         columns |= {valid_column(model): pl.col(valid_column(model)) for model in models}
     columns |= {
         f"{_CODE}|{index}": cube.cell().cast(pl.Int64)

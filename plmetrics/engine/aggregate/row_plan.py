@@ -6,23 +6,29 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from plmetrics.core.hashing import block_key
 from plmetrics.table.checks import scored_column, valid_column
 from plmetrics.table.predicted import score_column
-from plmetrics.table.roles import (
-    LABEL,
-    TREATMENT,
-    UNIT,
-    WEIGHT,
-)
-from plmetrics.table.units import block_key
+from plmetrics.table.roles import LABEL, TREATMENT, UNIT, WEIGHT
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from plmetrics.engine.prepared import Prepared
     from plmetrics.states.sums import RowValue
+    from plmetrics.table.roles import RoleColumns
 
-_OF_MODELS = ("@score|", "@valid|", "@scored|", "@value|", "@class|", "@labelled")
+_OF_MODELS = (
+    "@score|",
+    "@valid|",
+    "@scored|",
+    "@value|",
+    "@class|",
+    "@labelled",
+    "@label|",
+    "@weight|",
+    "@positive|",
+)
 HAS_LABEL = "@labelled"
 BLOCK = "@block"
 POSITIVE = "@positive"
@@ -41,25 +47,26 @@ def rows_plan(
     Columns of the prediction table may be brought `further`; with `unlabelled` there are rows without a label, too, and
     a column that tells them apart.
     """
-    request = prepared.request
+    request, roles = prepared.request, prepared.view.roles
     frame = prepared.table.scored if unlabelled else prepared.table.frame
     models = request.models if models is None else models
     columns: list[pl.Expr] = []
     if request.orders_scores:
         columns += [_unsigned_zero(score_column(model)) for model in models]
         if prepared.view.roles.treatment is None:
-            columns.append((pl.col(LABEL) == 1).alias(POSITIVE))
+            columns += positives(roles, models)
         else:
             columns += [pl.col(LABEL), (pl.col(TREATMENT) == 1).alias(TREATED)]
     if request.reads_pairs:
-        columns += [pl.col(LABEL), *(pl.col(score_column(model)) for model in models)]
+        labels_read = dict.fromkeys(roles.label_of(model) for model in models)
+        columns += [*map(pl.col, labels_read), *(pl.col(score_column(model)) for model in models)]
     for value in request.values:
         columns += [value.build(prepared.row_of(m)).alias(value_column(m, value)) for m in models]
         if value.positive is not None:
             columns += [value.positive(prepared.row_of(m)).alias(class_column(m, value)) for m in models]
-    if request.weighted:
-        columns.append(pl.col(WEIGHT))
-    if request.suite.data.missing == "drop_per_model":
+    weights = dict.fromkeys(roles.weight_of(model) for model in models)
+    columns += [pl.col(name) for name in weights if name is not None]
+    if request.suite.apart:
         columns += [pl.col(valid_column(model)) for model in models]
         columns += [pl.col(scored_column(model)) for model in models if unlabelled]
     if unlabelled:
@@ -76,6 +83,17 @@ def rows_plan(
 def _unsigned_zero(name: str) -> pl.Expr:
     """-0.0 as 0.0: equal scores must have equal bits before they are sorted."""
     return pl.when(pl.col(name) == 0).then(0.0).otherwise(pl.col(name)).alias(name)
+
+
+def positive_column(roles: RoleColumns, model: str) -> str:
+    """The column that says which rows are of the positive class of a model's label."""
+    return POSITIVE if roles.label_of(model) == LABEL else f"{POSITIVE}|{model}"
+
+
+def positives(roles: RoleColumns, models: Iterable[str]) -> list[pl.Expr]:
+    """Which rows are of the positive class of each model's label, each such column once."""
+    labels = {positive_column(roles, model): roles.label_of(model) for model in models}
+    return [(pl.col(label) == 1).alias(name) for name, label in labels.items()]
 
 
 def value_column(model: str, value: RowValue) -> str:
@@ -100,8 +118,17 @@ def model_rows(
 
     With `unlabelled` rows without a label are among them, where they were brought.
     """
-    if prepared.request.suite.data.missing == "drop_per_model":
+    if prepared.request.suite.apart:
         rows = rows.filter(pl.col(scored_column(model) if unlabelled else valid_column(model)))
     elif HAS_LABEL in rows.columns and not unlabelled:
         rows = rows.filter(pl.col(HAS_LABEL))
-    return rows.select(*names, *(name for name in rows.columns if not name.startswith(_OF_MODELS)))
+    roles = prepared.view.roles
+    shared = {
+        LABEL: roles.label_of(model),
+        WEIGHT: roles.weight_of(model),
+        POSITIVE: positive_column(roles, model),
+    }
+    own = {name: column for name, column in shared.items() if column in rows.columns}
+    apart = (*_OF_MODELS, *shared)
+    others = (name for name in rows.columns if not name.startswith(apart))
+    return rows.select(*names, *others, **{name: pl.col(column) for name, column in own.items()})

@@ -22,7 +22,6 @@ from plmetrics.states.sums import (
 from plmetrics.table.checks import SCORED as IN_SCORED
 from plmetrics.table.checks import VALID, bad_rows, scored_column, valid_column
 from plmetrics.table.predicted import part_column, score_column
-from plmetrics.table.roles import LABEL
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -47,18 +46,20 @@ def summed_in(prepared: Prepared, cube: Cube) -> list[Metric]:
 def totals(prepared: Prepared, metrics: Sequence[Metric]) -> list[Total]:
     """The sums and counts of some metrics, of every model, by name."""
     request, weight = prepared.request, prepared.table.weight
-    apart, every = request.suite.data.missing == "drop_per_model", request.counts_every_row
+    apart, every = request.suite.apart, request.counts_every_row
     shared = pl.col(VALID) if every and not apart else None
     valid = {model: pl.col(valid_column(model)) if apart else shared for model in request.models}
     out: list[Total] = []
-    for prefix, mask in [(f"{model}|", mask) for model, mask in valid.items()] if apart else [("", shared)]:
-        out += _counts(prefix, mask, weight, binary=prepared.view.roles.binary)
+    rows = {model: prepared.row_of(model) for model in request.models}
+    for model in rows if apart else [request.models[0]]:
+        prefix, row = f"{model}|" if apart else "", rows[model]
+        out += _counts(prefix, valid[model], row.weight, row.label if prepared.view.roles.binary else None)
     if request.reads_every_row:
-        out += _counts(EVERY, None, weight, binary=False)
+        out += _counts(EVERY, None, weight)
     scored = score_masks(prepared)
     for model, prefix in unique_prefixes(prepared.scored_populations()).items():
-        out += _counts(prefix, scored[model], weight, binary=False)
-    out += atom_totals(prepared, metrics, {model: prepared.row_of(model) for model in request.models})
+        out += _counts(prefix, scored[model], weight)
+    out += atom_totals(prepared, metrics, rows)
     for model, baseline in request.pairs:
         differs = _differ(prepared, model, baseline)
         if apart:
@@ -80,8 +81,8 @@ def totals(prepared: Prepared, metrics: Sequence[Metric]) -> list[Total]:
 
 def atom_totals(prepared: Prepared, metrics: Sequence[Metric], rows: Mapping[str, Rows]) -> Iterator[Total]:
     """The sums of the atoms of some metrics, on the rows of each model."""
-    request, weight = prepared.request, prepared.table.weight
-    apart, every = request.suite.data.missing == "drop_per_model", request.counts_every_row
+    request = prepared.request
+    apart, every = request.suite.apart, request.counts_every_row
     shared = pl.col(VALID) if every and not apart else None
     asking = [metric for metric in metrics if every and metric.every_row]
     checked = [metric for metric in metrics if metric not in asking]
@@ -94,10 +95,10 @@ def atom_totals(prepared: Prepared, metrics: Sequence[Metric], rows: Mapping[str
             sums = atoms(members)
             masses = {atom.about.mass for atom in sums.values() if atom.about is not None}
             for atom in sums.values():
-                if weight is not None or atom.rest_of is None or atom.key in masses:
-                    yield atom.total(sum_column(model, atom.key, population), role, weight, mask)
+                if row.weight is not None or atom.rest_of is None or atom.key in masses:
+                    yield atom.total(sum_column(model, atom.key, population), role, row.weight, mask)
         for atom in atoms(asking).values():
-            yield atom.total(f"{model}|{atom.key}", null_non_finite(row), weight)
+            yield atom.total(f"{model}|{atom.key}", null_non_finite(row), row.weight)
 
 
 def by_population(
@@ -145,7 +146,9 @@ def score_masks(prepared: Prepared) -> dict[str, pl.Expr | None]:
 
 def _differ(prepared: Prepared, model: str, baseline: str) -> pl.Expr:
     """Whether two models say different things of a row: models of different parts always do."""
-    models = prepared.view.roles.models
+    roles, models = prepared.view.roles, prepared.view.roles.models
+    if any(of(model) != of(baseline) for of in (roles.label_of, roles.weight_of)):
+        return pl.lit(value=True)
     model_parts, baseline_parts = models[model].parts, models[baseline].parts
     unequal = pl.Expr.ne_missing if prepared.request.counts_every_row else pl.Expr.ne
     if models[model].single and models[baseline].single:
@@ -170,17 +173,17 @@ def moments(
     prepared: Prepared, metrics: Sequence[Metric], populations: Mapping[str, str] | None = None
 ) -> dict[str, Moment]:
     """The columns of some metrics that are moments about centres; `populations` as for `summed_columns`."""
-    weight = "n" if prepared.table.weight is None else "weight"
-    return {
-        sum_column(model, atom.key, prefix): Moment(
-            tuple(sum_column(model, key, prefix) for key in atom.about.values),
-            f"{prefix}{weight}" if atom.about.mass is None else sum_column(model, atom.about.mass, prefix),
-            tuple(sum_column(model, key, prefix) for key in atom.about.alone),
-        )
-        for model, prefix, members in _by_model(prepared, metrics, populations)
-        for atom in atoms(members).values()
-        if atom.about is not None
-    }
+    out: dict[str, Moment] = {}
+    for model, prefix, members in _by_model(prepared, metrics, populations):
+        mass = f"{prefix}{'n' if prepared.view.roles.weight_of(model) is None else 'weight'}"
+        for atom in atoms(members).values():
+            if atom.about is not None:
+                out[sum_column(model, atom.key, prefix)] = Moment(
+                    tuple(sum_column(model, key, prefix) for key in atom.about.values),
+                    mass if atom.about.mass is None else sum_column(model, atom.about.mass, prefix),
+                    tuple(sum_column(model, key, prefix) for key in atom.about.alone),
+                )
+    return out
 
 
 def centres_of(prepared: Prepared, moments_of_sums: Mapping[str, Moment], frame: pl.DataFrame) -> Centres:
@@ -194,15 +197,18 @@ def centres_of(prepared: Prepared, moments_of_sums: Mapping[str, Moment], frame:
     return Centres(at, moments_of_sums)
 
 
-def _counts(prefix: str, valid: pl.Expr | None, weight: pl.Expr | None, *, binary: bool) -> list[Total]:
+def _counts(
+    prefix: str, valid: pl.Expr | None, weight: pl.Expr | None, label: pl.Expr | None = None
+) -> list[Total]:
+    """Rows and their weight, and of a binary label both classes."""
     every = pl.len() if valid is None else valid.sum()
     out = [Total(f"{prefix}n", every.cast(pl.Int64))]
     if weight is not None:
         out.append(Total.masses(f"{prefix}weight", weight, valid))
-    if binary:
-        members = [("positives", pl.col(LABEL) == 1)]
+    if label is not None:
+        members = [("positives", label == 1)]
         if weight is not None:
-            members.append(("negatives", pl.col(LABEL) == 0))
+            members.append(("negatives", label == 0))
         for name, member in members:
             mask = member if valid is None else member & valid
             out.append(

@@ -12,6 +12,7 @@ import polars as pl
 
 from plmetrics.catalogue.metric import Facts, leaves
 from plmetrics.core.errors import AbsentDataError, Collected, Problem
+from plmetrics.core.hashing import unit_hash
 from plmetrics.core.rowsql import compile_row
 from plmetrics.engine.binding.models import (
     calibrated_probabilities,
@@ -25,9 +26,9 @@ from plmetrics.engine.request import OVERALL, Request, TableView, unit_column
 from plmetrics.features.registry import features_of
 from plmetrics.suite.sections.basics import BY_FOLD
 from plmetrics.table.checks import Requirement, each_once, require_numbers
-from plmetrics.table.roles import RoleColumns, prediction_table, require
+from plmetrics.table.prediction_table import prediction_table
+from plmetrics.table.roles import RoleColumns, require
 from plmetrics.table.slices import SliceSet
-from plmetrics.table.units import unit_hash
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

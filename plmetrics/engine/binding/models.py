@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from plmetrics.core.errors import Collected, ConfigError, DataError, Problem
@@ -35,7 +36,9 @@ def predicted_models(suite: Suite, schema: pl.Schema) -> dict[str, PredictionCol
                 from plmetrics.engine.binding.label_sets import prediction_by_class
 
                 columns = prediction_by_class(model.prediction, suite)
-            out[name] = PredictionColumns(columns, normalise=model.normalise)
+            out[name] = PredictionColumns(
+                columns, normalise=model.normalise, label=model.label, weight=model.weight
+            )
     collected.settle()
     _check_parts(suite, out)
     classes = classes_of(suite, out)
@@ -153,4 +156,4 @@ def _in_order(name: str, predicted: PredictionColumns, classes: Iterable[str]) -
         columns_by_class[class_name]: predicted.columns[columns_by_class[class_name]]
         for class_name in classes
     }
-    return PredictionColumns(columns, normalise=predicted.normalise)
+    return replace(predicted, columns=columns)

@@ -213,7 +213,7 @@ def _points_plan(request: Request, rows: int, cubes: int, budget: int) -> OrderP
     fixed = _kept_by_points(request, rows)
     room = budget // _POINTS_SHARE
     number = len(request.models)
-    most = 1 if request.suite.data.missing == "drop_per_model" else number
+    most = 1 if request.suite.apart else number
     for together in range(most, 0, -1):
         needed = rows * _bytes_in_hand(request, together, cubes) + fixed * together
         if needed <= room:
@@ -256,7 +256,7 @@ def sort_bytes(request: Request, rows: int, cubes: int) -> int:
     """About how much memory sorted rows take: all models' scores once, one model's columns a few times."""
     suite = request.suite
     columns = _LABEL + _CELL * cubes
-    columns += _WEIGHT if suite.columns.weight is not None else 0
+    columns += _WEIGHT if suite.weighted else 0
     columns += _BLOCK if suite.uncertainty is not None else 0
     orders = int(request.orders_scores or request.reads_pairs) + len(request.values)
     columns += _SCORE if request.reads_pairs else 0

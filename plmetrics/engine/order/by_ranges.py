@@ -17,7 +17,7 @@ import polars as pl
 
 from plmetrics.catalogue.needs import Points
 from plmetrics.core.threads import parallel_map
-from plmetrics.engine.aggregate.row_plan import POSITIVE, cell_column, rows_plan
+from plmetrics.engine.aggregate.row_plan import POSITIVE, cell_column, positive_column, rows_plan
 from plmetrics.engine.memory.budget import compares_rests
 from plmetrics.engine.order.encoding import SAMPLE_ROWS, chosen_rows, grid_steps
 from plmetrics.engine.order.in_memory import models_in_order
@@ -147,7 +147,7 @@ class Reader:
 
     def read(self, models: Sequence[str], limits: Limits) -> Iterator[tuple[str, list[Classes]]]:
         """Each model's scores in a range, by the occupied cells of each cube; a range is for a single model."""
-        weighted = self._prepared.request.weighted
+        weighted = self._prepared.view.roles.weight_of(models[0]) is not None
         classes = (_ClassRows([] if weighted else None), _ClassRows([] if weighted else None))
         step = max(STEP_ROWS, 4 * max(map(len, self.cells)))
         plan = _scores_plan(self._prepared, models, limits)
@@ -210,13 +210,15 @@ class Reader:
 def _scores_plan(prepared: Prepared, models: Sequence[str], limits: Limits) -> pl.LazyFrame:
     """The scores of some models in a range, with class, cells and weight; a range is for a single model."""
     plan = rows_plan(prepared, models)
-    if prepared.request.suite.data.missing == "drop_per_model":
+    if prepared.request.suite.apart:
         plan = plan.filter(pl.col(valid_column(models[0])))
     if limits != Limits():
         plan = plan.filter(limits.holds(score_column(models[0])))
     cells = [cell_column(number) for number, cube in enumerate(prepared.cubes) if cube.codes]
-    weights = [WEIGHT] if prepared.request.weighted else []
-    return plan.select(POSITIVE, *map(score_column, models), *cells, *weights)
+    weight = prepared.view.roles.weight_of(models[0])
+    weights = [] if weight is None else [pl.col(weight).alias(WEIGHT)]
+    positive = pl.col(positive_column(prepared.view.roles, models[0])).alias(POSITIVE)
+    return plan.select(positive, *map(score_column, models), *cells, *weights)
 
 
 def order_steps(prepared: Prepared) -> Iterator[Step]:
@@ -269,17 +271,18 @@ def models_by_points(
             for model, by_cube in reader.read(together, limits):
                 points[model].add(prepared, by_cube, reader.cells)
         for model in together:
-            yield model, None, _cutter(prepared, points.pop(model), counted)
+            yield model, None, _cutter(prepared, model, points.pop(model), counted)
 
 
 def _cutter(
     prepared: Prepared,
+    model: str,
     points: ModelPoints,
     counted: Iterator[tuple[str, str | None, Callable[..., SlicedGrid]]] | None,
 ) -> Callable[..., SlicedPoints]:
     """What gives the points of a slice set, by its number; or of the rest of one slice, and that alone."""
     of_grid = None if counted is None else next(counted)[2]
-    weighted = prepared.request.weighted
+    weighted = prepared.view.roles.weight_of(model) is not None
 
     def cut(index: int, rest_of: int | None = None) -> SlicedPoints:
         grid = None if of_grid is None else of_grid(index, rest_of)

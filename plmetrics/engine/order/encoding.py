@@ -17,7 +17,7 @@ from plmetrics.engine.streaming import collected_batches, collected_frame
 from plmetrics.states.scores.bin_lookup import Locator, value_locator
 from plmetrics.states.scores.grid import FINE_BINS, Members
 from plmetrics.states.scores.sorted import balanced_edges
-from plmetrics.table.roles import LABEL, WEIGHT
+from plmetrics.table.roles import LABEL
 from plmetrics.table.sampling import telling
 from plmetrics.table.slices import LOOKUP_CELLS
 
@@ -60,13 +60,13 @@ class EncodedRows:
     """A few rows as small whole numbers, those of a cell together.
 
     `place` is, by what rows are ordered by, twice the fine bin of a row plus one for a positive; `held` are the rows
-    that have the number where not all do. `outcome` is that of each row where there are two arms.
+    that have the number where not all do. `weight` is by column, `outcome` that of each row where there are two arms.
     """
 
     cells: dict[int, Members]
     rows: int
     block: NDArray[Any] | None
-    weight: Array | None
+    weight: dict[str, Array]
     place: dict[str, NDArray[Any]]
     held: dict[str, NDArray[np.bool_]]
     outcome: Array | None = None
@@ -74,7 +74,7 @@ class EncodedRows:
     @property
     def bytes(self) -> int:
         """How much memory it takes."""
-        parts = [*self.place.values(), *self.held.values(), self.block, self.weight, self.outcome]
+        parts = [*self.place.values(), *self.held.values(), self.block, *self.weight.values(), self.outcome]
         parts += [array for members in self.cells.values() for array in (members.code, members.starts)]
         return sum(part.nbytes for part in parts if part is not None)
 
@@ -125,7 +125,10 @@ class Encoder:
         block = None
         if BLOCK in frame.columns:
             block = _smallest(block_numbers(frame[BLOCK].to_numpy(), self._known), len(self._known))
-        weight = frame[WEIGHT].to_numpy() if WEIGHT in frame.columns else None
+        names = dict.fromkeys(ordering.weight for ordering in self.orderings.values())
+        weight = {
+            name: frame[name].to_numpy() for name in names if name is not None and name in frame.columns
+        }
         outcome = frame[LABEL].to_numpy() if TREATED in frame.columns else None
         return EncodedRows(cells, frame.height, block, weight, {}, {}, outcome)
 
@@ -216,7 +219,7 @@ def _locators(prepared: Prepared, every: Sequence[Ordering], room: int) -> dict[
 def counts_in_single(prepared: Prepared, aggregated: Aggregates) -> bool:
     """Whether single precision counts the rows of every block exactly."""
     state = aggregated.sums[0]
-    if prepared.request.suite.columns.weight is not None or "n" not in state.columns:
+    if prepared.request.weighted or "n" not in state.columns:
         return False
     by_block = np.bincount(state.block, weights=state.columns["n"])
     return float(by_block.max(initial=0.0)) < _ROOM_IN_SINGLE

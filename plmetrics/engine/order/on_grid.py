@@ -122,7 +122,7 @@ class Passes:
                     elif part.rest and part.first == rest_of:
                         yield 0, 1, self._counts(part)
 
-            weighted = self._prepared.request.suite.columns.weight is not None
+            weighted = self.orderings[name].weight is not None
             slices = len(self._prepared.slices[index]) if rest_of is None else 1
             fine = self._fine(name, index, rest_of)
             fine = np.zeros(0) if fine is None else fine[:, 0]
@@ -282,7 +282,8 @@ class Passes:
         score, key = scored or (None, None)
         across = self.orderings[name].across
         labels = None if across is None else rows.place[across]
-        placed = PlacedRows(rows.place[name], rows.weight, rows.block, score, key, rows.outcome, labels)
+        weight = rows.weight.get(self.orderings[name].weight or "")
+        placed = PlacedRows(rows.place[name], weight, rows.block, score, key, rows.outcome, labels)
         placed = placed.take(mask)
         for part, tally in tallies.items():
             if part.ordering == name:

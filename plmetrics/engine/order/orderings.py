@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from operator import and_
 from typing import TYPE_CHECKING, Literal
@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 import polars as pl
 
-from plmetrics.engine.aggregate.row_plan import HAS_LABEL, POSITIVE, TREATED, class_column, value_column
+from plmetrics.engine.aggregate.row_plan import (
+    HAS_LABEL,
+    POSITIVE,
+    TREATED,
+    class_column,
+    positive_column,
+    positives,
+    value_column,
+)
 from plmetrics.states.scores.limits import RANK_BINS
 from plmetrics.table.checks import scored_column, valid_column
 from plmetrics.table.predicted import score_column
@@ -35,7 +43,8 @@ class Ordering:
     """A number of each row of a model, ascending: the score without a `value`.
 
     With `label_free` rows without a label have it, too; with `arms` rows are of two arms, not of two classes, and have
-    outcomes. With `side` its labels and predictions are counted together: the number is one of these.
+    outcomes. With `side` its labels and predictions are counted together: the number is one of these. `label`,
+    `positive` and `weight` are columns of its rows.
     """
 
     model: str
@@ -43,6 +52,9 @@ class Ordering:
     label_free: bool = False
     arms: bool = False
     side: Literal["label", "prediction"] | None = None
+    label: str = LABEL
+    positive: str = POSITIVE
+    weight: str | None = None
 
     @property
     def key(self) -> str | None:
@@ -70,7 +82,7 @@ class Ordering:
     def column(self) -> str:
         """The column of the number."""
         if self.side == "label":
-            return LABEL
+            return self.label
         return score_column(self.model) if self.value is None else value_column(self.model, self.value)
 
     @property
@@ -92,7 +104,7 @@ class Ordering:
         """Which rows are of the positive class, or treated."""
         if self.one_class:
             return np.ones(frame.height, dtype=np.bool_)
-        column = TREATED if self.arms else POSITIVE
+        column = TREATED if self.arms else self.positive
         if self.value is not None:
             column = class_column(self.model, self.value)
         return frame[column].fill_null(value=False).to_numpy()
@@ -112,12 +124,17 @@ class Ordering:
 
 def orderings(request: Request) -> tuple[Ordering, ...]:
     """What the rows of each model are ordered by, model after model, scores first."""
-    label_free, arms = request.label_free_values, request.view.roles.treatment is not None
+    roles, label_free = request.view.roles, request.label_free_values
     out: list[Ordering] = []
     for model in request.models:
-        out += [Ordering(model, arms=arms)] if request.orders_scores else []
-        out += [Ordering(model, value, value.key in label_free) for value in request.values]
-        out += [Ordering(model, side=side) for side in ("label", "prediction") if request.ranks]
+        label, weight = roles.label_of(model), roles.weight_of(model)
+        of_model = Ordering(model, label=label, positive=positive_column(roles, model), weight=weight)
+        out += [replace(of_model, arms=roles.treatment is not None)] if request.orders_scores else []
+        out += [
+            replace(of_model, value=value, label_free=value.key in label_free) for value in request.values
+        ]
+        sides: tuple[Literal["label", "prediction"], ...] = ("label", "prediction") if request.ranks else ()
+        out += [replace(of_model, side=side) for side in sides]
     return tuple(out)
 
 
@@ -128,4 +145,4 @@ def sample_columns(prepared: Prepared, rows: pl.LazyFrame) -> pl.LazyFrame:
     columns = list({column.meta.output_name(): column for column in columns}.values())
     if prepared.view.roles.treatment is not None:
         columns.append((pl.col(TREATMENT) == 1).alias(TREATED))
-    return rows.select(*columns, (pl.col(LABEL) == 1).alias(POSITIVE))
+    return rows.select(*columns, *positives(prepared.view.roles, prepared.request.models))

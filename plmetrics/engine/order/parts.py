@@ -70,7 +70,7 @@ class PartSizes:
     def exponent(self, part: Part) -> int | None:
         """That of what is added in a part, where its order must not show; None where it does not anyway."""
         fractions = isinstance(part.bins, Binning) or self._orderings[part.ordering].arms
-        fractions = fractions or self._prepared.request.suite.columns.weight is not None
+        fractions = fractions or self._prepared.request.weighted
         return self._prepared.addition.exponents.get(IN_BINS) if fractions else None
 
     def shape(self, part: Part) -> tuple[int, int]:

@@ -55,7 +55,7 @@ def with_exponents(prepared: Prepared, constants: Constants | None) -> Question[
 def adds_in_bins(suite: Suite) -> bool:
     """Whether numbers with fractions are added in the bins that scores are counted on."""
     needs = [leaf.needs for metric in suite.metrics for leaf in leaves(metric)]
-    if suite.columns.weight is not None:
+    if suite.weighted:
         return bool(suite.row_curves) or any(isinstance(need, (OrderedRows, Ranks)) for need in needs)
     if suite.task == "uplift" and any(isinstance(need, OrderedRows) for need in needs):
         return True

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from plmetrics.core.errors import AbsentDataError, Problem
+from plmetrics.core.hashing import OWN_BLOCK_LIMIT
 from plmetrics.core.names import number_text
 from plmetrics.engine.inquiry import Inquiry, constant_question, frames_by_name, together
 from plmetrics.engine.memory.budget import reads_apart, sorts_in_memory
@@ -22,9 +23,9 @@ from plmetrics.engine.step import Step
 from plmetrics.states.sums import DEFAULT_THRESHOLD
 from plmetrics.suite.sections.basics import BASELINE
 from plmetrics.table.predicted import PredictionColumns
-from plmetrics.table.roles import UNIT, WEIGHT, unchecked_table
+from plmetrics.table.prediction_table import unchecked_table
+from plmetrics.table.roles import UNIT, WEIGHT
 from plmetrics.table.slices import plan_cubes
-from plmetrics.table.units import OWN_BLOCK_LIMIT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from plmetrics.core.results import Json
     from plmetrics.engine.inquiry import Question
     from plmetrics.engine.request import Request, TableView
-    from plmetrics.table.roles import PredictionTable
+    from plmetrics.table.prediction_table import PredictionTable
 
     Looks = Callable[[TableView], Question[Mapping[str, object]]]
 
@@ -276,7 +277,8 @@ def _accounting(request: Request, view: TableView, table: PredictionTable) -> Qu
         AbsentDataError: there are no rows.
     """
     suite = request.suite
-    complete = suite.columns.weight is None and suite.data.missing == "error"
+    own = any(model.has_own_rows for model in suite.models.values())
+    complete = suite.columns.weight is None and suite.data.missing == "error" and not own
     counts: dict[str, Any] = {"read": view.source.rows}
     if not complete or view.where is not None or view.source.rows is None:
         (counted,) = yield [_row_count(request, view, table, complete=complete)]
@@ -294,15 +296,20 @@ def _row_count(request: Request, view: TableView, table: PredictionTable, *, com
     if complete:
         return table.scored.select(pl.len().cast(pl.Int64).alias("read"))
     frame = unchecked_table(view.raw, view.schema, view.roles)
-    present = (pl.col(WEIGHT) != 0).fill_null(value=True) if request.weighted else pl.lit(value=True)
+    roles, own = view.roles, any(model.has_own_rows for model in request.suite.models.values())
+    shared = roles.weight is not None and not own
+    present = (pl.col(WEIGHT) != 0).fill_null(value=True) if shared else pl.lit(value=True)
     counts = [pl.len().alias("read")]
-    if request.weighted:
+    if shared:
         counts.append((~present).sum().alias("zero_weight"))
-    if request.suite.data.missing != "error":
-        apart = request.suite.data.missing == "drop_per_model"
-        for model in request.models:
-            bad = [pl.col(c.column_name) for c in table.checks if not apart or c.model in {None, model}]
-            counts.append((present & pl.any_horizontal(bad)).sum().alias(f"dropped|{model}"))
+    apart = request.suite.data.missing == "drop_per_model"
+    for model in request.models if own or request.suite.data.missing != "error" else ():
+        bad = [pl.col(c.column_name) for c in table.checks if not apart or c.model in {None, model}]
+        bad = [] if request.suite.data.missing == "error" else bad
+        weight = roles.weight_of(model) if own else None
+        bad += [] if weight is None else [(pl.col(weight) == 0).fill_null(value=False)]
+        dropped = present & pl.any_horizontal(bad or [pl.lit(value=False)])
+        counts.append(dropped.sum().alias(f"dropped|{model}"))
     return frame.select(part.cast(pl.Int64) for part in counts)
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from plmetrics.engine.inquiry import Question
-    from plmetrics.table.roles import PredictionTable
+    from plmetrics.table.prediction_table import PredictionTable
 
     Spans = Mapping[str, tuple[float, float]]
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from plmetrics.engine.inquiry import Question
     from plmetrics.engine.request import TableView
-    from plmetrics.table.roles import PredictionTable
+    from plmetrics.table.prediction_table import PredictionTable
 
 EXACT_ROWS = 50_000_000
 """Up to so many rows, if they fit, quantile edges come from all of them; above, from every k-th row."""

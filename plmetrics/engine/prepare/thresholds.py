@@ -17,7 +17,8 @@ from plmetrics.states.scores.sorted import OrderedRows
 from plmetrics.states.sums import View
 from plmetrics.table.checks import VALID, valid_column
 from plmetrics.table.predicted import score_column
-from plmetrics.table.roles import LABEL, WEIGHT, prediction_table
+from plmetrics.table.prediction_table import prediction_table
+from plmetrics.table.roles import WEIGHT
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from plmetrics.catalogue.threshold_rule import ThresholdRule
     from plmetrics.engine.inquiry import Question
     from plmetrics.engine.request import Request, TableView
-    from plmetrics.table.roles import PredictionTable
+    from plmetrics.table.prediction_table import PredictionTable
 
 _BINS = 10
 _CALIBRATED = 0.05
@@ -69,12 +70,14 @@ def _selection(view: TableView, condition: str | None) -> PredictionTable:
 def _rows_to_choose_on(table: PredictionTable, model: str) -> pl.LazyFrame:
     """Score, class and weight of a model's rows."""
     frame = table.frame
-    if table.roles.missing == "drop_per_model":
+    roles = table.roles
+    if roles.apart:
         frame = frame.filter(pl.col(valid_column(model)))
-    sound = [pl.col(VALID)] if table.roles.missing == "error" else []
-    weight = [pl.col(WEIGHT)] if table.weight is not None else []
-    score = pl.col(score_column(model))
-    return frame.select(score.alias("score"), (pl.col(LABEL) == 1).alias(_POSITIVE), *weight, *sound)
+    sound = [pl.col(VALID)] if roles.missing == "error" else []
+    name = roles.weight_of(model)
+    weight = [] if name is None else [pl.col(name).alias(WEIGHT)]
+    score, positive = pl.col(score_column(model)), pl.col(roles.label_of(model)) == 1
+    return frame.select(score.alias("score"), positive.alias(_POSITIVE), *weight, *sound)
 
 
 def _candidates(table: PredictionTable, view: TableView, model: str) -> Question[View | None]:
@@ -171,12 +174,13 @@ def _calibration_warnings(view: TableView, rules: Mapping[str, ThresholdRule]) -
 
 def _distances(table: PredictionTable, model: str) -> pl.LazyFrame:
     """By bin of a model's score, null for what is not sound: how far it is from the rate, the weight and the rows."""
-    score, label = pl.col(score_column(model)), pl.col(LABEL)
+    roles = table.roles
+    score, label, name = pl.col(score_column(model)), pl.col(roles.label_of(model)), roles.weight_of(model)
     sound = score.is_between(0, 1) & label.is_between(0, 1)
     place = pl.when(sound).then((score * _BINS).floor().clip(0, _BINS - 1))
     gap, mass = score - label, pl.len().cast(pl.Float64)
-    if table.weight is not None:
-        gap, mass = gap * table.weight, table.weight.sum()
+    if name is not None:
+        gap, mass = gap * pl.col(name), pl.col(name).sum()
     return table.frame.group_by(place.alias("place")).agg(
         gap.sum().abs().alias("gap"), mass.alias("mass"), pl.len().alias("n")
     )

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from plmetrics.core.hashing import OWN_BLOCK_LIMIT
 from plmetrics.engine.memory.budget import working_memory
 from plmetrics.engine.prepared import Blocks
 from plmetrics.engine.request import unit_column
 from plmetrics.engine.streaming import collected_batches
 from plmetrics.table.roles import UNIT
-from plmetrics.table.units import OWN_BLOCK_LIMIT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from plmetrics.core.errors import DataError, Problem
-from plmetrics.core.hashing import mix_expr
-from plmetrics.table.units import key_word
+from plmetrics.core.hashing import key_word, mix_expr
 
 if TYPE_CHECKING:
     from plmetrics.engine.inquiry import Question

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from plmetrics.suite.model import Suite
     from plmetrics.suite.problems import Findings
     from plmetrics.suite.sections.section import ReadMetric
-    from plmetrics.table.roles import PredictionTable
+    from plmetrics.table.prediction_table import PredictionTable
 
 _PATH = ("cross_validation",)
 _FORM = (

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from plmetrics.states.sums import Total
-from plmetrics.table.roles import LABEL, plain_column, sound_rows
+from plmetrics.table.prediction_table import sound_rows
+from plmetrics.table.roles import LABEL, plain_column
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from plmetrics.table.roles import PredictionTable
+    from plmetrics.table.prediction_table import PredictionTable
 
 BIAS, VARIANCE, NOISE, LOSS = "bias_squared", "variance", "noise", "expected_loss"
 

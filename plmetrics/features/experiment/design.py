@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from plmetrics.core.errors import DataError, Problem
+from plmetrics.core.hashing import is_key
 from plmetrics.features.experiment.outcomes import Outcome, outcome_columns
 from plmetrics.table.roles import require
-from plmetrics.table.units import is_key
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

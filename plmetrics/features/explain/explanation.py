@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from plmetrics.core.hashing import OWN_BLOCK_LIMIT
 from plmetrics.core.rowsql import compile_row
 from plmetrics.engine.aggregate.aggregation import needs_rows
 from plmetrics.engine.memory.budget import budget_of
@@ -21,7 +22,6 @@ from plmetrics.features.explain.work import Work, work_of
 from plmetrics.features.protocol import Feature
 from plmetrics.features.registry import features_of, looks
 from plmetrics.suite.sections.basics import BY_FOLD
-from plmetrics.table.units import OWN_BLOCK_LIMIT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

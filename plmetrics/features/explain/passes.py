@@ -71,7 +71,7 @@ def memory_passes(prepared: Prepared) -> int:
     request, order = prepared.request, prepared.order
     counts = [getattr(known, "passes", 1) for known in prepared.looks.values()]
     if needs_rows(prepared) and order.way == "points":
-        apart = request.suite.data.missing == "drop_per_model"
+        apart = request.suite.apart
         counts.append(order.passes // len(request.models) if apart else order.passes)
     if prepared.rows.pairs is not None:
         from plmetrics.engine.ranking.queries import ranking_passes

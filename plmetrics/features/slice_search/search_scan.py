@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from plmetrics.features.slice_search.search_columns import Encoding, SearchedColumn
     from plmetrics.features.slice_search.search_section import FindSlices
     from plmetrics.suite.model import Suite
-    from plmetrics.table.roles import PredictionTable
+    from plmetrics.table.prediction_table import PredictionTable
     from plmetrics.table.source import Source
 
 

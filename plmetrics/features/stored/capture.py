@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from plmetrics.core.hashing import unit_hash
 from plmetrics.engine.aggregate.aggregation import needs_rows
 from plmetrics.engine.aggregate.row_plan import BLOCK as ROW_BLOCK
 from plmetrics.engine.aggregate.totals import centres_of, moments, summed_in
@@ -39,7 +40,6 @@ from plmetrics.states.stored import (
     frame_text,
 )
 from plmetrics.table.roles import UNIT
-from plmetrics.table.units import unit_hash
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

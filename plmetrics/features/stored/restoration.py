@@ -178,7 +178,7 @@ def _of_ordering(
     assert prepared.grids is not None
     name, across = ordering.name, ordering.across
     grid, labels = prepared.grids[name], None if across is None else prepared.grids[across].edges
-    weighted = prepared.request.suite.columns.weight is not None
+    weighted = ordering.weight is not None
     firsts, counted = [], dict.fromkeys(range(len(prepared.view.sets)), 0)
     for slices in prepared.slices:
         number = prepared.number_of(slices)

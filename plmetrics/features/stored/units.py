@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from plmetrics.core.hashing import OWN_BLOCK_LIMIT
 from plmetrics.engine.streaming import collected_frame
 from plmetrics.features.stored.alignment import tables
 from plmetrics.states.stored import BLOCK, BLOCKS, PART, Part
-from plmetrics.table.units import OWN_BLOCK_LIMIT
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

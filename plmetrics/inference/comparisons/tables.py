@@ -103,7 +103,7 @@ def with_areas(comparisons: pl.DataFrame, analysis: Analysis, rows: PairedRows |
         rows: the rows that tests rank; without them the delta form stays.
     """
     metrics = [metric for metric in analysis.suite.metrics if _is_delong(analysis, metric)]
-    of_different_rows = analysis.suite.data.missing == "drop_per_model"
+    of_different_rows = analysis.suite.apart
     if rows is None or not metrics or of_different_rows:
         return comparisons
     tables = [
@@ -297,7 +297,7 @@ class _InSet:
     @property
     def _apart(self) -> bool:
         """Whether a model has rows of its own, so that its placements differ from pair to pair."""
-        return self._analysis.suite.data.missing == "drop_per_model"
+        return self._analysis.suite.apart
 
     def _delong(self, pair: tuple[str, str], alternative: str = "two_sided") -> TestOutcomes:
         assert self._rows is not None

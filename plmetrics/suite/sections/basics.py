@@ -126,7 +126,9 @@ class Columns(Strict):
     )
     label_columns: dict[str, Column] = Field(default_factory=dict, exclude_if=lambda columns: not columns)
     weight: Column | None = Field(
-        default=None, description="Column of row weights; rows of weight 0 are absent."
+        default=None,
+        description="Column of row weights; rows of weight 0 are absent. A list adds every model with each further "
+        "one, null for none.",
     )
     query: Column | None = Field(default=None, description="Column of the query (ranking).")
     document: Column | None = Field(
@@ -173,6 +175,21 @@ class ModelColumns(Strict):
     members: Annotated[tuple[Column, ...], Field(min_length=2)] | None = Field(
         default=None, description="Columns of the members of an ensemble."
     )
+    label: Column | None = Field(
+        default=None,
+        description="Column of the label of this model, in place of that of the suite.",
+        exclude_if=lambda label: label is None,
+    )
+    weight: Column | Literal[False] | None = Field(
+        default=None,
+        description="Column of the row weights of this model, in place of those of the suite; `false`: without any.",
+        exclude_if=lambda weight: weight is None,
+    )
+
+    @property
+    def has_own_rows(self) -> bool:
+        """Whether it is held against a label, or weighted by a column, of its own."""
+        return self.label is not None or self.weight is not None
 
     @property
     def calibrated(self) -> ModelColumns:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from datetime import datetime
 
-    from plmetrics.table.roles import PredictionTable
+    from plmetrics.table.prediction_table import PredictionTable
 
 LabelStatus = Literal["unlabelled", "immature"]
 """Why a slice has no labels: they are absent, or not due yet."""

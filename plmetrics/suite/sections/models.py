@@ -11,7 +11,7 @@ from plmetrics.suite.sections.basics import ModelColumns
 from plmetrics.suite.tasks import PREDICTION_KINDS, PREDICTS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from plmetrics.core.names import SuitePath
     from plmetrics.suite.problems import Findings
@@ -51,6 +51,108 @@ def read_models(raw: Mapping[str, Any], task: str, findings: Findings) -> dict[s
         if model is not None and _one_kind(model, task, path, findings):
             out[name] = model
     return out if len(out) == len(value) else None
+
+
+def with_model_columns(raw: Mapping[str, Any], task: str, findings: Findings) -> Mapping[str, Any]:
+    """A suite whose models say which labels and weights are theirs.
+
+    With a list of weights every model is there once for each of them: under its name for the first, and else under that
+    with the name of the weight behind it, or `unweighted`. Without a label of the table it is that of the first model.
+    """
+    columns, models = raw.get("columns"), raw.get("models")
+    if not isinstance(columns, Mapping):
+        return raw
+    if isinstance(models, Mapping) and "label" not in columns:
+        specs = list(models.values())
+        labels = [spec["label"] for spec in specs if isinstance(spec, Mapping) and spec.get("label")]
+        columns = {**columns, "label": labels[0]} if labels and len(labels) == len(specs) else columns
+    weights = columns.get("weight")
+    if not isinstance(weights, (list, tuple)):
+        return {**raw, "columns": columns}
+    names = [weight or "unweighted" for weight in weights]
+    if len(names) < 2 or not all(isinstance(name, str) for name in names) or len({*names}) < len(names):
+        hint = "write weight: [exposure, null], where null is without weights"
+        findings.add("several weights are a list of different columns", ("columns", "weight"), hint)
+        return {**raw, "columns": {**columns, "weight": None}}
+    columns = {**columns, "weight": weights[0] or None}
+    return {**raw, "columns": columns, "models": _by_weight(models, weights, names, task, findings)}
+
+
+def _by_weight(
+    models: Any, weights: Sequence[Any], names: Sequence[str], task: str, findings: Findings
+) -> Any:
+    """Each model with the first of some weights, and with the others under names of their own."""
+    models = [models] if isinstance(models, str) else models
+    if isinstance(models, (list, tuple)) and all(isinstance(name, str) for name in models):
+        models = {name: name for name in models}
+    if not isinstance(models, Mapping):
+        return models
+    out: dict[Any, Any] = {}
+    for name, spec in models.items():
+        out[name] = fields = {_only_column(task): spec} if isinstance(spec, str) else spec
+        if not isinstance(fields, Mapping) or "weight" in fields:
+            continue
+        for weight, text in zip(weights[1:], names[1:], strict=True):
+            added = f"{name}_{text}"
+            if added in models:
+                msg = f"the model with the weight '{text}' would be named '{added}', and there is one already"
+                findings.add(msg, ("models", added), "rename that one")
+            out[added] = {**fields, "weight": weight or False}
+    return out
+
+
+_LABEL_TASKS = ("binary", "multiclass", "regression", "quantile")
+_ONE_LABEL = ("calibrate", "baseline", "labels", "find_slices")
+"""The keys that read the label and weight of the table."""
+
+
+def check_model_columns(fields: Mapping[str, Any], names: Sequence[str], add: Callable[..., None]) -> None:
+    """Note what labels and weights of single models do not go with; `names` are those of all models."""
+    models: Mapping[str, ModelColumns] = fields.get("models") or {}
+    first = next((name for name, model in models.items() if model.has_own_rows), None)
+    if first is None:
+        return
+    path: SuitePath = ("models", first, "label" if models[first].label else "weight")
+    if fields["task"] and fields["task"] not in _LABEL_TASKS:
+        add(f"a label or weight of one model belongs to task {', '.join(_LABEL_TASKS)}", path)
+    what = "reads one label and one weight, and models have some of their own"
+    for key in _ONE_LABEL:
+        if fields.get(key) or key in fields["sections"]:
+            add(f"{key} {what}", (key,), f"leave {key} out")
+    if fields.get("data") is not None and fields["data"].long is not None:
+        add(f"a long table {what}", ("data", "long"))
+    compare = fields.get("compare")
+    if compare is not None and compare.tests:
+        add(f"a test {what}", ("compare", "tests"), "leave tests out: comparisons by intervals remain")
+    for place, metric in enumerate(fields.get("metrics") or ()):
+        if metric.made("label") and any(model.label for model in models.values()):
+            add(f"'{metric.text}' {what}", ("metrics", place))
+    _check_labels(fields, models, names, add)
+
+
+def _check_labels(
+    fields: Mapping[str, Any],
+    models: Mapping[str, ModelColumns],
+    names: Sequence[str],
+    add: Callable[..., None],
+) -> None:
+    """Models are compared on one label: the differences of others are no answers to one question."""
+    columns, compare = fields.get("columns"), fields.get("compare")
+    if columns is None:
+        return
+    labels = {name: (models[name].label if name in models else None) or columns.label for name in names}
+    pairs: list[tuple[SuitePath, str, str]] = []
+    if compare is not None:
+        pairs += [(("compare",), *pair) for pair in compare.pairs_of(names)]
+    for place, gate in enumerate(fields["gates"]):
+        if gate is not None and gate.rival in labels:
+            judged = names if gate.model is None else [gate.model]
+            pairs += [(("gates", place, "against"), name, gate.rival) for name in judged]
+    for path, model, other in pairs:
+        if model in labels and labels[model] != labels.get(other, labels[model]):
+            msg = f"models '{model}' and '{other}' have different labels, '{labels[model]}' and '{labels[other]}'"
+            add(f"{msg}: they are not compared", path, "compare models of one label, in a suite of their own")
+            return
 
 
 def _is_list_of_columns(value: Sequence[Any], findings: Findings) -> bool:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from plmetrics.core.names import SuitePath
     from plmetrics.states.sums import Total
     from plmetrics.suite.problems import Findings
-    from plmetrics.table.roles import PredictionTable
+    from plmetrics.table.prediction_table import PredictionTable
 
     ReadMetric = Callable[[Any, SuitePath], Metric | None]
 

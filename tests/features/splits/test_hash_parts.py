@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from plmetrics.core.errors import DataError
+from plmetrics.core.hashing import unit_hash
 from plmetrics.features.splits.hash_parts import deal, fold_hash
-from plmetrics.table.units import unit_hash
 
 PINNED = [7_049_960_387_482_146_938, 15_341_628_177_053_006_955, 268_659_573_921_794_545]
 IDS = pl.DataFrame({"id": range(5000)})

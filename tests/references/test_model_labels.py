@@ -1,0 +1,167 @@
+"""Models with labels and weights of their own, against scikit-learn on each label and weight by itself."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+from sklearn import metrics as sk
+
+import plmetrics as plm
+
+RNG = np.random.default_rng(12)
+ROWS = 1_500
+TABLE = pl.DataFrame(
+    {
+        "late": RNG.random(ROWS) < 0.3,
+        "score": RNG.random(ROWS).round(2),
+        "weight": RNG.integers(0, 4, ROWS) / 2,
+        "region": RNG.choice(["north", "south"], ROWS),
+    }
+).with_columns(lost=pl.col("score") + RNG.normal(0, 0.3, ROWS) > 0.6)
+METRICS = {
+    "roc_auc": sk.roc_auc_score,
+    "average_precision": sk.average_precision_score,
+    "log_loss": sk.log_loss,
+    "f1": lambda y, p, **weights: sk.f1_score(y, p >= 0.5, **weights),
+}
+SIDES = {
+    "first": ("late", "weight"),
+    "first_unweighted": ("late", None),
+    "second": ("lost", "weight"),
+    "second_unweighted": ("lost", None),
+}
+MODELS = {"first": "score", "second": {"score": "score", "label": "lost"}}
+
+
+def expected(rows, label, weight):
+    weights = {} if weight is None else {"sample_weight": rows[weight].to_numpy()}
+    numbers = rows[label].to_numpy(), rows["score"].to_numpy()
+    return {name: metric(*numbers, **weights) for name, metric in METRICS.items()}
+
+
+def evaluate(table=TABLE, **options):
+    given = {"label": "late", "weight": ["weight", None], "models": MODELS, "metrics": list(METRICS)}
+    return plm.evaluate(table, **{**given, **options})
+
+
+@pytest.mark.parametrize("options", [{}, {"exact": True, "memory": "60MB"}])
+def test_labels_and_weights_are_those_of_each_model(options):
+    result = evaluate(slices=["region"], **options)
+    assert result.metrics.height == 4 * 3 * len(METRICS)
+    for row in result.metrics.to_dicts():
+        rows = TABLE if row["slice"] == "all" else TABLE.filter(region=row["slice"].removeprefix("region="))
+        assert row["value"] == pytest.approx(expected(rows, *SIDES[row["model"]])[row["metric"]], abs=1e-12)
+
+
+def test_binned_areas_are_within_their_bounds():
+    result = evaluate(exact=False, metrics=["roc_auc"])
+    for row in result.metrics.to_dicts():
+        gap = abs(row["value"] - expected(TABLE, *SIDES[row["model"]])["roc_auc"])
+        assert gap <= (row["bound"] or 0.0) + 1e-12
+
+
+def test_rows_of_weight_0_are_absent_where_weights_count():
+    result = evaluate(metrics=["f1"])
+    counts = dict(result.metrics.select("model", "n").iter_rows())
+    present = TABLE.filter(pl.col("weight") > 0).height
+    assert counts == {
+        "first": present,
+        "first_unweighted": ROWS,
+        "second": present,
+        "second_unweighted": ROWS,
+    }
+
+
+def test_weighted_is_compared_with_unweighted_in_one_bootstrap():
+    result = evaluate(models="score", metrics=["f1"], compare="score", uncertainty={"replicates": 200})
+    row = result.comparisons.row(0, named=True)
+    both = [expected(TABLE, "late", weight)["f1"] for weight in (None, "weight")]
+    assert (row["model"], row["baseline"]) == ("score_unweighted", "score")
+    assert row["difference"] == pytest.approx(both[0] - both[1], abs=1e-12)
+    assert row["lower"] < row["difference"] < row["upper"]
+
+
+def test_errors_of_regressions_have_labels_of_their_own():
+    models = {"a": {"score": "score", "label": "weight", "weight": False}, "b": "score"}
+    table = TABLE.with_columns(target=pl.col("lost").cast(pl.Float64))
+    result = plm.evaluate(
+        table,
+        label="target",
+        weight="weight",
+        models=models,
+        task="regression",
+        metrics=["rmse", "pearson", "spearman"],
+    )
+    values = {(row["model"], row["metric"]): row["value"] for row in result.metrics.to_dicts()}
+    y, p, w = (table[name].to_numpy() for name in ("target", "score", "weight"))
+    assert values["a", "rmse"] == pytest.approx(sk.root_mean_squared_error(w, p))
+    assert values["b", "rmse"] == pytest.approx(sk.root_mean_squared_error(y, p, sample_weight=w))
+    assert values["a", "pearson"] == pytest.approx(np.corrcoef(w, p)[0, 1])
+    assert values["b", "pearson"] == pytest.approx(
+        np.cov(y, p, aweights=w)[0, 1] / np.sqrt(np.prod(np.diag(np.cov(y, p, aweights=w))))
+    )
+    from scipy.stats import spearmanr
+
+    assert values["a", "spearman"] == pytest.approx(spearmanr(w, p).statistic)
+
+
+def test_bad_values_of_one_model_drop_the_row_for_it_alone():
+    table = TABLE.with_columns(
+        lost=pl.when(pl.int_range(ROWS) < 100).then(None).otherwise("lost"),
+        other=pl.when(pl.int_range(ROWS) >= 1_450).then(None).otherwise("weight"),
+    )
+    models = {"a": "score", "b": {"score": "score", "label": "lost", "weight": "other"}}
+    options = {"label": "late", "models": models, "metrics": ["f1"]}
+    result = plm.evaluate(table, **options, missing="drop_per_model")
+    sound = table.slice(100, 1_350).filter(pl.col("weight") > 0)
+    assert result.metrics["n"].to_list() == [ROWS, sound.height]
+    assert result.metrics["value"][1] == pytest.approx(expected(sound, "lost", "weight")["f1"])
+    with pytest.raises(plm.DataError, match=r"label of model 'b'.*100 of 1,500 values are null"):
+        plm.evaluate(table, **options)
+
+
+def test_the_label_of_a_table_is_not_needed_where_each_model_has_one():
+    models = {"a": {"score": "score", "label": "late"}, "b": {"score": "score", "label": "lost"}}
+    result = plm.evaluate(TABLE, models=models, metrics=["roc_auc"])
+    assert result.metrics["value"].to_list() == pytest.approx(
+        [expected(TABLE, label, None)["roc_auc"] for label in ("late", "lost")]
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"compare": "first"}, "models 'second' and 'first' have different labels, 'lost' and 'late'"),
+        (
+            {"gates": [{"metric": "f1", "model": "second", "against": "first", "no_worse_than": 0.1}]},
+            "models 'second' and 'first' have different labels",
+        ),
+        ({"task": "uplift", "treatment": "late", "metrics": ["ate"]}, "belongs to task binary"),
+        ({"calibrate": {"method": "platt", "fit_on": "score < 1"}}, "calibrate reads one label"),
+        ({"baseline": True}, "baseline reads one label"),
+        ({"weight": ["weight"]}, "several weights are a list of different columns"),
+        ({"models": {**MODELS, "first_unweighted": "score"}}, "would be named 'first_unweighted'"),
+    ],
+)
+def test_what_labels_of_single_models_do_not_go_with(options, words):
+    with pytest.raises(plm.ConfigError, match=words):
+        evaluate(**{"metrics": ["f1"], **options})
+
+
+def test_states_of_halves_add_to_the_run_of_all_rows():
+    options = {
+        "label": "late",
+        "weight": ["weight", None],
+        "models": MODELS,
+        "metrics": ["f1", "roc_auc"],
+        "slices": ["region"],
+        "exact": False,
+    }
+    first = plm.state(TABLE.head(700), **options)
+    second = plm.state(TABLE.tail(-700), **options, constants=first)
+    merged = plm.merge(first, second)
+    by_hand = evaluate(slices=["region"], metrics=["f1"])
+    joined = by_hand.metrics.join(merged.metrics, on=["model", "slice", "metric"], suffix="|merged")
+    assert joined.height == by_hand.metrics.height
+    assert joined["value|merged"].to_list() == pytest.approx(joined["value"].to_list(), abs=1e-12)
