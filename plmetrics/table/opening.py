@@ -36,7 +36,8 @@ def open_source(
             {"trec": {"qrels": path, "run": path}}, {"database": address, "query": text}, or
             {"path": table, "version": number}.
         base: the folder that relative paths start from; the working directory if None.
-        where: a condition on all rows that will be read: files whose folders' names rule it out are not looked at.
+        where: a condition on all rows that will be read: files whose folders' names rule it out are not looked at, nor
+            does a database send rows that it rules out.
         optional: columns that files may lack, and which are null there.
         rows: whether all rows will be read, not only looked at; a database is then asked for some.
 
@@ -46,7 +47,7 @@ def open_source(
         EnvironmentFault: no permission, or a missing extra
     """
     if isinstance(data, Mapping) and set(data) == {"database", "query"}:
-        return _open_query(data, base or Path(), rows=rows)
+        return _open_query(data, base or Path(), where, rows=rows)
     if is_spark(data) or (isinstance(data, Mapping) and set(data) == {"spark"}):
         return _open_spark(data, rows=rows)
     data, version = _without_version(data)
@@ -70,12 +71,12 @@ def _without_version(data: object) -> tuple[object, int | None]:
     return data, None
 
 
-def _open_query(data: Mapping[str, str], base: Path, *, rows: bool) -> Source:
+def _open_query(data: Mapping[str, str], base: Path, where: str | None, *, rows: bool) -> Source:
     if not all(isinstance(text, str) for text in data.values()):
         raise ConfigError(Problem("database and query are texts", ("data",), _ACCEPTED))
     from plmetrics.table.database.query import open_query
 
-    return open_query(data, base, rows=rows)
+    return open_query(data, base, where, rows=rows)
 
 
 def _open_spark(data: object, *, rows: bool) -> Source:

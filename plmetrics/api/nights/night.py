@@ -26,6 +26,7 @@ from plmetrics.features.nights.row_condition import (
     partition_condition,
     rows_condition,
     rows_without_time,
+    with_untimed,
 )
 from plmetrics.runs.failure import verdict_exit_code
 from plmetrics.runs.record import fingerprint
@@ -222,11 +223,14 @@ class IntervalEvaluation(Evaluation):
         return load(self.home / self.current.run / RECORD)
 
     def _open(self) -> Source:
-        """The table, of whose folders only those of the interval are looked at."""
+        """The table, of whose folders only those of the interval are looked at; a database sends its rows alone."""
         from plmetrics.table.opening import open_source
 
         suite = self.loaded.suite
         condition = partition_condition(self.section, self.interval)
+        if suite.data.database is not None and self.section.column is not None:
+            sample = open_source(suite.data.rows, self.loaded.folder, rows=False)
+            condition = with_untimed(self.section, rows_condition(self.section, self.interval, sample.schema))
         where = suite.data.where if condition is None else conjunction(suite.data.where, condition)
         opened = suite.with_where(where)
         return open_source(opened.data.rows, self.loaded.folder, opened.reads_where, opened.optional_columns)

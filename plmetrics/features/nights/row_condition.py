@@ -75,6 +75,12 @@ def rows_condition(section: IntervalSection, interval: Interval, schema: pl.Sche
     return _of_type(section, interval, name, schema[name])
 
 
+def with_untimed(section: IntervalSection, condition: str) -> str:
+    """The condition on the rows of an interval, and on those without a time, which are counted."""
+    assert section.column is not None
+    return f'({condition}) OR "{_escape(section.column)}" IS NULL'
+
+
 def rows_without_time(section: IntervalSection, source: Source, where: str | None) -> list[str]:
     """A warning where rows have no time, and so are of no interval; none where names of folders say it.
 

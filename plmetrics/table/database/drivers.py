@@ -24,8 +24,9 @@ _READ_ONLY = "SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY"
 
 
 class Database(NamedTuple):
-    """A database that can be asked: `shown` is its address without password and options."""
+    """A database that can be asked, of a kind: `shown` is its address without password and options."""
 
+    kind: str
     shown: str
     password: str
     batches: Callable[[str], AbstractContextManager[pa.RecordBatchReader]]
@@ -50,6 +51,7 @@ def database_of(address: str, base: Path) -> Database:
         place = f"{user}{host or ''}{f':{port}' if port else ''}"
         plain = address.replace(parts.scheme, "postgresql", 1)
         return Database(
+            "postgresql",
             f"postgresql://{place}{parts.path}",
             unquote(parts.password or ""),
             lambda query: _postgresql(plain, query),
@@ -61,7 +63,7 @@ def database_of(address: str, base: Path) -> Database:
     if not file.is_file():
         raise AbsentDataError(Problem(f"{shown}: no such file", _PATH))
     read = _sqlite if kind == "sqlite" else _duckdb
-    return Database(shown, "", lambda query: read(file, query))
+    return Database(kind, shown, "", lambda query: read(file, query))
 
 
 @contextmanager

@@ -9,6 +9,7 @@ import re
 import shutil
 import tempfile
 import weakref
+from contextlib import contextmanager
 from dataclasses import replace
 from hashlib import blake2b
 from pathlib import Path
@@ -36,18 +37,20 @@ _SAMPLE = 1000
 _SEED = 17
 _WORD = 1 << 64
 _STATE = re.compile(r"SQLSTATE: (?P<state>\w{5})")
-_WRITES = re.compile(r"read-?only (mode|database)")
+_NOT_READ = re.compile(r"read-?only (mode|database)|: syntax error")
+_WHOLE_QUERY = re.compile(r" query: | Query was: ", re.IGNORECASE)
 _PATH = ("data", "query")
 _SYNTAX, _READ_ONLY, _DENIED = "42601", "25006", "42501"
 _DATA_FAULTS = ("22", "42")
 
 
-def open_query(data: Mapping[str, str], base: Path, *, rows: bool = True) -> Source:
+def open_query(data: Mapping[str, str], base: Path, where: str | None = None, *, rows: bool = True) -> Source:
     """The rows of a query as a table of one file.
 
     Args:
         data: `database`, an address, and `query`, its SELECT statement.
         base: the folder that the path of a database's file starts from.
+        where: a condition on all rows that will be read: the database leaves out rows that it rules out.
         rows: whether all rows are read, not only some.
 
     Raises:
@@ -56,11 +59,16 @@ def open_query(data: Mapping[str, str], base: Path, *, rows: bool = True) -> Sou
         EnvironmentFault: the database cannot be reached or refuses, or an extra is not installed.
     """
     database = database_of(data["database"], base)
-    query = data["query"].strip().rstrip(";")
-    statement = query if rows else f"SELECT * FROM ({query}) AS plmetrics_rows LIMIT {_SAMPLE}"
+    query = f"SELECT * FROM (\n{_one_statement(data['query'])}\n) AS plmetrics_rows"
     scratch = _Scratch()
     try:
-        digest = _write(database, statement, scratch.folder / _FILE)
+        with _faults(database):
+            condition, types = None, pl.Schema()
+            if where is not None and rows:
+                condition, types = _decided(database, query, where)
+            chosen = query if condition is None else f"{query} WHERE {condition}"
+            with database.batches(chosen if rows else f"{query} LIMIT {_SAMPLE}") as batches:
+                digest = _write(batches, scratch.folder / _FILE, types)
         return _source(scratch, digest, database)
     except BaseException:
         scratch.remove()
@@ -89,26 +97,52 @@ def _source(scratch: _Scratch, digest: str, database: Database) -> Source:
     return Source(frame, schema, reader.files, kind="query", rows=file.rows, reader=reader, resource=scratch)
 
 
-def _write(database: Database, query: str, path: Path) -> str:
-    """Write the rows of a query, and say what they are: a hash of their columns and of all rows in whatever order."""
+def _one_statement(query: str) -> str:
+    """The query without a semicolon at its end.
+
+    Raises:
+        ConfigError: another statement follows.
+    """
+    from sqlglot import tokenize
+    from sqlglot.errors import SqlglotError
+
     try:
-        with database.batches(query) as batches:
-            return _write_batches(batches, path)
-    except PlmetricsError:
-        raise
-    except Exception as error:  # each driver has its own
-        raise _fault(error, database) from None
+        tokens = tokenize(query, read="postgres")
+    except SqlglotError:  # which the database explains
+        return query.strip().rstrip(";")
+    ends = [token.start for token in tokens if token.token_type.name == "SEMICOLON"]
+    if ends and tokens[-1].start > ends[0] and tokens[-1].token_type.name != "SEMICOLON":
+        raise ConfigError(
+            Problem("the query is more than one statement", _PATH, "write one SELECT statement")
+        )
+    return query[: ends[0]] if ends else query
 
 
-def _write_batches(batches: pa.RecordBatchReader, path: Path) -> str:
+def _decided(database: Database, query: str, where: str) -> tuple[str | None, pl.Schema]:
+    """What the database decides of a condition, and types that columns have whatever rows that leaves.
+
+    Columns of SQLite are of the types of their first values, which others of the same column are read as.
+    """
+    from plmetrics.table.database.pushdown import database_condition
+
+    varies = database.kind == "sqlite"
+    with database.batches(f"{query} LIMIT {_SAMPLE if varies else 0}") as batches:
+        schema = batches.schema
+    condition = database_condition(where, schema, database.kind)
+    types = _frame([schema.empty_table()], schema).schema if varies and condition is not None else {}
+    return condition, pl.Schema({name: of for name, of in types.items() if of in {pl.Float64, pl.String}})
+
+
+def _write(batches: pa.RecordBatchReader, path: Path, types: pl.Schema) -> str:
+    """Write the rows of a query, and say what they are: a hash of their columns and of all rows in whatever order."""
     import pyarrow.parquet as pq
 
     schema = batches.schema
     content, count = 0, 0
-    empty = _frame([schema.empty_table()], schema)
+    empty = _frame([schema.empty_table()], schema).cast(types)
     with pq.ParquetWriter(path, empty.to_arrow().schema, compression="lz4", use_dictionary=False) as writer:
         for group in _groups(batches):
-            frame = _frame(group, schema)
+            frame = _frame(group, schema).cast(types)
             writer.write_table(frame.to_arrow(), row_group_size=_GROUP)
             content = (content + int(frame.hash_rows(_SEED).cast(pl.UInt128).sum())) % _WORD
             count += frame.height
@@ -151,6 +185,17 @@ def _storage(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return pa.chunked_array([chunk.storage for chunk in column.chunks], type=column.type.storage_type)
 
 
+@contextmanager
+def _faults(database: Database) -> Iterator[None]:
+    """Errors of a driver as ours."""
+    try:
+        yield
+    except PlmetricsError:
+        raise
+    except Exception as error:  # each driver has its own
+        raise _fault(error, database) from None
+
+
 def _fault(error: Exception, database: Database) -> PlmetricsError:
     """What a driver says, on one line and without the password."""
     text = " ".join(str(error).split())
@@ -158,8 +203,8 @@ def _fault(error: Exception, database: Database) -> PlmetricsError:
         text = text.replace(database.password, "***")
     match = _STATE.search(str(error))
     state = getattr(error, "sqlstate", None) or (match["state"] if match else None) or ""
-    words = f"{database.shown}: {mask_address(text.partition(' Query was: ')[0])}"
-    is_not_read = type(error).__name__ == "ParserException" or _WRITES.search(text) is not None
+    words = f"{database.shown}: {mask_address(_WHOLE_QUERY.split(text)[0])}"
+    is_not_read = type(error).__name__ == "ParserException" or _NOT_READ.search(text) is not None
     if state in {_SYNTAX, _READ_ONLY} or is_not_read:
         return ConfigError(Problem(words, _PATH, "write one SELECT statement, in the words of the database"))
     if state == _DENIED or isinstance(error, PermissionError):

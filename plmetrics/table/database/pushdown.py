@@ -1,0 +1,237 @@
+"""Conditions on rows that a database decides before it sends them: never a row less than the condition holds for.
+
+A condition is of this library, and is looked at again in all rows that come. A database may leave out those for which
+it is surely not true: comparisons of columns with constants of their type, where both mean the same. Whatever else a
+condition says, such as an order of texts, is not asked of the database.
+"""
+
+from __future__ import annotations
+
+from datetime import date, datetime
+from typing import TYPE_CHECKING, Any
+
+from plmetrics.core.rowsql import RowExpressionError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import pyarrow as pa
+
+_DIALECTS = {"postgresql": "postgres", "sqlite": "sqlite", "duckdb": "duckdb"}
+_DIGITS = 15
+_WHOLE, _NUMBER, _EXACT, _TEXT, _DATE, _TIME, _INSTANT, _TRUTH = range(8)
+_POSTGRESQL = {
+    "int2": _WHOLE,
+    "int4": _WHOLE,
+    "int8": _WHOLE,
+    "float8": _NUMBER,
+    "numeric": _EXACT,
+    "text": _TEXT,
+    "varchar": _TEXT,
+    "bpchar": _TEXT,
+    "date": _DATE,
+    "timestamp": _TIME,
+    "timestamptz": _INSTANT,
+    "bool": _TRUTH,
+}
+_OTHERS = {
+    **dict.fromkeys(("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32"), _WHOLE),
+    "double": _NUMBER,
+    **dict.fromkeys(("string", "large_string", "string_view"), _TEXT),
+    "date32[day]": _DATE,
+    "timestamp[us]": _TIME,
+    "bool": _TRUTH,
+}
+_SQLITE = (_WHOLE, _NUMBER, _TEXT)
+_ORDERED = (_WHOLE, _NUMBER, _EXACT, _DATE, _TIME, _INSTANT)
+
+
+def database_condition(where: str, schema: pa.Schema, kind: str) -> str | None:
+    """What a database can decide of a condition, in its words; None where it can decide nothing.
+
+    Args:
+        where: the condition, a row expression.
+        schema: the columns of the query, as the driver tells them.
+        kind: of the database, `postgresql`, `sqlite` or `duckdb`.
+    """
+    from plmetrics.core.rowsql.compiler import parse
+
+    try:
+        tree = parse(where)
+    except RowExpressionError:  # which is said where conditions are checked
+        return None
+    types = {field.name: _type_of(field, kind) for field in schema}
+    condition = _Translation({name: of for name, of in types.items() if of is not None}, kind).of(tree)
+    return None if condition is None else str(condition.sql(dialect=_DIALECTS[kind]))
+
+
+def _type_of(field: pa.Field, kind: str) -> int | None:
+    if kind == "postgresql":
+        return _POSTGRESQL.get((field.metadata or {}).get(b"POSTGRESQL:type", b"").decode())
+    of = _OTHERS.get(str(field.type))
+    return of if kind == "duckdb" or of in _SQLITE else None
+
+
+class _Translation:
+    """Conditions of a database from trees of row expressions, by the types of its columns."""
+
+    def __init__(self, types: Mapping[str, int], kind: str) -> None:
+        self._types = types
+        self._kind = kind
+
+    def of(self, tree: Any) -> Any:
+        """The condition, or a weaker one; None where there is none."""
+        from sqlglot import exp
+
+        if isinstance(tree, exp.Paren):
+            return self.of(tree.this)
+        if isinstance(tree, (exp.And, exp.Or)):
+            parts = [self.of(part) for part in tree.flatten()]
+            present = [part for part in parts if part is not None]
+            if isinstance(tree, exp.And):
+                return exp.and_(*present, copy=False) if present else None
+            return exp.or_(*present, copy=False) if len(present) == len(parts) else None
+        if isinstance(tree, exp.Between) and not tree.args.get("symmetric"):
+            bounds = (
+                exp.GTE(this=tree.this, expression=tree.args["low"]),
+                exp.LTE(this=tree.this, expression=tree.args["high"]),
+            )
+            sides = list(map(self.of, bounds))
+            return None if None in sides else exp.and_(*sides, copy=False)
+        return self._of_column(tree)
+
+    def _of_column(self, tree: Any) -> Any:
+        """A condition on one column."""
+        from sqlglot import exp
+
+        test = tree.this if isinstance(tree, exp.Not) else tree
+        if isinstance(test, (exp.Column, exp.Is)):
+            same = self._test(test)
+            return exp.Not(this=same) if same is not None and test is not tree else same
+        if isinstance(tree, exp.In) and tree.args.get("expressions"):
+            parts = [self.of(exp.EQ(this=tree.this, expression=value)) for value in tree.expressions]
+            return None if None in parts else exp.or_(*parts, copy=False)
+        if type(tree) in {exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE}:
+            return self._comparison(tree)
+        return None
+
+    def _test(self, test: Any) -> Any:
+        """Whether a column is true, or null: the same everywhere, and so is the contrary."""
+        from sqlglot import exp
+
+        if isinstance(test, exp.Column):
+            return self._column(test) if self._type(test) == _TRUTH else None
+        if self._type(test.this) is None or not isinstance(test.expression, exp.Null):
+            return None
+        return exp.Is(this=self._column(test.this), expression=exp.Null())
+
+    def _comparison(self, tree: Any) -> Any:
+        from sqlglot import exp
+
+        mirrored: dict[Any, Any] = {exp.GT: exp.LT, exp.LT: exp.GT, exp.GTE: exp.LTE, exp.LTE: exp.GTE}
+        kind: Any = type(tree)
+        column, value = tree.this, tree.expression
+        if not isinstance(_operand(column), exp.Column):
+            kind, column, value = mirrored.get(kind, kind), value, column
+        of = self._type(_operand(column))
+        is_cast = isinstance(column, exp.Cast)
+        if of is None or is_cast != (of == _INSTANT) or (is_cast and not _is_timestamp(column)):
+            return None
+        if of not in _ORDERED and kind is not exp.EQ:
+            return None
+        constant = self._constant(of, value)
+        if constant is None:
+            return None
+        side = self._column(_operand(column))
+        if of == _EXACT:
+            side = exp.cast(side, "double")
+        return self._or_other(kind(this=side, expression=constant), _operand(column), of)
+
+    def _or_other(self, condition: Any, column: Any, of: int) -> Any:
+        """A condition that lets values of another type pass, which columns of SQLite may have."""
+        from sqlglot import exp
+
+        if self._kind != "sqlite":
+            return condition
+        types = ("text", "null") if of == _TEXT else ("integer", "real", "null")
+        is_other = exp.Not(this=exp.func("typeof", self._column(column)).isin(*types))
+        return exp.or_(condition, is_other, copy=False)
+
+    def _constant(self, of: int, value: Any) -> Any:
+        from sqlglot import exp
+
+        text = _literal(value)
+        if text is None:
+            return None
+        if of == _TEXT and isinstance(text, str) and value.is_string and not {"\0", "\\"} & set(text):
+            return exp.Literal.string(text)
+        number = _number(value, text)
+        if of == _WHOLE and number is not None and number.lstrip("-").isdigit():
+            return exp.Literal.number(number) if len(number.lstrip("-")) <= _DIGITS else None
+        if of in {_NUMBER, _EXACT} and number is not None:
+            return exp.cast(exp.Literal.number(number), "double") if _is_short(number) else None
+        if of in {_DATE, _TIME, _INSTANT} and isinstance(value, exp.Cast):
+            return _moment(of, value, text)
+        return None
+
+    def _type(self, column: Any) -> int | None:
+        from sqlglot import exp
+
+        return self._types.get(column.name) if isinstance(column, exp.Column) else None
+
+    def _column(self, column: Any) -> Any:
+        from sqlglot import exp
+
+        return exp.column(exp.to_identifier(column.name, quoted=True))
+
+
+def _operand(node: Any) -> Any:
+    from sqlglot import exp
+
+    return node.this if isinstance(node, exp.Cast) else node
+
+
+def _literal(value: Any) -> str | None:
+    """The text of a constant: a number, a quoted text, or one that is cast."""
+    from sqlglot import exp
+
+    while isinstance(value, (exp.Paren, exp.Neg, exp.Cast)):
+        value = value.this
+    return str(value.this) if isinstance(value, exp.Literal) else None
+
+
+def _number(value: Any, text: str) -> str | None:
+    from sqlglot import exp
+
+    sign = ""
+    while isinstance(value, (exp.Paren, exp.Neg)):
+        if isinstance(value, exp.Neg):
+            sign = "" if sign else "-"
+        value = value.this
+    return f"{sign}{text}" if isinstance(value, exp.Literal) and not value.is_string else None
+
+
+def _is_short(number: str) -> bool:
+    """Whether each database reads a number as the same one of 64 bits."""
+    digits = number.lower().partition("e")[0].replace(".", "").lstrip("-0")
+    return len(digits) <= _DIGITS and "e" not in number.lower()
+
+
+def _moment(of: int, value: Any, text: str) -> Any:
+    from sqlglot import exp
+
+    try:
+        moment = date.fromisoformat(text) if of == _DATE else datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    if isinstance(moment, datetime) and (moment.tzinfo is not None or not _is_timestamp(value)):
+        return None
+    if not isinstance(moment, datetime) and not value.is_type("date"):
+        return None
+    if of == _INSTANT:
+        return exp.cast(exp.Literal.string(f"{moment.isoformat(sep=' ')}+00"), "timestamptz")  # type: ignore[call-arg]
+    return exp.cast(exp.Literal.string(str(moment)), "date" if of == _DATE else "timestamp")
+
+
+def _is_timestamp(cast: Any) -> bool:
+    return type(cast).__name__ == "Cast" and cast.to.this.name in {"TIMESTAMP", "TIMESTAMPNTZ"}
