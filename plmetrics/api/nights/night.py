@@ -23,10 +23,10 @@ from plmetrics.features.nights.maturity import Maturity
 from plmetrics.features.nights.references import EarlierIntervals
 from plmetrics.features.nights.row_condition import (
     conjunction,
+    or_no_time,
     partition_condition,
     rows_condition,
     rows_without_time,
-    with_untimed,
 )
 from plmetrics.runs.failure import verdict_exit_code
 from plmetrics.runs.record import fingerprint
@@ -230,7 +230,7 @@ class IntervalEvaluation(Evaluation):
         condition = partition_condition(self.section, self.interval)
         if suite.data.database is not None and self.section.column is not None:
             sample = open_source(suite.data.rows, self.loaded.folder, rows=False)
-            condition = with_untimed(self.section, rows_condition(self.section, self.interval, sample.schema))
+            condition = or_no_time(self.section, rows_condition(self.section, self.interval, sample.schema))
         where = suite.data.where if condition is None else conjunction(suite.data.where, condition)
         opened = suite.with_where(where)
         return open_source(opened.data.rows, self.loaded.folder, opened.reads_where, opened.optional_columns)

@@ -75,7 +75,7 @@ def rows_condition(section: IntervalSection, interval: Interval, schema: pl.Sche
     return _of_type(section, interval, name, schema[name])
 
 
-def with_untimed(section: IntervalSection, condition: str) -> str:
+def or_no_time(section: IntervalSection, condition: str) -> str:
     """The condition on the rows of an interval, and on those without a time, which are counted."""
     assert section.column is not None
     return f'({condition}) OR "{_escape(section.column)}" IS NULL'

@@ -65,7 +65,7 @@ def open_query(data: Mapping[str, str], base: Path, where: str | None = None, *,
         with _faults(database):
             condition, types = None, pl.Schema()
             if where is not None and rows:
-                condition, types = _decided(database, query, where)
+                condition, types = _pushdown(database, query, where)
             chosen = query if condition is None else f"{query} WHERE {condition}"
             with database.batches(chosen if rows else f"{query} LIMIT {_SAMPLE}") as batches:
                 digest = _write(batches, scratch.folder / _FILE, types)
@@ -118,7 +118,7 @@ def _one_statement(query: str) -> str:
     return query[: ends[0]] if ends else query
 
 
-def _decided(database: Database, query: str, where: str) -> tuple[str | None, pl.Schema]:
+def _pushdown(database: Database, query: str, where: str) -> tuple[str | None, pl.Schema]:
     """What the database decides of a condition, and types that columns have whatever rows that leaves.
 
     Columns of SQLite are of the types of their first values, which others of the same column are read as.
