@@ -70,8 +70,8 @@ class ModelColumns(TypedDict, total=False):
     mean: str | None
     sd: str | None
     members: Sequence[str] | None
-    label: str | None
-    weight: str | Literal[False] | None
+    label: str | Mapping[str, str] | None
+    weight: str | Literal[False] | Mapping[str, str] | None
 
 class Calibrate(TypedDict, total=False):
     """A calibrator of scores, whose result is one more model, named MODEL_METHOD."""
@@ -384,6 +384,7 @@ class FindSlices(TypedDict, total=False):
     largest: int
     blocks: int
 
+Weight: TypeAlias = str | Sequence[str | None] | Mapping[str, str] | None
 Missing: TypeAlias = Literal["error", "drop", "drop_per_model"]
 Task: TypeAlias = Literal["binary", "multiclass", "multilabel", "regression", "quantile", "ranking", "uplift"]
 Models: TypeAlias = Mapping[str, str | ModelColumns] | Sequence[str] | str
@@ -401,7 +402,7 @@ Curves: TypeAlias = (
 class Arguments(TypedDict, total=False):
     """The keyword arguments of `plmetrics.evaluate`."""
     label: str | Sequence[str] | Mapping[str, str] | None
-    weight: str | Sequence[str | None] | None
+    weight: Weight | None
     query: str | None
     document: str | None
     unit: str | None

@@ -65,6 +65,8 @@ def json_schema() -> Schema:
         properties[feature.key] = {"description": feature.description, **reference}
     _label(definitions["Columns"]["properties"])
     _weight(definitions["Columns"])
+    for role in ("label", "weight"):
+        definitions["ModelColumns"]["properties"][role]["anyOf"].append(_expression())
     definitions["Gate"]["properties"]["metric"] = _text("Text of a metric of the suite.")
     definitions["Gate"]["anyOf"] = [{"required": [key]} for key in ("metric", "four_fifths")]
     del definitions["Gate"]["required"]
@@ -90,7 +92,17 @@ def _label(columns: Schema) -> None:
     description = columns["label"].pop("description")
     columns["label"] = {
         "description": description,
-        **_one_of({"type": "string", "minLength": 1}, listed, several),
+        **_one_of({"type": "string", "minLength": 1}, listed, _expression(), several),
+    }
+
+
+def _expression() -> Schema:
+    """An expression in place of a column."""
+    return {
+        "type": "object",
+        "required": ["expression"],
+        "maxProperties": 1,
+        "additionalProperties": {"type": "string", "minLength": 1},
     }
 
 
@@ -98,7 +110,7 @@ def _weight(columns: Schema) -> None:
     """A list of weights stands where one does; a label is not needed where each model has its own."""
     weight = columns["properties"]["weight"]
     listed = {"type": "array", "minItems": 2, "items": {"type": ["string", "null"], "minLength": 1}}
-    weight["anyOf"].append(listed)
+    weight["anyOf"] += [listed, _expression()]
     columns.pop("required", None)
 
 

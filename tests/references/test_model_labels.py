@@ -165,3 +165,32 @@ def test_states_of_halves_add_to_the_run_of_all_rows():
     joined = by_hand.metrics.join(merged.metrics, on=["model", "slice", "metric"], suffix="|merged")
     assert joined.height == by_hand.metrics.height
     assert joined["value|merged"].to_list() == pytest.approx(joined["value"].to_list(), abs=1e-12)
+
+
+def test_labels_and_weights_may_be_expressions():
+    label, weight = {"expression": "score + 0 > 0.7"}, {"expression": "weight * 2 + 1"}
+    models = {"a": "score", "b": {"score": "score", "label": label, "weight": weight}}
+    result = plm.evaluate(
+        TABLE, label={"expression": "weight > 0.5"}, models=models, metrics=["average_precision"]
+    )
+    rows = TABLE.with_columns(
+        first=pl.col("weight") > 0.5, second=pl.col("score") > 0.7, mass=pl.col("weight") * 2 + 1
+    )
+    assert result.metrics["value"].to_list() == pytest.approx(
+        [expected(rows, *side)["average_precision"] for side in (("first", None), ("second", "mass"))]
+    )
+
+
+@pytest.mark.parametrize(
+    ("expression", "error", "words"),
+    [
+        ("score >", plm.ConfigError, "label.expression: 'score >': something is missing"),
+        (3, plm.ConfigError, "label.expression: expression is an SQL expression, not 3"),
+        ("scor > 1", plm.DataError, "column 'scor'"),
+        ("score + 1", plm.DataError, "neither 0 nor 1"),
+    ],
+)
+def test_expressions_that_are_no_labels(expression, error, words):
+    with pytest.raises(error, match=words) as raised:
+        plm.evaluate(TABLE, label={"expression": expression}, models="score", metrics=["f1"])
+    assert len(raised.value.problems) == 1

@@ -58,7 +58,9 @@ def with_model_columns(raw: Mapping[str, Any], task: str, findings: Findings) ->
 
     With a list of weights every model is there once for each of them: under its name for the first, and else under that
     with the name of the weight behind it, or `unweighted`. Without a label of the table it is that of the first model.
+    Labels and weights that are expressions are derived columns, of that name.
     """
+    raw = _with_expressions(raw, findings)
     columns, models = raw.get("columns"), raw.get("models")
     if not isinstance(columns, Mapping):
         return raw
@@ -76,6 +78,45 @@ def with_model_columns(raw: Mapping[str, Any], task: str, findings: Findings) ->
         return {**raw, "columns": {**columns, "weight": None}}
     columns = {**columns, "weight": weights[0] or None}
     return {**raw, "columns": columns, "models": _by_weight(models, weights, names, task, findings)}
+
+
+def _with_expressions(raw: Mapping[str, Any], findings: Findings) -> Mapping[str, Any]:
+    """A suite in which expressions of labels and weights are columns that it derives."""
+    derived: dict[str, str] = {}
+    before = len(findings.problems)
+
+    def named(roles: Any, path: SuitePath) -> Any:
+        if not isinstance(roles, Mapping):
+            return roles
+        texts = {role: roles.get(role) for role in ("label", "weight")}
+        found = {role: _expression(spec, (*path, role), findings) for role, spec in texts.items()}
+        expressions = {role: text for role, text in found.items() if text is not None}
+        derived.update({text: text for text in expressions.values()})
+        return {**roles, **expressions} if expressions else roles
+
+    columns, models = named(raw.get("columns"), ("columns",)), raw.get("models")
+    if isinstance(models, Mapping):
+        models = {name: named(spec, ("models", name)) for name, spec in models.items()}
+    if not derived:
+        return raw
+    others = raw.get("derive") or {}
+    if isinstance(others, Mapping) and len(findings.problems) == before:
+        others = {**others, **derived}
+    return {**raw, "columns": columns, "models": models, "derive": others}
+
+
+def _expression(spec: Any, path: SuitePath, findings: Findings) -> str | None:
+    """The text of an expression in place of a column."""
+    if not isinstance(spec, Mapping) or set(spec) != {"expression"}:
+        return None
+    from plmetrics.suite.sections.slices import check_expression
+
+    text = spec["expression"]
+    if not isinstance(text, str) or not text.strip():
+        findings.add(f"expression is an SQL expression, not {message_text(text)}", (*path, "expression"))
+        return "expression"
+    check_expression(text, (*path, "expression"), findings)
+    return text
 
 
 def _by_weight(
