@@ -64,8 +64,8 @@ MODULES: dict[str, dict[str, str]] = {
     "regression.explained": {"regression": "r2 adjusted_r2 explained_variance default_rmse rmse_skill"},
     "regression.relative": {"regression": "mape smape wmape msle rmsle"},
     "regression.correlation": {"regression": "pearson concordance_ccc spearman kendall"},
-    "regression.scaled": {"regression": "mase"},
-    "regression.losses": {"regression": "huber log_cosh quantile_loss"},
+    "regression.scaled": {"regression": "mase scaled_mae"},
+    "regression.losses": {"regression": "huber log_cosh quantile_loss lin_lin linex"},
     "regression.quantiles": {"regression": "median_absolute_error absolute_error_quantile max_error"},
     "forecast.distributions": {"quantile": "quantile_loss wis weighted_interval_score crps"},
     "forecast.intervals": {"quantile": "interval_coverage interval_width interval_score crossing_rate"},
@@ -78,7 +78,10 @@ MODULES: dict[str, dict[str, str]] = {
         "ranking": "map mrr precision_at_k precision p recall_at_k recall hit_at_k hit success_at_k "
         "f1_at_k f1 r_precision mean_rank"
     },
-    "ranking.judgements": {"ranking": "bpref judged_at_k rbp err num_ret num_rel num_rel_ret"},
+    "ranking.judgements": {"ranking": "bpref judged_at_k rbp err"},
+    "ranking.totals": {
+        "ranking": "num_ret num_rel num_rel_ret num_q num_q_without_relevant documents_per_query"
+    },
     "uplift.effects": {"uplift": "ate e_value ate_ipw ate_aipw"},
     "uplift.ordered": {"uplift": "qini auuc uplift_at_k"},
     "uplift.heterogeneity": {"uplift": "cochran_q cochran_q_p_value"},

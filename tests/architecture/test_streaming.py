@@ -22,6 +22,8 @@ REQUIRED = {
     "adjusted_r2": "adjusted_r2(predictors=3)",
     "quantile_loss": "quantile_loss(tau=0.9)",
     "mase": "mase(scale=w)",
+    "lin_lin": "lin_lin(over=1, under=3)",
+    "linex": "linex(a=0.001)",
     "precision_at_recall": "precision_at_recall(recall=0.9)",
     "precision_at_volume": "precision_at_volume(volume=0.1)",
     "recall_at_precision": "recall_at_precision(precision=0.9)",

@@ -20,6 +20,7 @@ NAMES = {
     "num_ret": "num_ret",
     "num_rel": "num_rel",
     "num_rel_ret": "num_rel_ret",
+    "num_q": "num_q",
     "r_precision(ties=document)": "Rprec",
 }
 
@@ -186,3 +187,25 @@ def test_totals_add_over_states() -> None:
     merged, whole = plm.merge(*parts).metrics, plm.evaluate(frame, **asked).metrics
     assert merged["value"].to_list() == pytest.approx(whole["value"].to_list())
     assert whole["value"].to_list()[:2] == [float((frame["y"] >= 1).sum()), 150.0]
+
+
+def test_what_queries_are_like() -> None:
+    sizes, relevant = [3, 1, 7, 2], [1, 0, 2, 0]
+    rows = pl.DataFrame(
+        {
+            "q": np.repeat(list("abcd"), sizes),
+            "y": [int(i < r) for s, r in zip(sizes, relevant, strict=True) for i in range(s)],
+            "p": np.arange(13.0),
+            "w": np.repeat([1.0, 2.0, 3.0, 4.0], sizes),
+        }
+    )
+    over = {"slice_set": "q", "metric": "documents_per_query"}
+    metrics = ["num_q", "num_q_without_relevant", "documents_per_query"]
+    ends = [{"name": agg, "over": {**over, "agg": agg}} for agg in ("min", "max")]
+    settings: dict[str, Any] = {"task": "ranking", "label": "y", "query": "q", "models": "p", "slices": ["q"]}
+    settings |= {"uncertainty": {"replicates": 50}}
+    found = plm.evaluate(rows, metrics=[*metrics, *ends], **settings).metrics.filter(slice="all")
+    assert found["value"].to_list() == [4.0, 2.0, 13 / 4, 1.0, 7.0]
+    assert found.filter(metric="documents_per_query")["interval_status"].item() == "ok"
+    weighted = plm.evaluate(rows, metrics=metrics, weight="w", **settings).metrics.filter(slice="all")
+    assert weighted["value"].to_list() == [10.0, 6.0, pytest.approx((3 + 2 + 21 + 8) / 10)]

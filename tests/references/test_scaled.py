@@ -101,3 +101,35 @@ def test_what_is_wrong_is_said(metric: str, kind: type[Exception], words: str) -
     with pytest.raises(kind) as error:
         plm.evaluate(rows, task="regression", label="y", models="p", metrics=[metric])
     assert words in str(error.value)
+
+
+@pytest.mark.parametrize("weight", [None, "w"])
+def test_the_scale_of_a_segment(weight: str | None) -> None:
+    """In every slice an error has the unit of its segment; a segment of one row has none."""
+    rows = table().with_columns(half=pl.col("day") < 15)
+    settings = {
+        "task": "regression",
+        "label": "y",
+        "models": "p",
+        "weight": weight,
+        "slices": ["half", "shop"],
+    }
+    found = plm.evaluate(
+        rows, metrics=["scaled_mae(by=shop)"], uncertainty={"replicates": 50}, **settings
+    ).metrics
+    scale = {}
+    for shop in "ab":
+        y = rows.filter(shop=shop)["y"].to_numpy()
+        scale[shop] = np.mean(abs(y - y.mean()))
+    for row in found.filter(pl.col("slice") != "shop=c").iter_rows(named=True):
+        part = rows.filter(pl.col("shop") != "c")
+        if row["slice_set"] == "half":
+            part = part.filter(half=row["slice"] == "half=true")
+        if row["slice_set"] == "shop":
+            part = part.filter(shop=row["slice"][-1])
+        errors = [abs(r["p"] - r["y"]) / scale[r["shop"]] for r in part.iter_rows(named=True)]
+        mass = np.ones(len(errors)) if weight is None else part[weight].to_numpy()
+        assert row["value"] == pytest.approx(np.average(errors, weights=mass), rel=1e-12)
+        assert row["interval_status"] == "ok"
+    assert found.filter(slice="shop=c")["status"].item() == "zero_denominator"
+    assert found["note"][0].startswith("no scale in rows of weight")

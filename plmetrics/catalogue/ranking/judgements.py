@@ -1,4 +1,4 @@
-"""Measures of incomplete judgements, of readers that stop, and the totals of trec_eval."""
+"""Measures of incomplete judgements, and of readers that stop."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import polars as pl
 
-from plmetrics.catalogue.metric import Metric
 from plmetrics.catalogue.parameters import parameter
 from plmetrics.catalogue.ranking.base import (
     MCSHERRY,
@@ -22,11 +21,10 @@ from plmetrics.catalogue.ranking.base import (
 from plmetrics.catalogue.registry import register
 from plmetrics.core import ops
 from plmetrics.core.errors import DataError, Problem
-from plmetrics.states.queries import EVERY_RANK
 from plmetrics.table.checks import Requirement
 
 if TYPE_CHECKING:
-    from plmetrics.catalogue.metric import Direction, Undefined
+    from plmetrics.catalogue.metric import Direction
     from plmetrics.states.queries import Array, RankedRows
 
 _BUCKLEY = "Buckley and Voorhees (2004), Retrieval evaluation with incomplete information, SIGIR"
@@ -34,7 +32,6 @@ _MOFFAT = "Moffat and Zobel (2008), Rank-biased precision for measurement of ret
 _CHAPELLE = (
     "Chapelle, Metlzer, Zhang and Grinspan (2009), Expected reciprocal rank for graded relevance, CIKM"
 )
-_TREC = "trec_eval (NIST), https://github.com/usnistgov/trec_eval"
 
 
 def _judged_parameter() -> Any:
@@ -212,104 +209,3 @@ class ExpectedReciprocalRank(QueryMetric):
             msg = f"{self.text}: a label is {highest:g}, above max_label = {self.max_label:g}"
             raise DataError(Problem(msg, ("metrics",), f"write err(max_label={highest:g})"))
         return ranked.cascade((np.exp2(ranked.label) - 1) / 2.0**self.max_label, cut_of(self.k))
-
-
-class _Total(QueryMetric):
-    """Base of the sums over queries of a number of rows."""
-
-    range = (0.0, float("inf"))
-    mean = None  # type: ignore[assignment]
-    additive = True
-    interval_form = None  # type: ignore[assignment]
-    empty_counts: ClassVar[str] = "zero"
-
-    def finalise(self, state: Any) -> Any:
-        """Sum over queries."""
-        return state.value_sum
-
-    def undefined(self, state: Any) -> Undefined:
-        """Only without queries."""
-        return Metric.undefined(self, state)
-
-    def remark(self, state: Any) -> Any:  # noqa: ARG002
-        """Nothing is left out of a sum."""
-        return None
-
-
-@register
-@dataclass(frozen=True)
-class RetrievalCount(_Total):
-    """Number of rows that the model retrieved, over all queries; of a table without null scores all rows.
-
-    Weighted by query; 0 or more; undefined (`no_rows`) without queries. Source: trec_eval.
-
-    >>> import polars as pl, plmetrics as plm
-    >>> rows = pl.DataFrame({"q": [1, 1, 2], "y": [1, 0, 1], "p": [0.9, 0.5, 0.1]})
-    >>> roles = {"task": "ranking", "label": "y", "query": "q", "models": "p"}
-    >>> plm.evaluate(rows, **roles, metrics=["num_ret"]).metrics["value"].item()
-    3.0
-    """
-
-    name = "num_ret"
-    direction: ClassVar[Direction] = "none"
-    formula = "sum over queries of the rows that were retrieved"
-    use_when = "You check that a run is as long as it should be."
-    beware = "More rows are not better rows."
-    reference = _TREC
-
-    def per_query(self, ranked: RankedRows) -> Array:
-        """Rows that were retrieved."""
-        return ranked.returned
-
-
-@register
-@dataclass(frozen=True)
-class RelevantCount(_Total):
-    """Number of relevant rows over all queries, retrieved or not.
-
-    Weighted by query; 0 or more; undefined (`no_rows`) without queries. Source: trec_eval.
-
-    >>> import polars as pl, plmetrics as plm
-    >>> rows = pl.DataFrame({"q": [1, 1, 2], "y": [1, 0, 1], "p": [0.9, 0.5, 0.1]})
-    >>> roles = {"task": "ranking", "label": "y", "query": "q", "models": "p"}
-    >>> plm.evaluate(rows, **roles, metrics=["num_rel"]).metrics["value"].item()
-    2.0
-    """
-
-    name = "num_rel"
-    direction: ClassVar[Direction] = "none"
-    formula = "sum over queries of the rows with label >= relevant_at"
-    use_when = "You want to know what stands behind recall and precision."
-    beware = "It is a fact of the judgements, the same for every model."
-    reference = _TREC
-    relevant_at: float = relevant_at_parameter()
-
-    def per_query(self, ranked: RankedRows) -> Array:
-        """Relevant rows."""
-        return ranked.judged.relevant(self.relevant_at)
-
-
-@register
-@dataclass(frozen=True)
-class RelevantRetrievalCount(_Total):
-    """Number of relevant rows that the model retrieved, over all queries.
-
-    Weighted by query; 0 or more; undefined (`no_rows`) without queries. Source: trec_eval.
-
-    >>> import polars as pl, plmetrics as plm
-    >>> rows = pl.DataFrame({"q": [1, 1, 2], "y": [1, 0, 1], "p": [0.9, 0.5, 0.1]})
-    >>> roles = {"task": "ranking", "label": "y", "query": "q", "models": "p"}
-    >>> plm.evaluate(rows, **roles, metrics=["num_rel_ret"]).metrics["value"].item()
-    2.0
-    """
-
-    name = "num_rel_ret"
-    formula = "sum over queries of the retrieved rows with label >= relevant_at"
-    use_when = "A first stage must lose as little as possible, and rows matter more than queries."
-    beware = "Queries with many relevant rows decide it: recall_at_k counts each query once."
-    reference = _TREC
-    relevant_at: float = relevant_at_parameter()
-
-    def per_query(self, ranked: RankedRows) -> Array:
-        """Relevant rows that were retrieved."""
-        return ranked.found(self.relevant_at, EVERY_RANK)

@@ -123,3 +123,86 @@ class QuantileLoss(MeanOverRows):
             return pl.when(rows.error > 0).then((1.0 - tau) * rows.error).otherwise(-tau * rows.error)
 
         return Atom(f"pinball(tau={number_text(tau)})", row)
+
+
+@register
+@dataclass(frozen=True)
+class LinLin(MeanOverRows):
+    """Mean cost of errors that is linear on either side: over (p - y) above the label, under (y - p) below it.
+
+    `over` and `under` are the costs of a unit of over- and under-prediction; the best prediction is the quantile
+    under / (over + under). Weighted by row; in units of cost; 0 or more; undefined (`no_rows`) without rows. Source:
+    Granger (1969).
+
+    >>> import polars as pl
+    >>> rows = pl.DataFrame({"y": [10.0, 10.0], "p": [8.0, 11.0]})
+    >>> rows.select(LinLin(over=1.0, under=3.0).expr("y", "p")).item()
+    3.5
+    """
+
+    name = "lin_lin"
+    formula = "sum of w (over max(prediction - label, 0) + under max(label - prediction, 0)) / sum of w"
+    use_when = (
+        "Too much and too little have prices of their own, as stock that spoils and sales that are lost."
+    )
+    beware = "Forecasts of the mean are punished for not being the quantile under / (over + under)."
+    reference = (
+        "Granger (1969), Prediction with a generalized cost of error function, Operational Research Quarterly "
+        "20(2)"
+    )
+
+    over: float = parameter(doc="cost of a unit of over-prediction", check=positive, domain="above 0")
+    under: float = parameter(doc="cost of a unit of under-prediction", check=positive, domain="above 0")
+
+    def _atom(self) -> Atom:
+        over, under = self.over, self.under
+
+        def row(rows: Rows) -> pl.Expr:
+            return pl.when(rows.error > 0).then(over * rows.error).otherwise(-under * rows.error)
+
+        return Atom(f"lin_lin(over={number_text(over)}, under={number_text(under)})", row)
+
+
+@register
+@dataclass(frozen=True)
+class Linex(MeanOverRows):
+    """Mean of exp(a e) - a e - 1: about linear on one side of the label, exponential on the other.
+
+    a above 0 punishes over-prediction, below 0 under-prediction; near (a e)^2 / 2 for small errors. Weighted by row; 0
+    or more; undefined (`no_rows`) without rows. Sources: Varian (1975), Zellner (1986).
+
+    >>> import polars as pl
+    >>> rows = pl.DataFrame({"y": [0.0, 0.0], "p": [1.0, -1.0]})
+    >>> round(rows.select(Linex(a=1.0).expr("y", "p")).item(), 6)
+    0.543081
+    """
+
+    name = "linex"
+    interpretable = False
+    formula = "sum of w (exp(a e) - a e - 1) / sum of w, e = prediction - label"
+    use_when = "Errors of one sign are far worse than those of the other, and the worse the larger they are."
+    beware = "A few errors far on the steep side decide it; `a` has the inverse of the label's unit."
+    reference = (
+        "Zellner (1986), Bayesian estimation and prediction using asymmetric loss functions, JASA 81(394); "
+        "Varian (1975), A Bayesian approach to real estate assessment"
+    )
+
+    a: float = parameter(
+        doc="steepness: above 0 where over-prediction is worse",
+        check=lambda value: math.isfinite(value) and value != 0,
+        domain="a finite number other than 0",
+    )
+
+    def _atom(self) -> Atom:
+        def row(rows: Rows) -> pl.Expr:
+            x = self.a * rows.error
+            near = pl.lit(0.0)
+            for power in range(_TERMS, 1, -1):  # x^2/2! + x^3/3! + ..., by Horner: no digit cancels
+                near = (near * x + 1.0 / math.factorial(power)) if power > 2 else (near * x + 0.5) * x * x
+            return pl.when(x.abs() < 0.5).then(near).otherwise(x.exp() - x - 1.0)
+
+        return Atom(f"linex(a={number_text(self.a)})", row)
+
+
+_TERMS = 14
+"""Of the series of exp: more do not show where x is below 1/2."""

@@ -1,10 +1,11 @@
-"""Errors against those of the naive forecast: the label one season ago."""
+"""Errors against those of a naive forecast: the label one season ago, or the mean of the segment."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import polars as pl
 
 from plmetrics.catalogue.metric import Metric
@@ -21,6 +22,10 @@ if TYPE_CHECKING:
 
     from plmetrics.catalogue.metric import Mean, Undefined
     from plmetrics.states.sums import Rows
+
+
+_ROUNDING = 1e-13
+"""Of the labels' size: what they vary less is rounding."""
 
 
 def _column(doc: str) -> Any:
@@ -132,3 +137,89 @@ class MeanAbsoluteScaledError(Metric):
         """There is no naive forecast, or it makes no error."""
         reasons = super().undefined(state)
         return reasons if self.scale is not None else [*reasons, ("zero_denominator", state.naive_sum == 0)]
+
+
+@register
+@dataclass(frozen=True)
+class SegmentScaledError(Metric):
+    """Mean absolute error, each in units of how much the labels of the row's segment vary.
+
+    The mean over rows of abs(e) / s, s the mean absolute distance of the segment's labels from their mean among all
+    evaluated rows, whatever the slice and the weights: 1 is as good as the mean of each segment. Rows of a segment
+    whose labels are all alike take no part, and the note counts them. Weighted by row; 0 or more; undefined
+    (`zero_denominator`) where no row is left. Source: Hyndman and Koehler (2006), with the mean as the forecast.
+
+    >>> import polars as pl, plmetrics as plm
+    >>> rows = pl.DataFrame({"g": ["a", "a", "b", "b"], "y": [1.0, 3.0, 100.0, 300.0], "p": [1.0, 2.0, 100.0, 200.0]})
+    >>> found = plm.evaluate(rows, task="regression", label="y", models="p", metrics=["scaled_mae(by=g)"]).metrics
+    >>> found["value"].item()
+    0.5
+    """
+
+    name = "scaled_mae"
+    task = "regression"
+    needs = Sums()
+    expressible = False
+    interval_form = "t"
+    range = (0.0, INFINITY)
+    direction = "lower"
+    formula = "mean of abs(e) / mean of abs(label - mean label of the segment) in the row's segment"
+    use_when = "Segments are of different size, as shops or currencies, and none of them should decide alone."
+    beware = "The scale is that of the evaluated rows: another table has another one. mase takes a column."
+    reference = (
+        "Hyndman and Koehler (2006), Another look at measures of forecast accuracy, Int. J. Forecasting 22(4)"
+    )
+
+    by: str = parameter(doc="column of segments", check=bool, domain="the name of a column")
+
+    @property
+    def mean(self) -> Mean:
+        """Over the rows that have a scale."""
+        return "mass"
+
+    def columns(self) -> tuple[str, ...]:
+        """The segments."""
+        return (self.by,)
+
+    def made(self, label: str) -> Mapping[str, pl.Expr]:
+        """The scale of each row's segment."""
+        value = pl.col(label).cast(pl.Float64)
+        scale = (value - value.mean().over(self.by)).abs().mean().over(self.by)
+        rounding = _ROUNDING * value.abs().mean().over(self.by)
+        return {self._scale: pl.when(scale > rounding).then(scale)}
+
+    @property
+    def _scale(self) -> str:
+        return f"segment scale|{self.by}"
+
+    def atoms(self) -> Mapping[str, Atom]:
+        """The errors in units of scale, and the rows that have one."""
+        return {
+            "error_sum": Atom(f"segment_scaled|{self.by}", self._error),
+            "mass": Atom(f"segment_scaled|{self.by}|rows", self._has_scale, counts=True),
+        }
+
+    def _has_scale(self, rows: Rows) -> pl.Expr:
+        return rows.column(self._scale).is_not_null()
+
+    def _error(self, rows: Rows) -> pl.Expr:
+        scaled = rows.error.abs() / rows.column(self._scale)
+        return pl.when(self._has_scale(rows)).then(scaled).otherwise(0.0)
+
+    def finalise(self, state: Any) -> Any:
+        """Mean over the rows that have a scale."""
+        return ops.ratio(state.error_sum, state.mass)
+
+    def undefined(self, state: Any) -> Undefined:
+        """No row has a scale."""
+        return [*super().undefined(state), ("zero_denominator", state.mass == 0)]
+
+    def denominators(self, state: Any) -> tuple[Any, ...]:
+        """The rows that have a scale."""
+        return (state.mass,)
+
+    def remark(self, state: Any) -> Any:
+        """How many rows have none."""
+        absent = np.atleast_1d(state.weight - state.mass)
+        texts = [f"no scale in rows of weight {weight:g}" if weight > 0 else None for weight in absent]
+        return np.array(texts, dtype=object)

@@ -35,7 +35,6 @@ TREC_EVAL = Names(
             "set_recall": ("recall_at_k(k=100)", _SETS),
             "set_F": ("f1_at_k(k=10)", _SETS),
             "set_map": ("map", "of ranks here"),
-            "num_q": ("", "n in every row of the results counts queries"),
         }
     },
 )

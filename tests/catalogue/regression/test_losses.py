@@ -1,4 +1,5 @@
 import math
+from fractions import Fraction
 
 import numpy as np
 import polars as pl
@@ -14,10 +15,26 @@ def huber(delta):
     return lambda y, p, w: np.average(special.huber(delta, p - y), weights=w)
 
 
+def lin_lin(over, under):
+    return lambda y, p, w: np.average(np.where(p > y, over * (p - y), under * (y - p)), weights=w)
+
+
+def linex(a):
+    return lambda y, p, w: np.average(special.expm1(a * (p - y)) - a * (p - y), weights=w)
+
+
 CASES = [
     ("huber", {}, huber(1.0)),
     ("huber", {"delta": 3.5}, huber(3.5)),
     ("log_cosh", {}, lambda y, p, w: np.average(np.log(np.cosh(p - y)), weights=w)),
+    ("lin_lin", {"over": 1.5, "under": 0.5}, lin_lin(1.5, 0.5)),
+    (
+        "lin_lin",
+        {"over": 0.1, "under": 0.9},
+        lambda y, p, w: sk.mean_pinball_loss(y, p, sample_weight=w, alpha=0.9),
+    ),
+    ("linex", {"a": 0.3}, linex(0.3)),
+    ("linex", {"a": -0.8}, linex(-0.8)),
     ("quantile_loss", {"tau": 0.9}, lambda y, p, w: sk.mean_pinball_loss(y, p, sample_weight=w, alpha=0.9)),
     ("quantile_loss", {"tau": 0.05}, lambda y, p, w: sk.mean_pinball_loss(y, p, sample_weight=w, alpha=0.05)),
 ]
@@ -57,6 +74,15 @@ def test_log_cosh_of_small_and_large_errors(error, expected, sign):
     assert found == pytest.approx(expected, rel=1e-13, abs=0)
 
 
+@pytest.mark.parametrize("error", [1e-9, -1e-5, 0.03, -0.4999, 0.5, -0.5001, 3.0, -30.0])
+def test_linex_keeps_its_digits(error):
+    rows = pl.DataFrame({"y": [0.0], "p": [error]})
+    found = rows.select(create("regression", "linex", {"a": 1.0}).expr("y", "p")).item()
+    x = Fraction(error)
+    exact = float(sum(x**k / math.factorial(k) for k in range(2, 120)))
+    assert found == pytest.approx(exact, rel=1e-13, abs=0)
+
+
 @pytest.mark.parametrize(
     ("name", "parameters", "words"),
     [
@@ -64,6 +90,8 @@ def test_log_cosh_of_small_and_large_errors(error, expected, sign):
         ("huber", {"delta": float("inf")}, "delta must be above 0"),
         ("quantile_loss", {"tau": 0}, "tau must be between 0 and 1"),
         ("quantile_loss", {"tau": 1}, "tau must be between 0 and 1"),
+        ("lin_lin", {"over": 0, "under": 1}, "over must be above 0"),
+        ("linex", {"a": 0}, "a must be a finite number other than 0"),
         ("quantile_loss", {}, "parameter 'tau' is missing"),
     ],
 )
