@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         CrossValidation,
         Curves,
         Drift,
+        ExperimentPlan,
         FindSlices,
         Gate,
         Labels,
@@ -76,6 +77,7 @@ def evaluate(
     leakage: Leakage | None = None,
     cross_validation: CrossValidation | None = None,
     drift: Drift | None = None,
+    experiment: ExperimentPlan | None = None,
     find_slices: FindSlices | None = None,
     labels: Labels | bool | None = None,
     curves: Curves = (),
@@ -94,7 +96,8 @@ def evaluate(
             {"trec": {"qrels": path, "run": path}}. Of a DataFrame of Spark, Spark itself makes states, and values are
             made from these.
         arrays: none; arrays go into a mapping as columns with names.
-        task: what is predicted: binary, multiclass, multilabel, regression, quantile, ranking or uplift.
+        task: what is predicted: binary, multiclass, multilabel, regression, quantile, ranking, uplift or
+            experiment.
         label: column of the truth: 0/1 or booleans (else see `positive`), classes, or numbers. For several classes a
             row (multilabel) a column of lists, columns of 0/1 as a list or by class, or what their names begin with.
             Needed, as `models` are, but for TREC files.
@@ -134,6 +137,8 @@ def evaluate(
         cross_validation: a mapping that says how the folds of `fold` are to be read; see the suite's section.
         drift: a mapping such as {"reference": path or frame, "columns": [...]}: how columns moved from a window; that
             may also be {"state": a state or its file} or {"run": folder or result}.
+        experiment: a mapping such as {"arm": column, "control": "A", "outcomes": [...]}: each arm against the control
+            (experiment), which makes `label` and `models` needless.
         find_slices: a mapping such as {"columns": [...], "metric": "log_loss"}: a search for slices that are worse.
         labels: True where labels come later than scores, or a mapping such as {"mature_after": "7d", "coverage": 0.9}:
             a null label is no bad value then, and what needs no label counts all rows.
@@ -196,6 +201,7 @@ def evaluate(
         "leakage": leakage,
         "cross_validation": cross_validation,
         "drift": drift,
+        "experiment": experiment,
         "find_slices": find_slices,
         "labels": labels,
         "curves": curves,

@@ -85,6 +85,7 @@ MODULES: dict[str, dict[str, str]] = {
     "uplift.effects": {"uplift": "ate e_value ate_ipw ate_aipw"},
     "uplift.ordered": {"uplift": "qini auuc uplift_at_k"},
     "uplift.heterogeneity": {"uplift": "cochran_q cochran_q_p_value"},
+    "experiment.outcomes": {"experiment": "mean"},
     "labels": dict.fromkeys(
         ("binary", "multiclass", "multilabel", "regression", "quantile", "ranking", "uplift"), "labelled"
     ),

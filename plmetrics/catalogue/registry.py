@@ -51,6 +51,7 @@ _DEFAULTS = {
     "ranking": ("ndcg", "map", "mrr", "r_precision"),
     "regression": ("mae", "rmse", "mean_error", "r2"),
     "uplift": ("ate", "qini", "auuc"),
+    "experiment": ("mean",),
 }
 
 

@@ -18,7 +18,7 @@ _NUMBERS = (
     "limit pooled mean sd minimum maximum per_sd reference current statistic rest searched mean_control "
     "share_reference share_current "
     "sampling_error labelled mean_labelled mean_unlabelled standardised "
-    "always_valid_p mann_whitney_p superiority lift lift_lower lift_upper cohen_d effect power"
+    "always_valid_p mann_whitney_p superiority lift lift_lower lift_upper cohen_d effect power minimum_effect"
 )
 """Columns of floats, in whatever table."""
 
@@ -101,6 +101,12 @@ LABELLING_SCHEMA = table_schema(
     "n_unlabelled status slice_set std_error method interval_status slice_values"
 )
 
+EXPERIMENT_SCHEMA = table_schema(
+    "outcome slice_set slice arm control n n_control units units_control mean mean_control difference "
+    "lower upper std_error test p_value p_adjusted family family_size always_valid_p mann_whitney_p "
+    "superiority lift lift_lower lift_upper cohen_d effect required_n power minimum_effect status note"
+)
+
 TABLES = {
     "metrics": METRICS_SCHEMA,
     "comparisons": COMPARISONS_SCHEMA,
@@ -117,7 +123,11 @@ TABLES = {
 FURTHER_COLUMNS = {"metrics": (LABELLED,)}
 """The columns of tables that are there only where a suite asks for what they say."""
 
-FURTHER_TABLES = {"drift_histograms": DRIFT_HISTOGRAMS_SCHEMA, "labelling": LABELLING_SCHEMA}
+FURTHER_TABLES = {
+    "drift_histograms": DRIFT_HISTOGRAMS_SCHEMA,
+    "labelling": LABELLING_SCHEMA,
+    "experiment": EXPERIMENT_SCHEMA,
+}
 """The tables of features that are there only where a suite asks for these: among the `others` of a result."""
 
 

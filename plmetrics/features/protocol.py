@@ -162,6 +162,10 @@ class Feature(ABC):
         """The section from plain values, short forms written out; None where it is wrong."""
         return self.section.read(value, (self.key,), problems, read_metric)
 
+    def fill(self, raw: Mapping[str, object]) -> Mapping[str, object]:
+        """The plain suite with other keys that the section says already."""
+        return raw
+
     def path(self, suite: Suite) -> SuitePath:  # noqa: ARG002
         """Where a suite asks for it."""
         return (self.key,)

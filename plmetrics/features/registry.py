@@ -20,6 +20,7 @@ FEATURES = {
     "leakage": "plmetrics.features.leakage.feature:LeakageFeature",
     "drift": "plmetrics.features.drift.drift_feature:DriftFeature",
     "cross_validation": "plmetrics.features.cross_validation.cross_validation_feature:CrossValidationFeature",
+    "experiment": "plmetrics.features.experiment.experiment_feature:ExperimentFeature",
     "find_slices": "plmetrics.features.slice_search.slice_search_feature:SliceSearchFeature",
     "interval": "plmetrics.features.nights.interval_feature:IntervalFeature",
     "keep": "plmetrics.features.nights.interval_feature:KeepFeature",

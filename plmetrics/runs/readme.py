@@ -27,6 +27,7 @@ _CONTENTS = {
     "replicates": "replicates, to pair this run with others",
     "units": "units of the replicates",
     "drift_histograms": "histograms of columns, and of their reference",
+    "experiment": "arms of an experiment against the control",
     "labelling": "how many rows have labels, and scores of those with and without",
 }
 _STATES = {

@@ -368,6 +368,40 @@ class CrossValidation(TypedDict, total=False):
     repeated: Mapping[str, Sequence[str]]
     truth: str | None
 
+class Sequential(TypedDict, total=False):
+    """Looks at an experiment while it runs: intervals and p values that hold at all of them together."""
+    mixture: float | Mapping[str, float] | None
+
+class ExperimentGate(TypedDict, total=False):
+    """A limit on an arm's difference from the control, or on the sample ratio: at_least, at_most or both."""
+    name: str | None
+    measure: Literal["difference", "lift", "mean", "p_value", "sample_ratio"]
+    outcome: str | None
+    arm: str | float | bool | None
+    slices: str | Sequence[str]
+    level: Literal["fail", "warn"]
+    at_least: float | None
+    at_most: float | None
+    using: Literal["value", "interval"]
+    on_undefined: Literal["inconclusive", "fail", "skip"]
+
+class ExperimentPlan(TypedDict, total=False):
+    """The arms of an experiment, its outcomes, and the plan by which each arm is compared with the control."""
+    arm: Required[str]
+    control: Required[str | float | bool]
+    outcomes: str | Sequence[str]
+    ratios: Mapping[str, Sequence[str]]
+    covariates: str | Sequence[str] | Mapping[str, str | Sequence[str]] | None
+    strata: str | Sequence[str]
+    level: float
+    power: float
+    mde: float | Mapping[str, float] | None
+    shares: Mapping[str, float] | None
+    correction: Literal["holm", "bonferroni", "benjamini_hochberg", "none"]
+    ranks: bool
+    sequential: Sequential | bool
+    gates: Sequence[ExperimentGate]
+
 class FindSlices(TypedDict, total=False):
     """A search for slices that are worse than the rest: found on one part of the units, confirmed on the other."""
     columns: Required[str | Sequence[str]]
@@ -386,7 +420,9 @@ class FindSlices(TypedDict, total=False):
 
 Weight: TypeAlias = str | Sequence[str | None] | Mapping[str, str] | None
 Missing: TypeAlias = Literal["error", "drop", "drop_per_model"]
-Task: TypeAlias = Literal["binary", "multiclass", "multilabel", "regression", "quantile", "ranking", "uplift"]
+Task: TypeAlias = (
+    Literal["binary", "multiclass", "multilabel", "regression", "quantile", "ranking", "uplift", "experiment"]
+)
 Models: TypeAlias = Mapping[str, str | ModelColumns] | Sequence[str] | str
 Metrics: TypeAlias = Metric | Sequence[MetricText | MetricInSlices | MetricDefinition]
 Ties: TypeAlias = Literal["average", "worst", "document"] | None
@@ -435,5 +471,6 @@ class Arguments(TypedDict, total=False):
     leakage: Leakage | None
     drift: Drift | None
     cross_validation: CrossValidation | None
+    experiment: ExperimentPlan | None
     find_slices: FindSlices | None
     seed: int

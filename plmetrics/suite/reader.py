@@ -73,10 +73,7 @@ def suite_from_mapping(
     findings = Findings()
     if (place := _not_text(raw)) is not None:
         raise ConfigError(Problem("this text holds half a character (a lone surrogate)", place))
-    if isinstance(raw.get("data"), Mapping) and "trec" in raw["data"]:
-        from plmetrics.suite.trec import trec_defaults
-
-        raw = trec_defaults(raw)
+    raw = _complete(raw)
     for key in raw:
         if key not in suite_keys():
             findings.add(f"unknown key '{key}'", (key,), _place_of(str(key)))
@@ -124,6 +121,18 @@ def suite_from_mapping(
         return suite
     _scalars(fields, findings)
     raise ConfigError(list(dict.fromkeys(findings.problems)))
+
+
+def _complete(raw: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The suite with columns and models that it says by other keys."""
+    if isinstance(raw.get("data"), Mapping) and "trec" in raw["data"]:
+        from plmetrics.suite.trec import trec_defaults
+
+        raw = trec_defaults(raw)
+    for key in FEATURES:
+        if raw.get(key) is not None:
+            raw = feature(key).fill(raw)
+    return raw
 
 
 def _slices(value: Any, findings: Findings) -> dict[str, SliceSet] | None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Literal
 
-Task = Literal["binary", "multiclass", "multilabel", "regression", "quantile", "ranking", "uplift"]
+Task = Literal[
+    "binary", "multiclass", "multilabel", "regression", "quantile", "ranking", "uplift", "experiment"
+]
 PREDICTION_KINDS = ("score", "margin", "prediction", "proba", "quantiles", "mean", "members")
 PREDICTS: dict[str, tuple[str, ...]] = {
     "binary": ("score", "prediction", "margin"),
@@ -14,6 +16,7 @@ PREDICTS: dict[str, tuple[str, ...]] = {
     "quantile": ("quantiles", "mean", "members"),
     "ranking": ("score",),
     "uplift": ("score",),
+    "experiment": ("score",),
 }
 """The kinds of prediction of each task."""
 

@@ -198,7 +198,7 @@ def _casts(schema: pl.Schema, roles: RoleColumns) -> dict[str, pl.Expr]:
     columns: dict[str, pl.Expr] = {}
     collected = Collected()
     with collected.step():
-        columns |= _label(schema, roles)
+        columns |= {LABEL: pl.lit(0.0)} if roles.task == "experiment" else _label(schema, roles)
     with collected.step():
         if roles.weight is not None:
             columns[WEIGHT] = _number(schema, roles.weight, "weight", ("columns", "weight"))

@@ -137,6 +137,8 @@ def runnable(block: Block, folder: Path) -> Path:
     """The block as a suite in a file: what it leaves out is taken from a small one."""
     given = yaml.safe_load(block.text)
     base = BASE | REGRESSION if given.get("task") == "regression" else BASE
+    if given.get("task") == "experiment":
+        base = {"data": BASE["data"]}
     rest = {key: value for key, value in base.items() if key not in given and "defaults" not in given}
     file = folder / f"snippet-{block.line}.yaml"
     file.write_text(block.text + yaml.safe_dump(rest) * bool(rest), encoding="utf-8")

@@ -69,7 +69,7 @@ def test_a_mismatch_is_a_warning(invoke: Any, data: str) -> None:
     [
         (("--outcome", "bought", "--arm", "variant", "--control", "C"), 2, "known: A, B"),
         ((*ASKED, "--share", "A"), 2, "expected ARM=SHARE"),
-        ((*ASKED, "--share", "A=1"), 2, "shares must name every arm"),
+        ((*ASKED, "--share", "A=1"), 2, "shares must be of all arms"),
         ((*ASKED, "--by", "land"), 4, "column 'land' (slices) is not in the data"),
         (("--outcome", "country", "--arm", "variant", "--control", "A"), 4, "must hold numbers or booleans"),
     ],

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from plmetrics.core.errors import ConfigError, DataError, Problem
+from plmetrics.core.errors import DataError, Problem
 from plmetrics.engine.streaming import collected_frames
 from plmetrics.features.experiment.adjustment import COLUMNS, adjusted_moments
 from plmetrics.features.experiment.constants import experiment_constants
@@ -23,8 +23,7 @@ from plmetrics.features.experiment.exact_moments import exact_moments
 from plmetrics.features.experiment.moments import moments
 from plmetrics.features.experiment.outcomes import VALUE, centred_numbers, is_sound, part_column
 from plmetrics.features.experiment.ranks import rank_sums
-from plmetrics.table.slice_keys import SliceKey
-from plmetrics.table.slices import Slices, SliceSet
+from plmetrics.features.experiment.slice_places import add_slices, slices_in, table_with_places
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,8 +36,6 @@ if TYPE_CHECKING:
     from plmetrics.table.source import Source
 
     Array = NDArray[np.float64]
-
-MOST_SLICES = 10_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -90,7 +87,8 @@ def experiment_sums(source: Source, experiment: Experiment) -> ExperimentSums:
         rows = rows.filter(pl.col(ARM).is_not_null(), *([pl.col(UNIT).is_not_null()] if clustered else []))
     number = pl.col(ARM).cast(pl.Enum(constants.arms)).to_physical().cast(pl.Int64)
     rows = rows.with_columns(number.alias(ARM))
-    sets = [("overall", ()), *experiment.slices.items()]
+    known = [(part.slice_set.name, tuple(part.slice_set.columns)) for part in experiment.sets]
+    sets = [("overall", ()), *experiment.slices.items(), *known]
     frames = collected_frames(_plans(rows, experiment, constants, sets))
     if "strata" in frames:
         _refuse_several_strata(int(frames["strata"].item()), experiment)
@@ -105,13 +103,15 @@ def experiment_sums(source: Source, experiment: Experiment) -> ExperimentSums:
         adjusted_moments(table, adjusted, [slice_column(column) for column in columns], ARM, strata)
         for table, (_, columns) in zip(cells, sets, strict=True)
     ]
-    slices, places = _slices(sets, tables)
-    placed = [_place(table, place) for table, place in zip(tables, places, strict=True)]
+    unknown = len(sets) - len(known)
+    slices, places = slices_in(sets[:unknown], tables[:unknown])
+    add_slices(experiment.sets, slices, places)
+    placed = [table_with_places(table, place) for table, place in zip(tables, places, strict=True)]
     shape = (len(slices), len(constants.arms))
     sums = []
     for index, outcome in enumerate(experiment.outcomes):
         ranks = [
-            _place(frames[f"ranks|{index}|{at}"], place)
+            table_with_places(frames[f"ranks|{index}|{at}"], place)
             for at, place in enumerate(places)
             if f"ranks|{index}|{at}" in frames
         ]
@@ -171,37 +171,6 @@ def _units_of_several(rows: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
     """How many units have more than one value of some keys."""
     values = rows.select(UNIT, *keys).unique().group_by(UNIT).agg(pl.len().alias("values"))
     return values.select((pl.col("values") > 1).sum().cast(pl.Int64).alias("units"))
-
-
-def _slices(
-    sets: Sequence[tuple[str, tuple[str, ...]]], tables: Sequence[pl.DataFrame]
-) -> tuple[list[tuple[str, str]], list[pl.DataFrame]]:
-    """The slices as (set, slice) in the order of results, and for each set the place of its keys among them."""
-    slices: list[tuple[str, str]] = []
-    places = []
-    for (name, columns), table in zip(sets, tables, strict=True):
-        keys = [slice_column(column) for column in columns]
-        values = (
-            table.select(keys).unique().sort(keys, nulls_last=True) if keys else pl.DataFrame({"@one": [0]})
-        )
-        first = len(slices)
-        named = tuple(
-            SliceKey(key, column, pl.col(key), "column") for key, column in zip(keys, columns, strict=True)
-        )
-        slices += [(name, text) for text in Slices(SliceSet(name, named), values).texts()]
-        places.append(values.with_columns(pl.int_range(first, len(slices), dtype=pl.Int64).alias("@place")))
-    if len(slices) > MOST_SLICES:
-        msg = f"there are {len(slices):,} slices, more than {MOST_SLICES:,}"
-        raise ConfigError(Problem(msg, ("by",), "slice by columns of fewer values"))
-    return slices, places
-
-
-def _place(table: pl.DataFrame, place: pl.DataFrame) -> pl.DataFrame:
-    """The table with the place of each line's slice."""
-    keys = [column for column in place.columns if column not in {"@place", "@one"}]
-    if not keys:
-        return table.with_columns(pl.lit(place["@place"][0]).alias("@place"))
-    return table.join(place, on=keys, how="left", nulls_equal=True, maintain_order="left")
 
 
 def _sums(

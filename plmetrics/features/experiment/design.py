@@ -15,6 +15,8 @@ from plmetrics.table.roles import require
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from plmetrics.table.slices import Slices
+
 ARM, UNIT = "@arm", "@unit"
 
 
@@ -22,7 +24,8 @@ ARM, UNIT = "@arm", "@unit"
 class Experiment:
     """The columns of an experiment: outcomes, arm and its control, slice sets by name, and the unit, if any.
 
-    Means are those of `strata`, weighted by the share of their units, where there are any.
+    Means are those of `strata`, weighted by the share of their units, where there are any. `sets` are further
+    slice sets, whose slices are known, on keys that the rows hold.
     """
 
     outcomes: tuple[Outcome, ...]
@@ -34,6 +37,7 @@ class Experiment:
     ranks: bool = True
     reproducible: bool = False
     strata: tuple[str, ...] = ()
+    sets: tuple[Slices, ...] = ()
 
 
 def experiment_columns(schema: pl.Schema, experiment: Experiment) -> dict[str, pl.Expr]:
@@ -49,7 +53,8 @@ def experiment_columns(schema: pl.Schema, experiment: Experiment) -> dict[str, p
             raise DataError(Problem(msg, ("unit",)))
         columns[UNIT] = pl.col(experiment.unit)
     columns |= outcome_columns(schema, experiment.outcomes)
-    slices = dict.fromkeys(column for by in experiment.slices.values() for column in by)
+    further = (column for part in experiment.sets for column in part.slice_set.columns)
+    slices = dict.fromkeys([*(column for by in experiment.slices.values() for column in by), *further])
     for names, role, alias in ((slices, "by", slice_column), (experiment.strata, "strata", stratum_column)):
         for column in names:
             columns[alias(column)] = _key(schema, column, role)

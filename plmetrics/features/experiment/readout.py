@@ -81,10 +81,11 @@ def readout(
     Returns:
         A row per outcome, slice and arm: sizes, means, `difference` (arm minus control) with interval, p values,
         `lift` (relative change, delta method), `cohen_d`, the `effect` that units are counted for with the
-        `required_n` of each arm (units) and the `power` of this table. `superiority` is the chance that a value of the
-        arm lies above one of the control, ties half. Null is what cannot be said; `status` says why. The last row,
-        `sample_ratio`, tests the arms' sizes against `shares`: below 0.001 it is a mismatch, and nothing else should
-        be trusted.
+        `required_n` of each arm (units), the `power` of this table, and `minimum_effect`, the smallest difference
+        that so many units find with the `power` asked for (a rise, of a share). `superiority` is the chance that a
+        value of the arm lies above one of the control, ties half. Null is what cannot be said; `status` says why. The
+        last row, `sample_ratio`, tests the arms' sizes against `shares`: below 0.001 it is a mismatch, and nothing else
+        should be trusted.
 
     Raises:
         ConfigError: the control is none of the arms, or an argument is out of range.
@@ -120,8 +121,8 @@ def readout(
         level,
         power,
         correction,
-        _by_outcome(mde, names, "mde"),
-        _by_outcome(mixture, names, "mixture"),
+        by_outcome(mde, names, "mde"),
+        by_outcome(mixture, names, "mixture"),
         clustered=unit is not None,
         stratified=bool(strata),
     )
@@ -133,7 +134,7 @@ def readout(
     with reading(source):
         words = source.check_rows(fill=missing == "drop")
         sums = experiment_sums(source, experiment)
-    table = readout_table(sums, replace(plan, shares=_planned_shares(shares, sums)))
+    table = readout_table(sums, replace(plan, shares=planned_shares(shares, sums)))
     wrong = table.filter(status="sample_ratio_mismatch")
     for text in (*words, *(f"sample ratio mismatch: {note}" for note in wrong["note"])):
         warnings.warn(text, PlmetricsWarning, stacklevel=2)
@@ -156,9 +157,14 @@ def _one_of(value: str, allowed: Sequence[str], role: str) -> None:
         raise ConfigError(Problem(f"unknown {role} {value!r}", (role,), did_you_mean(value, allowed)))
 
 
-def _by_outcome(
+def by_outcome(
     by_name: float | Mapping[str, float] | None, outcomes: Sequence[str], role: str
 ) -> dict[str, float] | None:
+    """The number of each outcome that has one, from one for all or by name.
+
+    Raises:
+        ConfigError: a name is no outcome, or a number is 0 or infinite.
+    """
     if by_name is None:
         return None
     values = dict(by_name) if isinstance(by_name, Mapping) else dict.fromkeys(outcomes, by_name)
@@ -174,7 +180,7 @@ def _by_outcome(
     return {name: float(value) for name, value in values.items()}
 
 
-def _planned_shares(shares: Mapping[str, float] | None, sums: ExperimentSums) -> dict[str, float] | None:
+def planned_shares(shares: Mapping[str, float] | None, sums: ExperimentSums) -> dict[str, float] | None:
     """The share of each arm, once there is one for each."""
     if shares is None:
         return None
@@ -182,7 +188,7 @@ def _planned_shares(shares: Mapping[str, float] | None, sums: ExperimentSums) ->
 
     named = {value_text(arm): share for arm, share in shares.items()}
     if set(named) != set(sums.arms):
-        msg = f"shares must name every arm: {', '.join(sums.arms)}"
+        msg = f"shares must be of all arms, which are {', '.join(sums.arms)}"
         raise ConfigError(Problem(msg, ("shares",)))
     if any(not 0 < share < float("inf") for share in named.values()):
         raise ConfigError(Problem("shares must be numbers above 0", ("shares",)))

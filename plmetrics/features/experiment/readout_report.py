@@ -33,10 +33,15 @@ _LONGEST = 30
 
 def readout_text(readout: pl.DataFrame, width: int, *, color: bool = False) -> str:
     """A table per outcome: each arm against the control, overall and in every slice; the sample ratio first."""
+    return to_text(readout_lines(readout, width), width, color=color)
+
+
+def readout_lines(readout: pl.DataFrame, width: int) -> list[Text]:
+    """The lines of that text."""
     ratio = readout.filter(test="sample_ratio").row(0, named=True)
     outcomes = readout.filter(pl.col("test") != "sample_ratio")
     parts = [_of_outcome(part.rows(named=True), width) for part in outcomes.partition_by("outcome")]
-    return to_text(join_blocks([_ratio(ratio, width), *parts]), width, color=color)
+    return join_blocks([_ratio(ratio, width), *parts])
 
 
 def readout_json(table: pl.DataFrame) -> str:
@@ -70,6 +75,7 @@ def _of_outcome(rows: Sequence[Row], width: int) -> list[Text]:
         Column("p", "right"),
         Column("adjusted", "right", optional=True),
         Column("needed", "right", optional=True),
+        Column("detectable", "right", optional=True),
     ]
     differences = align([row_estimate(row, "difference", signed=True) for row in first])
     cells = [_cells(row, difference) for row, difference in zip(first, differences, strict=True)]
@@ -98,6 +104,7 @@ def _cells(row: Row, difference: Text) -> list[Text]:
         Text(p_value(row["p_value"])),
         Text(p_value(row["p_adjusted"])),
         Text(MISSING if row["required_n"] is None else count(row["required_n"])),
+        Text(_number(row["minimum_effect"])),
     ]
 
 

@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
-from plmetrics.core.results import table_schema
+from plmetrics.core.results import EXPERIMENT_SCHEMA
 from plmetrics.core.special import chdtrc
 from plmetrics.inference.comparisons.correction import adjust
+from plmetrics.inference.comparisons.tests.arm_power import (
+    detectable_effect,
+    detectable_proportion,
+    power_of_means,
+    power_of_proportions,
+    required_for_means,
+    required_for_proportions,
+)
 from plmetrics.inference.comparisons.tests.arm_sums import (
     Moments,
     cohen_effects,
     lift_tests,
-    power_of_means,
-    power_of_proportions,
     proportion_tests,
     rank_tests,
-    required_for_means,
-    required_for_proportions,
     welch_tests,
 )
 from plmetrics.inference.comparisons.tests.sequential import always_valid_tests
@@ -35,11 +39,6 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-READOUT = table_schema(
-    "outcome slice_set slice arm control n n_control units units_control mean mean_control difference "
-    "lower upper std_error test p_value p_adjusted family family_size always_valid_p mann_whitney_p "
-    "superiority lift lift_lower lift_upper cohen_d effect required_n power status note"
-)
 MISMATCH = 0.001
 _FEW_UNITS = 30
 _SMALL_EFFECT = 0.1
@@ -57,6 +56,7 @@ class Plan:
     shares: Mapping[str, float] | None = None
     clustered: bool = False
     stratified: bool = False
+    sequential: bool = False
 
 
 def readout_table(experiment: ExperimentSums, plan: Plan) -> pl.DataFrame:
@@ -75,6 +75,8 @@ def _of_outcome(experiment: ExperimentSums, sums: ArmSums, plan: Plan) -> pl.Dat
     n, n_control = (_flat(sums.n, part, arms) for part in (slice(1, None), slice(0, 1)))
     change, effect = lift_tests(arm, control, plan.level), cohen_effects(arm, control, plan.level)
     mixture = _outcome_value(plan.mixture, name, _outcome_value(plan.mde, name, None))
+    at_any_time = _always_valid(test, control, mixture, plan.level)
+    read = at_any_time if plan.sequential else test
     columns: dict[str, Any] = {
         "outcome": [name] * len(n),
         "slice_set": [set_name for set_name, _ in experiment.slices for _ in range(arms)],
@@ -88,12 +90,12 @@ def _of_outcome(experiment: ExperimentSums, sums: ArmSums, plan: Plan) -> pl.Dat
         "mean": _flat(sums.mean, slice(1, None), arms),
         "mean_control": _flat(sums.mean, slice(0, 1), arms),
         "difference": test.estimate,
-        "lower": test.lower,
-        "upper": test.upper,
+        "lower": read.lower,
+        "upper": read.upper,
         "std_error": test.std_error,
         "test": [_test_name(sums, plan)] * len(n),
-        "p_value": test.p_value,
-        "always_valid_p": _always_valid(test, control, mixture, plan.level),
+        "p_value": read.p_value,
+        "always_valid_p": at_any_time.p_value,
         **_rank_columns(sums, arms),
         "lift": change.estimate,
         "lift_lower": change.lower,
@@ -108,6 +110,8 @@ def _of_outcome(experiment: ExperimentSums, sums: ArmSums, plan: Plan) -> pl.Dat
 
 def _test_name(sums: ArmSums, plan: Plan) -> str:
     """How means were made comparable, or what their variance comes from."""
+    if plan.sequential:
+        return "always_valid"
     if plan.stratified or sums.outcome.covariate:
         adjustments = ("stratified" if plan.stratified else "", "cuped" if sums.outcome.covariate else "")
         return "_".join((*filter(None, adjustments), "t"))
@@ -137,15 +141,17 @@ def _outcome_value(values: Mapping[str, float] | None, outcome: str, default: fl
     return default if values is None else values.get(outcome, default)
 
 
-def _always_valid(test: TestOutcomes, control: Moments, mixture: float | None, level: float) -> Array:
-    """The p value that may be read at any time, on a scale of a tenth of the control's spread if none is given."""
+def _always_valid(test: TestOutcomes, control: Moments, mixture: float | None, level: float) -> TestOutcomes:
+    """The test that may be read at any time, on a scale of a tenth of the control's spread if none is given."""
     estimate, error = np.asarray(test.estimate), np.asarray(test.std_error)
     spread = np.where(control.sd > 0, control.sd, 1.0) * _SMALL_EFFECT
     scale = spread if mixture is None else np.full(spread.shape, abs(mixture))
-    p_value: Array = always_valid_tests(
-        test.n, estimate / scale, error / scale, mixture=1.0, level=level
-    ).p_value
-    return np.where(np.isfinite(test.p_value), p_value, np.nan)
+    looks = always_valid_tests(test.n, estimate / scale, error / scale, mixture=1.0, level=level)
+    tested = np.isfinite(test.p_value)
+    p_value, lower, upper = (
+        np.where(tested, np.asarray(values), np.nan) for values in (looks.p_value, looks.lower, looks.upper)
+    )
+    return replace(looks, p_value=p_value, lower=lower * scale, upper=upper * scale)
 
 
 def _rank_columns(sums: ArmSums, arms: int) -> dict[str, Array]:
@@ -171,7 +177,14 @@ def _power_columns(
         goal = np.where(sound, target, control.mean)
         power = power_of_proportions(goal, control.mean, arm.n, control.n, plan.level)
         needed = required_for_proportions(goal, control.mean, plan.power, plan.level)
-        return {"effect": effect, "required_n": needed, "power": np.where(sound, power, np.nan)}
+        return {
+            "effect": effect,
+            "required_n": needed,
+            "power": np.where(sound, power, np.nan),
+            "minimum_effect": detectable_proportion(
+                np.where(plannable, control.mean, np.nan), arm.n, control.n, plan.power, plan.level
+            ),
+        }
     freedom = np.maximum(arm.n + control.n - 2, 1)
     weights = np.maximum(arm.n - 1, 0), np.maximum(control.n - 1, 0)
     spread = np.sqrt((weights[0] * arm.sd**2 + weights[1] * control.sd**2) / freedom)
@@ -180,6 +193,8 @@ def _power_columns(
         "effect": effect,
         "required_n": required_for_means(size, plan.power, plan.level),
         "power": power_of_means(size, arm.n, control.n, plan.level),
+        "minimum_effect": np.where(spread > 0, spread, np.nan)
+        * detectable_effect(arm.n, control.n, plan.power, plan.level),
     }
 
 
@@ -211,7 +226,7 @@ def _notes(experiment: ExperimentSums, sums: ArmSums, plan: Plan) -> list[str | 
 def _to_frame(columns: Mapping[str, Any], height: int) -> pl.DataFrame:
     """The columns in the schema's order; what is not finite is null, and what is not given."""
     framed = []
-    for name, dtype in READOUT.items():
+    for name, dtype in EXPERIMENT_SCHEMA.items():
         values = columns.get(name, [None] * height)
         series = pl.Series(name, values, strict=False)
         if dtype != pl.String and series.dtype.is_float():

@@ -12,7 +12,7 @@ from scipy import stats
 from statsmodels.stats.proportion import proportions_ztest
 
 import plmetrics as plm
-from plmetrics.features.experiment.readout_table import READOUT
+from plmetrics.core.results import EXPERIMENT_SCHEMA
 
 RNG = np.random.default_rng(8)
 ROWS = 900
@@ -52,7 +52,7 @@ def arms_of(row: dict[str, Any]) -> tuple[Any, Any]:
 
 
 def test_every_arm_outcome_and_slice_has_a_row(found: pl.DataFrame) -> None:
-    assert found.schema == READOUT
+    assert found.schema == EXPERIMENT_SCHEMA
     sets = found["slice_set"].value_counts().rows()
     assert dict(sets) == {"overall": 5, "country": 12, "country_device": 24}
     assert found["slice"].to_list()[:5:2] == ["all", "country=de", "country=fr"]
@@ -236,7 +236,7 @@ def test_frames_files_and_types_of_arms(tmp_path: Any, dtype: Any) -> None:
         ({"level": 95}, "level must lie between 0 and 1"),
         ({"mde": 0}, "mde must be a number other than 0"),
         ({"mde": {"spend": 1}}, "did you mean 'spent'"),
-        ({"shares": {"A": 1}}, "shares must name every arm: A, B, C"),
+        ({"shares": {"A": 1}}, "shares must be of all arms, which are A, B, C"),
         ({"shares": {"A": 0, "B": 1, "C": 1}}, "shares must be numbers above 0"),
         ({"correction": "holms"}, "did you mean 'holm'"),
         ({"data": TABLE.clear()}, "the table has no rows"),
@@ -249,6 +249,6 @@ def test_what_is_wrong_is_said(options: dict[str, Any], words: str) -> None:
 
 
 def test_many_slices_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("plmetrics.features.experiment.arm_sums.MOST_SLICES", 3)
+    monkeypatch.setattr("plmetrics.features.experiment.slice_places.MOST_SLICES", 3)
     with pytest.raises(plm.ConfigError, match="there are 4 slices, more than 3"):
         readout(by=["country"])

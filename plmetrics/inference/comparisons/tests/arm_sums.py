@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from plmetrics.core.special import nctdtr, ndtr, ndtri, stdtr, stdtrit
+from plmetrics.core.special import ndtr, ndtri, stdtr, stdtrit
+from plmetrics.inference.comparisons.tests.arm_power import share_variance
 from plmetrics.inference.comparisons.tests.outcome import (
     NO_VARIANCE,
     TOO_FEW,
@@ -22,8 +23,6 @@ from plmetrics.inference.comparisons.tests.outcome import (
 )
 
 _ROUNDING = 1e-12
-_DOUBLINGS = 48
-_CERTAIN = 35.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -105,11 +104,11 @@ def proportion_tests(a: Moments, b: Moments, level: float) -> TestOutcomes:
     none = np.minimum(a.n, b.n) == 0
     size_a, size_b = np.maximum(a.n, 1), np.maximum(b.n, 1)
     pooled = (a.mean * a.n + b.mean * b.n) / np.maximum(a.n + b.n, 1)
-    spread = np.sqrt(_share_variance(pooled) * (1 / size_a + 1 / size_b))
+    spread = np.sqrt(share_variance(pooled) * (1 / size_a + 1 / size_b))
     same = (spread == 0) & ~none
     difference = a.mean - b.mean
     z = difference / np.where(spread == 0, 1.0, spread)
-    error = np.sqrt(_share_variance(a.mean) / size_a + _share_variance(b.mean) / size_b)
+    error = np.sqrt(share_variance(a.mean) / size_a + share_variance(b.mean) / size_b)
     p = np.where(same, 1.0, 2 * ndtr(-abs(z)))
     half = where(~none & (error > 0), ndtri((1 + level) / 2) * error)
     return TestOutcomes(
@@ -134,63 +133,6 @@ def rank_tests(n_a: Array, n_b: Array, u: Array, ties: Array) -> TestOutcomes:
     p = np.where(flat, 1.0, np.minimum(1.0, 2 * ndtr(-away / np.sqrt(np.where(flat, 1.0, variance)))))
     status = statuses(n, ("no_rows", none))
     return TestOutcomes(where(~none, u), where(~none, p), n.astype(np.int64), status, where(~none, u / pairs))
-
-
-def power_of_proportions(share_a: Array, share_b: Array, n_a: Array, n_b: Array, level: float) -> Array:
-    """The chance that the two-sided test of two shares finds their difference; NaN where nothing can vary."""
-    pooled = (share_a * n_a + share_b * n_b) / np.maximum(n_a + n_b, 1)
-    size_a, size_b = np.maximum(n_a, 1), np.maximum(n_b, 1)
-    alike = np.sqrt(_share_variance(pooled) * (1 / size_a + 1 / size_b))
-    apart = _share_variance(share_a) / size_a + _share_variance(share_b) / size_b
-    sound = (np.minimum(n_a, n_b) > 0) & (apart > 0)
-    root = np.sqrt(np.where(sound, apart, 1.0))
-    return where(sound, ndtr((abs(share_a - share_b) - ndtri((1 + level) / 2) * alike) / root))
-
-
-def power_of_means(effect: Array, n_a: Array, n_b: Array, level: float) -> Array:
-    """The chance that the two-sided t test finds a difference of `effect` standard deviations; NaN for tiny arms."""
-    sound = (np.minimum(n_a, n_b) >= 2) & np.isfinite(effect)
-    size_a, size_b = np.where(sound, n_a, 2.0), np.where(sound, n_b, 2.0)
-    freedom = size_a + size_b - 2
-    shift = abs(np.where(sound, effect, 0.0)) * np.sqrt(size_a * size_b / (size_a + size_b))
-    limit = stdtrit(freedom, (1 + level) / 2)
-    near = np.minimum(shift, limit + _CERTAIN)
-    power = 1 - nctdtr(freedom, near, limit) + nctdtr(freedom, near, -limit)
-    return where(sound, np.where(shift > limit + _CERTAIN, 1.0, power))
-
-
-def required_for_proportions(share_a: Array, share_b: Array, power: float, level: float) -> Array:
-    """Units that each of two equal arms needs to tell two shares apart; NaN where they are equal or no shares."""
-    sound = (share_a != share_b) & (np.minimum(share_a, share_b) >= 0) & (np.maximum(share_a, share_b) <= 1)
-    first, second = np.where(sound, share_a, 0.25), np.where(sound, share_b, 0.5)
-    middle = (first + second) / 2
-    apart = np.sqrt(_share_variance(first) + _share_variance(second))
-    root = ndtri((1 + level) / 2) * np.sqrt(2 * _share_variance(middle)) + ndtri(power) * apart
-    return where(sound, np.ceil(root**2 / (first - second) ** 2))
-
-
-def required_for_means(effect: Array, power: float, level: float) -> Array:
-    """Units that each of two equal arms needs to find `effect` standard deviations; NaN for 0 or above 2^48 units."""
-    sound = np.isfinite(effect) & (effect != 0)
-    size = np.where(sound, effect, 1.0)
-    low, high = np.ones(size.shape), np.full(size.shape, 2.0)
-    for _ in range(_DOUBLINGS):
-        short = ~(power_of_means(size, high, high, level) >= power)
-        if not short.any():
-            break
-        low, high = np.where(short, high, low), np.where(short, 2 * high, high)
-    reached = power_of_means(size, high, high, level) >= power
-    while (high - low > 1).any():
-        middle = np.maximum((low + high) // 2, 2.0)
-        enough = power_of_means(size, middle, middle, level) >= power
-        open_ = high - low > 1
-        low, high = np.where(open_ & ~enough, middle, low), np.where(open_ & enough, middle, high)
-    return where(sound & reached, high)
-
-
-def _share_variance(share: Array) -> Array:
-    """The variance of an outcome with a share; rounding does not make it negative."""
-    return np.maximum(share * (1 - share), 0.0)
 
 
 def _total(a: Moments, b: Moments) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from plmetrics.core.errors import ConfigError
-from plmetrics.inference.comparisons.tests.arm_sums import (
+from plmetrics.inference.comparisons.tests.arm_power import (
     power_of_means,
     power_of_proportions,
     required_for_means,

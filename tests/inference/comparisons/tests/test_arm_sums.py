@@ -7,10 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import stats
-from statsmodels.stats.power import TTestIndPower
 from statsmodels.stats.proportion import (
     confint_proportions_2indep,
-    power_proportions_2indep,
     proportions_ztest,
 )
 
@@ -18,12 +16,8 @@ from plmetrics.inference.comparisons.tests.arm_sums import (
     Moments,
     cohen_effects,
     lift_tests,
-    power_of_means,
-    power_of_proportions,
     proportion_tests,
     rank_tests,
-    required_for_means,
-    required_for_proportions,
     welch_tests,
 )
 
@@ -116,34 +110,3 @@ def test_ranks_are_those_of_scipy() -> None:
     assert found.p_value[0] == pytest.approx(stats.mannwhitneyu(a, b, method="asymptotic").pvalue)
     same = rank_tests(np.array([3.0]), np.array([2.0]), np.array([3.0]), np.array([120.0]))
     assert same.p_value[0] == 1
-
-
-@pytest.mark.parametrize(("effect", "n_a", "n_b"), [(0.3, 90, 200), (-0.5, 30, 30), (0.01, 5, 4)])
-def test_power_of_means_is_that_of_statsmodels(effect: float, n_a: int, n_b: int) -> None:
-    theirs = TTestIndPower().power(effect, n_a, 0.05, ratio=n_b / n_a)
-    sizes = np.array([float(n_a)]), np.array([float(n_b)])
-    assert power_of_means(np.array([effect]), *sizes, 0.95)[0] == pytest.approx(theirs, abs=1e-6)
-
-
-@pytest.mark.parametrize("effect", [0.8, 0.2, -0.05])
-def test_required_n_is_the_first_with_the_power(effect: float) -> None:
-    n = required_for_means(np.array([effect]), 0.8, 0.95)
-    assert n[0] == np.ceil(TTestIndPower().solve_power(abs(effect), None, 0.05, 0.8))
-    assert power_of_means(np.array([effect]), n, n, 0.95)[0] >= 0.8
-    assert power_of_means(np.array([effect]), n - 1, n - 1, 0.95)[0] < 0.8
-
-
-def test_required_n_of_nothing_is_undefined() -> None:
-    assert np.isnan(required_for_means(np.array([0.0, np.nan]), 0.8, 0.95)).all()
-    shares = np.array([0.2, 0.2, 1.2])
-    assert np.isnan(required_for_proportions(shares, np.array([0.2, 0.2, 0.5]), 0.8, 0.95)).all()
-
-
-@pytest.mark.parametrize(("share", "base"), [(0.12, 0.1), (0.5, 0.6), (0.01, 0.02)])
-def test_shares_need_as_many_units_as_give_the_power(share: float, base: float) -> None:
-    a, b = np.array([share]), np.array([base])
-    n = required_for_proportions(a, b, 0.8, 0.95)
-    assert power_of_proportions(a, b, n, n, 0.95)[0] >= 0.8
-    assert power_of_proportions(a, b, n - 1, n - 1, 0.95)[0] < 0.8
-    theirs = power_proportions_2indep(share - base, base, n[0], return_results=False)
-    assert power_of_proportions(a, b, n, n, 0.95)[0] == pytest.approx(theirs, abs=2e-3)

@@ -1,0 +1,1 @@
+"""Metrics of the outcomes of an experiment, whatever the arm."""

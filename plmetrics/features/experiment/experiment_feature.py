@@ -1,0 +1,84 @@
+"""The feature `experiment`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from plmetrics.engine.step import Step
+from plmetrics.features.experiment.experiment_section import ExperimentPlan, experiment_defaults, section_of
+from plmetrics.features.protocol import Feature, Outputs
+from plmetrics.report.html.feature_table import FeatureTable
+from plmetrics.table.checks import Requirement
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from rich.text import Text
+
+    from plmetrics.engine.request import Request
+    from plmetrics.features.protocol import Run
+    from plmetrics.report.summary import Summary
+    from plmetrics.suite.model import Suite
+    from plmetrics.table.slices import Slices
+
+
+class ExperimentFeature(Feature):
+    """Each arm of an experiment against the control, for every outcome and slice."""
+
+    key = "experiment"
+    section = ExperimentPlan
+    description = "Arms, outcomes and plan of an experiment (task experiment)."
+    state_refusal = "an experiment ranks values, and counts units by arm, which a state does not hold"
+    page = FeatureTable(
+        "Experiment",
+        "experiment",
+        "outcome slice arm units units_control mean mean_control difference lower upper p_adjusted lift "
+        "required_n minimum_effect status note",
+    )
+
+    def fill(self, raw: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Each outcome is a model, and the arm takes the place of the label."""
+        return experiment_defaults(raw)
+
+    def requirements(self, suite: Suite) -> Sequence[Requirement]:
+        """Every row must be in an arm, and have a number of each ratio and covariate unless it may lack an outcome."""
+        plan = section_of(suite)
+        by_outcome = suite.data.missing == "drop_per_model"
+        needs = [Requirement(plan.arm, "null", lambda value: value.is_null(), "arm", (self.key, "arm"))]
+        for name in plan.further_columns[1:]:
+            lacks = _never if by_outcome or name in plan.strata else _is_no_number
+            needs.append(Requirement(name, "null, NaN or infinite", lacks, "experiment", (self.key,)))
+        return needs
+
+    def check_slices(self, suite: Suite, slices: Sequence[Slices]) -> Sequence[str]:  # noqa: ARG002
+        """Refuse slices by tags: a unit of an experiment is in one slice of a set."""
+        from plmetrics.features.experiment.experiment_run import check_slices
+
+        check_slices(slices)
+        return ()
+
+    def steps(self, request: Request) -> Iterator[Step]:
+        """The passes over the rows: arms, then sums by arm and slice."""
+        yield Step(self.key, does=f"{len(section_of(request.suite).names)} outcomes by arm and slice")
+
+    def run(self, run: Run) -> Outputs:
+        """Compare the arms."""
+        from plmetrics.features.experiment.experiment_run import experiment_outputs
+
+        return experiment_outputs(run)
+
+    def report(self, summary: Summary, width: int) -> list[Text]:
+        """A table per outcome: each arm against the control."""
+        from plmetrics.features.experiment.readout_report import readout_lines
+
+        return readout_lines(summary.tables[self.key], width)
+
+
+def _is_no_number(value: pl.Expr) -> pl.Expr:
+    return ~value.cast(pl.Float64, strict=False).is_finite().fill_null(value=False)
+
+
+def _never(value: pl.Expr) -> pl.Expr:
+    return value.is_null() & pl.lit(value=False)

@@ -1,0 +1,101 @@
+"""The experiment of a run: its canonical rows as a table of arms, and the readout of it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from plmetrics.core.errors import ConfigError, Problem, errors_at
+from plmetrics.features.experiment.arm_sums import experiment_sums
+from plmetrics.features.experiment.design import Experiment
+from plmetrics.features.experiment.experiment_gates import experiment_gates
+from plmetrics.features.experiment.experiment_section import TASK, section_of
+from plmetrics.features.experiment.readout import by_outcome, planned_shares
+from plmetrics.features.experiment.readout_table import Plan, readout_table
+from plmetrics.features.protocol import Outputs
+from plmetrics.table.predicted import score_column
+from plmetrics.table.roles import UNIT, plain_column
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from plmetrics.features.experiment.experiment_section import ExperimentPlan
+    from plmetrics.features.protocol import Run
+    from plmetrics.suite.model import Suite
+    from plmetrics.table.slices import Slices
+    from plmetrics.table.source import Source
+
+
+def experiment_outputs(run: Run) -> Outputs:
+    """The table `experiment`, the verdicts of its gates, and a warning where arms are not as large as planned."""
+    suite = run.request.suite
+    section = section_of(suite)
+    with errors_at(TASK):
+        sums = experiment_sums(_rows(run), _experiment(run, section))
+        shares = planned_shares(section.shares, sums)
+    table = readout_table(sums, replace(_plan(suite), shares=shares))
+    wrong = table.filter(status="sample_ratio_mismatch")["note"]
+    warnings = [f"experiment: sample ratio mismatch: {note}" for note in wrong]
+    return Outputs({TASK: table}, experiment_gates(suite, table), warnings)
+
+
+def check_slices(slices: Sequence[Slices]) -> None:
+    """Refuse slices that a row may be in several of.
+
+    Raises:
+        ConfigError: a slice set is by tags.
+    """
+    for part in slices:
+        if part.slice_set.is_tagged:
+            name = part.slice_set.name
+            msg = f"slice set '{name}' is by tags, and a unit of an experiment is in one slice of a set"
+            raise ConfigError(
+                Problem(msg, ("slices", name), "use columns, bins, quantiles, a top or conditions")
+            )
+
+
+def _rows(run: Run) -> Source:
+    """The rows that are evaluated, under the names that the section has for columns, with settled slice keys."""
+    suite = run.request.suite
+    frame = run.prepared.table.frame
+    keys = [key.column for key in run.prepared.table.roles.keys]
+    unit = [] if suite.columns.unit is None else [UNIT]
+    further = {name: pl.col(plain_column(name)) for name in section_of(suite).further_columns}
+    scores = {model.score: pl.col(score_column(name)) for name, model in suite.models.items() if model.score}
+    frame = frame.select(*unit, *keys, **(further | scores))
+    return replace(run.source, frame=frame, schema=frame.collect_schema(), reader=None, files=())
+
+
+def _experiment(run: Run, section: ExperimentPlan) -> Experiment:
+    suite = run.request.suite
+    sets = tuple(
+        part for part in run.prepared.slices if part.slice_set.keys and not part.slice_set.is_derived
+    )
+    return Experiment(
+        section.compared,
+        section.arm,
+        section.control,
+        {},
+        UNIT if suite.columns.unit is not None else None,
+        "error" if suite.data.missing == "error" else "drop",
+        section.ranks,
+        suite.reproducible,
+        section.strata,
+        sets,
+    )
+
+
+def _plan(suite: Suite) -> Plan:
+    section = section_of(suite)
+    return Plan(
+        section.level,
+        section.power,
+        section.correction,
+        by_outcome(section.mde, section.names, "mde"),
+        by_outcome(section.mixture, section.names, "sequential"),
+        stratified=bool(section.strata),
+        clustered=suite.columns.unit is not None,
+        sequential=section.sequential is not False,
+    )

@@ -1,0 +1,242 @@
+"""The section `experiment` of a suite: arms, outcomes and the plan by which they are compared."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+
+from pydantic import Field
+
+from plmetrics.core.errors import ConfigError
+from plmetrics.core.names import did_you_mean
+from plmetrics.features.experiment.outcomes import Outcome, outcomes_of
+from plmetrics.suite.problems import absent
+from plmetrics.suite.sections.basics import Correction, Finite, Level  # noqa: TC001 (pydantic reads them)
+from plmetrics.suite.sections.section import Column, OrOne, Section, Strict, each_once
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from plmetrics.suite.model import Suite
+    from plmetrics.suite.problems import Findings
+
+_PATH = ("experiment",)
+TASK = "experiment"
+_BY_ROW = ("labels", "leakage", "drift", "cross_validation", "find_slices", "calibrate", "baseline")
+"""The keys that read a label or a score, of which an experiment has none."""
+
+Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+MEASURES = ("difference", "lift", "mean", "p_value", "sample_ratio")
+"""What gates may judge; `p_value` is the adjusted one, `sample_ratio` the p value of the arms' sizes."""
+
+
+Pair = Annotated[tuple[Column, ...], Field(min_length=2, max_length=2)]
+Covariate = Column | Pair
+
+
+class ExperimentGate(Strict):
+    """A limit on an arm's difference from the control, or on the sample ratio: at_least, at_most or both."""
+
+    name: Column | None = Field(default=None, description="Name in results and reports.")
+    measure: Literal["difference", "lift", "mean", "p_value", "sample_ratio"] = Field(
+        default="difference",
+        description="What is judged: difference (arm less control), lift (relative change), mean (of the arm), "
+        "p_value (adjusted), or sample_ratio (p value of the arms' sizes against their shares).",
+    )
+    outcome: Column | None = Field(default=None, description="The outcome; each of them if not given.")
+    arm: str | int | float | bool | None = Field(
+        default=None, description="The arm; each but the control if not given."
+    )
+    slices: str | tuple[str, ...] = Field(
+        default="overall", description="`overall`, a slice set, a list of them, or `all`."
+    )
+    level: Literal["fail", "warn"] = Field(default="fail", description="Whether a failure fails the run.")
+    at_least: Finite | None = Field(default=None, description="Lower limit.")
+    at_most: Finite | None = Field(default=None, description="Upper limit.")
+    using: Literal["value", "interval"] = Field(
+        default="interval",
+        description="By the interval all of it must hold to pass, and none of it to fail; or by the value alone.",
+    )
+    on_undefined: Literal["inconclusive", "fail", "skip"] = Field(
+        default="inconclusive", description="Verdict where there is no number."
+    )
+
+
+class Sequential(Strict):
+    """Looks at an experiment while it runs: intervals and p values that hold at all of them together."""
+
+    mixture: Positive | dict[Column, Positive] | None = Field(
+        default=None,
+        description="About how large effects are expected to be, also by outcome: fix it before the first look. Else "
+        "mde, else a tenth of the control's standard deviation.",
+    )
+
+
+class ExperimentPlan(Section):
+    """The arms of an experiment, its outcomes, and the plan by which each arm is compared with the control."""
+
+    example: ClassVar[str | None] = "write experiment: {arm: variant, control: A, outcomes: [bought]}"
+
+    arm: Column = Field(description="Column of the arm that a row is in.")
+    control: str | int | float | bool = Field(description="The arm that the others are compared with.")
+    outcomes: Annotated[tuple[Column, ...], OrOne()] = Field(
+        default=(), description="Columns of outcomes, numbers or booleans."
+    )
+    ratios: dict[Column, Pair] = Field(
+        default_factory=dict,
+        description="Outcomes that are ratios of sums, by name: {clicks_per_view: [clicks, views]}.",
+    )
+    covariates: Covariate | dict[Column, Covariate] | None = Field(
+        default=None,
+        description="A column that was known before (two, of a ratio), which means are adjusted by (CUPED); also by "
+        "outcome.",
+    )
+    strata: Annotated[tuple[Column, ...], OrOne()] = Field(
+        default=(), description="Columns whose values are strata; all of a unit is in one."
+    )
+    level: Level = Field(default=0.95, description="Two-sided level of intervals and tests.")
+    power: Level = Field(default=0.8, description="The chance to find the effect that units are counted for.")
+    mde: Finite | dict[Column, Finite] | None = Field(
+        default=None,
+        description="The difference of means to find, also by outcome; the observed one if not given.",
+    )
+    shares: dict[str, Positive] | None = Field(
+        default=None, description="Planned share of each arm; equal ones if not given."
+    )
+    correction: Correction = Field(
+        default="holm", description="Correction of p values for all outcomes, arms and slices of a set."
+    )
+    ranks: bool = Field(
+        default=True, description="Whether values are ranked, for Mann-Whitney tests (rows as units)."
+    )
+    sequential: Sequential | bool = Field(
+        default=False, description="Whether results may be read at any time; the test is then `always_valid`."
+    )
+    gates: tuple[ExperimentGate, ...] = Field(
+        default=(), description="Limits on differences; none by default."
+    )
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The outcomes, columns and ratios, by name."""
+        return (*self.outcomes, *self.ratios)
+
+    @property
+    def compared(self) -> tuple[Outcome, ...]:
+        """What is compared."""
+        return outcomes_of(self.outcomes, self.ratios, self.covariates)
+
+    @property
+    def further_columns(self) -> tuple[str, ...]:
+        """The columns that are read beside those of outcomes: the arm, parts of ratios, covariates and strata."""
+        parts = [column for outcome in self.compared for column, _ in outcome.columns().values()]
+        return each_once((self.arm, *(name for name in parts if name not in self.outcomes), *self.strata))
+
+    @property
+    def mixture(self) -> float | dict[str, float] | None:
+        """The scale of effects of a sequential plan, if it says one."""
+        return self.sequential.mixture if isinstance(self.sequential, Sequential) else None
+
+    def check(self, fields: Mapping[str, Any], problems: Findings) -> None:
+        """Note what does not fit the rest of the suite."""
+        if fields["task"] and fields["task"] != TASK:
+            problems.add(
+                "the section experiment belongs to task 'experiment'", _PATH, "write task: experiment"
+            )
+            return
+        columns, data = fields.get("columns"), fields.get("data")
+        if columns is not None and columns.weight is not None:
+            msg = "an experiment counts units, and rows have no weights"
+            problems.add(msg, ("columns", "weight"), "leave weight out")
+        if data is not None and data.spark is not None:
+            problems.add(
+                "the arms of a Spark table are not counted", ("data", "spark"), "write data: {path: ...}"
+            )
+        asked = [*fields["sections"], *(key for key in ("calibrate", "baseline") if fields.get(key))]
+        for key in (key for key in asked if key in _BY_ROW):
+            problems.add(
+                f"{key} reads a label or a score, and an experiment has none", (key,), f"leave {key} out"
+            )
+        try:
+            _ = self.compared
+        except ConfigError as error:
+            for problem in error.problems:
+                problems.add(problem.message, (*_PATH, *problem.path), problem.hint)
+            return
+        self._check_names(fields, problems)
+        for place, gate in enumerate(self.gates):
+            self._check_gate(gate, place, fields, problems)
+
+    def _check_names(self, fields: Mapping[str, Any], problems: Findings) -> None:
+        models = {name: model.score for name, model in (fields.get("models") or {}).items()}
+        if models and models != _models(self.outcomes, self.ratios):
+            problems.add("the models of an experiment are its outcomes", ("models",), "leave models out")
+        if self.arm in self.outcomes:
+            problems.add(f"'{self.arm}' is both arm and outcome", (*_PATH, "outcomes"))
+        for key, values in (("mde", self.mde), ("sequential", self.mixture)):
+            for name in values if isinstance(values, Mapping) else ():
+                if name not in self.names:
+                    problems.add(f"'{name}' is no outcome", (*_PATH, key), did_you_mean(name, self.names))
+        if self.mde == 0 or (isinstance(self.mde, Mapping) and 0 in self.mde.values()):
+            problems.add("mde must not be 0", (*_PATH, "mde"))
+
+    def _check_gate(
+        self, gate: ExperimentGate, place: int, fields: Mapping[str, Any], problems: Findings
+    ) -> None:
+        path = (*_PATH, "gates", place)
+        if gate.at_least is None and gate.at_most is None:
+            problems.add("a gate needs a rule", path, "give at_least or at_most")
+        if gate.outcome is not None and gate.outcome not in self.names:
+            hint = did_you_mean(gate.outcome, self.names)
+            problems.add(f"'{gate.outcome}' is no outcome", (*path, "outcome"), hint)
+        names = tuple(fields.get("slices") or {})
+        for name in (gate.slices,) if isinstance(gate.slices, str) else gate.slices:
+            if name not in {"all", "overall", *names}:
+                problems.add(
+                    *absent(name, "slice sets", (*path, "slices"), names, hint="add it under slices")
+                )
+        if gate.measure == "sample_ratio":
+            for key in ("outcome", "arm", "slices"):
+                if key in gate.model_fields_set:
+                    problems.add(
+                        f"the sample ratio is that of all arms and rows: leave {key} out", (*path, key)
+                    )
+
+
+def section_of(suite: Suite) -> ExperimentPlan:
+    """The section of a suite that has it."""
+    section = suite.sections[TASK]
+    assert isinstance(section, ExperimentPlan)
+    return section
+
+
+def experiment_defaults(raw: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The suite of an experiment with what its section says already: each outcome is a model of its own.
+
+    >>> plan = {"arm": "variant", "control": "A", "outcomes": ["bought"]}
+    >>> experiment_defaults({"task": "experiment", "experiment": plan})["models"]
+    {'bought': 'bought'}
+    """
+    section = raw.get(TASK)
+    if raw.get("task") != TASK or not isinstance(section, Mapping):
+        return raw
+    outcomes, ratios, roles = (
+        section.get("outcomes") or (),
+        section.get("ratios") or {},
+        raw.get("columns") or {},
+    )
+    if isinstance(outcomes, str):
+        outcomes = [outcomes]
+    filled = dict(raw)
+    if isinstance(section.get("arm"), str) and isinstance(roles, Mapping):
+        filled["columns"] = {"label": section["arm"], **roles}
+    sound = isinstance(outcomes, (list, tuple)) and isinstance(ratios, Mapping)
+    if sound and raw.get("models") is None:
+        filled["models"] = _models(outcomes, ratios) or {"outcome": section.get("arm")}
+    return filled
+
+
+def _models(outcomes: Sequence[object], ratios: Mapping[str, Any]) -> dict[str, str]:
+    """The outcomes whose means are metrics; of ratios alone, their numerators."""
+    columns = outcomes or [pair[0] for pair in ratios.values() if isinstance(pair, (list, tuple)) and pair]
+    return {str(name): str(name) for name in columns}

@@ -1,0 +1,191 @@
+"""Experiments as suites: their table is that of the readout, and gates follow its intervals."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+import pytest
+import yaml
+from polars.testing import assert_frame_equal
+from typer.testing import CliRunner
+
+import plmetrics as plm
+from plmetrics.cli.app import app
+from plmetrics.core.errors import PlmetricsWarning
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+RNG = np.random.default_rng(5)
+N = 2000
+ARM = RNG.choice(["A", "B"], N)
+VISITS = pl.DataFrame(
+    {
+        "variant": ARM,
+        "country": RNG.choice(["de", "fr"], N),
+        "age": RNG.integers(18, 80, N),
+        "user": RNG.integers(0, 800, N),
+        "bought": (RNG.random(N) < 0.1 + 0.1 * (ARM == "B")).astype(int),
+        "revenue": RNG.gamma(2, 5, N),
+    }
+)
+PLAN: dict[str, Any] = {"arm": "variant", "control": "A", "outcomes": ["bought", "revenue"]}
+
+
+def evaluated(frame: pl.DataFrame = VISITS, more: Any = None, **options: Any) -> plm.Result:
+    return plm.evaluate(frame, task="experiment", experiment={**PLAN, **(more or {})}, **options)
+
+
+@pytest.mark.parametrize("unit", [None, "user"])
+@pytest.mark.parametrize("reproducible", [False, True])
+def test_the_table_is_that_of_the_readout(unit: str | None, reproducible: bool) -> None:
+    result = evaluated(unit=unit, slices=["country"], reproducible=reproducible, uncertainty=True)
+    readout = plm.readout(
+        VISITS, PLAN["outcomes"], "variant", "A", ["country"], unit, reproducible=reproducible
+    )
+    assert_frame_equal(result.others["experiment"], readout, rel_tol=1e-12)
+    means = result.metrics.filter(slice_set="overall")["value"].to_list()
+    assert means == pytest.approx([VISITS["bought"].mean(), VISITS["revenue"].mean()], rel=1e-12)
+
+
+@pytest.mark.parametrize("unit", [None, "user"])
+def test_ratios_covariates_and_strata_are_those_of_the_readout(unit: str | None) -> None:
+    frame = VISITS.with_columns(views=pl.col("age") % 7 + 1, before=pl.col("revenue") * 2 + pl.col("age"))
+    strata = [] if unit else ["country"]
+    more = {
+        "outcomes": "revenue",
+        "ratios": {"rate": ["bought", "views"]},
+        "covariates": {"revenue": "before"},
+    }
+    found = evaluated(frame, {**more, "strata": strata}, unit=unit, uncertainty=True)
+    ratio = {"rate": ["bought", "views"]}
+    readout = plm.readout(
+        frame,
+        "revenue",
+        "variant",
+        "A",
+        unit=unit,
+        ratio=ratio,
+        covariate={"revenue": "before"},
+        strata=strata,
+    )
+    assert_frame_equal(found.others["experiment"], readout, rel_tol=1e-12)
+    assert found.metrics["model"].to_list() == ["revenue"]
+    only = evaluated(frame, {"outcomes": (), "ratios": ratio}, unit=unit).others["experiment"]
+    assert only["outcome"].to_list()[0] == "rate"
+    lacking = frame.with_columns(views=pl.when(pl.col("age") > 30).then("views"))
+    with pytest.raises(plm.DataError, match="views"):
+        evaluated(lacking, {"outcomes": (), "ratios": ratio})
+    dropped = evaluated(lacking, {"outcomes": "revenue", "ratios": ratio}, missing="drop_per_model")
+    assert dropped.others["experiment"]["n"][0] > dropped.others["experiment"]["n"][1]
+
+
+def test_slices_of_other_kinds_are_those_of_the_suite() -> None:
+    slices = {
+        "age": {"column": "age", "bins": [30, 50]},
+        "old": {"where": "age > 60"},
+        "rank": {"column": "revenue", "quantiles": 2},
+    }
+    table = evaluated(slices=slices, more={"outcomes": ["bought"]}).others["experiment"]
+    rows = table.filter(slice_set="age", slice="age=[30, 50)").row(0, named=True)
+    part = VISITS.filter(pl.col("age").is_between(30, 50, closed="left"))
+    share = {arm: part.filter(variant=arm)["bought"].mean() for arm in "AB"}
+    assert rows["difference"] == pytest.approx(share["B"] - share["A"])
+    assert table.filter(slice_set="old")["slice"].to_list() == ["old=true"]
+    assert table.filter(slice_set="old")["n"].item() == VISITS.filter(pl.col("age") > 60, variant="B").height
+    assert table.filter(slice_set="rank").height == 2
+
+
+def test_gates_follow_the_intervals() -> None:
+    gates = [
+        {"outcome": "bought", "at_least": 0.01},
+        {"outcome": "bought", "at_least": 0.5},
+        {"outcome": "revenue", "at_least": 0.0, "slices": "all", "level": "warn"},
+        {"measure": "sample_ratio", "at_least": 0.001},
+        {"measure": "p_value", "outcome": "bought", "at_most": 0.05},
+        {"measure": "lift", "outcome": "bought", "arm": "B", "at_least": 0.0, "name": "lift of B"},
+        {"outcome": "bought", "arm": "Z", "at_least": 0.0},
+    ]
+    found = evaluated(more={"gates": gates}, slices=["country"])
+    assert found.gates["verdict"].to_list()[:2] == ["pass", "fail"]
+    assert found.gates.filter(level="warn").height == 3
+    assert found.gates["verdict"].to_list()[-4:] == ["pass", "pass", "pass", "inconclusive"]
+    assert found.verdict == "fail"
+    row = found.gates.row(0, named=True)
+    table = found.others["experiment"].row(0, named=True)
+    assert (row["observed"], row["lower"], row["model"]) == (table["difference"], table["lower"], "bought")
+
+
+def test_a_mismatch_of_arms_lets_no_gate_pass() -> None:
+    odd = VISITS.filter((pl.col("variant") == "A") | (pl.int_range(pl.len()) % 2 == 0))
+    gates = [{"measure": "sample_ratio", "at_least": 0.001}, {"outcome": "bought", "at_least": 0}]
+    with pytest.warns(PlmetricsWarning, match="sample ratio mismatch"):
+        found = evaluated(odd, {"gates": gates})
+    assert found.gates["verdict"].to_list() == ["fail", "inconclusive"]
+    assert found.gates["status"].to_list()[1] == "sample_ratio_mismatch"
+
+
+def test_a_sequential_plan_reads_the_always_valid_test() -> None:
+    table = evaluated(more={"sequential": {"mixture": 0.02}, "outcomes": ["bought"]}).others["experiment"]
+    row = table.row(0, named=True)
+    test = plm.tests.always_valid(row["difference"], row["std_error"], mixture=0.02)
+    assert (row["test"], row["p_value"]) == ("always_valid", pytest.approx(test.p_value))
+    assert (row["lower"], row["upper"]) == (pytest.approx(test.lower), pytest.approx(test.upper))
+
+
+def test_rows_without_an_outcome_are_left_out_of_it_alone() -> None:
+    frame = VISITS.with_columns(pl.when(pl.col("age") > 70).then(None).otherwise("revenue").alias("revenue"))
+    with pytest.raises(plm.DataError, match="revenue"):
+        evaluated(frame)
+    table = evaluated(frame, missing="drop_per_model").others["experiment"]
+    assert table["n"].to_list()[:2] == [
+        VISITS.filter(variant="B").height,
+        VISITS.filter(pl.col("age") <= 70, variant="B").height,
+    ]
+    dropped = evaluated(frame, missing="drop").others["experiment"]
+    assert dropped["n"][0] == dropped["n"][1] == table["n"][1]
+    with pytest.raises(plm.DataError, match="variant"):
+        evaluated(VISITS.with_columns(pl.lit(None, pl.String).alias("variant")))
+
+
+@pytest.mark.parametrize(
+    ("more", "options", "words"),
+    [
+        ({"outcomes": ["variant"]}, {}, "both arm and outcome"),
+        ({"control": "Z"}, {}, "none of the arms"),
+        ({"mde": {"sold": 1.0}}, {}, "'sold' is no outcome"),
+        ({"gates": [{"outcome": "bought"}]}, {}, "needs a rule"),
+        ({"gates": [{"measure": "sample_ratio", "arm": "B", "at_least": 0.1}]}, {}, "leave arm out"),
+        ({"gates": [{"slices": "city", "at_least": 0}]}, {}, "city"),
+        ({"shares": {"A": 1.0}}, {}, "of all arms"),
+        ({}, {"weight": "age"}, "no weights"),
+        ({}, {"models": ["age"]}, "models of an experiment"),
+        ({}, {"drift": {"reference": "x.parquet"}}, "drift reads a label"),
+        ({}, {"baseline": True}, "baseline reads a label"),
+        ({}, {"slices": {"tag": {"tags": "country"}}}, "tag"),
+    ],
+)
+def test_what_does_not_fit_is_refused(more: Any, options: Any, words: str) -> None:
+    with pytest.raises(plm.ConfigError, match=words):
+        evaluated(more=more, **options)
+    with pytest.raises(plm.ConfigError, match="belongs to task 'experiment'"):
+        plm.evaluate(VISITS, label="bought", models="age", experiment=PLAN)
+
+
+def test_an_experiment_leaves_a_run_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    VISITS.write_parquet("visits.parquet")
+    gates = [{"outcome": "bought", "at_least": 0.3, "name": "more buyers"}]
+    suite = {"task": "experiment", "data": {"path": "visits.parquet"}, "experiment": {**PLAN, "gates": gates}}
+    (tmp_path / "checkout.yaml").write_text(yaml.safe_dump(suite))
+    outcome = CliRunner().invoke(app, ["run", "checkout.yaml"])
+    assert outcome.exit_code == 3, outcome.output
+    assert "more buyers [B]" in outcome.output
+    assert "bought (two_proportion_z)" in outcome.output
+    folder = next(path for path in (tmp_path / "runs" / "checkout").iterdir() if path.is_dir())
+    assert pl.read_parquet(folder / "experiment.parquet").height == 3
+    for command in (["report", str(folder)], ["history", "runs/checkout"], ["explain", "checkout.yaml"]):
+        again = CliRunner().invoke(app, command)
+        assert again.exit_code == 0, (command, again.output)
