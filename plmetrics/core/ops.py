@@ -21,6 +21,37 @@ from plmetrics.core.segments import Along, Operand, Segments
 Array = NDArray[np.float64]
 
 
+class Counts(np.ndarray):
+    """Counts whose running totals along the last axis are known: these add as counts do, so products give them at once.
+
+    What is made of them is an array like any other.
+
+    >>> counts = Counts.of(np.array([1.0, 3.0, 6.0]))
+    >>> counts.tolist(), counts.cumulative(descending=True).tolist()
+    ([1.0, 2.0, 3.0], [6.0, 5.0, 3.0])
+    """
+
+    running: Array | None = None
+
+    @classmethod
+    def of(cls, running: Array) -> Counts:
+        """The counts with these running totals, which are whole numbers that the type of array has room for."""
+        counts = np.empty_like(running)
+        counts[..., :1] = running[..., :1]
+        np.subtract(running[..., 1:], running[..., :-1], out=counts[..., 1:])
+        out = counts.view(cls)
+        out.running = running
+        return out
+
+    def cumulative(self, *, descending: bool = False) -> Array | None:
+        """The running total, each point included; None where it is not known, as in a part of them."""
+        if self.running is None or not descending:
+            return self.running
+        total: Array = self.running[..., -1:] - self.running
+        total += self.view(np.ndarray)
+        return total
+
+
 def where(condition: Operand, then: Operand, otherwise: Operand) -> Operand:
     """`then` where the condition holds, else `otherwise`."""
     if isinstance(condition, pl.Expr):
@@ -126,6 +157,8 @@ def cumulative(x: Operand, *, descending: bool = False) -> Operand:
         return x.cum_sum(reverse=descending)
     if isinstance(x, Along):
         return x.cumulative(descending=descending)
+    if isinstance(x, Counts) and (running := x.cumulative(descending=descending)) is not None:
+        return running
     if descending:
         return np.cumsum(x[..., ::-1], axis=-1)[..., ::-1]
     return np.cumsum(x, axis=-1)

@@ -31,6 +31,7 @@ _STRIDE = np.uint64(0x9E3779B97F4A7C15)
 _DRAWS_AT_ONCE = 1 << 17
 _WORTH_KEEPING = 1 << 22
 _PART = 1 << 20
+_FEW_COLUMNS = 64
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,8 +185,16 @@ def _count(words: NDArray[np.uint64]) -> NDArray[np.int64]:
 
 
 def resample(weights: Values, counts: Values) -> Array:
-    """Replicates of dense counts: `[replicate, block] x [slice, block, ...] -> [slice, replicate, ...]`."""
-    sums: Array = product(weights, counts.reshape(*counts.shape[:2], -1))
+    """Replicates of dense counts: `[replicate, block] x [slice, block, ...] -> [slice, replicate, ...]`.
+
+    Slices of few counts are multiplied side by side: each product reads all weights.
+    """
+    flat = counts.reshape(*counts.shape[:2], -1)
+    if len(flat) > 1 and flat.shape[2] <= _FEW_COLUMNS:
+        beside = product(weights, np.moveaxis(flat, 0, 1).reshape(counts.shape[1], -1))
+        sums = np.moveaxis(beside.reshape(len(weights), len(flat), -1), 1, 0)
+    else:
+        sums = product(weights, flat)
     return sums.reshape(counts.shape[0], len(weights), *counts.shape[2:])
 
 

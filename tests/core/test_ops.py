@@ -108,3 +108,15 @@ def test_isotonic_keeps_digits_over_many_rows():
 def test_isotonic_of_nothing():
     assert (ops.isotonic(np.zeros((2, 3)), np.zeros((2, 3))) == 0.0).all()
     assert ops.isotonic(np.zeros(0), np.zeros(0)).shape == (0,)
+
+
+@pytest.mark.parametrize("shape", [(1,), (9,), (3, 9), (2, 3, 9)])
+def test_counts_know_their_running_totals(shape):
+    counts = np.random.default_rng(2).integers(0, 1000, shape).astype(np.float32)
+    known = ops.Counts.of(np.cumsum(counts, axis=-1))
+    np.testing.assert_array_equal(known, counts)
+    for descending in (False, True):
+        plain = np.cumsum(counts[..., ::-1], axis=-1)[..., ::-1] if descending else np.cumsum(counts, axis=-1)
+        np.testing.assert_array_equal(ops.cumulative(known, descending=descending), plain)
+    np.testing.assert_array_equal(ops.cumulative(known[..., 1:]), np.cumsum(counts[..., 1:], axis=-1))
+    np.testing.assert_array_equal(ops.cumulative(known * 2), 2 * np.cumsum(counts, axis=-1))

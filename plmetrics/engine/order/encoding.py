@@ -39,7 +39,6 @@ STEP_ROWS = 1 << 18
 FINE_SHARE = 4
 _LEAST_ROWS = 1 << 16
 _LEAST_BINS = 256
-_ROOM_IN_32_BITS = 1 << 32
 _ROOM_IN_SINGLE = 1 << 24
 """Whole numbers up to this are exact in single precision."""
 
@@ -92,7 +91,7 @@ class Encoder:
         self._lookups: dict[Group, Codes] = {}
 
     def batches(self, models: Sequence[str] | None = None) -> Iterator[pl.DataFrame]:
-        """The rows, a batch at a time, those of a cell and block together: so do their counts lie in memory."""
+        """The rows, a batch at a time, those of a cell together: so do their counts lie in memory."""
         unlabelled = bool(self._prepared.request.label_free_values)
         plan = rows_plan(self._prepared, models, unlabelled=unlabelled)
         fit = self._room // (_BATCH_COPIES * 8 * len(plan.collect_schema()))
@@ -103,17 +102,11 @@ class Encoder:
             yield frame if together is None else frame.sort(together)
 
     def _together(self) -> pl.Expr | None:
-        """A number by cell, then by block: in as few bytes as hold it, for it is sorted by."""
+        """The cell of a row in the cube that has most of them, None where there is one alone."""
         cells = {
             cube.cells: cell_column(number) for number, cube in enumerate(self._prepared.cubes) if cube.codes
         }
-        blocks = 1 if self._prepared.blocks is None else max(1, len(self._known))
-        finest = max(cells, default=1)
-        if finest * blocks <= 1:
-            return None
-        dtype = pl.UInt32 if finest * blocks <= _ROOM_IN_32_BITS else pl.UInt64
-        block = pl.lit(0, dtype=dtype) if blocks == 1 else (pl.col(BLOCK) % blocks).cast(dtype)
-        return pl.col(cells[finest]).cast(dtype) * blocks + block if cells else block
+        return pl.col(cells[max(cells)]) if cells and max(cells) > 1 else None
 
     def encoded(self, frame: pl.DataFrame) -> EncodedRows:
         """A few rows as small whole numbers, without their scores."""

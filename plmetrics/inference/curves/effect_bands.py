@@ -52,7 +52,7 @@ def effect_band(
 
     Replicates are lines between the ends of coarse bins, each moved by (y - value of the coarse bins of all rows).
     """
-    totals = TargetedTotals(channel_view(drawn, ARMS, {}))
+    totals = TargetedTotals(channel_view(np.moveaxis(drawn, -1, 0), ARMS, {}))
     shares, values = (_from_nobody(each) for each in (totals.share, gained(totals)))
     ends = np.empty((2, len(x)))
     step = max(1, _AT_ONCE // len(drawn))

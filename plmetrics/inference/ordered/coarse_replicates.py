@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -10,21 +11,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plmetrics.core.exact_sums import are_exact
+from plmetrics.core.ops import Counts
 from plmetrics.core.threads import parallel_map, steps
 from plmetrics.inference.finalised import finalise, value_or_nan
-from plmetrics.inference.ordered.products import drawn_counts, exact_occupied_blocks
+from plmetrics.inference.ordered.products import BlockIndex, drawn_counts, exact_occupied_blocks
 from plmetrics.inference.ordered.views import channel_view
-from plmetrics.inference.weights import Nudges, replicate_counts
+from plmetrics.inference.weights import Nudges, exact_in_single, replicate_counts
 from plmetrics.states.scores.sorted import CLASSES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping
 
     from plmetrics.catalogue.metric import Metric
     from plmetrics.states.scores.sorted import SlicedScores
     from plmetrics.states.sums import View
 
 Array = NDArray[np.float64]
+Channels = Iterable[NDArray[Any]]
 Replicated = tuple[Array, Array | None]
 """Replicates `[replicate, slice]`, and their deviations where the metric is a norm."""
 
@@ -102,12 +105,13 @@ class _SliceBatch:
         facts: Mapping[str, Array],
     ) -> _SliceBatch:
         """From counts `[slice, block, bin, channel]` and the values on points."""
-        coarse = channel_view(counts.sum(axis=1, dtype=np.float64)[:, None], channels, facts)
+        total = counts.sum(axis=1, dtype=np.float64)[:, None]
+        coarse = channel_view(np.moveaxis(total, -1, 0), channels, facts)
         shifts = [values[metric.text][:, None] - finalise(metric, coarse) for metric in metrics]
         return cls(counts, coarse, shifts, facts)
 
     def replicates(
-        self, metrics: Sequence[Metric], channels: tuple[str, ...], draw: Callable[[], Array]
+        self, metrics: Sequence[Metric], channels: tuple[str, ...], draw: Callable[[], Channels]
     ) -> list[Replicated]:
         """A share of the replicates, moved by what coarse bins cost, and their deviations if asked for."""
         replicate = channel_view(draw(), channels, self.beside)
@@ -146,26 +150,48 @@ class _Drawing:
         halves = not isinstance(weights, Nudges) and sliced.channels == CLASSES and not are_exact()
         return cls(weights, np.asarray(weights, dtype=np.float32) if halves else None, sliced.channels)
 
-    def shares(self, counts: Array) -> list[Callable[[], Array]]:
+    def shares(self, counts: Array) -> list[Callable[[], Channels]]:
         """What gives replicates of counts `[slice, block, bin, channel]`, so many each as stay near the processor.
 
         Single precision takes half the time, where products of their totals have room in it. They are on the scale of
         the rows: a metric of the top k compares k with weights. A block that is moved a little would be lost in it.
+        Where it is exact, running totals are multiplied in place of counts: most metrics would add them up.
         """
-        weights: NDArray[Any] | Nudges = self.weights
-        if isinstance(weights, Nudges):
-            return [partial(replicate_counts, weights, counts)]
+        if isinstance(self.weights, Nudges):
+            return [partial(_of_nudges, self.weights, counts)]
+        weights: NDArray[Any] = self.weights
         largest = float(np.max(counts, initial=0))
         fits = largest <= 0 or 1 / _ROOM_IN_SINGLE <= largest <= _ROOM_IN_SINGLE
         if self.single is not None and fits:
-            weights, counts = self.single, counts.astype(np.float32, copy=False)
+            weights = self.single
+        counts, draw = np.swapaxes(counts, 2, 3).astype(weights.dtype, order="C"), _counts
+        if weights is self.single and exact_in_single(counts):
+            running = np.cumsum(counts, axis=-1)
+            if exact_in_single(running[..., -1]):
+                counts, draw = running, _of_running_totals
         blocks_of_slices = exact_occupied_blocks(counts)
         step = max(_LEAST_AT_ONCE, _POINTS_AT_ONCE * counts.shape[1] // max(1, counts.size))
         step = min(step, -(-len(weights) // _LEAST_SHARES))
         return [
-            partial(drawn_counts, weights[low : low + step], counts, blocks_of_slices)
+            partial(draw, weights[low : low + step], counts, blocks_of_slices)
             for low in range(0, len(weights), step)
         ]
+
+
+def _of_nudges(weights: Nudges, counts: Array) -> Channels:
+    return np.moveaxis(replicate_counts(weights, counts), -1, 0)
+
+
+def _counts(weights: NDArray[Any], counts: NDArray[Any], blocks: Sequence[BlockIndex] | None) -> Channels:
+    """Replicates by channel `[slice, replicate, bin]` of counts `[slice, block, channel, bin]`."""
+    return np.moveaxis(drawn_counts(weights, counts, blocks), 2, 0)
+
+
+def _of_running_totals(
+    weights: NDArray[Any], counts: NDArray[Any], blocks: Sequence[BlockIndex] | None
+) -> Channels:
+    """The same of running totals of counts along the bins, which replicates then have as well."""
+    return [Counts.of(totals) for totals in _counts(weights, counts, blocks)]
 
 
 def stack(parts: Mapping[str, list[Array]], axis: int) -> dict[str, Array]:

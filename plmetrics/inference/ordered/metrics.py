@@ -25,6 +25,7 @@ from plmetrics.inference.ordered.views import bin_view, score_view
 from plmetrics.inference.weights import Nudges
 from plmetrics.states.scores.limits import replicates_rows
 from plmetrics.states.scores.ranges import SlicedPoints
+from plmetrics.states.scores.sliced_grid import SlicedGrid
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -96,6 +97,11 @@ def _point_values(
     metrics: Sequence[Metric], sliced: SlicedScores, *, placements: bool
 ) -> dict[str, OrderedValues]:
     """Values alone: of all slices at once, or of a few at a time where there are points of so many."""
+    if isinstance(sliced, SlicedGrid):
+        makers = [partial(sliced.point_state, *few) for few in sliced.few_slices()]
+        on_part = partial(_on_part, metrics, sliced, joined=False, placements=placements)
+        few_values = parallel_map(on_part, makers)
+        return {metric.text: end_to_end([part[metric.text] for part in few_values]) for metric in metrics}
     if not isinstance(sliced, SlicedPoints):
         view = score_view(sliced.point_state(), binned=sliced.binned)
         of_metrics = parallel_map(
@@ -119,7 +125,8 @@ def _on_part(
     joined: bool,
     placements: bool,
 ) -> dict[str, OrderedValues]:
-    return _on_points(metrics, score_view(make(), joined=joined), sliced, placements=placements)
+    view = score_view(make(), joined=joined, binned=sliced.binned)
+    return _on_points(metrics, view, sliced, placements=placements)
 
 
 def _on_points(

@@ -12,7 +12,7 @@ from plmetrics.states.scores.sorted import BIN_CHANNELS
 from plmetrics.states.sums import View
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
 Array = NDArray[np.float64]
 
@@ -53,7 +53,8 @@ def bin_view(counts: Array) -> View:
     )
 
 
-def channel_view(counts: Array, names: tuple[str, ...], further: Mapping[str, Array]) -> View:
-    """Points `[..., point, channel]` as a metric reads them."""
-    channels = dict(zip(names, np.moveaxis(counts, -1, 0), strict=True))
-    return score_view({**further, **channels}, coarse=True)
+def channel_view(
+    channels: Iterable[NDArray[Any]], names: tuple[str, ...], further: Mapping[str, Array]
+) -> View:
+    """Points of each channel `[..., point]` as a metric reads them."""
+    return score_view({**further, **dict(zip(names, channels, strict=True))}, coarse=True)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from plmetrics.core.segments import Segments
+from plmetrics.core.threads import steps
 from plmetrics.states.arms import ARMS
 from plmetrics.states.scores.coarse import Array, Codes, tied_bins
 from plmetrics.states.scores.grid import NO_ENDS, Bins
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
+
+_POINTS_AT_ONCE = 1 << 17
 
 
 def rolled_up(counts: NDArray[Any], code: Codes, slices: int) -> NDArray[Any]:
@@ -80,24 +83,29 @@ class SlicedGrid:
         """Points are bins."""
         return True
 
-    def point_state(self) -> dict[str, Any]:
-        """The fine bins of each slice, each at the lowest score that it can hold.
+    def few_slices(self) -> list[tuple[int, int]]:
+        """Slices, from the first to the last of each part, whose points stay near the processor."""
+        return steps(0, self.slices, max(1, _POINTS_AT_ONCE // (len(self.edges) + 1)))
+
+    def point_state(self, first: int = 0, last: int | None = None) -> dict[str, Any]:
+        """The fine bins of each slice, or of some slices, each at the lowest score that it can hold.
 
         Quantiles find the highest as well, the order of two arms the lowest and the highest outcome of each slice.
         """
-        offsets = np.arange(self.slices + 1) * (len(self.edges) + 1)
+        fine, ends = self.fine[first:last], None if self.ends is None else self.ends[first:last]
+        offsets = np.arange(len(fine) + 1) * (len(self.edges) + 1)
         lowest = np.append(-np.inf, np.nextafter(self.edges, np.inf))
-        scores = {"score": np.tile(lowest, self.slices)}
-        if self.ends is not None and self.channels == CLASSES:
-            low, high = (np.repeat(end, len(lowest)) for end in self.ends.T)
-            scores["highest"] = np.tile(np.append(self.edges, np.inf), self.slices)
+        scores = {"score": np.tile(lowest, len(fine))}
+        if ends is not None and self.channels == CLASSES:
+            low, high = (np.repeat(end, len(lowest)) for end in ends.T)
+            scores["highest"] = np.tile(np.append(self.edges, np.inf), len(fine))
             scores = {name: np.minimum(np.maximum(score, low), high) for name, score in scores.items()}
-        counts = dict(zip(self.channels, np.moveaxis(self.fine, -1, 0), strict=True))
+        counts = dict(zip(self.channels, np.moveaxis(fine, -1, 0), strict=True))
         state: dict[str, Any] = {
             name: Segments(values.reshape(-1), offsets) for name, values in (scores | counts).items()
         }
-        if self.ends is not None and self.channels == ARMS:
-            state |= dict(zip(("lowest_outcome", "highest_outcome"), self.ends.T, strict=True))
+        if ends is not None and self.channels == ARMS:
+            state |= dict(zip(("lowest_outcome", "highest_outcome"), ends.T, strict=True))
         return state
 
     def replicate_points(self, weights: Array, *, scores: bool = False) -> Iterator[dict[str, Segments]]:

@@ -8,8 +8,12 @@ import os
 import numpy as np
 import polars as pl
 import pytest
+from sklearn.metrics import average_precision_score, roc_auc_score, roc_curve
 
 import plmetrics as plm
+from plmetrics.catalogue.binary.ordered import AveragePrecision, KolmogorovSmirnov, RocAuc
+from plmetrics.inference.ordered.coarse_replicates import coarse_replicates
+from plmetrics.inference.weights import draw_weights
 
 FULL = os.environ.get("PLMETRICS_SLOW") == "1"
 TABLES, ROWS, LARGE, REPLICATES = (600, 2000, 3_000_000, 300) if FULL else (80, 1500, 300_000, 100)
@@ -42,6 +46,43 @@ def evaluated(rng, rows, kind, **more):
     number = np.arange(rows) // ROWS
     asked = {"label": "y", "models": "p", "metrics": METRICS, "exact": True, "memory": "4GB"}
     return plm.evaluate(pl.DataFrame({"y": label, "p": score, "table": number}), **asked, **more).metrics
+
+
+class Bins:
+    """Counts `[slice, block, bin, class]`, as coarse replicates read them."""
+
+    channels = ("negative", "positive")
+
+    def __init__(self, counts):
+        self.counts = counts
+        self.slices = len(counts)
+
+    def block_counts(self, blocks):
+        assert blocks == self.counts.shape[1]
+        yield 0, self.slices, self.counts
+
+
+@pytest.mark.parametrize("unit", [1.0, 0.3, 1e6])
+def test_replicates_of_whole_counts_and_of_weights_are_scikit_learns(unit):
+    rng = np.random.default_rng(3)
+    counts = rng.poisson(np.linspace(0.2, 3, 20)[:, None] * [0.7, 0.4], (5, 30, 20, 2)) * unit
+    weights = draw_weights(np.full(30, 4), 7, 1).matrix
+    metrics = [RocAuc(), AveragePrecision(), KolmogorovSmirnov()]
+
+    def references(negative, positive):
+        label, score = np.repeat([0, 1], 20), np.tile(np.arange(20), 2)
+        weight = np.concatenate([negative, positive])
+        false, true, _ = roc_curve(label, score, sample_weight=weight)
+        scikit = [of(label, score, sample_weight=weight) for of in (roc_auc_score, average_precision_score)]
+        return [*scikit, np.abs(true - false).max()]
+
+    total = np.array([references(*part.sum(axis=0).T) for part in counts])
+    values = {metric.text: total[:, place] for place, metric in enumerate(metrics)}
+    replicates, _ = coarse_replicates(metrics, Bins(counts), weights, values)
+    drawn = np.einsum("rb,sbpc->rscp", weights, counts)
+    expected = np.array([[references(*part) for part in row] for row in drawn])
+    for place, metric in enumerate(metrics):
+        np.testing.assert_allclose(replicates[metric.text], expected[..., place], rtol=0, atol=2e-6)
 
 
 @pytest.mark.slow
