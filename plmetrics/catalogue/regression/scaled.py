@@ -1,4 +1,4 @@
-"""Errors against those of a naive forecast: the label one season ago, or the mean of the segment."""
+"""Errors against those of a naive forecast, the label one season ago, or in units of how much labels vary."""
 
 from __future__ import annotations
 
@@ -144,10 +144,10 @@ class MeanAbsoluteScaledError(Metric):
 class SegmentScaledError(Metric):
     """Mean absolute error, each in units of how much the labels of the row's segment vary.
 
-    The mean over rows of abs(e) / s, s the mean absolute distance of the segment's labels from their mean among all
-    evaluated rows, whatever the slice and the weights: 1 is as good as the mean of each segment. Rows of a segment
-    whose labels are all alike take no part, and the note counts them. Weighted by row; 0 or more; undefined
-    (`zero_denominator`) where no row is left. Source: Hyndman and Koehler (2006), with the mean as the forecast.
+    The mean over rows of abs(e) / s, s the standard deviation (ddof 0) of the segment's labels among all evaluated
+    rows, whatever the slice and the weights. Rows of a segment whose labels are all alike take no part, and the note
+    counts them. Weighted by row; 0 or more; undefined (`zero_denominator`) where no row is left. Source: Hyndman and
+    Koehler (2006), on scaled errors, with the spread in place of the naive error.
 
     >>> import polars as pl, plmetrics as plm
     >>> rows = pl.DataFrame({"g": ["a", "a", "b", "b"], "y": [1.0, 3.0, 100.0, 300.0], "p": [1.0, 2.0, 100.0, 200.0]})
@@ -163,7 +163,7 @@ class SegmentScaledError(Metric):
     interval_form = "t"
     range = (0.0, INFINITY)
     direction = "lower"
-    formula = "mean of abs(e) / mean of abs(label - mean label of the segment) in the row's segment"
+    formula = "mean of abs(e) / standard deviation of the labels of the row's segment"
     use_when = "Segments are of different size, as shops or currencies, and none of them should decide alone."
     beware = "The scale is that of the evaluated rows: another table has another one. mase takes a column."
     reference = (
@@ -184,7 +184,7 @@ class SegmentScaledError(Metric):
     def made(self, label: str) -> Mapping[str, pl.Expr]:
         """The scale of each row's segment."""
         value = pl.col(label).cast(pl.Float64)
-        scale = (value - value.mean().over(self.by)).abs().mean().over(self.by)
+        scale = value.std(ddof=0).over(self.by)
         rounding = _ROUNDING * value.abs().mean().over(self.by)
         return {self._scale: pl.when(scale > rounding).then(scale)}
 
