@@ -47,6 +47,9 @@ WITH_PARAMETERS = {
     "regression": [
         "adjusted_r2(predictors=2)",
         "mase(scale=scale)",
+        "scaled_mae(by=scale)",
+        "lin_lin(over=1, under=3)",
+        "linex(a=0.3)",
         "quantile_loss(tau=0.8)",
         "absolute_error_quantile(q=0.8)",
     ],
