@@ -251,7 +251,7 @@ def _result(
         tables, replicates, analysis = infer(analysis, ordered, context)
     with watch.stage("tests"), alike():
         compared = with_requested_tests(
-            tables["comparisons"], analysis, rows_of_tests(run.prepared), tables["metrics"], None
+            tables["comparisons"], analysis, rows_of_tests(run.prepared), tables["metrics"], None, ordered
         )
         tables["comparisons"] = correct_comparisons(analysis, compared).select(list(COMPARISONS_SCHEMA))
     restored = Run(run.prepared.view.source, run.prepared, run.aggregated, {}, analysis=analysis, state=total)

@@ -96,7 +96,7 @@ def _run_stages(
         made, replicates, analysis = infer(analysis, ordered, context, _units(aggregated), rows)
     folds = next((output.tables["folds"] for output in outputs if "folds" in output.tables), None)
     with watch.stage("tests"), alike():
-        tested = with_requested_tests(made["comparisons"], analysis, rows, made["metrics"], folds)
+        tested = with_requested_tests(made["comparisons"], analysis, rows, made["metrics"], folds, ordered)
         made["comparisons"] = correct_comparisons(analysis, tested).select(list(COMPARISONS_SCHEMA))
     outputs += _of_features("tests", run, watch, context)
     record = _record(prepared, aggregated, watch)

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
     from plmetrics.engine.aggregate.paired_rows import PairedRows
     from plmetrics.engine.prepared import Prepared
+    from plmetrics.inference.analysis import OrderedByPlace
     from plmetrics.inference.subject import Analysis
 
 
@@ -20,6 +21,7 @@ def with_requested_tests(
     rows: PairedRows | None,
     metrics: pl.DataFrame,
     folds: pl.DataFrame | None,
+    areas: OrderedByPlace,
 ) -> pl.DataFrame:
     """The comparisons with the tests that the suite asks for.
 
@@ -29,6 +31,7 @@ def with_requested_tests(
         rows: those that tests rank, None where there are none.
         metrics: the result table.
         folds: the values of folds, if there are any.
+        areas: ordered values, among which are differences of areas whose scores were counted on a grid.
     """
     compare = analysis.suite.compare
     if compare is None or not compare.tests:
@@ -36,7 +39,7 @@ def with_requested_tests(
     from plmetrics.inference.comparisons.tables import with_tests
 
     return with_tests(
-        comparisons, analysis, rows, metrics, FOLDS_SCHEMA.to_frame() if folds is None else folds
+        comparisons, analysis, rows, metrics, FOLDS_SCHEMA.to_frame() if folds is None else folds, areas
     )
 
 

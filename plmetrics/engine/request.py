@@ -249,6 +249,16 @@ class Request:
         return tuple(dict.fromkeys([*compared, *judged]))
 
     @property
+    def area_pairs(self) -> tuple[tuple[str, str], ...]:
+        """The models whose scores are counted together on a grid: those that DeLong's test compares."""
+        suite = self.suite
+        compare, dependent = suite.compare, self.weighted or suite.columns.unit is not None
+        if compare is None or suite.exact is not False or dependent or self.view.roles.apart:
+            return ()
+        tested = any(test.test == "delong" for test in compare.tests)
+        return compare.pairs_of(self.models) if tested else ()
+
+    @property
     def unit_rows(self) -> bool:
         """Whether each row is a unit of its own."""
         return unit_column(self.suite) is None

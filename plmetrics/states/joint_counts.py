@@ -1,5 +1,6 @@
-"""Labels and predictions counted together on a grid: what rank correlations of rows that are not held come from.
+"""Two numbers of each row counted together on a grid: what is left of rows that are not in memory.
 
+Rank correlations come of labels and predictions, the covariance of two areas of two models' scores, class by class.
 Each side has fine bins, and groups of as many of them each. Two tables say nearly all that one of all pairs of fine
 bins would: fine bins of predictions by groups of labels, and groups of predictions by fine bins of labels. Replicates
 come from bins of equal weight of each slice, by block.
@@ -27,6 +28,10 @@ FINE = 4096
 GROUPS = 64
 """The most fine bins of a side, and the most groups of them."""
 
+AREA_FINE = 1024
+AREA_GROUPS = 256
+"""The same for the scores of two models, of which each class has tables of its own."""
+
 
 def rank_locator(values: Array, bins: int) -> ExactLocator:
     """Bins of about equal weight; a number that many have has one of its own, and of few different ones each has.
@@ -51,38 +56,47 @@ def bins_of_one(edges: Array) -> NDArray[np.bool_]:
     return single
 
 
-def groups_of(bins: int) -> Codes:
+def joint_bins(room: int | None = None, *, areas: bool) -> int:
+    """The most fine bins of a side, in so many bytes a slice."""
+    fine, groups, classes = (AREA_FINE, AREA_GROUPS, 2) if areas else (FINE, GROUPS, 1)
+    return fine if room is None else min(fine, room // (2 * groups * classes * 8))
+
+
+def groups_of(bins: int, groups: int = GROUPS) -> Codes:
     """The group of each of so many fine bins: all but the last have as many."""
-    return np.arange(bins) // -(-bins // GROUPS)
+    return np.arange(bins) // -(-bins // groups)
 
 
-def joint_shape(bins: Bins, predictions: int, labels: int) -> tuple[int, int]:
-    """The numbers of bins and of what is counted in each, from those of the fine bins of predictions and labels.
+def joint_shape(bins: Bins, predictions: int, labels: int, *, areas: bool = False) -> tuple[int, int]:
+    """The numbers of bins and of what is counted in each, from those of the fine bins of both sides.
 
-    On the grid both tables are one row; see `both_tables`.
+    On the grid both tables are one row, see `both_tables`; with `areas` those of negatives, and behind it those of
+    positives.
     """
     if bins == "coarse":
         return RANK_BINS, RANK_BINS
-    return 1, sum(rows * columns for rows, columns in _sizes(predictions, labels))
+    groups = AREA_GROUPS if areas else GROUPS
+    sizes = sum(rows * columns for rows, columns in _sizes(predictions, labels, groups))
+    return (2, sizes) if areas else (1, sizes)
 
 
-def both_tables(counts: Array, predictions: int, labels: int) -> tuple[Array, Array]:
+def both_tables(counts: Array, predictions: int, labels: int, groups: int = GROUPS) -> tuple[Array, Array]:
     """The two tables of a slice: fine bins of predictions by groups of labels, and groups by fine bins."""
-    first, other = _sizes(predictions, labels)
+    first, other = _sizes(predictions, labels, groups)
     flat = counts.reshape(-1)
     return flat[: first[0] * first[1]].reshape(first), flat[first[0] * first[1] :].reshape(other)
 
 
-def _sizes(predictions: int, labels: int) -> tuple[tuple[int, int], tuple[int, int]]:
-    groups = [int(groups_of(bins)[-1]) + 1 for bins in (predictions, labels)]
-    return (predictions, groups[1]), (groups[0], labels)
+def _sizes(predictions: int, labels: int, groups: int) -> tuple[tuple[int, int], tuple[int, int]]:
+    numbers = [int(groups_of(bins, groups)[-1]) + 1 for bins in (predictions, labels)]
+    return (predictions, numbers[1]), (numbers[0], labels)
 
 
 class JointTally(Tally):
     """Counts of labels and predictions together, in one table or several of which each has every row.
 
     A table is what the bin of the prediction and that of the label add to the place of a row among the counts of its
-    slice and block: `[slice or 1, fine bin]` each.
+    slice and block: `[slice or 1, fine bin]` each. Tables of positives lie so far `apart` from those of negatives.
     """
 
     def __init__(
@@ -91,26 +105,36 @@ class JointTally(Tally):
         counts: NDArray[Any],
         tables: Sequence[tuple[NDArray[Any], NDArray[Any]]],
         exponent: int | None = None,
+        apart: int = 0,
     ) -> None:
         super().__init__(first, counts, exponent)
         self._tables = tables
         self._table = tables[0]
+        self._apart = apart
 
     @classmethod
     def on_grid(
-        cls, first: int, counts: NDArray[Any], bins: Sequence[int], exponent: int | None
+        cls,
+        first: int,
+        counts: NDArray[Any],
+        bins: Sequence[int],
+        exponent: int | None,
+        *,
+        areas: bool = False,
     ) -> JointTally:
         """Those of the two tables that all slices share, by the numbers of fine bins."""
         predictions, labels = bins
-        sizes = _sizes(predictions, labels)
+        most = AREA_GROUPS if areas else GROUPS
+        sizes = _sizes(predictions, labels, most)
         fine = np.arange(predictions), np.arange(labels)
-        groups = groups_of(predictions), groups_of(labels)
+        groups = groups_of(predictions, most), groups_of(labels, most)
         before = sizes[0][0] * sizes[0][1]
         tables = (
             (fine[0] * sizes[0][1], groups[1]),
             (groups[0] * sizes[1][1] + before, fine[1]),
         )
-        return cls(first, counts, [(one[None], other[None]) for one, other in tables], exponent)
+        apart = counts.shape[-1] if areas else 0
+        return cls(first, counts, [(one[None], other[None]) for one, other in tables], exponent, apart)
 
     @classmethod
     def of_ranks(
@@ -135,6 +159,8 @@ class JointTally(Tally):
         prediction, label = self._table
         key: NDArray[Any] = _of(prediction, rows.place >> 1, number)
         key += _of(label, rows.across >> 1, number).astype(key.dtype, copy=False)
+        if self._apart:
+            key += (rows.place & 1).astype(key.dtype) * self._apart
         return key
 
 

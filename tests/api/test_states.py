@@ -368,8 +368,8 @@ def test_a_query_in_two_states_is_refused() -> None:
         ({"baseline": True}, "baseline is made from all rows"),
         ({"fold": "size"}, "folds belong to one run"),
         (
-            {"metrics": ["roc_auc"], "compare": {"baseline": "one", "tests": ["delong"]}},
-            "delong needs the rows",
+            {"metrics": ["brier"], "compare": {"baseline": "one", "tests": ["wilcoxon"]}},
+            "wilcoxon needs the rows",
         ),
         ({"uncertainty": True}, "rows without a file have no names"),
     ],

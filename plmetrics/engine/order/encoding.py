@@ -185,7 +185,7 @@ def _sample_plan(prepared: Prepared) -> pl.LazyFrame:
 def _locators(prepared: Prepared, every: Sequence[Ordering], room: int) -> dict[str, Locator]:
     """Fine bins from every k-th row; fewer where there are so many slices that bins would not fit."""
     if prepared.grids is not None:
-        exact = {ordering.name for ordering in every if ordering.side is not None}
+        exact = {ordering.name for ordering in every if ordering.of_ranks}
         return {name: grid.locator(exact=name in exact) for name, grid in prepared.grids.items()}
     slices = sum(len(part) for part in prepared.slices) * len(every)
     bins = max(_LEAST_BINS, min(FINE_BINS, room // (FINE_SHARE * 16 * slices)))
@@ -195,15 +195,19 @@ def _locators(prepared: Prepared, every: Sequence[Ordering], room: int) -> dict[
         column = sample[ordering.column].cast(pl.Float64).fill_null(np.nan)
         values = column.to_numpy() + 0.0  # -0.0 is 0.0, whichever comes first
         sound = np.isfinite(values)
+        number = bins
         if ordering.side is not None:
-            from plmetrics.states.joint_counts import FINE, GROUPS, rank_locator
+            from plmetrics.states.joint_counts import joint_bins
 
-            most = room // (FINE_SHARE * 2 * GROUPS * 8 * slices)
-            return rank_locator(values[sound], max(_LEAST_BINS, min(FINE, most)))
+            number = max(_LEAST_BINS, joint_bins(room // (FINE_SHARE * slices), areas=ordering.of_areas))
+        if ordering.of_ranks:
+            from plmetrics.states.joint_counts import rank_locator
+
+            return rank_locator(values[sound], number)
         if ordering.one_class:
-            return value_locator(values[sound], bins)
+            return value_locator(values[sound], number)
         member = ordering.positives(sample)
-        return Locator.near(balanced_edges(values[sound], values[sound & member], bins), values[sound])
+        return Locator.near(balanced_edges(values[sound], values[sound & member], number), values[sound])
 
     names = [ordering.name for ordering in every]
     return dict(zip(names, parallel_map(locator, every), strict=True))

@@ -236,7 +236,8 @@ class Passes:
 
             parallel_map(count, sorted(parts, key=lambda part: part.first - part.last))
         else:
-            models = dict.fromkeys(self.orderings[part.ordering].model for part in parts)
+            every = [self.orderings[part.ordering] for part in parts]
+            models = dict.fromkeys(name for one in every for name in (one.model, one.beside) if name)
             for frame in self._encoder.batches(list(models)):
                 self._count_frame(frame, tallies)
             parallel_map(methodcaller("finish"), list(tallies.values()))
@@ -319,7 +320,8 @@ class Passes:
         sides = [part.ordering, self.orderings[part.ordering].across or ""]
         if part.bins == "joint":
             sizes = [len(self.locators[side].edges) + 1 for side in sides]
-            return JointTally.on_grid(first, counts, sizes, power)
+            areas = self.orderings[part.ordering].of_areas
+            return JointTally.on_grid(first, counts, sizes, power, areas=areas)
         assert part.group.index is not None
         tables = [self._coarse(side, part.group.index, part.first, part.last, None) for side in sides]
         return JointTally.of_ranks(first, counts, tables, power)

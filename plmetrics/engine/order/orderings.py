@@ -37,28 +37,35 @@ if TYPE_CHECKING:
 RANKS, _RANKS_OF_LABELS = "ranks of predictions", "ranks of labels"
 """The keys of the two sides of rank correlations."""
 
+AREAS = "areas beside "
+"""What stands before the name of a second model in the key of scores that are counted together with its scores."""
+
 
 @dataclass(frozen=True, slots=True)
 class Ordering:
     """A number of each row of a model, ascending: the score without a `value`.
 
     With `label_free` rows without a label have it, too; with `arms` rows are of two arms, not of two classes, and have
-    outcomes. With `side` its labels and predictions are counted together: the number is one of these. `label`,
-    `positive` and `weight` are columns of its rows.
+    outcomes. With `side` two numbers of a row are counted together, and it is of one of these: labels and predictions,
+    or the scores of the model (`score`) and of another one (`rival`), whose name is `beside`. `label`, `positive` and
+    `weight` are columns of its rows.
     """
 
     model: str
     value: RowValue | None = None
     label_free: bool = False
     arms: bool = False
-    side: Literal["label", "prediction"] | None = None
+    side: Literal["label", "prediction", "score", "rival"] | None = None
     label: str = LABEL
     positive: str = POSITIVE
     weight: str | None = None
+    beside: str = ""
 
     @property
     def key(self) -> str | None:
         """The key of the value, None for the score."""
+        if self.of_areas:
+            return f"{AREAS}{self.beside}" if self.side == "score" else f"rival of {self.beside}"
         if self.side is not None:
             return RANKS if self.side == "prediction" else _RANKS_OF_LABELS
         return None if self.value is None else self.value.key
@@ -70,13 +77,25 @@ class Ordering:
 
     @property
     def across(self) -> str | None:
-        """The name of the labels that predictions are counted with."""
+        """The name of the labels that predictions are counted with, or of the other model's scores."""
+        if self.side == "score":
+            return Ordering(self.beside, side="rival", beside=self.model).name
         return f"{self.model}|{_RANKS_OF_LABELS}" if self.side == "prediction" else None
+
+    @property
+    def of_areas(self) -> bool:
+        """Whether it serves the covariance of two models' areas."""
+        return self.side in {"score", "rival"}
+
+    @property
+    def of_ranks(self) -> bool:
+        """Whether it serves rank correlations."""
+        return self.side in {"label", "prediction"}
 
     @property
     def equal_bins(self) -> int | None:
         """How many coarse bins of equal weight there are; None where they serve the order of scores."""
-        return None if self.side is None else RANK_BINS
+        return RANK_BINS if self.of_ranks else None
 
     @property
     def column(self) -> str:
@@ -88,7 +107,7 @@ class Ordering:
     @property
     def one_class(self) -> bool:
         """Whether all rows are of one class."""
-        return self.side is not None or (self.value is not None and self.value.positive is None)
+        return self.of_ranks or (self.value is not None and self.value.positive is None)
 
     def expressions(self, prepared: Prepared) -> Iterator[pl.Expr]:
         """The columns of the number and of its class, on the canonical table."""
@@ -135,6 +154,9 @@ def orderings(request: Request) -> tuple[Ordering, ...]:
         ]
         sides: tuple[Literal["label", "prediction"], ...] = ("label", "prediction") if request.ranks else ()
         out += [replace(of_model, side=side) for side in sides]
+    for model, baseline in request.area_pairs:
+        out.append(Ordering(baseline, side="rival", beside=model))
+        out.append(Ordering(model, side="score", beside=baseline))
     return tuple(out)
 
 

@@ -80,7 +80,8 @@ class PartSizes:
             from plmetrics.states.joint_counts import joint_shape
 
             sides = (part.ordering, ordering.across)
-            return joint_shape(part.bins, *(len(self._locators[side].edges) + 1 for side in sides))
+            sizes = (len(self._locators[side].edges) + 1 for side in sides)
+            return joint_shape(part.bins, *sizes, areas=ordering.of_areas)
         channels = len(ARMS if ordering.arms else CLASSES)
         if part.rest:
             return shape(part.bins, self._locators[part.ordering].edges, 1, channels)

@@ -44,6 +44,8 @@ def by_quantile(bins: Bins) -> bool:
 
 def wanted_bins(prepared: Prepared, ordering: Ordering) -> list[Bins]:
     """The kinds of bins that metrics and curves read of a number of a model's rows."""
+    if ordering.of_areas:
+        return ["joint"] if ordering.side == "score" else []
     if ordering.side is not None:
         return _joint_bins(prepared, ordering)
     needs = [need for need in prepared.request.orders if _key(need) == ordering.key]

@@ -198,12 +198,12 @@ def _fine(prepared: Prepared) -> int:
     members = min(sum(cube.cells for cube in prepared.cubes), sum(len(part) for part in prepared.slices) * 4)
     every = orderings(prepared.request)
     bins = len(every) * FINE_BINS * _channels(prepared)
-    if prepared.request.ranks:
-        from plmetrics.states.joint_counts import FINE, joint_shape
+    for ordering in every:
+        if ordering.across is not None:
+            from plmetrics.states.joint_counts import joint_bins, joint_shape
 
-        bins += sum(ordering.across is not None for ordering in every) * math.prod(
-            joint_shape("joint", FINE, FINE)
-        )
+            fine = joint_bins(areas=ordering.of_areas)
+            bins += math.prod(joint_shape("joint", fine, fine, areas=ordering.of_areas))
     return members * bins * _NUMBER
 
 

@@ -160,9 +160,10 @@ def _places(bins: Bins, fine: int, slices: int, ordering: Ordering) -> int:
     if isinstance(bins, Binning):
         return bins.bins * bins.channels
     if ordering.across is not None and bins != "fine":
-        from plmetrics.states.joint_counts import FINE, joint_shape
+        from plmetrics.states.joint_counts import joint_bins, joint_shape
 
-        return math.prod(joint_shape(bins, min(fine, FINE), min(fine, FINE)))
+        fine = min(fine, joint_bins(areas=ordering.of_areas))
+        return math.prod(joint_shape(bins, fine, fine, areas=ordering.of_areas))
     return 2 * (fine if bins == "fine" else coarse_number(slices))
 
 

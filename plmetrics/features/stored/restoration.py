@@ -237,7 +237,8 @@ class _SliceCounts:
             from plmetrics.states.joint_counts import joint_shape
 
             labels = self.prepared.grids[self.ordering.across]
-            return joint_shape(bins, len(grid.edges) + 1, len(labels.edges) + 1)
+            sizes = len(grid.edges) + 1, len(labels.edges) + 1
+            return joint_shape(bins, *sizes, areas=self.ordering.of_areas)
         channels = len(CLASSES if self.prepared.view.roles.treatment is None else ARMS)
         if bins == "coarse":
             return grid.coarse_bins(self.number), channels

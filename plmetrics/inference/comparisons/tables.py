@@ -26,6 +26,7 @@ from plmetrics.engine.aggregate.paired_rows import (
     row_tests,
 )
 from plmetrics.inference.comparisons.columns import tested_columns
+from plmetrics.inference.comparisons.counted_areas import area_tests, has_areas
 from plmetrics.inference.comparisons.fold_tests import fold_tests, outer_folds
 from plmetrics.inference.comparisons.rank_tests import rank_tests
 from plmetrics.inference.comparisons.tests.delong import delong_tests, placements
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
 
     from plmetrics.catalogue.metric import Metric
     from plmetrics.engine.aggregate.paired_rows import PairedRows
+    from plmetrics.inference.analysis import OrderedByPlace
     from plmetrics.inference.subject import Analysis
     from plmetrics.suite.sections.section import ComparisonTest
 
@@ -68,6 +70,7 @@ def with_tests(
     rows: PairedRows | None,
     metrics: pl.DataFrame,
     folds: pl.DataFrame,
+    areas: OrderedByPlace | None = None,
 ) -> pl.DataFrame:
     """The comparisons with the tests that the suite asks for, each behind the bootstrap of its place.
 
@@ -79,13 +82,14 @@ def with_tests(
         rows: the rows that tests rank, None where there are none.
         metrics: the result table, whose values models are ranked by.
         folds: the values of folds.
+        areas: differences of areas whose scores were counted on a grid, among ordered values.
     """
     suite = analysis.suite
     tests = asked_tests(suite)
     if suite.compare is None or not tests:
         return comparisons
     pairs = suite.compare.pairs_of(analysis.models)
-    tables = [*_of_rows(analysis, rows), *fold_tests(folds, pairs, tests, level=analysis.level)]
+    tables = [*_of_rows(analysis, rows, areas or {}), *fold_tests(folds, pairs, tests, level=analysis.level)]
     if outer_folds(folds).is_empty():
         tables += _without_folds(analysis)
     together = rank_tests(suite, metrics, folds, tests, level=analysis.level)
@@ -171,12 +175,12 @@ def _complete(frame: pl.DataFrame) -> pl.DataFrame:
     return complete.with_columns(pl.col(name).cast(dtype) for name, dtype in COMPARISONS_SCHEMA.items())
 
 
-def _of_rows(analysis: Analysis, rows: PairedRows | None) -> Iterator[pl.DataFrame]:
+def _of_rows(analysis: Analysis, rows: PairedRows | None, areas: OrderedByPlace) -> Iterator[pl.DataFrame]:
     """The tests of rows, of every pair of models, metric and slice set."""
     compare = analysis.suite.compare
     assert compare is not None
     for index in range(len(analysis.sets)):
-        here = _InSet(analysis, rows, index)
+        here = _InSet(analysis, rows, index, areas)
         for metric, test in product(analysis.suite.listed(here.name), row_tests(analysis.suite)):
             pairs = compare.pairs_of(analysis.models) if _is_of(test, metric) else []
             for pair, tested in zip(pairs, here.of_pairs(metric, test, pairs), strict=True):
@@ -228,7 +232,14 @@ def _no_outcomes(slices: int, reason: str) -> TestOutcomes:
 class _InSet:
     """The tests in the slices of one set; what several of them read is made once."""
 
-    def __init__(self, analysis: Analysis, rows: PairedRows | None, index: int) -> None:
+    def __init__(
+        self,
+        analysis: Analysis,
+        rows: PairedRows | None,
+        index: int,
+        areas: OrderedByPlace | None = None,
+    ) -> None:
+        self._areas = areas or {}
         self._analysis = analysis
         self._rows = rows
         self._index = index
@@ -262,7 +273,7 @@ class _InSet:
         if test.test in {"paired_t", "always_valid"}:
             return self._of_moments(metric, test, pair)
         return (
-            self._delong(pair, test.alternative)
+            self._delong(metric, pair, test.alternative)
             if test.test == "delong"
             else self._of_differences(metric, test, pair)
         )
@@ -275,6 +286,8 @@ class _InSet:
         cuts = [self._analysis.population.threshold(metric, model) for model in pair]
         if any(cut is not None and np.isnan(cut) for cut in cuts):
             return "unreachable"
+        if test.test == "delong" and has_areas(self._areas, self._index, pair):
+            return None
         return "rows_do_not_fit" if self._rows is None and test.test in OF_ROWS else None
 
     def _total(self, metric: Metric, pair: tuple[str, str], part: str) -> Array:
@@ -299,7 +312,9 @@ class _InSet:
         """Whether a model has rows of its own, so that its placements differ from pair to pair."""
         return self._analysis.suite.apart
 
-    def _delong(self, pair: tuple[str, str], alternative: str = "two_sided") -> TestOutcomes:
+    def _delong(self, metric: Metric, pair: tuple[str, str], alternative: str) -> TestOutcomes:
+        if has_areas(self._areas, self._index, pair):
+            return area_tests(self._analysis, self._areas, self._index, metric, pair, alternative)
         assert self._rows is not None
         keep = self._kept(*pair)
         positive, code = self._rows.positive()[keep], self._code[keep]

@@ -9,14 +9,16 @@ import numpy as np
 import polars as pl
 
 from plmetrics.catalogue.needs import OrderedRows, Ranks
-from plmetrics.engine.order.orderings import RANKS
+from plmetrics.engine.order.orderings import AREAS, RANKS
 from plmetrics.inference.curves.drawing import Drawing
 from plmetrics.inference.curves.residuals import histogram_edges
+from plmetrics.inference.finalised import OrderedValues
 from plmetrics.inference.ordered.complements import of_rests
 from plmetrics.inference.ordered.metrics import ordered_values
 from plmetrics.inference.ordered.rank_correlations import grid_rank_values, rank_values
 from plmetrics.inference.subject import rest_place
 from plmetrics.states.class_probabilities import class_key
+from plmetrics.states.scores.sliced_grid import SlicedGrid
 from plmetrics.suite.tasks import CLASS_CURVES, ROW_CURVES
 
 if TYPE_CHECKING:
@@ -25,7 +27,6 @@ if TYPE_CHECKING:
     from plmetrics.catalogue.metric import Metric
     from plmetrics.catalogue.needs import Need
     from plmetrics.inference.analysis import OrderedByPlace
-    from plmetrics.inference.finalised import OrderedValues
     from plmetrics.inference.subject import Analysis
     from plmetrics.states.pairs import Pairs, SlicedPairs
     from plmetrics.states.scores.sorted import SlicedScores
@@ -53,6 +54,9 @@ def ordered_stage(
     drawing = Drawing(analysis.level, weights, classes, spans)
     numbers = {class_key(number): number for number in range(len(classes))}
     for model, value, of_set in scores:
+        if value is not None and value.startswith(AREAS):
+            out |= _paired_areas(analysis, model, value.removeprefix(AREAS), of_set)
+            continue
         for index, states in enumerate(analysis.sets):
             drawn_here = _score_curves(analysis, states.slices, value, numbers)
             needed = analysis.suite.needed(states.slices.slice_set.name)
@@ -67,6 +71,25 @@ def ordered_stage(
                 number = None if value is None else numbers[value]
                 drawing.scores(drawn_here, model, states.slices, sliced, number)
     return out, _in_result_order(drawing.frame(), analysis)
+
+
+def _paired_areas(
+    analysis: Analysis, model: str, baseline: str, of_set: Callable[[int], SlicedScores]
+) -> OrderedByPlace:
+    """By slice set the difference of two models' areas, with the variances of placements, under the baseline's name."""
+    from plmetrics.states.paired_areas import paired_areas
+
+    out: OrderedByPlace = {}
+    for index in range(len(analysis.sets)):
+        sliced = of_set(index)
+        assert isinstance(sliced, SlicedGrid)
+        assert sliced.label_edges is not None
+        slices = (counts for _, _, part in sliced.parts("joint") for counts in part)
+        areas = paired_areas(slices, len(sliced.edges) + 1, len(sliced.label_edges) + 1)
+        variances = areas.positive_variance, areas.negative_variance
+        values = OrderedValues(areas.difference, [], None, None, placements=variances)
+        out[index, model, f"{AREAS}{baseline}", None] = values
+    return out
 
 
 def rank_stage(

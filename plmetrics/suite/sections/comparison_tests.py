@@ -135,8 +135,15 @@ def _check(
             add(f"{test.test} is of metrics that are means over rows, and there are none", path, hint)
         elif test.test == "diebold_mariano" and task == "ranking":
             add("diebold_mariano is of losses in order of time, which queries do not have", path)
-    if fields.get("exact") is False and test.test in OF_ROWS and not by_fold(test, folded=folded):
+    by_rows = test.test in OF_ROWS and not _on_grid(test, fields)
+    if fields.get("exact") is False and by_rows and not by_fold(test, folded=folded):
         add(f"{test.test} needs the rows, which exact: false rules out", path, "leave exact out")
+
+
+def _on_grid(test: ComparisonTest, fields: Mapping[str, Any]) -> bool:
+    """Whether a test of rows is also of scores that are counted on a grid."""
+    data = fields.get("data")
+    return test.test == "delong" and (data is None or data.missing != "drop_per_model")
 
 
 def by_fold(test: ComparisonTest, *, folded: bool) -> bool:

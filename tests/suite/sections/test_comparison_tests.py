@@ -79,7 +79,7 @@ def test_what_is_wrong_is_said(load: Callable[[str], Any], text: str, words: str
         ("metrics: [f1]\ncompare: {baseline: a, tests: [paired_t]}\n", "add one such as log_loss"),
         ("metrics: [f1]\ncompare: {baseline: a, tests: [wilcoxon]}\n", "add one such as log_loss"),
         (
-            "metrics: [roc_auc]\nexact: false\ncompare: {baseline: a, tests: [delong]}\n",
+            "metrics: [brier]\nexact: false\ncompare: {baseline: a, tests: [wilcoxon]}\n",
             "exact: false rules out",
         ),
         (

@@ -214,11 +214,18 @@ def delong_tests(
     alternative: str = "two_sided",
 ) -> TestOutcomes:
     """Tests of the difference of two areas in S slices, from the placement values of all rows."""
-    one_of(alternative, "alternative", *ALTERNATIVES)
     place = np.zeros(len(positive), dtype=np.int64) if code is None else code
     difference = model - baseline
-    up = _moments(difference[positive], place[positive], slices)
-    down = _moments(difference[~positive], place[~positive], slices)
+    up = placement_moments(difference[positive], place[positive], slices)
+    down = placement_moments(difference[~positive], place[~positive], slices)
+    return delong_of_moments(up, down, level=level, alternative=alternative)
+
+
+def delong_of_moments(
+    up: PlacementMoments, down: PlacementMoments, *, level: float, alternative: str
+) -> TestOutcomes:
+    """The same from the differences of placements of the positives, and of the negatives."""
+    one_of(alternative, "alternative", *ALTERNATIVES)
     n = up.n + down.n
     estimate = where((up.n > 0) & (down.n > 0), up.mean)
     variance = where((up.n > 1) & (down.n > 1), up.error + down.error)
@@ -250,7 +257,7 @@ def delong_tests(
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Moments:
+class PlacementMoments:
     """How many values a slice has, their mean and the variance of the mean."""
 
     n: Codes
@@ -258,8 +265,9 @@ class _Moments:
     error: Array
 
 
-def _moments(values: Array, code: Codes, slices: int) -> _Moments:
+def placement_moments(values: Array, code: Codes, slices: int) -> PlacementMoments:
+    """Those of some values by slice."""
     n = np.bincount(code, minlength=slices)
     mean = np.bincount(code, weights=values, minlength=slices) / np.maximum(n, 1)
     squares = np.bincount(code, weights=(values - mean[code]) ** 2, minlength=slices)
-    return _Moments(n, mean, squares / np.maximum(n - 1, 1) / np.maximum(n, 1))
+    return PlacementMoments(n, mean, squares / np.maximum(n - 1, 1) / np.maximum(n, 1))
