@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from plmetrics.core.names import number_text
 from plmetrics.inference.estimate import Estimate
 from plmetrics.inference.sums import ModelSums
-from plmetrics.states.sums import EVERY
+from plmetrics.states.sums import DEFAULT_THRESHOLD, EVERY, class_threshold
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -65,6 +65,11 @@ class Population:
             fixed = metric.fixed_threshold
             return None if fixed is None else self.thresholds.get(model, {}).get(number_text(fixed))
         return self.thresholds[model][rule.text] if rule.constant is None else rule.constant
+
+    def thresholds_by_class(self, model: str) -> Mapping[str, float]:
+        """The thresholds that classes of a model have in place of the default one."""
+        start, given = class_threshold(DEFAULT_THRESHOLD, ""), self.thresholds.get(model, {})
+        return {key: given[key] for key in given if key.startswith(start)}
 
 
 @dataclass(frozen=True, slots=True)

@@ -145,8 +145,10 @@ class Contrasts:
 
     def _same_threshold(self, metric: Metric, pair: tuple[str, str]) -> bool:
         """Models that say the same are only equal where they are judged at the same threshold."""
-        first, second = (self._analysis.population.threshold(metric, model) for model in pair)
-        return first == second
+        population = self._analysis.population
+        first, second = (population.threshold(metric, model) for model in pair)
+        by_class = (population.thresholds_by_class(model) for model in pair)
+        return first == second and next(by_class) == next(by_class)
 
     def slices(
         self, place: Place, kind: int, contrast: str, model: str, sides: Sides, baselines: Any, numbers: Codes

@@ -20,6 +20,7 @@ from plmetrics.inference.chunks import (
 from plmetrics.inference.estimate import Estimate, whole_blocks
 from plmetrics.inference.finalised import OrderedValues, conditions, finalise, finalising, value_or_nan
 from plmetrics.inference.weights import Nudges
+from plmetrics.states.sums import DEFAULT_THRESHOLD
 
 if TYPE_CHECKING:
     from plmetrics.catalogue.metric import Metric
@@ -93,6 +94,8 @@ def estimate(
     if ordered is not None and ordered.bound is not None:
         bounded = (status == "ok") | (status == UNREACHABLE_ON_GRID)
         bound = np.where(bounded, ordered.bound[chunk.first : chunk.last], np.nan)
+    if metric.fixed_threshold == DEFAULT_THRESHOLD and population.thresholds_by_class(model):
+        threshold = np.nan
     cut = None if threshold is None else np.full(value.shape, threshold)
     if ordered is not None and ordered.threshold is not None:
         cut = np.where(status == "ok", ordered.threshold[chunk.first : chunk.last], np.nan)

@@ -31,6 +31,16 @@ SCORED = "scored|"
 DEFAULT_THRESHOLD = 0.5
 """The threshold of a metric that names none; a model may have another in its place."""
 
+
+def class_threshold(threshold: float, name: str) -> str:
+    """The key of a class's own threshold in place of one.
+
+    >>> class_threshold(0.5, "spam")
+    '0.5|spam'
+    """
+    return f"{number_text(threshold)}|{name}"
+
+
 POSITIVE_ROWS = "positive_rows"
 """The column with the number of positive rows, whatever they weigh."""
 
@@ -88,6 +98,11 @@ class Rows:
             constant = threshold.constant
             threshold = self.thresholds[threshold.text] if constant is None else constant
         return self.score >= pl.lit(float(threshold))
+
+    def threshold_of(self, threshold: float, name: str) -> float:
+        """The threshold of a class: the model's own in place of the default one."""
+        given = self.thresholds.get(number_text(threshold), threshold)
+        return self.thresholds.get(class_threshold(threshold, name), given)
 
     def column(self, name: str) -> pl.Expr:
         """A column of the table that plays no role."""

@@ -62,7 +62,7 @@ class ModelColumns(TypedDict, total=False):
     """What one model predicted: exactly one kind of column."""
     score: str | None
     margin: str | None
-    threshold: float | None
+    threshold: float | Mapping[str, float] | None
     prediction: str | None
     proba: Mapping[str, str] | Mapping[int, str] | str | None
     normalise: bool

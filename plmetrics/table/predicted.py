@@ -27,6 +27,7 @@ class PredictionColumns:
     the expressions over raw columns of parts that no column has; `columns` then names what they are made from.
     `label` and `weight` are the raw columns of the model's own, None for those of the table; `weight` is False where
     its rows count once.
+    `thresholds` are those of parts: the class of the largest probability / threshold is called.
     """
 
     columns: Mapping[str, str]
@@ -34,6 +35,7 @@ class PredictionColumns:
     normalise: bool = False
     label: str | None = None
     weight: str | Literal[False] | None = None
+    thresholds: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def parts(self) -> tuple[str, ...]:
@@ -108,14 +110,14 @@ def part_role(model: str, part: str) -> str:
     return f"{words[kind]} of model '{model}'"
 
 
-def leading(parts: Mapping[str, pl.Expr]) -> pl.Expr:
+def leading(parts: Mapping[str, pl.Expr], thresholds: Mapping[str, float]) -> pl.Expr:
     """What rows of a model of several parts are ordered by.
 
-    The class of the largest probability, the middle quantile, or the mean.
+    The class of the largest probability, over its threshold where classes have some, the middle quantile, or the mean.
     """
     first = next(iter(parts))
     if first.startswith("proba|"):
-        return _largest(list(parts.values()))
+        return _largest([value / thresholds[part] if thresholds else value for part, value in parts.items()])
     if first.startswith("quantile|"):
         middle = min(levels_of(list(parts)), key=lambda level: (abs(level - 0.5), level))
         return parts[quantile_part(middle)]

@@ -253,7 +253,7 @@ def _prediction_columns(
         return {score_column(model): next(iter(parts.values()))}
     if predicted.normalise:
         parts = normalise_probabilities(parts)
-    first = leading(parts)
+    first = leading(parts, predicted.thresholds)
     if roles.transform is not None and label is not None:
         parts |= roles.transform(label, parts)
     columns = {part_column(model, part): value for part, value in parts.items()}

@@ -117,6 +117,7 @@ def prediction_table(rows: int) -> pl.DataFrame:
             "defaulted": (rng.random(rows) < chance).astype(int),
             "score_v1": chance,
             "score_v2": np.clip(chance + rng.normal(0, 0.1, rows), 0, 1),
+            "svm_decision": np.log(chance / (1.0 - chance)),
             "decision": (chance > 0.6).astype(int),
             "forecast": rng.normal(50_000, 20_000, rows),
             "exposure": rng.integers(1, 4, rows).astype(float),

@@ -115,10 +115,13 @@ def one_vs_one(inner: Metric, classes: tuple[str, ...], number: int, other: int)
 
 
 def confidence(inner: Metric) -> ClassScoreMetric:
-    """The inner metric of the largest probability, with rows called rightly as the positive class."""
+    """The inner metric of the called class's probability, with rows called rightly as the positive class."""
 
     def value(rows: Rows) -> pl.Expr:
-        return pl.max_horizontal(rows.part(f"proba|{name}") for name in rows.classes)
+        parts = [rows.part(f"proba|{name}") for name in rows.classes]
+        if not rows.thresholds:
+            return pl.max_horizontal(parts)
+        return pl.coalesce(pl.when(rows.score == number).then(part) for number, part in enumerate(parts))
 
     def positive(rows: Rows) -> pl.Expr:
         return rows.label == rows.score

@@ -48,7 +48,7 @@ class LabelSet(Multiclass):
 
 def calls(rows: Rows, threshold: float) -> list[pl.Expr]:
     """Whether each class is called."""
-    return [rows.part(f"proba|{name}") >= pl.lit(threshold) for name in rows.classes]
+    return [rows.part(f"proba|{name}") >= pl.lit(rows.threshold_of(threshold, name)) for name in rows.classes]
 
 
 def truths(rows: Rows) -> list[pl.Expr]:

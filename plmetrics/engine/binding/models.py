@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from plmetrics.core.errors import Collected, ConfigError, DataError, Problem
 from plmetrics.core.names import did_you_mean
+from plmetrics.states.sums import DEFAULT_THRESHOLD
 from plmetrics.suite.problems import lacks_column
 from plmetrics.suite.tasks import CLASS_TASKS
 from plmetrics.table.predicted import PredictionColumns, levels_of, quantile_part
@@ -45,9 +46,27 @@ def predicted_models(suite: Suite, schema: pl.Schema) -> dict[str, PredictionCol
     for name, predicted in out.items():
         with collected.step():
             if predicted.of_kind("proba"):
-                out[name] = _in_order(name, predicted, classes)
+                given = suite.models[name].threshold
+                ordered = _in_order(name, predicted, classes)
+                out[name] = _with_thresholds(name, ordered, given) if isinstance(given, dict) else ordered
     collected.settle()
     return out
+
+
+def _with_thresholds(
+    name: str, predicted: PredictionColumns, given: Mapping[str, float]
+) -> PredictionColumns:
+    """The columns of a model whose classes have thresholds: the default one where none is given."""
+    parts = predicted.of_kind("proba")
+    unknown = [
+        Problem(f"model '{name}': '{other}' is not one of the classes", path, did_you_mean(other, parts))
+        for other in given
+        if other not in parts and (path := ("models", name, "threshold", other))
+    ]
+    if unknown:
+        raise ConfigError(unknown)
+    thresholds = {part: given.get(of, DEFAULT_THRESHOLD) for of, part in parts.items()}
+    return replace(predicted, thresholds=thresholds)
 
 
 def with_levels(suite: Suite, models: Mapping[str, PredictionColumns]) -> Suite:

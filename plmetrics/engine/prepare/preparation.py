@@ -20,7 +20,7 @@ from plmetrics.engine.prepare.constants import Calibration, Constants, Threshold
 from plmetrics.engine.prepare.slices import found_slices, key_codes, settled_keys, slice_plans
 from plmetrics.engine.prepared import Accounting, Blocks, Prepared, rows_of, units_of_rows
 from plmetrics.engine.step import Step
-from plmetrics.states.sums import DEFAULT_THRESHOLD
+from plmetrics.states.sums import DEFAULT_THRESHOLD, class_threshold
 from plmetrics.suite.sections.basics import BASELINE
 from plmetrics.table.predicted import PredictionColumns
 from plmetrics.table.prediction_table import unchecked_table
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from plmetrics.core.results import Json
     from plmetrics.engine.inquiry import Question
     from plmetrics.engine.request import Request, TableView
+    from plmetrics.suite.sections.basics import ModelColumns
     from plmetrics.table.prediction_table import PredictionTable
 
     Looks = Callable[[TableView], Question[Mapping[str, object]]]
@@ -159,16 +160,19 @@ def _with_baseline(view: TableView, values: Mapping[str, float]) -> TableView:
 def _thresholds(request: Request, view: TableView, constants: Constants | None) -> Question[ThresholdChoice]:
     if constants is not None:
         return constant_question(ThresholdChoice(constants.thresholds, ()))
-    default = number_text(DEFAULT_THRESHOLD)
-    given = {
-        name: {} if model.threshold is None else {default: model.threshold}
-        for name, model in request.suite.models.items()
-    }
+    given = {name: _thresholds_of(model) for name, model in request.suite.models.items()}
     if all(metric.chosen_threshold is None for metric in request.leaves):
         return constant_question(ThresholdChoice(given, ()))
     from plmetrics.engine.prepare.thresholds import choose_thresholds
 
     return choose_thresholds(request, view, given)
+
+
+def _thresholds_of(model: ModelColumns) -> dict[str, float]:
+    """A model's own thresholds, by the text of the default one, and the class."""
+    if isinstance(model.threshold, dict):
+        return {class_threshold(DEFAULT_THRESHOLD, name): value for name, value in model.threshold.items()}
+    return {} if model.threshold is None else {number_text(DEFAULT_THRESHOLD): model.threshold}
 
 
 @dataclass(frozen=True, slots=True)

@@ -153,9 +153,10 @@ class ModelColumns(Strict):
         "it, which are evaluated in its place (binary).",
         exclude_if=lambda margin: margin is None,
     )
-    threshold: Finite | None = Field(
+    threshold: Finite | Annotated[dict[str, Finite], Field(min_length=1)] | None = Field(
         default=None,
-        description="Threshold of the score where a metric names none, in place of 0.5 (binary).",
+        description="Threshold where a metric names none, in place of 0.5 (binary, multilabel); or one for each class, "
+        "others have 0.5: of several classes that of the largest probability / threshold is called.",
         exclude_if=lambda threshold: threshold is None,
     )
     prediction: Column | None = Field(

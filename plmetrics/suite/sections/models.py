@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from plmetrics.core.names import number_text
 from plmetrics.suite.problems import is_label, message_text
 from plmetrics.suite.sections.basics import ModelColumns
-from plmetrics.suite.tasks import PREDICTION_KINDS, PREDICTS
+from plmetrics.suite.tasks import CLASS_TASKS, PREDICTION_KINDS, PREDICTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -228,6 +228,8 @@ def _with_plain_keys(fields: Mapping[str, Any]) -> dict[str, Any]:
     out = dict(fields)
     if isinstance(out.get("proba"), Mapping):
         out["proba"] = {class_name(name): column for name, column in out["proba"].items()}
+    if isinstance(out.get("threshold"), Mapping):
+        out["threshold"] = {class_name(name): number for name, number in out["threshold"].items()}
     if isinstance(out.get("quantiles"), Mapping):
         out["quantiles"] = {_level(level): column for level, column in out["quantiles"].items()}
     return out
@@ -252,9 +254,8 @@ def _one_kind(model: ModelColumns, task: str, path: SuitePath, findings: Finding
     elif len(given) != 1:
         names = " and ".join(allowed) if len(allowed) < 3 else ", ".join(allowed)
         findings.add(f"a model has exactly one of {names}", path, f"write {listed}")
-    elif model.threshold is not None and (task != "binary" or model.score is None):
-        hint = "name it in the metric: accuracy(threshold=0.4)" if task == "multilabel" else None
-        findings.add("threshold belongs to a score of task 'binary'", (*path, "threshold"), hint)
+    elif (words := _wrong_threshold(model, task)) is not None:
+        findings.add(words, (*path, "threshold"))
     elif (model.mean is None) != (model.sd is None):
         findings.add("mean and sd stand together", path, "write {mean: column, sd: column}")
     elif isinstance(model.proba, dict) and len(model.proba) < 2:
@@ -264,6 +265,27 @@ def _one_kind(model: ModelColumns, task: str, path: SuitePath, findings: Finding
     else:
         return True
     return False
+
+
+def _wrong_threshold(model: ModelColumns, task: str) -> str | None:
+    """What is wrong with a model's threshold."""
+    threshold = model.threshold
+    if threshold is None:
+        return None
+    if task not in {"binary", *CLASS_TASKS}:
+        return f"a model of task '{task}' has no threshold"
+    if (model.score if task == "binary" else model.proba) is None:
+        return (
+            f"threshold belongs to a {'score' if task == 'binary' else 'probability'}, which the model lacks"
+        )
+    by_class = threshold.values() if isinstance(threshold, dict) else ()
+    if bool(by_class) != (task == "multiclass") and task != "multilabel":
+        return (
+            "threshold must be a mapping of classes" if task == "multiclass" else "threshold must be a number"
+        )
+    if task == "multiclass" and min(by_class) <= 0:
+        return "thresholds must be above 0: the class of the largest probability / threshold is called"
+    return None
 
 
 def _form(kind: str) -> str:
