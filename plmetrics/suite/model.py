@@ -268,7 +268,8 @@ class Suite(Strict):
         sets = self._sets_of_curves()["confusion"]
         if {name.rpartition("|")[2] for name in slice_sets}.isdisjoint(sets):
             return {}
-        return dict.fromkeys(confusion_cells(weighted=self.columns.weight is not None), sets)
+        weighted = self.columns.weight is not None or any(model.weight for model in self.models.values())
+        return dict.fromkeys(confusion_cells(weighted=weighted), sets)
 
     def _sets_of_curves(self) -> dict[str, tuple[str, ...]]:
         """The slice sets that each curve is drawn for."""

@@ -77,3 +77,17 @@ def test_hard_predictions_and_runs_without_the_rows_have_one() -> None:
     result = evaluated(table, models={"h": {"prediction": "h"}}, exact=False)
     own = result.curves.filter(slice="all")
     assert own["n"].to_list() == confusion_matrix(table["y"], table["h"]).ravel().tolist()
+
+
+def test_a_model_of_its_own_weight_has_its_own_matrix() -> None:
+    table = made()
+    curves = evaluated(table, models={"a": {"score": "a", "weight": "w"}, "b": "b"}).curves.filter(
+        slice="all"
+    )
+    present = table.filter(pl.col("w") > 0)
+    masses = confusion_matrix(table["y"], table["a"] >= 0.5, sample_weight=table["w"])
+    assert curves.filter(model="a")["threshold"].to_list() == masses.ravel().tolist()
+    counts = confusion_matrix(present["y"], present["a"] >= 0.5)
+    assert curves.filter(model="a")["n"].to_list() == counts.ravel().tolist()
+    plain = confusion_matrix(table["y"], table["b"] >= 0.5)
+    assert curves.filter(model="b")["n"].to_list() == plain.ravel().tolist()
