@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -91,12 +91,16 @@ class SlicedPair:
         starts = bin_starts(self.before + self.after, bins)
         return SlicedPair(*(np.add.reduceat(side, starts, axis=-1) for side in (self.before, self.after)))
 
+    def joined_for(self, mixtures: int) -> SlicedPair:
+        """The same on as many bins as there is room for in so many mixtures."""
+        return self.joined(_IN_ALL // mixtures)
+
     def worths(self, metrics: Sequence[Metric], kinds: Kinds) -> list[Worth]:
         """Metrics of mixtures, by what of each slice is as in the second table `[mixture, slice]`.
 
         Of many mixtures, bins are joined; values are then moved by what that costs the two tables themselves.
         """
-        joined = self.joined(_IN_ALL // len(kinds))
+        joined = self.joined_for(len(kinds))
         worths = _worths(joined, metrics, kinds)
         if joined is self:
             return worths
@@ -123,15 +127,19 @@ class SlicedPair:
 def _worths(pair: SlicedPair, metrics: Sequence[Metric], kinds: Kinds) -> list[Worth]:
     """Metrics of mixtures on the bins that there are."""
     sides = np.concatenate(pair.of_kinds()).reshape(4 * pair.slices, -1)
+    return weighted_worths(sides, np.hstack([kinds == kind for kind in range(4)]), metrics)
+
+
+def weighted_worths(sides: Array, weights: NDArray[Any], metrics: Sequence[Metric]) -> list[Worth]:
+    """Metrics of mixtures of parts, `[part, class x bin]`, in which these have weights, `[mixture, part]`."""
+    bins = sides.shape[1] // 2
 
     def of_some(step: tuple[int, int]) -> list[Worth]:
-        some = kinds[slice(*step)]
-        chosen = np.hstack([some == kind for kind in range(4)]).astype(np.float64)
-        counts = (chosen @ sides).reshape(-1, 2, pair.bins)
+        counts = (weights[slice(*step)].astype(np.float64) @ sides).reshape(-1, 2, bins)
         view = score_view({"negative": counts[:, 0], "positive": counts[:, 1]}, binned=True)
         return [Worth.of(metric, view) for metric in metrics]
 
-    parts = parallel_map(of_some, steps(0, len(kinds), max(1, _AT_ONCE // max(pair.bins, 1))))
+    parts = parallel_map(of_some, steps(0, len(weights), max(1, _AT_ONCE // max(bins, 1))))
     return [
         Worth(*(np.concatenate([getattr(part, name) for part in of_metric]) for name in Worth.__slots__))
         for of_metric in zip(*parts, strict=True)

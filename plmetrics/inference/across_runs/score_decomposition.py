@@ -16,6 +16,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from plmetrics.core.results import DECOMPOSITION_SCHEMA
+from plmetrics.inference.across_runs.column_shares import MOST_COLUMNS, column_codes, column_parts
 from plmetrics.inference.across_runs.comparisons import NOTE
 from plmetrics.inference.across_runs.decomposition import PARTS, part_rows
 from plmetrics.inference.across_runs.owen import Steps
@@ -24,7 +25,7 @@ from plmetrics.inference.comparisons.paired import Difference, paired_difference
 from plmetrics.inference.estimate import Estimate
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from plmetrics.inference.across_runs.decomposition import Subject
     from plmetrics.inference.across_runs.mixtures import SlicedPair, Worth
@@ -36,6 +37,9 @@ Array = NDArray[np.float64]
 Texts = NDArray[np.object_]
 
 SLICE_PARTS = ("within", "mix", "shapley")
+
+COLUMNS = "shares of the column's values, by reweighting"
+"""What the note of the rows of columns says."""
 
 _NO_REPLICATES = "no replicates"
 
@@ -82,7 +86,29 @@ def score_decomposition(
         _rows(change, subject, steps, worth, variation, level)
         for subject, worth, variation in zip(subjects, worths, varying, strict=True)
     ]
-    return pl.concat([DECOMPOSITION_SCHEMA.to_frame(), *parts])
+    return pl.concat([DECOMPOSITION_SCHEMA.to_frame(), *parts, *_of_columns(change, subjects)])
+
+
+def _of_columns(change: SlicedChange, subjects: Sequence[Subject]) -> Iterator[pl.DataFrame]:
+    """Rows of what the shares of the values of each column do, where all of them have a value."""
+    names, codes = column_codes(change.values)
+    if not 1 <= len(names) <= MOST_COLUMNS:
+        return
+    metrics = [subject.own for subject in subjects]
+    for subject, part in zip(subjects, column_parts(change.pair, codes, metrics), strict=True):
+        defined = np.isfinite(part.value).all()
+        if not defined:
+            continue
+        status = np.full(len(names), "ok", dtype=object)
+        yield part_rows(
+            _constants(change.constants, subject),
+            ["all"] * len(names),
+            [[]] * len(names),
+            [f"mix|{name}" for name in names],
+            _without_intervals(part.value, status, "not_estimable"),
+            COLUMNS,
+            np.where(part.bound > 0, part.bound, np.nan),
+        )
 
 
 def refused_decomposition(

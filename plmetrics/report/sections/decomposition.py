@@ -59,10 +59,20 @@ def _block(part: pl.DataFrame, width: int) -> list[Text]:
         [Text(printable(name)), *row] for name, row in zip(chosen, zip(*numbers, strict=True), strict=True)
     ]
     lines += table_or_stack(columns, cells, width)
-    words = _accuracy(part)
+    words = [*_columns(every), *_accuracy(part)]
     if len(by_slice) > len(largest):
         words.append(f"and {plural(len(by_slice) - len(largest), 'slice')} more in decomposition.parquet")
     return [*lines, *(line for text in words for line in wrap(Text(text, FAINT), width))]
+
+
+def _columns(every: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """What the shares of the values of each column do by themselves."""
+    parts = {name: row["value"] for name, row in every.items() if name.startswith("mix|")}
+    texts = [
+        f"{printable(name.removeprefix('mix|'))} {number(value, signed=True)}"
+        for name, value in parts.items()
+    ]
+    return [f"shares of values alone, by column: {', '.join(texts)}"] if texts else []
 
 
 def _estimate(row: Mapping[str, Any]) -> Estimate:

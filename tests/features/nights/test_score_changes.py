@@ -154,7 +154,7 @@ def test_the_interval_of_all_parts_is_that_of_the_comparison(
         compare={"run": reference, "decompose": {"region": ["roc_auc"]}},
         uncertainty={"replicates": 400},
     )
-    parts = result.decomposition.filter(metric="roc_auc")
+    parts = result.decomposition.filter(~pl.col("part").str.starts_with("mix|"), metric="roc_auc")
     total = parts.filter(part="total").row(0, named=True)
     change = result.comparisons.filter(contrast="run", metric="roc_auc", slice_set="overall").row(
         0, named=True
@@ -252,3 +252,21 @@ def test_reports_show_parts_with_what_bins_cost(tmp_path: Path) -> None:
     page = (tmp_path / "page.html").read_text()
     assert "Parts of the change" in page
     assert ">shapley<" in page
+
+
+def test_shares_of_single_columns_stand_beside_all_slices(tmp_path: Path) -> None:
+    result = evaluated(tmp_path, 3)
+    before, after = (
+        frame.with_columns(share=pl.len().over("region") / pl.len()) for frame in (rows(1), rows(2))
+    )
+
+    def worth(frame: pl.DataFrame, mix: pl.DataFrame) -> float:
+        ratio = frame.join(mix.select("region", then="share").unique(), on="region", maintain_order="left")
+        weight = (ratio["then"] / ratio["share"]).to_numpy()
+        return float(roc_auc_score(frame["y"], frame["new"], sample_weight=weight))
+
+    sides = [worth(frame, after) - worth(frame, before) for frame in (before, after)]
+    row = result.decomposition.filter(part="mix|region", model="new").row(0, named=True)
+    assert row["value"] == pytest.approx(np.mean(sides), abs=1e-12)
+    assert (row["slice"], row["interval_status"]) == ("all", "not_estimable")
+    assert "shares of values alone, by column: region" in render(summarise(result), 100)
