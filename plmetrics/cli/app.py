@@ -19,6 +19,7 @@ from plmetrics.cli.nights.accept import accept
 from plmetrics.cli.nights.backfill import backfill
 from plmetrics.cli.nights.collection import gc
 from plmetrics.cli.nights.history import history
+from plmetrics.cli.power import power
 from plmetrics.cli.readout import readout
 from plmetrics.cli.report import report
 from plmetrics.cli.run import run
@@ -102,6 +103,7 @@ for command in (
     suggest,
     split,
     readout,
+    power,
     units,
     state,
     merge,

@@ -53,6 +53,7 @@ COMMANDS = {
     "plmetrics.api.states": "stored",
     "plmetrics.cli.init": "advice",
     "plmetrics.cli.nights.history": "nights",
+    "plmetrics.cli.power": "experiment",
     "plmetrics.cli.readout": "experiment",
     "plmetrics.cli.split": "splits",
     "plmetrics.cli.suggest": "advice",

@@ -16,7 +16,7 @@ from plmetrics.catalogue import registry
 
 COMMANDS = (
     *("run", "validate", "explain", "metrics", "diff", "report", "schema", "init", "suggest"),
-    *("split", "readout", "units", "state", "merge", "backfill", "history", "accept", "gc"),
+    *("split", "readout", "power", "units", "state", "merge", "backfill", "history", "accept", "gc"),
 )
 HEAVY = {"numpy", "pandas", "polars", "pyarrow", "pydantic", "rich", "scipy", "sqlglot", "yaml"}
 

@@ -1,0 +1,82 @@
+"""`plmetrics power`: how many units an experiment needs, before there are data."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from plmetrics.cli.options import Debug, Outcome, OutcomeFormat
+from plmetrics.cli.terminal.console import write_result
+from plmetrics.cli.terminal.guard import guard, usage
+
+if TYPE_CHECKING:
+    from plmetrics.features.experiment.power_plan import PowerPlan
+
+
+def power(
+    baseline: Annotated[float, typer.Option(help="Share of the control, or with --sd its mean.")],
+    effect: Annotated[
+        float | None, typer.Option(help="Difference to find; what --units find if not given.")
+    ] = None,
+    relative: Annotated[
+        bool, typer.Option("--relative", help="The effect is a share of the baseline: 0.05 is 5 % more.")
+    ] = False,
+    sd: Annotated[float | None, typer.Option(help="Standard deviation of a unit's outcome.")] = None,
+    units: Annotated[int | None, typer.Option(help="Units of the arm; found if not given.")] = None,
+    ratio: Annotated[float, typer.Option(help="Units of the control for one of the arm.")] = 1.0,
+    chance: Annotated[
+        float, typer.Option("--power", metavar="POWER", help="The chance to find the effect.")
+    ] = 0.8,
+    level: Annotated[float, typer.Option(help="Level of the two-sided test.")] = 0.95,
+    cluster_size: Annotated[
+        float | None, typer.Option(help="Mean number of units that are assigned together.")
+    ] = None,
+    icc: Annotated[float, typer.Option(help="Correlation of outcomes within such a cluster.")] = 0.0,
+    cluster_cv: Annotated[
+        float, typer.Option(help="Standard deviation of cluster sizes over their mean.")
+    ] = 0.0,
+    form: Outcome = OutcomeFormat.text,
+    debug: Debug = False,
+) -> None:
+    """Say how many units an experiment needs.
+
+    Of effect, units and power two are given, and the third follows. Shares are compared by the z test of two
+    proportions, means by the t test, units in clusters with their design effect.
+    """
+    with guard(debug=debug, json=form == "json"), usage():
+        from plmetrics.features.experiment.power_plan import Clusters, power_plan
+
+        grouped = cluster_size is not None or icc or cluster_cv
+        plan = power_plan(
+            baseline,
+            effect * baseline if relative and effect is not None else effect,
+            sd=sd,
+            units=units,
+            ratio=ratio,
+            power=chance,
+            level=level,
+            clusters=Clusters(cluster_size or 1.0, icc, cluster_cv) if grouped else None,
+        )
+        write_result(_text(plan) if form is OutcomeFormat.text else json.dumps(asdict(plan), indent=2) + "\n")
+
+
+def _text(plan: PowerPlan) -> str:
+    lift = f" ({plan.effect / plan.baseline:+.1%})" if plan.baseline else ""
+    rows = [
+        ("baseline", f"{plan.baseline:g} ({plan.outcome} of the control)"),
+        ("effect", f"{plan.effect:+.4g}{lift}"),
+        ("arm", _size(plan.units, plan.clusters)),
+        ("control", _size(plan.units_control, plan.clusters_control)),
+        ("in all", f"{plan.units + plan.units_control:,} units"),
+    ]
+    if plan.clusters is not None:
+        rows.append(("design effect", f"{plan.design_effect:.4g}"))
+    rows.append(("power", f"{plan.power:.1%} at level {plan.level:g}, two-sided"))
+    return "".join(f"{name:<15}{text}\n" for name, text in rows)
+
+
+def _size(units: int, clusters: int | None) -> str:
+    return f"{units:,} units" + ("" if clusters is None else f" in {clusters:,} clusters")
