@@ -41,6 +41,16 @@ def test_text_is_for_people(invoke: Any, data: str) -> None:
     assert "country=fr" in outcome.out
 
 
+def test_a_note_of_some_slices_names_them(invoke: Any, tmp_path: Path) -> None:
+    exact = pl.col("country") == "de"
+    known = pl.when(exact).then("spent").otherwise(pl.int_range(pl.len()) % 2)
+    TABLE.with_columns(known=known).write_parquet(tmp_path / "rows.parquet")
+    options = ("--arm", "variant", "--control", "A", "--outcome", "spent", "--covariate", "known")
+    out = invoke("readout", str(tmp_path / "rows.parquet"), *options, "--by", "country").out
+    assert "\ncountry=de: the covariate takes 100% off the variance" in out.replace("  ", "")
+    assert "\noverall: the covariate takes" in out.replace("  ", "")
+
+
 @pytest.mark.parametrize("extra", [(), ("--unit", "user"), ("--mde", "0.1", "--no-ranks", "--level", "0.9")])
 def test_csv_and_json_hold_the_table(invoke: Any, data: str, extra: tuple[str, ...]) -> None:
     options: dict[str, Any] = {"unit": "user"} if "--unit" in extra else {}

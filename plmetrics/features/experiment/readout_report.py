@@ -85,15 +85,25 @@ def _of_outcome(rows: Sequence[Row], width: int) -> list[Text]:
     if len(rows) > _SHOWN:
         more = f"and {len(rows) - _SHOWN:,} more: --format csv lists all"
         lines += wrap(Text(more, FAINT), width)
-    notes = dict.fromkeys(row["note"] for row in first if row["note"])
-    return lines + [line for note in notes for line in wrap(Text(printable(note), "yellow"), width)]
+    return lines + [line for note in _notes(first) for line in wrap(Text(printable(note), "yellow"), width)]
+
+
+def _notes(rows: Sequence[Row]) -> list[str]:
+    """The notes of some lines, with the slices of each where it is not that of all."""
+    slices: dict[str, list[str]] = {}
+    for row in rows:
+        if row["note"]:
+            slices.setdefault(row["note"], []).append(_slice(row))
+    return [
+        note if len(there) == len(rows) else f"{', '.join(dict.fromkeys(there))}: {note}"
+        for note, there in slices.items()
+    ]
 
 
 def _cells(row: Row, difference: Text) -> list[Text]:
-    everywhere = row["slice_set"] == "overall"
     lift = row["lift"]
     return [
-        Text("overall" if everywhere else printable(row["slice"])),
+        Text(printable(_slice(row))),
         Text(printable(row["arm"])),
         Text(count(row["units"])),
         Text(_number(row["mean"])),
@@ -106,6 +116,11 @@ def _cells(row: Row, difference: Text) -> list[Text]:
         Text(MISSING if row["required_n"] is None else count(row["required_n"])),
         Text(_number(row["minimum_effect"])),
     ]
+
+
+def _slice(row: Row) -> str:
+    name: str = row["slice"]
+    return "overall" if row["slice_set"] == "overall" else name
 
 
 def _number(value: float | None) -> str:
