@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 SuitePath: TypeAlias = tuple[str | int, ...]
 
 _LONGEST_PATH, _LONGEST_PART = 4000, 255
-_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
+_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:(/|$)")
 _DIGITS = re.compile(r"[0-9]{1,100}")
 
 RESERVED_SLICE_SETS = frozenset({"overall", "all", "other"})
@@ -74,7 +74,7 @@ def is_path(text: str) -> bool:
 
 
 def is_address(path: object) -> bool:
-    """Whether a text is an address such as `s3://bucket/key`, not a path on a local disk.
+    """Whether a text is an address such as `s3://bucket/key`, not a path on a local disk; a Path of `s3://` is `s3:`.
 
     >>> is_address("s3://bucket/day.parquet"), is_address("scores/day.parquet")
     (True, False)

@@ -13,7 +13,7 @@ from plmetrics.core.names import is_address
 from plmetrics.table.files import shown_path
 from plmetrics.table.formats.hive import FILE_PATH, NULL, Partitions, partition_pairs
 from plmetrics.table.formats.lakehouse import DELTA, Listing, absent_version, data_files, unreadable
-from plmetrics.table.storage.scanning import plain_http
+from plmetrics.table.storage.stores import plain_http
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from plmetrics.core.errors import ConfigError, Problem
 from plmetrics.core.redaction import mask_address
 
-_ADDRESS = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]+):/(?P<rest>.*)", re.DOTALL)
+_ADDRESS = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]+):(/(?P<rest>.*)|$)", re.DOTALL)
 _WEB = ("http", "https")
 _SYNONYMS = {"s3a": "s3", "gcs": "gs", "abfs": "az", "abfss": "az"}
 _BUCKETS = ("s3", "gs", "az")
@@ -66,7 +66,7 @@ def parse_address(text: str) -> Address:
         message = f"'{mask_address(text)}' is not an address that can be read"
         hint = f"addresses start with {', '.join(f'{name}://' for name in SCHEMES)}; others are paths on a local disk"
         raise ConfigError(Problem(message, path=("data", "path"), hint=hint))
-    bucket, _, key = match["rest"].removeprefix("/").partition("/")  # a Path has one slash of two
+    bucket, _, key = (match["rest"] or "").removeprefix("/").partition("/")  # a Path has one slash of two
     user, at, host = bucket.rpartition("@")
     if at and match["scheme"].lower().startswith(
         "abfs"

@@ -12,6 +12,10 @@ _STATUS = re.compile(r"status code: (?P<status>\d{3}(?: [A-Za-z-]+)*)")
 _CODE = re.compile(r"<Code>(?P<code>\w+)</Code>")
 _NO_CREDENTIALS = re.compile(
     r"169\.254\.169\.254|metadata\.google|metadata server|[Mm]issing .*[Cc]redential"
+    r"|Account must be specified|Missing SecretAccessKey|Missing AccessKeyId"
+)
+_UNUSABLE = re.compile(
+    r"Invalid Access Key|in SAS query|Unable to (open|decode) service account|GCP credential error"
 )
 _DENIED = re.compile(r"Unauthenticated|PermissionDenied|authentication credentials|necessary privileges")
 _DENIED_STATUS = ("401", "403")
@@ -51,6 +55,8 @@ def storage_fault(error: BaseException, shown: str) -> PlmetricsError:
     hint = f"credentials come from the environment: {variables}" if variables else "check the address"
     if _NO_CREDENTIALS.search(text):
         return EnvironmentFault(Problem(f"{shown}: there are no credentials", hint=hint))
+    if _UNUSABLE.search(text):
+        return EnvironmentFault(Problem(f"{shown}: the credentials cannot be used", hint=hint))
     if _DENIED.search(f"{type(error).__name__} {text}") or answer.startswith(_DENIED_STATUS):
         return EnvironmentFault(Problem(f"{shown}: the store denies access{_after_colon(answer)}", hint=hint))
     retried = _RETRIED.search(text)

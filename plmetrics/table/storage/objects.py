@@ -11,7 +11,7 @@ from plmetrics.core.errors import AbsentDataError, ConfigError, PlmetricsError, 
 from plmetrics.core.names import is_address
 from plmetrics.table.storage import stores, web
 from plmetrics.table.storage.addresses import Address, parse_address
-from plmetrics.table.storage.faults import storage_fault
+from plmetrics.table.storage.faults import is_storage_error, storage_fault
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -206,5 +206,7 @@ def _answer_of(address: Address, question: Callable[[], T]) -> T:
         return question()
     except PlmetricsError:
         raise
-    except Exception as error:  # obstore has many kinds
+    except Exception as error:  # obstore has many kinds; others are no fault of the store
+        if not (isinstance(error, OSError) or is_storage_error(error)):
+            raise
         raise storage_fault(error, address.shown) from error

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 _VARIABLES = ("AWS_", "GOOGLE_", "AZURE_", "POLARS_CLOUD_")
+_ENDPOINTS = {"s3": "AWS_ENDPOINT_URL", "az": "AZURE_STORAGE_ENDPOINT", "gs": "GOOGLE_BASE_URL"}
 _RETRIES, _PATIENCE = 8, 30_000
 _PAGE = 1000
 
@@ -130,6 +131,11 @@ def retries() -> tuple[int, int]:
     return _number("POLARS_CLOUD_MAX_RETRIES", _RETRIES), _number("POLARS_CLOUD_RETRY_TIMEOUT_MS", _PATIENCE)
 
 
+def plain_http(path: str) -> bool:
+    """Whether a store is reached without encryption, as one on this machine: its endpoint says so."""
+    return os.environ.get(_ENDPOINTS.get(path.partition(":")[0], ""), "").startswith("http://")
+
+
 def _number(name: str, default: int) -> int:
     text = os.environ.get(name, "")
     return int(text) if text.isdecimal() else default
@@ -140,16 +146,16 @@ def _store(root: str) -> Any:
 
 
 @lru_cache(maxsize=8)
-def _store_of(root: str, environment: frozenset[tuple[str, str]]) -> Any:
+def _store_of(root: str, environment: frozenset[tuple[str, str]]) -> Any:  # noqa: ARG001
     """A store with what the environment says now: another environment is another store."""
     from obstore.store import from_url
 
     most, milliseconds = retries()
     patience: Any = {"max_retries": most, "retry_timeout": timedelta(milliseconds=milliseconds)}
-    plain = dict(environment).get("AWS_ENDPOINT_URL", "").startswith("http://")
-    return from_url(root, retry_config=patience, client_options={"allow_http": plain})
+    return from_url(root, retry_config=patience, client_options={"allow_http": plain_http(root)})
 
 
 def _facts(entry: Mapping[str, Any]) -> ObjectFacts:
-    identity = entry["e_tag"] or entry["last_modified"].isoformat()
+    tag = (entry["e_tag"] or "").strip('"')  # Azure quotes it in answers, not in listings
+    identity = tag or entry["last_modified"].isoformat()
     return ObjectFacts(entry["path"], entry["size"], identity, entry["last_modified"].timestamp())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from http.client import HTTPException
 from typing import TYPE_CHECKING
 from urllib.error import HTTPError, URLError
 from urllib.request import Request, urlopen
@@ -56,7 +57,7 @@ def _get(address: Address, start: int = 0, length: int | None = None) -> tuple[b
                 return b"", {"content-range": "/0"}
             if error.code not in _SERVER_FAULTS or attempt == most:
                 raise _fault(address, error.code, error.reason) from None
-        except (URLError, TimeoutError, ConnectionError) as error:
+        except (URLError, TimeoutError, ConnectionError, HTTPException) as error:
             if attempt == most:
                 reason = getattr(error, "reason", error)
                 raise EnvironmentFault(Problem(f"{address.shown}: cannot be reached: {reason}")) from None
