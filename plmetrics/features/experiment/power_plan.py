@@ -137,7 +137,10 @@ def _check(
         "effect": [
             (effect is None and units is None, "give an effect, or units"),
             (effect == 0 or (effect is not None and not isfinite(effect)), "must be a number other than 0"),
-            (share and effect is not None and not 0 <= arm <= 1, f"{arm:g} is no share: the arm's must be"),
+            (
+                share and effect is not None and not 0 <= arm <= 1,
+                f"makes {arm:g} of the arm, which is no share",
+            ),
         ],
         "baseline": [
             (share and not 0 < baseline < 1, "must lie between 0 and 1, unless sd says that it is a mean"),
@@ -152,12 +155,7 @@ def _check(
         "icc": [(not 0 <= clusters.icc <= 1, "must lie between 0 and 1")],
         "cluster cv": [(not 0 <= clusters.cv < float("inf"), "must be 0 or more")],
     }
-    problems = [
-        Problem(f"{name}: {words}", (name,))
-        for name, cases in faults.items()
-        for wrong, words in cases
-        if wrong
-    ]
+    problems = [Problem(words, (name,)) for name, cases in faults.items() for wrong, words in cases if wrong]
     if problems:
         raise ConfigError(problems)
 
