@@ -69,7 +69,7 @@ def test_clusters_take_their_design_effect(invoke: Any) -> None:
     [
         (("0.1",), "give an effect, or units"),
         (("1.5", "--effect", "0.1"), "baseline: must lie between 0 and 1"),
-        (("0.9", "--effect", "0.2"), "1.1 is no share"),
+        (("0.9", "--effect", "0.2"), "makes 1.1 of the arm"),
         (("0.1", "--effect", "0"), "other than 0"),
         (("3", "--effect", "1", "--sd", "-1"), "sd: must be above 0"),
         (("3", "--effect", "1e-30", "--sd", "1"), "no number of units"),
