@@ -75,7 +75,7 @@ class ModelColumns(TypedDict, total=False):
 
 class Calibrate(TypedDict, total=False):
     """A calibrator of scores, whose result is one more model, named MODEL_METHOD."""
-    method: Required[Literal["platt", "isotonic", "temperature", "beta", "vector"]]
+    method: Required[Literal["platt", "isotonic", "temperature", "beta", "vector", "dirichlet"]]
     fit_on: Required[str]
     models: str | Sequence[str] | None
     smoothing: bool

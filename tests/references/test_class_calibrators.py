@@ -10,6 +10,7 @@ import pytest
 from scipy.optimize import minimize, minimize_scalar
 from scipy.special import log_softmax, softmax
 from sklearn.isotonic import IsotonicRegression
+from sklearn.linear_model import LogisticRegression
 
 import plmetrics as plm
 
@@ -72,7 +73,18 @@ def by_isotonic(fit: pl.DataFrame, new: pl.DataFrame, weight: Any) -> Any:
     return np.stack(each, axis=1) / np.sum(each, axis=0)[:, None]
 
 
-REFERENCES: dict[str, Any] = {"temperature": by_temperature, "vector": by_vector, "isotonic": by_isotonic}
+def by_dirichlet(fit: pl.DataFrame, new: pl.DataFrame, weight: Any) -> Any:
+    (proba, label), (other, _) = arrays(fit), arrays(new)
+    regression = LogisticRegression(C=np.inf, solver="newton-cg", tol=1e-10, max_iter=1000)
+    return regression.fit(np.log(proba), label, weight).predict_proba(np.log(other))
+
+
+REFERENCES: dict[str, Any] = {
+    "temperature": by_temperature,
+    "vector": by_vector,
+    "dirichlet": by_dirichlet,
+    "isotonic": by_isotonic,
+}
 
 
 def log_loss(proba: Any, label: Any, weight: Any) -> float:
@@ -146,6 +158,12 @@ CERTAIN = pl.DataFrame({"y": ["a", "b"] * 9, "s": ["valid"] * 9 + ["test"] * 9})
             ["largest probability already"],
         ),
         (CERTAIN, {"method": "vector", "fit_on": "s = 'valid'"}, plm.DataError, ["no finite slopes"]),
+        (
+            CERTAIN,
+            {"method": "dirichlet", "fit_on": "s = 'valid'"},
+            plm.DataError,
+            ["no finite coefficients"],
+        ),
         (table(50), {"method": "vector", "fit_on": "s = 'none'"}, plm.DataError, ["no rows to fit"]),
     ],
 )

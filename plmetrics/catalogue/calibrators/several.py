@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     Codes = NDArray[np.int64]
 
 
+_ROWS_AT_ONCE = 50_000
+
+
 class ClassCalibrator(ABC):
     """A map between probabilities of several classes, fitted by maximum likelihood or least squares."""
 
@@ -163,6 +166,89 @@ class VectorScaling(ClassCalibrator):
 
 
 @dataclass(frozen=True, slots=True)
+class Dirichlet(ClassCalibrator):
+    """softmax(W ln p + b), a coefficient for each pair of classes and an intercept for each, by maximum likelihood.
+
+    It is a multinomial logistic regression on ln p without a penalty; the row of the last class is 0. Probabilities are
+    held to [2.220446049250313e-16, 1 - 2.220446049250313e-16] before the logarithm. No finite fit where classes do not
+    overlap, or one has no rows. Source: Kull and others (2019), Beyond temperature scaling: obtaining well-calibrated
+    multiclass probabilities with Dirichlet calibration, NeurIPS.
+    """
+
+    coefficients: tuple[tuple[float, ...], ...]
+    intercepts: tuple[float, ...]
+    name = "dirichlet"
+
+    @classmethod
+    def fit(cls, probabilities: Numbers, label: Codes, weight: Numbers | None = None) -> Self:
+        """Fit coefficients and intercepts."""
+        number, rows = probabilities.shape[1], np.arange(len(label))
+        logits, mass = np.log(clip_scores(probabilities)), _masses(label, weight)
+        features = np.concatenate([logits, np.ones((len(label), 1))], axis=1)
+        classes, size = number - 1, number + 1
+        own = np.eye(number)[label][:, :classes]
+
+        def scores(flat: Numbers) -> Numbers:
+            lines = np.einsum("nf,kf->nk", features, flat.reshape(classes, size))
+            return np.concatenate([lines, np.zeros((len(label), 1))], axis=1)
+
+        def loss(flat: Numbers) -> float:
+            each = scores(flat)
+            return float(mass @ (_log_sum(each) - each[rows, label]))
+
+        def derivatives(flat: Numbers) -> tuple[Numbers, Numbers]:
+            chance = _softmax(scores(flat))[:, :classes]
+            slope = np.einsum("n,nk,nf->kf", mass, chance - own, features)
+            curvature = np.zeros((classes * size, classes * size))
+            for start in range(0, len(label), _ROWS_AT_ONCE):
+                part = slice(start, start + _ROWS_AT_ONCE)
+                curvature += _multinomial_curvature(mass[part], chance[part], features[part])
+            return slope.ravel(), curvature
+
+        identity = np.concatenate(
+            [np.eye(classes), np.full((classes, 1), -1.0), np.zeros((classes, 1))], axis=1
+        )
+        found = newton(identity.ravel(), derivatives, loss)
+        if found is None or not np.isfinite(found).all() or loss(found) < 1e-9:
+            msg = "no finite coefficients fit best: use temperature"
+            raise NoFit(msg)
+        fitted = np.concatenate([found.reshape(classes, size), np.zeros((1, size))])
+        return cls(
+            tuple(tuple(map(float, line)) for line in fitted[:, :-1]), tuple(map(float, fitted[:, -1]))
+        )
+
+    def expressions(self, parts: Sequence[pl.Expr]) -> list[pl.Expr]:
+        """The calibrated probabilities."""
+        logs = [held_expression(part).log() for part in parts]
+        lines = (
+            pl.sum_horizontal(
+                [log * factor for log, factor in zip(logs, line, strict=True)], ignore_nulls=False
+            )
+            + b
+            for line, b in zip(self.coefficients, self.intercepts, strict=True)
+        )
+        return _softmax_expressions(list(lines))
+
+    def constants(self) -> dict[str, Any]:
+        """Coefficients by class, and intercepts, in the order of the classes."""
+        return {
+            "coefficients": [list(line) for line in self.coefficients],
+            "intercepts": list(self.intercepts),
+        }
+
+
+def _multinomial_curvature(mass: Numbers, chance: Numbers, features: Numbers) -> Numbers:
+    """The curvature of the log loss of several classes, summed over rows."""
+    classes, size = chance.shape[1], features.shape[1]
+    weighed = (chance[:, :, None] * features[:, None, :]).reshape(len(mass), -1)
+    own = np.einsum("n,nk,nf,ng->kfg", mass, chance, features, features)
+    blocks = np.zeros((classes, size, classes, size))
+    blocks[np.arange(classes), :, np.arange(classes), :] = own
+    curvature: Numbers = blocks.reshape(classes * size, -1) - np.einsum("np,n,nq->pq", weighed, mass, weighed)
+    return curvature
+
+
+@dataclass(frozen=True, slots=True)
 class OneVsRestIsotonic(ClassCalibrator):
     """The isotonic curve of each class against the rest, and their values divided by their sum.
 
@@ -217,6 +303,6 @@ def _softmax_expressions(scores: Sequence[pl.Expr]) -> list[pl.Expr]:
 
 
 CLASS_CALIBRATORS: Mapping[str, type[ClassCalibrator]] = MappingProxyType(
-    {kind.name: kind for kind in (SoftmaxTemperature, VectorScaling, OneVsRestIsotonic)}
+    {kind.name: kind for kind in (SoftmaxTemperature, VectorScaling, Dirichlet, OneVsRestIsotonic)}
 )
 """Calibrators of several classes by name."""

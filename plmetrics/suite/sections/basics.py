@@ -323,10 +323,11 @@ class Compare(Strict):
 class Calibrate(Strict):
     """A calibrator of scores, whose result is one more model, named MODEL_METHOD."""
 
-    method: Literal["platt", "isotonic", "temperature", "beta", "vector"] = Field(
+    method: Literal["platt", "isotonic", "temperature", "beta", "vector", "dirichlet"] = Field(
         description="platt: a logistic curve of the log odds; isotonic: any rising curve; temperature: log odds over "
         "one number; beta: a curve with a bend of its own at either end. Of several classes: temperature, vector (a "
-        "slope and an intercept for each class), or isotonic (each against the rest)."
+        "slope and an intercept for each class), dirichlet (coefficients of all classes for each), or isotonic (each "
+        "against the rest)."
     )
     fit_on: Column = Field(
         description="SQL condition on the rows to fit on, whatever data.where says: they are left out of the "

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _METHODS = {
     "binary": ("platt", "isotonic", "temperature", "beta"),
-    "multiclass": ("temperature", "vector", "isotonic"),
+    "multiclass": ("temperature", "vector", "dirichlet", "isotonic"),
 }
 """The calibrators of each task."""
 
