@@ -47,7 +47,7 @@ def test_added_models_may_be_named(load: Any, text: str) -> None:
         ("calibrate: [platt]\n", "0 must be a mapping"),
         (
             "calibrate: {method: plat, fit_on: x > 1}\n",
-            "method must be platt, isotonic, temperature, beta or vector",
+            "method must be platt, isotonic, temperature, beta, vector or dirichlet",
         ),
         ("calibrate: {method: platt}\n", "'fit_on' is missing"),
         ("calibrate: {method: platt, fit_on: x >}\n", "'x >'"),
