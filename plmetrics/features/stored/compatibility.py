@@ -88,7 +88,7 @@ def constants_that_differ(mine: Mapping[str, Any], theirs: Mapping[str, Any]) ->
     yield from _spans_that_differ(mine.get("score_spans", {}), theirs.get("score_spans", {}))
     yield from _lookups_that_differ(mine.get("features", {}), theirs.get("features", {}))
     if mine["grid"] != theirs["grid"]:
-        models = list((mine["grid"] or {"keys": {}})["keys"])
+        models = dict.fromkeys(name.split("|")[0] for name in (mine["grid"] or {"keys": {}})["keys"])
         yield f"the grid that scores are counted on (models {', '.join(models)})"
 
 
