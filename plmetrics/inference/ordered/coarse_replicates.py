@@ -160,14 +160,12 @@ class _Drawing:
         if isinstance(self.weights, Nudges):
             return [partial(_of_nudges, self.weights, counts)]
         weights: NDArray[Any] = self.weights
+        draw = _counts
         largest = float(np.max(counts, initial=0))
-        fits = largest <= 0 or 1 / _ROOM_IN_SINGLE <= largest <= _ROOM_IN_SINGLE
-        if self.single is not None and fits:
-            weights = self.single
-        counts, draw = np.swapaxes(counts, 2, 3).astype(weights.dtype, order="C"), _counts
-        if weights is self.single and exact_in_single(counts):
-            running = np.cumsum(counts, axis=-1)
-            if exact_in_single(running[..., -1]):
+        if self.single is not None and (largest <= 0 or 1 / _ROOM_IN_SINGLE <= largest <= _ROOM_IN_SINGLE):
+            weights, counts = self.single, counts.astype(np.float32, copy=False)
+            running = np.cumsum(np.ascontiguousarray(np.swapaxes(counts, 2, 3)), axis=-1)
+            if exact_in_single(counts) and exact_in_single(running[..., -1]):
                 counts, draw = running, _of_running_totals
         blocks_of_slices = exact_occupied_blocks(counts)
         step = max(_LEAST_AT_ONCE, _POINTS_AT_ONCE * counts.shape[1] // max(1, counts.size))
@@ -183,15 +181,15 @@ def _of_nudges(weights: Nudges, counts: Array) -> Channels:
 
 
 def _counts(weights: NDArray[Any], counts: NDArray[Any], blocks: Sequence[BlockIndex] | None) -> Channels:
-    """Replicates by channel `[slice, replicate, bin]` of counts `[slice, block, channel, bin]`."""
-    return np.moveaxis(drawn_counts(weights, counts, blocks), 2, 0)
+    """Replicates by channel `[slice, replicate, bin]` of counts `[slice, block, bin, channel]`."""
+    return np.moveaxis(drawn_counts(weights, counts, blocks), -1, 0)
 
 
 def _of_running_totals(
     weights: NDArray[Any], counts: NDArray[Any], blocks: Sequence[BlockIndex] | None
 ) -> Channels:
-    """The same of running totals of counts along the bins, which replicates then have as well."""
-    return [Counts.of(totals) for totals in _counts(weights, counts, blocks)]
+    """The same of running totals along the bins `[slice, block, channel, bin]`, which replicates then have as well."""
+    return [Counts.of(totals) for totals in np.moveaxis(drawn_counts(weights, counts, blocks), 2, 0)]
 
 
 def stack(parts: Mapping[str, list[Array]], axis: int) -> dict[str, Array]:
