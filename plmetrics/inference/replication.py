@@ -41,7 +41,7 @@ class Replication:
         self._weights = weights
         self._units = units
         self._compared = compared
-        self._rows = Rows(suite.columns.unit is not None, suite.columns.weight is not None)
+        self._rows = Rows(suite.columns.unit is not None, suite.weighted)
         self._methods: dict[str, tuple[IntervalMethod, ...]] = {}
 
     def methods(self, metric: Metric) -> tuple[IntervalMethod, ...]:

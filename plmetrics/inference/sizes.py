@@ -46,11 +46,12 @@ def with_kish_sizes(analysis: Analysis, metrics: pl.DataFrame) -> pl.DataFrame:
     there, sum W^2 = sum w^2 + ((sum w)^2 - sum w^2) / K, W the weight of one of K blocks.
     """
     units = analysis.units
-    if analysis.suite.columns.weight is None or units is None:
+    if not analysis.suite.weighted or units is None:
         return metrics.with_columns(kish_size=pl.lit(None, pl.Float64))
     size = pl.col("blocks").cast(pl.Float64)
     if units.max(initial=1) > 1:
         number = float(len(units))
         size = (number - 1) / (number / (size + 1) - 1)
         size = pl.when(pl.col("blocks") + 1 < number).then(size)
-    return metrics.with_columns(kish_size=size)
+    weighted = ~pl.col("model").is_in(analysis.suite.unweighted_models)
+    return metrics.with_columns(kish_size=pl.when(weighted).then(size))

@@ -154,6 +154,13 @@ class Suite(Strict):
         return self.columns.weight is not None or any(model.weight for model in self.models.values())
 
     @property
+    def unweighted_models(self) -> tuple[str, ...]:
+        """The models whose rows count once each."""
+        shared = self.columns.weight
+        weights = {name: shared if m.weight is None else m.weight for name, m in self.models.items()}
+        return tuple(name for name, weight in weights.items() if not weight)
+
+    @property
     def apart(self) -> bool:
         """Whether the rows that count, their labels or weights differ from model to model."""
         own = any(model.has_own_rows for model in self.models.values())
@@ -268,8 +275,7 @@ class Suite(Strict):
         sets = self._sets_of_curves()["confusion"]
         if {name.rpartition("|")[2] for name in slice_sets}.isdisjoint(sets):
             return {}
-        weighted = self.columns.weight is not None or any(model.weight for model in self.models.values())
-        return dict.fromkeys(confusion_cells(weighted=weighted), sets)
+        return dict.fromkeys(confusion_cells(weighted=self.weighted), sets)
 
     def _sets_of_curves(self) -> dict[str, tuple[str, ...]]:
         """The slice sets that each curve is drawn for."""

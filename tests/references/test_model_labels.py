@@ -73,6 +73,17 @@ def test_rows_of_weight_0_are_absent_where_weights_count():
     }
 
 
+def test_effective_sizes_and_methods_heed_weights_of_single_models():
+    models = {"plain": "score", "heavy": {"score": "score", "weight": "weight"}}
+    options = {"weight": None, "models": models, "metrics": ["accuracy"]}
+    result = evaluate(**options, uncertainty={"replicates": 50})
+    weights = TABLE["weight"].to_numpy()
+    sizes = dict(result.metrics.select("model", "blocks").iter_rows())
+    assert sizes["plain"] == ROWS
+    assert sizes["heavy"] == pytest.approx(weights.sum() ** 2 / (weights**2).sum(), abs=1)
+    assert "wilson" not in evaluate(**options, uncertainty={"method": "analytic"}).metrics["method"].to_list()
+
+
 def test_weighted_is_compared_with_unweighted_in_one_bootstrap():
     result = evaluate(models="score", metrics=["f1"], compare="score", uncertainty={"replicates": 200})
     row = result.comparisons.row(0, named=True)

@@ -46,7 +46,7 @@ def forecast_curves(analysis: Analysis) -> pl.DataFrame:
     if independent:
         lower, upper = wilson(found["value"].to_numpy(), found["n"].to_numpy(), analysis.level)
         found = found.with_columns(pl.Series("lower", lower), pl.Series("upper", upper))
-    return _curves(found, weighted=analysis.suite.columns.weight is not None)
+    return _curves(found, weighted=analysis.suite.weighted)
 
 
 def _curves(shares: pl.DataFrame, *, weighted: bool) -> pl.DataFrame:
