@@ -102,7 +102,7 @@ def foreseen(prepared: Prepared, sizes: Sizes) -> Foreseen:
     stages = [
         reading + max(before.values(), default=0),
         reading + counted + sums * (1 + processors()) // _COPIES_OF_SUMS,
-        reading + counted - waiting + sums + sum(ordered.values()),
+        (0 if _sorts_values(prepared) else reading) + counted - waiting + sums + sum(ordered.values()),
         reading + counted - waiting + sums + replicates,
     ]
     return Foreseen({name: size for name, size in parts.items() if size}, max(stages))
@@ -133,6 +133,11 @@ def _before(prepared: Prepared, sizes: Sizes) -> dict[str, int]:
         width = _NUMBER * (2 + len(request.models))
         parts["rows that calibrators are fitted on"] = _COPIES_OF_ROWS * prepared.rows.fitted * width
     return parts
+
+
+def _sorts_values(prepared: Prepared) -> bool:
+    """Whether numbers of rows are sorted in memory: what was read is gone then, and what is counted takes less."""
+    return bool(prepared.request.values) and prepared.exact and prepared.order.way == "rows"
 
 
 def _of_features(prepared: Prepared) -> tuple[dict[str, int], int]:
@@ -175,7 +180,7 @@ def _order_bytes(prepared: Prepared, sizes: Sizes) -> dict[str, int]:
     by_block = uncertainty is not None and sizes.rows * uncertainty.replicates > EXACT_REPLICATES
     if prepared.exact and order.way == "rows":
         parts["sorted rows"] = sort_bytes(request, sizes.rows, len(prepared.cubes))
-        if by_block:
+        if by_block and not request.values:
             parts["scores by block"] = min(_coarse(prepared, sizes) * 2, DENSE_LIMIT * _NUMBER * 2)
         return parts
     if prepared.exact:

@@ -56,6 +56,13 @@ def test_two_arms_take_what_a_run_of_them_was_seen_to_take(memory, way):
     assert plan(memory=memory, **of_arms).way == way
 
 
+def test_errors_of_rows_take_what_a_run_of_them_was_seen_to_take():
+    """Twenty million rows of two models, 20 slices and intervals took 2.77 GB beside the libraries."""
+    asked = {"task": "regression", "metrics": ["median_absolute_error"], **INTERVALS}
+    assert plan(**asked).bytes == pytest.approx(2.77e9, rel=0.02)
+    assert plan(rows=30_000_000, **asked).way == "grid"
+
+
 @pytest.mark.parametrize(
     ("slices", "memory", "way"),
     [(1, 4e9, "points"), (1000, 4e9, "points"), (5000, 4e9, "rows"), (5000, 1e8, "points")],
