@@ -46,6 +46,8 @@ REGRESSION = [
     "huber",
     "wmape",
     "median_absolute_error",
+    "lin_lin(over=1, under=3)",
+    "linex(a=0.5)",
 ]
 MULTICLASS = [
     "accuracy",
@@ -74,6 +76,8 @@ QUANTILE = [
     "interval_width(level=0.8)",
     "crossing_rate",
     "quantile_loss(tau=0.1)",
+    "pit_chi2(bins=2)",
+    "interval_coverage_p_value(level=0.8)",
 ]
 RANKING = [
     "ndcg",
@@ -90,6 +94,8 @@ RANKING = [
     "r_precision",
     "mean_rank",
     "ndcg(empty=zero)",
+    "num_q_without_relevant",
+    "documents_per_query",
 ]
 UPLIFT = [
     "ate",
