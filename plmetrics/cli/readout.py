@@ -47,6 +47,12 @@ Ratio: TypeAlias = Annotated[
         help="An outcome that is a ratio of two sums, as clicks/views; may be given several times.",
     ),
 ]
+Quantile: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME=COLUMN@LEVEL", help="An outcome that is a quantile, as p95=latency@0.95; several times."
+    ),
+]
 Covariate: TypeAlias = Annotated[
     list[str] | None,
     typer.Option(
@@ -111,6 +117,7 @@ def readout(
     control: Control,
     outcome: Outcome = None,
     ratio: Ratio = None,
+    quantile: Quantile = None,
     covariate: Covariate = None,
     strata: Strata = None,
     by: By = None,
@@ -144,6 +151,7 @@ def readout(
                 arm,
                 control,
                 ratio=dict(map(_ratio, ratio or ())) or None,
+                quantile=dict(map(_quantile, quantile or ())) or None,
                 covariate=_covariates(covariate or ()),
                 strata=strata or (),
                 by=[column.split(",") if "," in column else column for column in by or ()],
@@ -183,6 +191,17 @@ def _ratio(text: str) -> tuple[str, list[str]]:
         msg = f"--ratio {text}: expected NAME=COLUMN/COLUMN"
         raise UsageError(Problem(msg, hint="--ratio ctr=clicks/views"))
     return name, parts
+
+
+def _quantile(text: str) -> tuple[str, tuple[str, float]]:
+    """The name of a quantile, its column and its level."""
+    name, given, rest = text.partition("=")
+    column, _, level = (rest if given else name).rpartition("@")
+    try:
+        return name, (column, float(level))
+    except ValueError:
+        msg = f"--quantile {text}: expected NAME=COLUMN@LEVEL"
+        raise UsageError(Problem(msg, hint="--quantile p95=latency@0.95")) from None
 
 
 def _covariates(texts: Sequence[str]) -> list[str] | dict[str, list[str]] | None:

@@ -21,6 +21,7 @@ from plmetrics.features.experiment.design import (
 )
 from plmetrics.features.experiment.exact_moments import exact_moments
 from plmetrics.features.experiment.moments import moments
+from plmetrics.features.experiment.order_statistics import quantile_moments
 from plmetrics.features.experiment.outcomes import VALUE, centred_numbers, is_sound, part_column
 from plmetrics.features.experiment.ranks import rank_sums
 from plmetrics.features.experiment.slice_places import add_slices, slices_in, table_with_places
@@ -100,8 +101,14 @@ def experiment_sums(source: Source, experiment: Experiment) -> ExperimentSums:
     adjusted = [bool(outcome.covariate) for outcome in experiment.outcomes]
     strata = [stratum_column(column) for column in experiment.strata]
     tables = [
-        adjusted_moments(table, adjusted, [slice_column(column) for column in columns], ARM, strata)
-        for table, (_, columns) in zip(cells, sets, strict=True)
+        adjusted_moments(
+            _with_quantiles(table, frames, place, _keys(columns, experiment)),
+            adjusted,
+            [slice_column(column) for column in columns],
+            ARM,
+            strata,
+        )
+        for place, (table, (_, columns)) in enumerate(zip(cells, sets, strict=True))
     ]
     unknown = len(sets) - len(known)
     slices, places = slices_in(sets[:unknown], tables[:unknown])
@@ -138,12 +145,31 @@ def _plans(
         if experiment.ranks and unit is None:
             keys = [slice_column(column) for column in columns]
             for index, outcome in enumerate(experiment.outcomes):
-                if outcome.size is None:
+                if outcome.size is None and outcome.quantile is None:
                     sound = rows.filter(is_sound(outcome, index))
                     plans[f"ranks|{index}|{place}"] = rank_sums(
                         sound, part_column(VALUE, index), keys, ARM, arms
                     )
+        for index, outcome in enumerate(experiment.outcomes):
+            if outcome.quantile is not None:
+                sound, keys = rows.filter(is_sound(outcome, index)), _keys(columns, experiment)
+                plans[f"quantile|{index}|{place}"] = quantile_moments(
+                    sound, part_column(VALUE, index), keys, outcome.quantile, index
+                )
     return plans
+
+
+def _with_quantiles(
+    table: pl.DataFrame, frames: dict[str, pl.DataFrame], place: int, keys: Sequence[str]
+) -> pl.DataFrame:
+    """The moments of a slice set, those of quantiles in place of those of the mean."""
+    for name, frame in frames.items():
+        kind, _, rest = name.partition("|")
+        index, _, number = rest.partition("|")
+        if kind == "quantile" and int(number) == place:
+            table = table.drop(f"mean|{index}", f"variance|{index}")
+            table = table.join(frame, on=keys, how="left", nulls_equal=True)
+    return table
 
 
 def _keys(columns: Sequence[str], experiment: Experiment) -> list[str]:

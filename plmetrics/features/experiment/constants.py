@@ -77,7 +77,9 @@ def experiment_constants(rows: pl.LazyFrame, experiment: Experiment) -> Constant
     )
     totals = _totals(rows, counts, experiment)
     centres = [
-        dict.fromkeys((VALUE, COVARIATE), 0.0) if binary[index] else _centres(outcome, index, totals)
+        dict.fromkeys((VALUE, COVARIATE), 0.0)
+        if binary[index] or outcome.quantile is not None
+        else _centres(outcome, index, totals)
         for index, outcome in enumerate(experiment.outcomes)
     ]
     arms = [control, *(arm for arm in arms if arm != control)]

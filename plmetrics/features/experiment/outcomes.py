@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -13,8 +13,6 @@ from plmetrics.core.names import did_you_mean
 from plmetrics.table.roles import require
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     Pair = str | Sequence[str]
 
 VALUE, SIZE, COVARIATE, COVARIATE_SIZE = "value", "size", "covariate", "covariate_size"
@@ -25,18 +23,19 @@ VALUE, SIZE, COVARIATE, COVARIATE_SIZE = "value", "size", "covariate", "covariat
 class Outcome:
     """An outcome by its name: the mean of `value` over rows, or its sum over that of `size`.
 
-    `covariate` is a column, or those of a ratio, that the mean is adjusted by.
+    `covariate` is a column, or those of a ratio, that the mean is adjusted by. With `quantile` it is that of `value`.
     """
 
     name: str
     value: str
     size: str | None = None
     covariate: tuple[str, ...] = ()
+    quantile: float | None = None
 
     @property
     def is_plain(self) -> bool:
         """Whether it is the mean of a column, as it is."""
-        return self.size is None and not self.covariate
+        return self.size is None and not self.covariate and self.quantile is None
 
     def columns(self) -> dict[str, tuple[str, str]]:
         """The column behind each number of a row, and its role."""
@@ -101,6 +100,7 @@ def outcomes_of(
     outcome: str | Sequence[str],
     ratio: Mapping[str, Sequence[str]] | None,
     covariate: Pair | Mapping[str, Pair] | None,
+    quantile: Mapping[str, tuple[str, float]] | None = None,
 ) -> tuple[Outcome, ...]:
     """Outcomes as they are asked for.
 
@@ -109,19 +109,26 @@ def outcomes_of(
     """
     columns = (outcome,) if isinstance(outcome, str) else tuple(outcome)
     ratios = {name: _pair(parts, f"ratio '{name}'") for name, parts in (ratio or {}).items()}
-    names = (*columns, *ratios)
+    quantiles = {name: _quantile(parts, name) for name, parts in (quantile or {}).items()}
+    names = (*columns, *ratios, *quantiles)
     if not names or len(set(names)) < len(names):
         what = "names a column twice" if names else "is empty"
         hint = None if names else "name an outcome, or a ratio"
         raise ConfigError(Problem(f"outcome {what}", ("outcome",), hint))
-    by_name = dict(covariate) if isinstance(covariate, Mapping) else dict.fromkeys(names, covariate)
+    by_name = (
+        dict(covariate) if isinstance(covariate, Mapping) else dict.fromkeys((*columns, *ratios), covariate)
+    )
     for name in by_name:
+        if name in quantiles:
+            msg = f"covariate: '{name}' is a quantile, and means alone are adjusted"
+            raise ConfigError(Problem(msg, ("covariate",)))
         if name not in names:
             hint = did_you_mean(name, names)
             raise ConfigError(Problem(f"covariate: '{name}' is no outcome", ("covariate",), hint))
     adjusted = {name: _columns(parts) for name, parts in by_name.items()}
     means = [Outcome(name, name, None, adjusted.get(name, ())) for name in columns]
-    return (*means, *(Outcome(name, *parts, adjusted.get(name, ())) for name, parts in ratios.items()))
+    shares = [Outcome(name, *parts, adjusted.get(name, ())) for name, parts in ratios.items()]
+    return (*means, *shares, *(Outcome(name, column, quantile=q) for name, (column, q) in quantiles.items()))
 
 
 def _pair(parts: Sequence[str], what: str) -> tuple[str, str]:
@@ -129,6 +136,14 @@ def _pair(parts: Sequence[str], what: str) -> tuple[str, str]:
         msg = f"{what} must be two columns, numerator and denominator, not {parts!r}"
         raise ConfigError(Problem(msg, ("ratio",)))
     return parts[0], parts[1]
+
+
+def _quantile(parts: tuple[str, float], name: str) -> tuple[str, float]:
+    sound = isinstance(parts, Sequence) and len(parts) == 2 and isinstance(parts[0], str)
+    if not sound or isinstance(parts[1], (bool, str)) or not 0 < parts[1] < 1:
+        msg = f"quantile '{name}' must be a column and a level between 0 and 1, not {parts!r}"
+        raise ConfigError(Problem(msg, ("quantile",)))
+    return parts[0], float(parts[1])
 
 
 def _columns(covariate: Pair | None) -> tuple[str, ...]:

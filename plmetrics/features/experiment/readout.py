@@ -32,6 +32,7 @@ def readout(
     ratio: Mapping[str, Sequence[str]] | None = None,
     covariate: str | Sequence[str] | Mapping[str, str | Sequence[str]] | None = None,
     strata: str | Sequence[str] = (),
+    quantile: Mapping[str, tuple[str, float]] | None = None,
     power: float = 0.8,
     mde: float | Mapping[str, float] | None = None,
     mixture: float | Mapping[str, float] | None = None,
@@ -53,6 +54,8 @@ def readout(
     means of rows the difference is the coefficient of the arm in the regression of the outcome on arm and covariate.
     With `strata` (`stratified_t`) an arm's mean is the sum over strata of its mean there times the stratum's share of
     the units of all arms, its variance the sum of share^2 times variance, with Satterthwaite's degrees of freedom.
+    A `quantile` such as the median or a latency's p95 is compared by `quantile_t`, with the standard error that its
+    order statistics say (Woodruff).
 
     Args:
         data: a DataFrame, a LazyFrame, a pandas or pyarrow table, or paths of files, a row per outcome seen.
@@ -66,6 +69,7 @@ def readout(
         covariate: a column, or numerator and denominator of a ratio, known before the experiment; for every outcome,
             or by outcome if it is a mapping.
         strata: the column or columns whose values are strata; all of a unit is in one.
+        quantile: outcomes that are quantiles, by name: a column and a level. Rows are their units.
         power: the chance to find the effect, for `required_n`.
         mde: the effect, as a difference of means, that `required_n` and `power` are for; by outcome if it is a
             mapping. Without it, the one observed: then `power` says no more than the p value does.
@@ -94,7 +98,8 @@ def readout(
     Sources: those of the tests in `plm.tests`; Deng, Knoblich and Lu (2018), Applying the delta method in metric
     analytics, KDD; Deng, Xu, Kohavi and Walker (2013), Improving the sensitivity of online controlled experiments by
     utilizing pre-experiment data, WSDM; Miratrix, Sekhon and Yu (2013), Adjusting treatment effect estimates by
-    post-stratification in randomized experiments, JRSS B 75(2); Fabijan et al. (2019), Diagnosing sample ratio mismatch
+    post-stratification in randomized experiments, JRSS B 75(2); Woodruff (1952), Confidence intervals for medians and
+    other position measures, JASA 47(260); Fabijan et al. (2019), Diagnosing sample ratio mismatch
     in online controlled experiments, KDD.
 
     >>> import polars as pl, plmetrics as plm
@@ -111,7 +116,11 @@ def readout(
     from plmetrics.features.experiment.readout_table import Plan, readout_table
     from plmetrics.table.opening import open_source
 
-    outcomes = outcomes_of(outcome, ratio, covariate)
+    outcomes = outcomes_of(outcome, ratio, covariate, quantile)
+    if quantile and (strata or unit is not None):
+        other = "strata" if strata else "unit"
+        hint = "read them in a readout of their own"
+        raise ConfigError(Problem(f"quantiles are of rows, not by {other}", ("quantile",), hint))
     names = tuple(each.name for each in outcomes)
     for role, value in (("level", level), ("power", power)):
         _inside(value, role)

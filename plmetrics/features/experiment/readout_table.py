@@ -112,6 +112,8 @@ def _test_name(sums: ArmSums, plan: Plan) -> str:
     """How means were made comparable, or what their variance comes from."""
     if plan.sequential:
         return "always_valid"
+    if sums.outcome.quantile is not None:
+        return "quantile_t"
     if plan.stratified or sums.outcome.covariate:
         adjustments = ("stratified" if plan.stratified else "", "cuped" if sums.outcome.covariate else "")
         return "_".join((*filter(None, adjustments), "t"))

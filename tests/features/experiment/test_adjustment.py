@@ -199,3 +199,50 @@ def test_missing_numbers_leave_out_the_row_of_that_outcome() -> None:
 def test_what_is_wrong_is_said(options: dict[str, Any], words: str) -> None:
     with pytest.raises(plm.PlmetricsError, match=words):
         readout(**options)
+
+
+def test_quantiles_are_compared_by_their_order_statistics() -> None:
+    for row in readout([], quantile={"p90": ("spent", 0.9)}, by=["country"]).rows(named=True):
+        rows = TABLE if row["slice"] == "all" else TABLE.filter(country=row["slice"][-2:])
+        values, variances = [], []
+        for arm in (row["arm"], "A"):
+            x = np.sort(rows.filter(variant=arm)["spent"].to_numpy())
+            away = stats.norm.ppf(0.975) * np.sqrt(0.09 / len(x))
+            low, high = np.quantile(x, [0.9 - away, 0.9 + away], method="inverted_cdf")
+            values.append(np.quantile(x, 0.9, method="averaged_inverted_cdf"))
+            variances.append(((high - low) / 2 / stats.norm.ppf(0.975)) ** 2)
+        assert row["test"] == "quantile_t"
+        assert (row["mean"], row["mean_control"]) == pytest.approx(tuple(values), rel=1e-12)
+        assert row["std_error"] == pytest.approx(np.sqrt(sum(variances)), rel=1e-12)
+        assert row["lower"] < row["difference"] < row["upper"]
+        assert (row["cohen_d"], row["mann_whitney_p"]) == (None, None)
+
+
+def test_quantiles_of_equal_arms_differ_as_often_as_the_level_says() -> None:
+    rng = np.random.default_rng(4)
+    rows = pl.DataFrame({"x": rng.lognormal(size=200_000), "g": np.repeat(np.arange(500), 400)})
+    rows = rows.with_columns(variant=pl.Series(rng.choice(["A", "B"], 200_000)))
+    found = readout([], rows, quantile={"median": ("x", 0.5), "p80": ("x", 0.8)}, by=["g"])
+    for (_,), part in found.filter(slice_set="g").group_by("outcome"):
+        assert 0.02 < (part["p_value"] < 0.05).mean() < 0.08
+
+
+def test_quantiles_near_the_ends_have_no_interval() -> None:
+    row = readout([], TABLE.head(60), quantile={"p99": ("spent", 0.99)}).row(0, named=True)
+    assert (row["status"], row["std_error"], row["p_value"]) == ("too_few_units", None, None)
+    assert row["mean"] is not None
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"quantile": {"p": ("spent", 1.5)}}, "must be a column and a level between 0 and 1"),
+        ({"quantile": {"p": "spent"}}, "must be a column and a level between 0 and 1"),
+        ({"quantile": {"p": ("spend", 0.5)}}, "did you mean 'spent'"),
+        ({"quantile": {"p": ("spent", 0.5)}, "unit": "user"}, "quantiles are of rows, not by unit"),
+        ({"quantile": {"p": ("spent", 0.5)}, "covariate": {"p": "before"}}, "'p' is a quantile"),
+    ],
+)
+def test_quantiles_that_cannot_be_are_refused(options: dict[str, Any], words: str) -> None:
+    with pytest.raises(plm.PlmetricsError, match=words):
+        readout(**options)
