@@ -21,9 +21,8 @@ from plmetrics.features.experiment.design import (
 )
 from plmetrics.features.experiment.exact_moments import exact_moments
 from plmetrics.features.experiment.moments import moments
-from plmetrics.features.experiment.order_statistics import quantile_moments
+from plmetrics.features.experiment.order_statistics import quantile_moments, rank_sums
 from plmetrics.features.experiment.outcomes import VALUE, centred_numbers, is_sound, part_column
-from plmetrics.features.experiment.ranks import rank_sums
 from plmetrics.features.experiment.slice_places import add_slices, slices_in, table_with_places
 
 if TYPE_CHECKING:
