@@ -64,7 +64,9 @@ def bind(
         ConfigError: an expression does not fit the columns' types.
     """
     if source.rows == 0:
-        raise AbsentDataError(Problem("the table has no rows", ("data", "path")))
+        where = suite.data.where if source.kind == "query" else None
+        message = "the table has no rows" if where is None else f"no row satisfies where: {where}"
+        raise AbsentDataError(Problem(message, ("data", "path" if where is None else "where")))
     others = any(section.reads_other_rows for section in suite.sections.values())
     apart = suite.task in {"quantile", "regression"} and not others
     if suite.derived:

@@ -9,6 +9,7 @@ import re
 import shutil
 import tempfile
 import weakref
+from collections import Counter
 from contextlib import contextmanager
 from dataclasses import replace
 from hashlib import blake2b
@@ -37,10 +38,14 @@ _SAMPLE = 1000
 _SEED = 17
 _WORD = 1 << 64
 _STATE = re.compile(r"SQLSTATE: (?P<state>\w{5})")
-_NOT_READ = re.compile(r"read-?only (mode|database)|: syntax error")
-_WHOLE_QUERY = re.compile(r" query: | Query was: ", re.IGNORECASE)
+_UNREAD = re.compile(r"interval|extension<|month_day_nano")
+_CAST = "leave it out of the query, or CAST it to a number or a text"
+_NOT_READ = re.compile(r"read-?only (mode|database)|: syntax error|data-modifying")
+_WHOLE_QUERY = re.compile(r" query: SELECT \* FROM \( | Query was: ")
+_VALUE_FAULT = re.compile(r"ERROR: (division by zero|invalid input|.* out of range)")
 _PATH = ("data", "query")
-_SYNTAX, _READ_ONLY, _DENIED = "42601", "25006", "42501"
+_NOT_SELECT = ("42601", "25006", "0A000")
+_DENIED = "42501"
 _DATA_FAULTS = ("22", "42")
 
 
@@ -128,6 +133,7 @@ def _pushdown(database: Database, query: str, where: str) -> tuple[str | None, p
     varies = database.kind == "sqlite"
     with database.batches(f"{query} LIMIT {_SAMPLE if varies else 0}") as batches:
         schema = batches.schema
+    _check_columns(schema)
     condition = database_condition(where, schema, database.kind)
     types = _frame([schema.empty_table()], schema).schema if varies and condition is not None else {}
     return condition, pl.Schema({name: of for name, of in types.items() if of in {pl.Float64, pl.String}})
@@ -138,6 +144,7 @@ def _write(batches: pa.RecordBatchReader, path: Path, types: pl.Schema) -> str:
     import pyarrow.parquet as pq
 
     schema = batches.schema
+    _check_columns(schema)
     content, count = 0, 0
     empty = _frame([schema.empty_table()], schema).cast(types)
     with pq.ParquetWriter(path, empty.to_arrow().schema, compression="lz4", use_dictionary=False) as writer:
@@ -148,6 +155,26 @@ def _write(batches: pa.RecordBatchReader, path: Path, types: pl.Schema) -> str:
             count += frame.height
     columns = [(name, str(dtype)) for name, dtype in empty.schema.items()]
     return blake2b(repr((columns, count, content)).encode(), digest_size=16).hexdigest()
+
+
+def _check_columns(schema: pa.Schema) -> None:
+    """Refuse columns that no table of ours can have.
+
+    Raises:
+        ConfigError: several share a name.
+        DataError: there are values in them that are no numbers, texts, times or lists of these.
+    """
+    twice = sorted(name for name, count in Counter(schema.names).items() if count > 1)
+    if twice:
+        message = f"the query has several columns of one name: {', '.join(twice)}"
+        raise ConfigError(Problem(message, _PATH, "name each column once, as in a.score AS a_score"))
+    problems = [
+        Problem(f"column '{field.name}' is of a type that is not read: {type_text}", _PATH, _CAST)
+        for field in schema
+        if _UNREAD.search(type_text := str(getattr(field.type, "storage_type", field.type)))
+    ]
+    if problems:
+        raise DataError(problems)
 
 
 def _groups(batches: Iterator[pa.RecordBatch]) -> Iterator[list[pa.RecordBatch]]:
@@ -205,7 +232,7 @@ def _fault(error: Exception, database: Database) -> PlmetricsError:
     state = getattr(error, "sqlstate", None) or (match["state"] if match else None) or ""
     words = f"{database.shown}: {mask_address(_WHOLE_QUERY.split(text)[0])}"
     is_not_read = type(error).__name__ == "ParserException" or _NOT_READ.search(text) is not None
-    if state in {_SYNTAX, _READ_ONLY} or is_not_read:
+    if state in _NOT_SELECT or is_not_read:
         return ConfigError(Problem(words, _PATH, "write one SELECT statement, in the words of the database"))
     if state == _DENIED or isinstance(error, PermissionError):
         return EnvironmentFault(Problem(words, _PATH))
@@ -215,6 +242,7 @@ def _fault(error: Exception, database: Database) -> PlmetricsError:
         "CatalogException",
         "BinderException",
     }
-    if state.startswith(_DATA_FAULTS) or is_of_data or "Type mismatch" in text:
+    is_value = "Type mismatch" in text or _VALUE_FAULT.search(text) is not None
+    if state.startswith(_DATA_FAULTS) or is_of_data or is_value:
         return DataError(Problem(words, _PATH))
     return EnvironmentFault(Problem(words, ("data", "database")))

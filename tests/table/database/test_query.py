@@ -149,6 +149,56 @@ def test_queries_that_fail(database, scratch, query, kind):
 
 
 @pytest.mark.parametrize(
+    ("query", "words"),
+    [
+        ("SELECT 1 AS y; DROP TABLE x", "the query is more than one statement"),
+        (f"SELECT y, p, p FROM {TABLE}", "the query has several columns of one name: p"),
+        ("", "write one SELECT statement"),
+        (f"WITH x AS (DELETE FROM {TABLE} RETURNING *) SELECT * FROM x", "write one SELECT statement"),
+    ],
+)
+def test_queries_that_are_refused(database, query, words):
+    if "several columns" in words and not database.startswith("postgresql"):
+        pytest.skip("the database gives the columns names of their own")
+    with pytest.raises(ConfigError, match=words):
+        open_source({"database": database, "query": query})
+
+
+@pytest.mark.parametrize("end", [";", " ; ", "; -- all; of them", " -- ;", " /* ; */"])
+def test_ends_of_queries(database, end):
+    source = open_source({"database": database, "query": f"-- a; b\nSELECT y, ';' AS c FROM {TABLE}{end}"})
+    assert source.rows == len(ROWS)
+
+
+def test_types_of_columns_of_postgresql(scratch):
+    address, fill = postgresql()
+    fill(ROWS[:2])
+    row = "p::numeric AS q, y = 1 AS b, timestamptz '2026-01-01 01:00+01' AS z, ARRAY[y] AS a, NULL::numeric AS n"
+    source = open_source({"database": address, "query": f"SELECT {row}, '{{}}'::jsonb AS j FROM {TABLE}"})
+    types = {"q": pl.Float64, "b": pl.Boolean, "z": pl.Datetime("us", "UTC"), "a": pl.List(pl.Int64)}
+    assert source.schema == pl.Schema(types | {"n": pl.Float64, "j": pl.String})
+    assert source.frame.collect()["z"].dt.hour().to_list() == [0, 0]
+    for expression, words in (
+        ("interval '1 day'", "column 'x' is of a type that is not read: month_day_nano_interval\n.*CAST it"),
+        ("ARRAY[p]", "column 'x' is of a type that is not read: list"),
+        ("1 / (y - y)", "division by zero"),
+    ):
+        with pytest.raises(DataError, match=words):
+            open_source({"database": address, "query": f"SELECT y, {expression} AS x FROM {TABLE}"})
+    lost = "SELECT y, pg_terminate_backend(pg_backend_pid()) AS x"
+    with pytest.raises(EnvironmentFault, match="terminating connection") as caught:
+        open_source({"database": address, "query": f"{lost} FROM {TABLE}"})
+    assert PASSWORD not in str(caught.value)
+
+
+def test_no_row_that_satisfies_where(database):
+    asked: dict[str, Any] = {"label": "y", "models": "p", "metrics": ["recall"]}
+    data = {"database": database, "query": f"SELECT * FROM {TABLE}"}
+    with pytest.raises(AbsentDataError, match="no row satisfies where: y > 3"):
+        plm.evaluate(data, where="y > 3", **asked)
+
+
+@pytest.mark.parametrize(
     ("address", "kind", "words"),
     [
         (
