@@ -191,6 +191,7 @@ LIMITS = {
 }
 RANKINGS = {
     **{f"roc_auc(max_fpr={x})": lambda y, p, w, x=x: partial_auc(y, p, w, x) for x in (0.05, 0.3, 1)},
+    **{f"roc_auc(min_recall={x})": lambda y, p, w, x=x: partial_auc(~y, -p, w, 1 - x) for x in (0, 0.3, 0.9)},
     "roc_hull_auc": hull_auc,
     "pr_auc": trapezoid,
     "pr_auc(method=upper_trapezoid)": lambda y, p, w: trapezoid(y, p, w, upper=True),

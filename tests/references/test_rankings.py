@@ -57,9 +57,11 @@ def test_references_agree_with_scikit_learn(seed):
         label="y",
         models="p",
         weight="w",
-        metrics=["pr_auc(method=trapezoid)", "roc_auc(max_fpr=0.2)"],
+        metrics=["pr_auc(method=trapezoid)", "roc_auc(max_fpr=0.2)", "roc_auc(min_recall=0.8)"],
     ).metrics
-    assert ours["metric"].to_list() == ["pr_auc", "roc_auc(max_fpr=0.2)"]
+    assert ours["metric"].to_list() == ["pr_auc", "roc_auc(max_fpr=0.2)", "roc_auc(min_recall=0.8)"]
+    turned = roc_auc_score(1 - y, -p, sample_weight=w, max_fpr=1 - 0.8)
+    assert ours["value"][2] == pytest.approx(turned, rel=1e-9)
     assert ours["value"][0] == pytest.approx(sklearn_trapezoid(y, p, w), rel=1e-12)
     assert ours["value"][1] == pytest.approx(roc_auc_score(y, p, sample_weight=w, max_fpr=0.2), rel=1e-9)
     assert partial_auc(y, p, w, 1) == pytest.approx(roc_auc_score(y, p, sample_weight=w))
@@ -76,6 +78,7 @@ def test_davis_goadrich_is_the_integral(case):
 
 METRICS = [
     "roc_auc(max_fpr=0.2)",
+    "roc_auc(min_recall=0.7)",
     "roc_hull_auc",
     "pr_auc",
     "pr_auc(method=upper_trapezoid)",

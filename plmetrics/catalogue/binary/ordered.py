@@ -14,7 +14,7 @@ from plmetrics.catalogue.binary.counts import both_classes
 from plmetrics.catalogue.metric import Metric
 from plmetrics.catalogue.needs import Points
 from plmetrics.catalogue.norm import Norm
-from plmetrics.catalogue.parameters import parameter
+from plmetrics.catalogue.parameters import ParameterError, parameter
 from plmetrics.catalogue.registry import register
 from plmetrics.core import ops
 
@@ -69,7 +69,9 @@ class RocAuc(RocArea):
     (`no_positives`, `no_negatives`) where a class is absent. Source: Hanley and McNeil (1982).
 
     With `max_fpr` x it is the area A over false positive rates from 0 to x, on the scale of the whole area:
-    (1 + (A - x^2/2) / (x - x^2/2)) / 2, so that 0.5 is no skill and 1 is perfect. Source: McClish (1989).
+    (1 + (A - x^2/2) / (x - x^2/2)) / 2, so that 0.5 is no skill and 1 is perfect. With `min_recall` 1 - x it is the
+    area of specificities over recalls from 1 - x to 1, on the same scale. Sources: McClish (1989); Jiang, Metz and
+    Nishikawa (1996), Radiology 201(3).
 
     >>> import polars as pl
     >>> rows = pl.DataFrame({"y": [1, 1, 0, 0], "p": [0.9, 0.4, 0.4, 0.1]})
@@ -92,56 +94,96 @@ class RocAuc(RocArea):
         check=lambda value: value is None or 0 < value <= 1,
         domain="above 0 and at most 1",
     )
+    min_recall: float | None = parameter(
+        None,
+        doc="smallest recall to look at",
+        check=lambda value: value is None or 0 <= value < 1,
+        domain="at least 0 and below 1",
+    )
+
+    def __post_init__(self) -> None:
+        """One part of the area at a time."""
+        super().__post_init__()
+        if self.max_fpr is not None and self.min_recall is not None:
+            msg = "roc_auc: min_recall and max_fpr are two parts of the area, leave one of them out"
+            raise ParameterError(msg, "min_recall")
+
+    @property
+    def _whole(self) -> bool:
+        return self.max_fpr is None and self.min_recall is None
 
     @property
     def kind(self) -> Kind:  # type: ignore[override]
         """A part of the area is no share of pairs: it has no interval of Hanley and McNeil."""
-        return "roc_area" if self.max_fpr is None else "pr_area"
+        return "roc_area" if self._whole else "pr_area"
 
     @property
     def needs(self) -> Points:  # type: ignore[override]
         """A part of the area is read from the curve."""
-        return Points("area" if self.max_fpr is None else "curve")
+        return Points("area" if self._whole else "curve")
 
     @property
     def paired_test(self) -> Literal["delong"] | None:  # type: ignore[override]
         """The test of DeLong and others, of the whole area."""
-        return "delong" if self.max_fpr is None else None
+        return "delong" if self._whole else None
 
     @property
     def expressible(self) -> bool:  # type: ignore[override]
         """The whole area is."""
-        return self.max_fpr is None
+        return self._whole
 
     def finalise(self, state: Any) -> Any:
         """Won pairs over all pairs, or the part of the area on the scale of the whole."""
-        if self.max_fpr is None:
+        if self._whole:
             return self._area(state)
-        width, low, high = self._strips(state, self.max_fpr)
-        chance = self.max_fpr**2 / 2.0
-        area = ops.total(width * (low + high) / 2.0)
-        return (1.0 + (area - chance) / (self.max_fpr - chance)) / 2.0
+        size, first, last = self._strips(state)
+        chance = self._size**2 / 2.0
+        area = ops.total(size * (first + last) / 2.0)
+        return (1.0 + (area - chance) / (self._size - chance)) / 2.0
 
     def bound(self, state: Any) -> Any:
         """Half of the pairs that share a bin: all of them may be won, or lost."""
-        if self.max_fpr is None:
+        if self._whole:
             return self._area_bound(state)
-        width, low, high = self._strips(state, self.max_fpr)
-        hits = ops.cumulative(state.positive, descending=True)
-        risen = ops.ratio(hits, ops.broadcast(_last(hits), hits), otherwise=0.0)
-        area = ops.total(width * ops.larger(risen - (low + high) / 2.0, (high + low) / 2.0 - low))
-        return area / (self.max_fpr - self.max_fpr**2 / 2.0) / 2.0
+        size, first, last = self._strips(state)
+        low, high = self._ends(state)
+        middle = (first + last) / 2.0
+        area = ops.total(size * ops.larger(high - middle, middle - low))
+        return area / (self._size - self._size**2 / 2.0) / 2.0
+
+    @property
+    def _size(self) -> float:
+        """How much of the axis is looked at."""
+        return float(self.max_fpr) if self.min_recall is None else 1.0 - self.min_recall  # type: ignore[arg-type]
 
     @staticmethod
-    def _strips(state: Any, limit: float) -> tuple[Any, Any, Any]:
-        """Width of each point's strip up to the limit, and the true positive rates where it begins and ends."""
+    def _rates(state: Any) -> tuple[Any, Any]:
+        """True and false positive rate at each point."""
         hits = ops.cumulative(state.positive, descending=True)
         alarms = ops.cumulative(state.negative, descending=True)
         tpr = ops.ratio(hits, ops.broadcast(_last(hits), hits), otherwise=0.0)
-        fpr = ops.ratio(alarms, ops.broadcast(_last(alarms), alarms), otherwise=0.0)
+        return tpr, ops.ratio(alarms, ops.broadcast(_last(alarms), alarms), otherwise=0.0)
+
+    def _strips(self, state: Any) -> tuple[Any, Any, Any]:
+        """The size of each point's strip along the axis that is cut, and the other rate where it begins and ends.
+
+        The rates are recalls over false positive rates, or specificities over recalls.
+        """
+        tpr, fpr = self._rates(state)
         start, low = ops.above(fpr, 0.0), ops.above(tpr, 0.0)
-        width = ops.larger(ops.smaller(fpr, limit) - start, 0.0)
-        return width, low, low + (tpr - low) * ops.ratio(width, fpr - start, otherwise=0.0)
+        if self.min_recall is None:
+            width = ops.larger(ops.smaller(fpr, self.max_fpr) - start, 0.0)
+            return width, low, low + (tpr - low) * ops.ratio(width, fpr - start, otherwise=0.0)
+        height = ops.larger(tpr - ops.larger(low, self.min_recall), 0.0)
+        begin = fpr - (fpr - start) * ops.ratio(height, tpr - low, otherwise=0.0)
+        return height, 1.0 - begin, 1.0 - fpr
+
+    def _ends(self, state: Any) -> tuple[Any, Any]:
+        """The smallest and largest that the other rate may be within a point's strip."""
+        tpr, fpr = self._rates(state)
+        if self.min_recall is None:
+            return ops.above(tpr, 0.0), tpr
+        return 1.0 - fpr, 1.0 - ops.above(fpr, 0.0)
 
 
 @register

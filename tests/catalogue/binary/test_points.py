@@ -18,6 +18,7 @@ POSITIVES = {"no_positives": "no_positives", "no_negatives": "ok"}
 ROWS = {"no_positives": "ok", "no_negatives": "ok"}
 STATUSES = {
     "roc_auc(max_fpr=0.3)": BOTH,
+    "roc_auc(min_recall=0.6)": BOTH,
     "roc_hull_auc": BOTH,
     "pr_auc": POSITIVES,
     "pr_auc(method=upper_trapezoid)": POSITIVES,
@@ -215,7 +216,13 @@ def test_spellings():
         *(f"precision_at_k(k={k})" for k in (0, -1, 1.5, 0.0)),
         *(f"interpolated_ap(points={points})" for points in (12, "some")),
         *(f"recall_at_fpr(fpr={limit})" for limit in (0, 1.1, -0.1)),
-        *("roc_auc(max_fpr=0)", "pr_auc(method=simpson)", "recall_at_precision"),
+        *(
+            "roc_auc(max_fpr=0)",
+            "roc_auc(min_recall=1)",
+            "roc_auc(max_fpr=0.1, min_recall=0.5)",
+            "pr_auc(method=simpson)",
+            "recall_at_precision",
+        ),
     ],
 )
 def test_parameters_have_a_domain(text):

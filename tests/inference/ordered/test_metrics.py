@@ -68,6 +68,7 @@ def catalogue():
         if metric.family == "scores":
             yield metric(**{name: NEEDED[name] for name in parameters(metric) if name in NEEDED})
     yield plm.metric("roc_auc(max_fpr=0.2)")
+    yield plm.metric("roc_auc(min_recall=0.8)")
 
 
 def table(rows=700):
