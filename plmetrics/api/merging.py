@@ -259,13 +259,13 @@ def _result(
         outputs = [feature.run(restored) for feature in features_of(suite) if feature.of_sums]
     tables["curves"] = curves
     added = {name: table for output in outputs for name, table in output.tables.items()}
-    every = {name: schema.to_frame() for name, schema in TABLES.items()} | tables
     record = with_additions(_record(run, total.head, stored, watch), outputs, RunContext())
     if coverage is not None:
         record["warnings"] += coverage.words()
     if coverage is not None and coverage.missing:
         tables["gates"] = pl.concat([tables["gates"], coverage.gates()])
         record = cast("RunRecord", {**record, "unit_coverage": coverage.head()})
+    every = {name: schema.to_frame() for name, schema in TABLES.items()} | tables
     return Result(
         **{name: added.get(name, table) for name, table in every.items()},
         others={name: table for name, table in added.items() if name not in TABLES},
