@@ -67,6 +67,7 @@ def _run_stages(
     from plmetrics.engine.binding.bind import bind
     from plmetrics.engine.faults import check_rows, reading
     from plmetrics.engine.prepare.preparation import prepare
+    from plmetrics.engine.run_warnings import value_warnings
     from plmetrics.inference.analysis import correct_comparisons
 
     context = context or RunContext()
@@ -103,7 +104,7 @@ def _run_stages(
     record["files"] = list(context.files) or data_files(source)
     if source.version is not None:
         record["table_version"] = source.version
-    record["warnings"] += uneven
+    record["warnings"] += [*uneven, *value_warnings(prepared, aggregated, made["metrics"])]
     record = with_additions(record, outputs, context)
     suite = suite.model_copy(update=written)
     result = _result(suite, made | {"curves": curves}, replicates, outputs, record)

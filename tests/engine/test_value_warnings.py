@@ -1,0 +1,67 @@
+"""Warnings by values: they come where noise does not explain a value, once a model, and not otherwise."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import plmetrics as plm
+
+RNG = np.random.default_rng(2)
+N = 2000
+LABEL = (RNG.random(N) < 0.3).astype(int)
+SIGNAL = LABEL + RNG.normal(0, 1, N)
+FRAME = pl.DataFrame(
+    {
+        "y": LABEL,
+        "good": 1 / (1 + np.exp(-SIGNAL)),
+        "turned": 1 / (1 + np.exp(SIGNAL)),
+        "noise": RNG.random(N),
+        "amount": SIGNAL * 3 + 10,
+        "off": SIGNAL * 3 + 40,
+        "rare": np.where(LABEL == 1, RNG.random(N) < 0.1, RNG.random(N) < 0.9),
+    }
+)
+
+
+def warnings_of(frame: pl.DataFrame = FRAME, **options: Any) -> list[str]:
+    return list(plm.evaluate(frame, **options).warnings)
+
+
+@pytest.mark.parametrize("uncertainty", [None, True])
+def test_an_area_below_chance_is_told(uncertainty: Any) -> None:
+    models = ["good", "turned", "noise"]
+    (text,) = warnings_of(label="y", models=models, metrics=["roc_auc", "recall"], uncertainty=uncertainty)
+    assert text.startswith("model 'turned': roc_auc 0.")
+    assert "the wrong way round" in text
+
+
+def test_a_few_rows_are_no_evidence() -> None:
+    rows = pl.DataFrame({"y": [1, 0, 1, 0], "p": [0.1, 0.9, 0.2, 0.8], "q": [1.0, 5.0, 2.0, 0.0]})
+    assert warnings_of(rows, label="y", models="p", metrics=["roc_auc"]) == []
+    assert warnings_of(rows, label="y", models="p", metrics=["r2"], task="regression") == []
+
+
+@pytest.mark.parametrize("uncertainty", [None, True])
+def test_what_a_constant_does_better_is_told_once(uncertainty: Any) -> None:
+    options = {"label": "amount", "task": "regression", "uncertainty": uncertainty}
+    metrics = ["r2", "rmse_skill", "rmse", "mae"]
+    (text,) = warnings_of(models=["off"], metrics=metrics, **options)
+    assert text.startswith("model 'off': r2 -")
+    texts = warnings_of(models=["off"], metrics=["rmse", "mae"], baseline=True, **options)
+    assert len(texts) == 1
+    assert "worse than the baseline" in texts[0]
+    assert "rmse 30" in texts[0]
+    assert "mae 30" in texts[0]
+
+
+def test_areas_of_slices_of_other_prevalence_do_not_compare() -> None:
+    metrics = ["average_precision", "prevalence"]
+    options = {"label": "y", "models": "good", "metrics": metrics}
+    (text,) = warnings_of(slices=["rare"], **options)
+    assert "prevalence runs from" in text
+    assert warnings_of(**options) == []
+    assert warnings_of(slices={"noise": {"column": "noise", "quantiles": 3}}, **options) == []
