@@ -33,16 +33,6 @@ if TYPE_CHECKING:
     from plmetrics.suite.model import Suite
 
 
-CHANCE = {"roc_auc": 0.5, "gini": 0.0}
-"""By metric its value for scores that know nothing."""
-
-SKILLS = ("r2", "adjusted_r2", "explained_variance", "rmse_skill", "log_loss_skill", "brier_skill")
-"""Metrics that are below 0 where a constant predicts better."""
-
-LOSSES = ("log_loss", "brier", "mae", "rmse", "mse", "wis", "crps", "quantile_loss")
-PRECISION_AREAS = ("average_precision", "pr_auc", "interpolated_ap")
-
-
 def run_warnings(prepared: Prepared, aggregated: Aggregates) -> list[str]:
     """Warnings of a run: a class that no row has, gates that exclude each other, metrics that mislead."""
     return [
@@ -56,7 +46,8 @@ def run_warnings(prepared: Prepared, aggregated: Aggregates) -> list[str]:
 def value_warnings(prepared: Prepared, aggregated: Aggregates, metrics: pl.DataFrame) -> list[str]:
     """Warnings by the values in the table `metrics`, where it holds what can be judged."""
     suite = prepared.request.suite
-    if {*CHANCE, *SKILLS, *LOSSES, *PRECISION_AREAS}.isdisjoint(metric.name for metric in suite.metrics):
+    judged = (metric.chance is not None or metric.rises_with_prevalence for metric in suite.metrics)
+    if not suite.baseline and not any(judged):
         return []
     from plmetrics.engine.value_warnings import warnings_by_value
 

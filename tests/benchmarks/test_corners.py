@@ -39,7 +39,7 @@ def _given(kind):
 
 
 def test_all_tasks_have_a_table():
-    assert set(TASKS) == set(registry.tasks())
+    assert set(TASKS) == set(registry.tasks()) - {"experiment"}, "its one metric is a mean"
 
 
 def test_metrics_run_in_all_settings_that_they_have(tmp_path):

@@ -247,8 +247,9 @@ def test_validate_and_run_warn_alike(
 
 def test_a_run_warns_by_what_it_counted() -> None:
     frame = pl.DataFrame({"y": [1000.0 + i % 2 for i in range(200)], "p": [1000.0] * 200})
-    (said,) = plm.evaluate(frame, task="regression", label="y", models="p", metrics=["r2"]).record["warnings"]
-    assert "the label hardly varies" in said
+    texts = plm.evaluate(frame, task="regression", label="y", models="p", metrics=["r2"]).record["warnings"]
+    assert "the label hardly varies" in texts[0]
+    assert texts[1].startswith("model 'p': r2 -1 is below 0")
     frame = pl.DataFrame({"y": ["a"] * 95 + ["b"] * 3 + ["c"] * 2, "p": ["a"] * 100})
     asked = {"task": "multiclass", "label": "y", "models": {"m": {"prediction": "p"}}}
     (said,) = plm.evaluate(frame, metrics=["accuracy", "support"], **asked).record["warnings"]

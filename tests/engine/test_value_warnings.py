@@ -36,7 +36,7 @@ def test_an_area_below_chance_is_told(uncertainty: Any) -> None:
     models = ["good", "turned", "noise"]
     (text,) = warnings_of(label="y", models=models, metrics=["roc_auc", "recall"], uncertainty=uncertainty)
     assert text.startswith("model 'turned': roc_auc 0.")
-    assert "the wrong way round" in text
+    assert "which class scores are of" in text
 
 
 def test_a_few_rows_are_no_evidence() -> None:

@@ -162,6 +162,7 @@ class PrAuc(PrecisionRecallArea):
     """
 
     name = "pr_auc"
+    rises_with_prevalence = True
     interval_form = "logit"
     formula = "integral of precision over recall"
     use_when = "You must match a number that was computed as a trapezoidal area."
@@ -247,6 +248,7 @@ class InterpolatedAveragePrecision(PrecisionRecallArea):
     """
 
     name = "interpolated_ap"
+    rises_with_prevalence = True
     smooth = False
     formula = "mean over recall levels r of the largest precision at recall >= r"
     use_when = "You must match a benchmark that reports it, as detection and retrieval do."

@@ -80,6 +80,7 @@ class RocAuc(RocArea):
     """
 
     name = "roc_auc"
+    chance = 0.5
     range = (0.0, 1.0)
     formula = "P(s+ > s-) + P(s+ = s-) / 2"
     use_when = "You compare how well models rank, before a threshold is chosen and whatever the prevalence."
@@ -200,6 +201,7 @@ class Gini(RocArea):
     """
 
     name = "gini"
+    chance = 0.0
     range = (-1.0, 1.0)
     formula = "2 AUC - 1"
     use_when = "Your field reports it, as credit scoring does; it says what the AUC says with 0 for no skill."
@@ -231,6 +233,7 @@ class AveragePrecision(Metric):
     """
 
     name = "average_precision"
+    rises_with_prevalence = True
     task = "binary"
     needs = Points("curve")
     range = (0.0, 1.0)

@@ -132,6 +132,7 @@ class LogLossSkill(Skill):
     """
 
     name = "log_loss_skill"
+    chance = 0.0
     formula = "1 - log_loss / default_log_loss"
     use_when = "You compare log_loss across slices or samples of different prevalence."
     beware = "The default knows the prevalence of each slice: a model good overall can be below 0 in a slice."
@@ -162,6 +163,7 @@ class BrierSkill(Skill):
     """
 
     name = "brier_skill"
+    chance = 0.0
     formula = "1 - brier / (q (1 - q)), with q = P / (P + N)"
     use_when = "You compare brier across slices or samples of different prevalence."
     beware = "With rare positives it is small and noisy even for a good model; look at its interval."

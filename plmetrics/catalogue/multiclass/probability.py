@@ -180,6 +180,7 @@ class LogLossSkill(_MeanScore):
     """
 
     name = "log_loss_skill"
+    chance = 0.0
     range = (-INFINITY, 1.0)
     interval_form = None
     direction = "higher"

@@ -118,6 +118,7 @@ class RocAuc(OverClasses):
     """
 
     name = "roc_auc"
+    chance = 0.5
     formula = "mean over classes of the area of the class against the rest (ovr, macro)"
     use_when = "You compare how well models separate the classes, before anything is called."
     beware = "ovr depends on the sizes of the classes, ovo does not; say which one you report."

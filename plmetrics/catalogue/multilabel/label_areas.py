@@ -33,6 +33,7 @@ class RocAuc(LabelSet, ranking.OverClasses):
     """
 
     name = "roc_auc"
+    chance = 0.5
     formula = "mean over classes of P(s+ > s-) + P(s+ = s-) / 2 (macro)"
     use_when = "You compare how well models rank rows by each class, before anything is called."
     beware = "It says nothing about the order of classes within a row: see label_ranking_loss."

@@ -86,6 +86,7 @@ class RSquared(AgainstMean):
     """
 
     name = "r2"
+    chance = 0.0
     formula = "1 - sum of w (prediction - label)^2 / sum of w (label - mean label)^2"
     use_when = (
         "You compare models on the same rows on a scale where 0 is the mean of the labels and 1 is perfect."
@@ -152,6 +153,7 @@ class ExplainedVariance(AgainstMean):
     """
 
     name = "explained_variance"
+    chance = 0.0
     formula = "1 - sum of w (e - mean e)^2 / sum of w (label - mean label)^2, with e = prediction - label"
     use_when = "Predictions will be shifted by a constant later, and only their variation matters now."
     beware = "It does not see a bias: a gap to r2 says that there is one."
@@ -229,6 +231,7 @@ class RmseSkill(AgainstMean):
     """
 
     name = "rmse_skill"
+    chance = 0.0
     formula = "1 - rmse / default_rmse"
     use_when = "You want to say by what share a model lowers the error of a constant, in the label's unit."
     beware = "It is smaller than r2 for the same model: do not compare one with the other."
