@@ -14,6 +14,11 @@ Values = dict[str, tuple[float, float]]
 """What was found: `model metric slice` -> value, and by how much it may be off besides rounding."""
 
 
+def as_they_are(found: Values) -> Values:
+    """What was found is named already."""
+    return found
+
+
 def nothing(found: Any) -> dict[str, Any]:  # noqa: ARG001
     """Say nothing of what was found."""
     return {}

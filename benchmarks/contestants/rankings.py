@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from benchmarks.contestants.contestant import Contestant, Values
+from benchmarks.contestants.contestant import Contestant, Values, as_they_are
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -85,11 +85,6 @@ def ours_with_intervals(folder: Path) -> Any:
 def our_values(result: Any) -> Values:
     """Values by metric."""
     return {metric: (value, 0.0) for metric, value in result.metrics.select("metric", "value").iter_rows()}
-
-
-def as_they_are(found: Values) -> Values:
-    """What was found is named already."""
-    return found
 
 
 CONTESTANTS = (

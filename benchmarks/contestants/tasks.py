@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from benchmarks.contestants.contestant import Contestant, Values
+from benchmarks.contestants.contestant import Contestant, Values, as_they_are
 from benchmarks.corner_tables import QUANTILES
 
 if TYPE_CHECKING:
@@ -232,13 +232,8 @@ def values(result: Any) -> Values:
     return {metric: (value, bound or 0.0) for metric, value, bound in rows if value is not None}
 
 
-def as_it_is(found: Values) -> Values:
-    """What was found is named already."""
-    return found
-
-
 def _peer(name: str, given: str, load: Any, work: Any, *packages: str) -> Contestant:
-    return Contestant(name, given, load, work, as_it_is, packages=packages)
+    return Contestant(name, given, load, work, as_they_are, packages=packages)
 
 
 def _ours(name: str, work: Any, told: Callable[[Any], Values] = values) -> Contestant:

@@ -280,7 +280,7 @@ def _result(
 
 def _record(run: RestoredRun, head: Head, stored: Sequence[StateReference], watch: Stopwatch) -> RunRecord:
     from plmetrics.engine.aggregate.aggregation import unlabelled_rows
-    from plmetrics.engine.run_warnings import suite_warnings
+    from plmetrics.engine.run_warnings import run_facts, suite_warnings
 
     prepared, sums = run.prepared, run.aggregated
     suite = prepared.request.suite
@@ -313,7 +313,7 @@ def _record(run: RestoredRun, head: Head, stored: Sequence[StateReference], watc
                     *head.warnings,
                     *(feature.merge_warning for feature in features_of(suite) if feature.merge_warning),
                     *prepared.warnings,
-                    *suite_warnings(prepared, sums),
+                    *suite_warnings(suite, run_facts(prepared, sums)),
                 ]
             )
         ),

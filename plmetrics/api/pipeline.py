@@ -67,7 +67,6 @@ def _run_stages(
     from plmetrics.engine.binding.bind import bind
     from plmetrics.engine.faults import check_rows, reading
     from plmetrics.engine.prepare.preparation import prepare
-    from plmetrics.engine.run_warnings import value_warnings
     from plmetrics.inference.analysis import correct_comparisons
 
     context = context or RunContext()
@@ -100,11 +99,11 @@ def _run_stages(
         tested = with_requested_tests(made["comparisons"], analysis, rows, made["metrics"], folds, ordered)
         made["comparisons"] = correct_comparisons(analysis, tested).select(list(COMPARISONS_SCHEMA))
     outputs += _of_features("tests", run, watch, context)
-    record = _record(prepared, aggregated, watch)
+    record = _record(prepared, aggregated, made["metrics"], watch)
     record["files"] = list(context.files) or data_files(source)
     if source.version is not None:
         record["table_version"] = source.version
-    record["warnings"] += [*uneven, *value_warnings(prepared, aggregated, made["metrics"])]
+    record["warnings"] += uneven
     record = with_additions(record, outputs, context)
     suite = suite.model_copy(update=written)
     result = _result(suite, made | {"curves": curves}, replicates, outputs, record)
@@ -316,7 +315,7 @@ def _keeper(analysis: Analysis) -> Keeper:
     return Keeper(analysis)
 
 
-def _record(prepared: Prepared, aggregated: Aggregates, watch: Stopwatch) -> RunRecord:
+def _record(prepared: Prepared, aggregated: Aggregates, metrics: pl.DataFrame, watch: Stopwatch) -> RunRecord:
     from plmetrics.engine.aggregate.aggregation import unlabelled_rows
     from plmetrics.engine.run_warnings import run_warnings
 
@@ -338,5 +337,5 @@ def _record(prepared: Prepared, aggregated: Aggregates, watch: Stopwatch) -> Run
         "constants": prepared.constants(int(aggregated.units.sum())),
         "rows": rows,
         "timings": dict(watch.seconds),
-        "warnings": [*prepared.warnings, *run_warnings(prepared, aggregated)],
+        "warnings": [*prepared.warnings, *run_warnings(prepared, aggregated, metrics)],
     }

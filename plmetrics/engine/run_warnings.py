@@ -33,31 +33,31 @@ if TYPE_CHECKING:
     from plmetrics.suite.model import Suite
 
 
-def run_warnings(prepared: Prepared, aggregated: Aggregates) -> list[str]:
-    """Warnings of a run: a class that no row has, gates that exclude each other, metrics that mislead."""
+def run_warnings(prepared: Prepared, aggregated: Aggregates, metrics: pl.DataFrame) -> list[str]:
+    """Warnings of a run: a class that no row has, gates that exclude each other, metrics and values that mislead."""
+    suite, facts = prepared.request.suite, run_facts(prepared, aggregated)
     return [
         *models_of_the_label(prepared.view),
         *_no_positives(prepared, aggregated),
         *_unreached_thresholds(prepared, aggregated),
-        *suite_warnings(prepared, aggregated),
+        *suite_warnings(suite, facts),
+        *value_warnings(suite, facts, metrics),
     ]
 
 
-def value_warnings(prepared: Prepared, aggregated: Aggregates, metrics: pl.DataFrame) -> list[str]:
+def value_warnings(suite: Suite, facts: TableFacts, metrics: pl.DataFrame) -> list[str]:
     """Warnings by the values in the table `metrics`, where it holds what can be judged."""
-    suite = prepared.request.suite
     judged = (metric.chance is not None or metric.rises_with_prevalence for metric in suite.metrics)
     if not suite.baseline and not any(judged):
         return []
     from plmetrics.engine.value_warnings import warnings_by_value
 
-    return warnings_by_value(suite, metrics, run_facts(prepared, aggregated).smallest)
+    return warnings_by_value(suite, metrics, facts.smallest)
 
 
-def suite_warnings(prepared: Prepared, aggregated: Aggregates) -> list[str]:
-    """Warnings of a suite by the sums of its run, which stored states hold too."""
-    suite = prepared.request.suite
-    return [*contradictions(suite), *misleading_metrics(suite, run_facts(prepared, aggregated))]
+def suite_warnings(suite: Suite, facts: TableFacts) -> list[str]:
+    """Warnings of a suite by the figures of its run, which stored states hold too."""
+    return [*contradictions(suite), *misleading_metrics(suite, facts)]
 
 
 def models_of_the_label(view: TableView) -> list[str]:

@@ -44,6 +44,13 @@ class _Test(MeanOfForecasts):
     interval_form: ClassVar[IntervalForm | None] = None
     interpretable = False
 
+    def finalise(self, state: Any) -> Any:
+        """The statistic."""
+        return self._statistic(state)
+
+    def _statistic(self, state: Any) -> Any:
+        raise NotImplementedError
+
 
 class _PValue(_Test):
     """Base of p values."""
@@ -51,6 +58,13 @@ class _PValue(_Test):
     range = (0.0, 1.0)
     direction: ClassVar[Direction] = "none"
     beware = _BEWARE_P
+
+    def finalise(self, state: Any) -> Any:
+        """The upper tail of the chi-squared distribution."""
+        return chdtrc(self._freedom(), self._statistic(state))
+
+    def _freedom(self) -> float:
+        raise NotImplementedError
 
 
 @dataclass(frozen=True)
@@ -114,10 +128,6 @@ class TransformChiSquare(_TransformBins):
     use_when = "You ask whether all of the distribution is right, not one interval alone."
     beware = _BEWARE
 
-    def finalise(self, state: Any) -> Any:
-        """The statistic."""
-        return self._statistic(state)
-
 
 @register
 @dataclass(frozen=True)
@@ -140,9 +150,8 @@ class TransformChiSquarePValue(_TransformBins, _PValue):
     formula = "P(chi-squared with bins - 1 degrees of freedom >= pit_chi2)"
     use_when = "A report must state whether forecasts differ from what was observed."
 
-    def finalise(self, state: Any) -> Any:
-        """The upper tail of the chi-squared distribution."""
-        return chdtrc(self.bins - 1.0, self._statistic(state))
+    def _freedom(self) -> float:
+        return self.bins - 1.0
 
 
 class _NormalScores(_Test):
@@ -211,10 +220,6 @@ class Berkowitz(_NormalScores):
     use_when = "Forecasts are normal distributions, and bias and width are tested together with most power."
     beware = _BEWARE
 
-    def finalise(self, state: Any) -> Any:
-        """The statistic."""
-        return self._statistic(state)
-
 
 @register
 class BerkowitzPValue(_NormalScores, _PValue):
@@ -235,9 +240,8 @@ class BerkowitzPValue(_NormalScores, _PValue):
     formula = "P(chi-squared with 2 degrees of freedom >= berkowitz)"
     use_when = "A report must state whether normal forecasts are right in mean and spread."
 
-    def finalise(self, state: Any) -> Any:
-        """The upper tail of the chi-squared distribution."""
-        return chdtrc(2.0, self._statistic(state))
+    def _freedom(self) -> float:
+        return 2.0
 
 
 @register
@@ -268,14 +272,16 @@ class CoveragePValue(_PValue, CentralInterval):
         """Those of the coverage."""
         return IntervalCoverage(level=self.level).atoms()
 
-    def finalise(self, state: Any) -> Any:
-        """The upper tail of the chi-squared distribution."""
+    def _freedom(self) -> float:
+        return 1.0
+
+    def _statistic(self, state: Any) -> Any:
         hits, misses = state.score_sum, state.weight - state.score_sum
         ratio = 2.0 * (
             _gain(hits, ops.ratio(hits, state.weight) / self.level)
             + _gain(misses, ops.ratio(misses, state.weight) / (1.0 - self.level))
         )
-        return chdtrc(1.0, ops.larger(ratio, 0.0))
+        return ops.larger(ratio, 0.0)
 
 
 def _gain(mass: Any, ratio: Any) -> Any:
