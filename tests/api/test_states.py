@@ -226,7 +226,8 @@ def test_arrays_and_plain_sums_add_alike(
     files = written_parts(
         folder, table, np.searchsorted([40, 60, rows // 3], np.arange(len(table)), side="right"), 4
     )
-    days = states_of(suite_file(folder, {**CUSTOMERS, **changes}), files, folder)
+    suite = {**CUSTOMERS, "uncertainty": {"replicates": 8}, **changes}
+    days = states_of(suite_file(folder, suite), files, folder)
     monkeypatch.setattr(counts, "_FEW", 1 << 40)
     monkeypatch.setattr(sums, "_FEW", 1 << 40)
     dense = plm.merge(*days, state=folder / "dense.state")
