@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from plmetrics.catalogue.needs import Bins, Need, OrderedRows, Points, Queries, Ranks, Sums
+from plmetrics.catalogue.needs import Bins, Need, OrderedRows, Points, Quantiles, Queries, Ranks, Sums
 from plmetrics.engine.arithmetic import Arithmetic
 from plmetrics.suite.sections.basics import ModelColumns
 from plmetrics.suite.tasks import CLASS_CURVES, CLASS_TASKS, CONFUSION_CURVES
@@ -230,6 +230,11 @@ class Request:
             drawn = [class_probability(classes, number) for number in range(len(classes))]
             by_key = {value.key: value for value in drawn} | by_key
         return tuple(by_key.values())
+
+    def levels_of(self, value: RowValue) -> tuple[float, ...]:
+        """The levels of the quantiles that metrics need of a number of each row."""
+        needs = (need for need in self.orders if need.by is not None and need.by.key == value.key)
+        return tuple(dict.fromkeys(need.level for need in needs if isinstance(need, Quantiles)))
 
     @property
     def label_free_values(self) -> frozenset[str]:

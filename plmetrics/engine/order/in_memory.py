@@ -109,6 +109,12 @@ def _by_value(
     label_free = value.key in prepared.request.label_free_values
     frame = model_rows(prepared, aggregated.rows, model, column, unlabelled=label_free)
     frame = frame.filter(pl.col(column).is_not_null())
+    if prepared.request.suite.uncertainty is None:
+        from plmetrics.states.scores.quantile_rows import QuantileRows
+
+        weight = frame[WEIGHT].to_numpy() if WEIGHT in frame.columns else None
+        levels = prepared.request.levels_of(value)
+        return _cutter(prepared, frame, QuantileRows(frame[column].to_numpy(), weight, levels))
     ordered = frame.lazy().sort(column).collect()
     everywhere = np.ones(ordered.height, dtype=np.bool_)
     return _cutter(prepared, ordered, _order_rows(ordered, column, everywhere, aggregated))
