@@ -81,6 +81,15 @@ def test_shards_are_the_run_to_the_last_byte(invoke: Any) -> None:
     assert stamps == {name: Path(name).stat().st_mtime_ns for name in written}
 
 
+def test_shards_may_write_to_folders_of_their_own(invoke: Any) -> None:
+    for number in (1, 2):
+        shard(invoke, number, 2, "--output", f"node-{number}")
+    assert invoke("merge", "node-1", "node-2").code == 0
+    outcome = invoke("merge", "node-1")
+    assert outcome.code == 5
+    assert "of 5 planned units are missing" in outcome.err
+
+
 def test_missing_units_are_named(invoke: Any) -> None:
     units = listed(invoke)
     shard(invoke, 1, 1)

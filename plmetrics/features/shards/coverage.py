@@ -90,7 +90,7 @@ def planned_states(
 ) -> tuple[list[StateReference], UnitCoverage]:
     """The states that are to be merged, without those of units of earlier plans; and what is missing.
 
-    Each folder of units has its plan beside them.
+    Each folder of units has its plan beside them; shards that wrote to folders of their own have the same plan in each.
 
     Args:
         states: some of them of units.
@@ -110,9 +110,12 @@ def planned_states(
     for state in states:
         if _unit_of(state) is not None:
             folders[None if plan is not None else _folder_of(state)].append(state)
+    plans: dict[tuple[str, ...], tuple[UnitPlan, list[StateReference]]] = {}
     for folder, of_units in folders.items():
-        file = plan or _plan_file(folder, of_units)
-        chosen += _add_units(coverage, read_plan(file), of_units)
+        of_folder = read_plan(plan or _plan_file(folder, of_units))
+        plans.setdefault(of_folder.ids, (of_folder, []))[1].extend(of_units)
+    for of_folders, of_units in plans.values():
+        chosen += _add_units(coverage, of_folders, of_units)
     if coverage.missing and folders and not allow_missing:
         raise missing_units(coverage.missing, coverage.units)
     return chosen, coverage
@@ -161,7 +164,7 @@ def _add_units(
     coverage: UnitCoverage, plan: UnitPlan, states: Sequence[StateReference]
 ) -> list[StateReference]:
     """The states of a plan's units; notes what is missing."""
-    ids = {unit.id for unit in plan.units}
+    ids = set(plan.ids)
     chosen = [state for state in states if _unit_of(state) in ids]
     there = {_unit_of(state) for state in chosen}
     missing = [unit for unit in plan.units if unit.id not in there]

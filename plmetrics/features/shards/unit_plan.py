@@ -77,6 +77,11 @@ class UnitPlan:
     units: tuple[Unit, ...]
 
     @property
+    def ids(self) -> tuple[str, ...]:
+        """The ids of its units: plans that have the same are the same."""
+        return tuple(unit.id for unit in self.units)
+
+    @property
     def size(self) -> tuple[int, str]:
         """How much there is, and what it is counted in: rows where all files say how many they have, else bytes."""
         rows = [unit.rows for unit in self.units if unit.rows is not None]
