@@ -199,6 +199,11 @@ def estimate(
         strict=True,
     )
     sets = [SetStates(*of_set) for of_set in states]
+    weights = resampling(suite, aggregated.units)
+    if weights is not None and suite.uncertainty is not None and suite.uncertainty.thresholds == "resampled":
+        from plmetrics.inference.moving_thresholds import with_chosen_anew
+
+        sets = with_chosen_anew(sets, prepared, aggregated, weights)
     independent = suite.columns.unit is None and not suite.weighted
     population = Population(
         prepared.populations(),
@@ -210,7 +215,6 @@ def estimate(
         label_status=request.label_status,
     )
     contrasts = any(feature.compares(suite) for feature in features_of(suite))
-    weights = resampling(suite, aggregated.units)
     analysis = Analysis(suite, sets, population, request.pairs, weights, aggregated.units, contrasts)
     of_sums = _of_sums(analysis, prepared)
     if not needs_rows(prepared):

@@ -83,7 +83,8 @@ class Chunk:
 
 def chunk_of(sums: SlicedSums | RestSums, weights: ResamplingWeights | None, first: int, last: int) -> Chunk:
     """The slices from one up to another, whatever their number."""
-    model_sums = ModelSums(sums.by_block(first, last), weights, sums.centred_at(first, last))
+    by_block, centres = sums.by_block(first, last), sums.centred_at(first, last)
+    model_sums = ModelSums(by_block, weights, centres, sums.replicated(first, last))
     return Chunk(first, last, model_sums)
 
 

@@ -40,7 +40,8 @@ class ModelSums:
     """The sums of one chunk of slices, seen model by model: totals, by block, and resampled.
 
     `blocks` holds dense `[slice, block]` arrays by column; the product with W is made once, for all. Replicates with
-    one block moved are read off the blocks, a column at a time. `centres` `[slice]` are those that moments are about.
+    one block moved are read off the blocks, a column at a time. `centres` `[slice]` are those that moments are about,
+    `replicates` `[replicate, slice]` of columns that do not follow from the blocks.
     """
 
     def __init__(
@@ -48,8 +49,10 @@ class ModelSums:
         blocks: Mapping[str, Array],
         weights: ResamplingWeights | None,
         centres: Mapping[str, Array] | None = None,
+        replicates: Mapping[str, Array] | None = None,
     ) -> None:
         self._blocks = blocks
+        self._replicates = {} if replicates is None else replicates
         self._centres = {} if centres is None else centres
         self._columns = {id(column) for column in blocks.values()}
         self._weights = weights
@@ -112,6 +115,8 @@ class ModelSums:
                     )
 
     def _resample(self, column: str) -> Array:
+        if column in self._replicates:
+            return self._replicates[column]
         self.draw()
         return self._resampled[column]
 

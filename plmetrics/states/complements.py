@@ -44,6 +44,13 @@ class RestSums:
             return _rests(self.held, first, last)
         return self._moved(first, last)[0]
 
+    def replicated(self, first: int, last: int) -> dict[str, Array]:
+        """`[replicate, rest]` replicates that do not follow from the blocks, by column."""
+        return {
+            name: _complement_sums(column[:, 1:].T, column[:, 0]).T[:, first:last]
+            for name, column in self.held.replicates.items()
+        }
+
     def centred_at(self, first: int, last: int) -> dict[str, Array]:
         """`[slice]` centres of these rests, by name."""
         if not self.held.centres.scattered:

@@ -320,7 +320,11 @@ class SumsState:
 
 @dataclass(frozen=True, slots=True)
 class SlicedSums:
-    """The sums of one slice set, entries ascending by slice; moments are about `centres`, one a slice."""
+    """The sums of one slice set, entries ascending by slice; moments are about `centres`, one a slice.
+
+    `replicates` `[replicate, slice]` are those of columns that are more in a replicate than sums of blocks: counts at a
+    threshold that is chosen anew in each.
+    """
 
     code: Codes
     block: Codes
@@ -328,6 +332,11 @@ class SlicedSums:
     slices: int
     blocks: int
     centres: Centres = NO_CENTRES
+    replicates: Mapping[str, Array] = field(default_factory=dict)
+
+    def replicated(self, first: int, last: int) -> dict[str, Array]:
+        """`[replicate, slice]` replicates that do not follow from the blocks, by column."""
+        return {name: column[:, first:last] for name, column in self.replicates.items()}
 
     def centred_at(self, first: int, last: int) -> dict[str, Array]:
         """`[slice]` centres of the slices from `first` up to `last`, by name."""

@@ -69,6 +69,10 @@ def check(fields: Mapping[str, Any], names: SuiteMentions, problems: Findings) -
         check_additions(fields, add)
     for section in fields["sections"].values():
         section.check(fields, problems)
+    uncertainty = fields.get("uncertainty")
+    if "labels" in fields["sections"] and uncertainty is not None and uncertainty.thresholds == "resampled":
+        msg = "thresholds: resampled weighs rows that have a label, and with labels others count as well"
+        add(msg, ("uncertainty", "thresholds"), "leave thresholds out: they stay as they were chosen")
     _roles(fields, add)
     _trec(fields, add)
     _database(fields, add)

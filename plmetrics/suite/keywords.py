@@ -139,6 +139,7 @@ class Uncertainty(TypedDict, total=False):
     interval: Literal["auto", "percentile", "t", "centred", "basic", "normal", "bca"]
     seed: int
     blocks: int
+    thresholds: Literal["fixed", "resampled"]
     keep: bool | None
 
 class Mcnemar(TypedDict, total=False):

@@ -136,7 +136,7 @@ def _cutter(prepared: Prepared, frame: pl.DataFrame, rows: Any) -> Callable[...,
     """What cuts rows into the slices of a set, by its number; or into the rest of one slice, and that alone."""
 
     def cut(index: int, rest_of: int | None = None) -> Any:
-        codes, slices = _codes(prepared, frame, index), prepared.slices[index]
+        codes, slices = set_codes(prepared, frame, index), prepared.slices[index]
         if rest_of is None or codes is None:
             return rows.regroup(codes, len(slices))
         rests = rows.regroup(rest_codes(codes, rest_of), 1)
@@ -145,7 +145,7 @@ def _cutter(prepared: Prepared, frame: pl.DataFrame, rows: Any) -> Callable[...,
     return cut
 
 
-def _codes(prepared: Prepared, frame: pl.DataFrame, index: int) -> NDArray[np.int64] | None:
+def set_codes(prepared: Prepared, frame: pl.DataFrame, index: int) -> NDArray[np.int64] | None:
     """The slice of each row in a set, -1 for none; None for the one slice of all rows."""
     slices = prepared.slices[index]
     if slices.slice_set.is_whole:

@@ -6,15 +6,14 @@ from dataclasses import replace
 from math import nan
 from typing import TYPE_CHECKING
 
-import numpy as np
 import polars as pl
 
 from plmetrics.core.errors import DataError, Problem
 from plmetrics.core.rowsql import compile_row
 from plmetrics.engine.memory.budget import refuse_to_hold
 from plmetrics.engine.prepare.constants import ThresholdChoice
+from plmetrics.states.moving_thresholds import confusion_at
 from plmetrics.states.scores.sorted import OrderedRows
-from plmetrics.states.sums import View
 from plmetrics.table.checks import VALID, valid_column
 from plmetrics.table.predicted import score_column
 from plmetrics.table.prediction_table import prediction_table
@@ -23,11 +22,10 @@ from plmetrics.table.roles import WEIGHT
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from numpy.typing import NDArray
-
     from plmetrics.catalogue.threshold_rule import ThresholdRule
     from plmetrics.engine.inquiry import Question
     from plmetrics.engine.request import Request, TableView
+    from plmetrics.states.sums import View
     from plmetrics.table.prediction_table import PredictionTable
 
 _BINS = 10
@@ -96,7 +94,7 @@ def _candidates(table: PredictionTable, view: TableView, model: str) -> Question
     ordered = OrderedRows(rows["score"].to_numpy(), rows[_POSITIVE].to_numpy(), weights, None)
     state = ordered.regroup(None, 1).point_state()
     points = {name: state[name].values for name in ("score", "positive", "negative")}
-    return _confusion(points["score"], points["positive"], points["negative"])
+    return confusion_at(points["score"], points["positive"], points["negative"])
 
 
 def _refuse_bad(rows: pl.DataFrame) -> None:
@@ -107,31 +105,6 @@ def _refuse_bad(rows: pl.DataFrame) -> None:
         )
         hint = "select_on is not narrowed by where: say it there as well, or write data: {missing: drop}"
         raise DataError(Problem(msg, ("columns", "label"), hint))
-
-
-def _confusion(
-    score: NDArray[np.float64], positive: NDArray[np.float64], negative: NDArray[np.float64]
-) -> View:
-    def at_or_above(mass: NDArray[np.float64]) -> NDArray[np.float64]:
-        return np.append(np.cumsum(mass[::-1])[::-1], 0.0)
-
-    def everywhere(total: float) -> NDArray[np.float64]:
-        return np.broadcast_to(np.float64(total), tp.shape)
-
-    tp, fp = at_or_above(positive), at_or_above(negative)
-    return View(
-        {
-            "threshold": np.append(score, np.nextafter(score[-1], np.inf)),
-            "tp": tp,
-            "fp": fp,
-            "fn": tp[0] - tp,
-            "tn": fp[0] - fp,
-            "positives": everywhere(tp[0]),
-            "negatives": everywhere(fp[0]),
-            "weight": everywhere(tp[0] + fp[0]),
-            "n": everywhere(tp[0] + fp[0]),
-        }
-    )
 
 
 def _optimism(view: TableView, condition: str | None, rules: list[ThresholdRule]) -> Question[list[str]]:

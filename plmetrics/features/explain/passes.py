@@ -97,6 +97,11 @@ def _steps(request: Request, prepared: Prepared) -> Iterator[Step]:
     yield replace(sums, plans=(*sums.plans, *first_plans(counting(prepared))))
     if needs_rows(prepared):
         yield from order_steps(prepared)
+    uncertainty = prepared.request.suite.uncertainty
+    if uncertainty is not None and uncertainty.thresholds == "resampled":
+        from plmetrics.engine.order.threshold_replicates import threshold_steps
+
+        yield from threshold_steps(prepared)
     yield from _of_features(request, "order")
     if reads_paired_rows(prepared):
         yield paired_step(prepared)

@@ -60,6 +60,9 @@ def _problems(suite: Suite) -> Iterator[Problem]:
     if suite.baseline:
         msg = "the built-in baseline is made from all rows together, and a state holds some"
         yield Problem(msg, ("baseline",), "store its score as a column, and name that as a model")
+    if suite.uncertainty is not None and suite.uncertainty.thresholds == "resampled":
+        msg = "thresholds: resampled chooses on rows, which a state does not hold"
+        yield Problem(msg, ("uncertainty", "thresholds"), "leave thresholds out: they stay as they were chosen")
     if suite.reproducible:
         yield from _order_dependent(suite)
     for index, metric in enumerate(suite.metrics):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from plmetrics.catalogue.metric import leaves
 from plmetrics.suite.sections.uncertainty import BOOTSTRAP_FORMS
 
 if TYPE_CHECKING:
@@ -69,9 +70,27 @@ def methods_of(metric: Metric, uncertainty: Uncertainty, rows: Rows) -> tuple[In
     >>> [chosen.form for chosen in methods_of(plm.metric("roc_auc"), asked, Rows())]
     ['delong', 'delong_logit']
     """
-    choices = [_method_by_name(name, metric, uncertainty.interval, rows) for name in uncertainty.names]
+    of_name = _resampled_choice if chooses_anew(metric, uncertainty) else _method_by_name
+    choices = [of_name(name, metric, uncertainty.interval, rows) for name in uncertainty.names]
     distinct = tuple(dict.fromkeys(chosen for chosen in choices if chosen is not None))
     return distinct or (IntervalMethod("auto", None, "not_applicable"),)
+
+
+def chooses_anew(metric: Metric, uncertainty: Uncertainty) -> bool:
+    """Whether a threshold that the metric reads is chosen in each replicate."""
+    if uncertainty.thresholds == "fixed":
+        return False
+    rules = (leaf.chosen_threshold for leaf in leaves(metric))
+    return any(rule is not None and rule.constant is None for rule in rules)
+
+
+def _resampled_choice(name: str, metric: Metric, form: str, _: Rows) -> IntervalMethod | None:
+    """The bootstrap: no other method knows that the threshold might have been another."""
+    if name in {"auto", "bootstrap"}:
+        name = form
+    elif name not in BOOTSTRAP_FORMS:
+        return None
+    return IntervalMethod("percentile" if name == "bca" else name, "bootstrap", smooth=metric.differentiable)
 
 
 def _method_by_name(name: str, metric: Metric, form: str, rows: Rows) -> IntervalMethod | None:

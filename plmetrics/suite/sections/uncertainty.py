@@ -60,6 +60,11 @@ class Uncertainty(Strict):
     )
     seed: int = Field(default=0, description="Seed of the resampling.")
     blocks: Annotated[int, Field(ge=2, le=4000)] = Field(default=1000, description="Blocks above 4000 units.")
+    thresholds: Literal["fixed", "resampled"] = Field(
+        default="fixed",
+        description="Whether a threshold that a rule chose stays as it is in every replicate, or is chosen anew in "
+        "each, so that intervals tell how uncertain the choice is.",
+    )
     keep: bool | None = Field(
         default=None,
         description="Whether replicates stay with the results, so that another run over the same units is compared "

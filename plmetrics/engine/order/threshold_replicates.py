@@ -1,0 +1,187 @@
+"""Thresholds that rules choose anew in each replicate, and the confusion tables of all slices at them.
+
+Rows to choose on are resampled with the blocks of their units. Those whose units are not evaluated have draws of their
+own: a threshold that was chosen elsewhere is as uncertain as the rows that it was chosen on are few.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from plmetrics.catalogue.binary.counts import quadrants
+from plmetrics.core.hashing import OWN_BLOCK_LIMIT, block_key
+from plmetrics.core.rowsql import compile_row
+from plmetrics.engine.aggregate.row_plan import BLOCK, POSITIVE, cell_column
+from plmetrics.engine.order.in_memory import block_numbers, set_codes
+from plmetrics.engine.step import Step
+from plmetrics.states.moving_thresholds import ScoredRows, replicate_thresholds
+from plmetrics.states.scores.sorted import OrderedRows
+from plmetrics.states.sums import sum_column
+from plmetrics.table.checks import valid_column
+from plmetrics.table.predicted import score_column
+from plmetrics.table.prediction_table import prediction_table
+from plmetrics.table.roles import UNIT, WEIGHT
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from plmetrics.catalogue.threshold_rule import ThresholdRule
+    from plmetrics.engine.aggregate.aggregation import Aggregates
+    from plmetrics.engine.prepared import Prepared
+    from plmetrics.engine.request import Request
+    from plmetrics.table.prediction_table import PredictionTable
+
+Array = NDArray[np.float64]
+Keys = NDArray[np.uint64]
+Columns = dict[str, Array]
+SCORE = "score"
+
+
+@dataclass(frozen=True, slots=True)
+class Draws:
+    """How often blocks are drawn `[replicate, block]`, their keys, and what draws so many other blocks."""
+
+    weights: Array
+    keys: Keys
+    further: Callable[[int], Array]
+
+    def of(self, blocks: Keys, most: int) -> tuple[Array, NDArray[np.int32]]:
+        """The draws of some rows' blocks, and the number of each row's block in them.
+
+        Blocks that are not evaluated are drawn apart from these; if they are units, and too many, as random groups.
+        """
+        known = np.isin(blocks, self.keys)
+        others = np.unique(blocks[~known])
+        unknown = blocks[~known]
+        if len(others) > OWN_BLOCK_LIMIT:
+            unknown %= np.uint64(most)
+            others = np.unique(unknown)
+        number = np.empty(len(blocks), dtype=np.int32)
+        number[known] = block_numbers(blocks[known], self.keys)
+        number[~known] = len(self.keys) + np.searchsorted(others, unknown)
+        if len(others) == 0:
+            return self.weights, number
+        return np.hstack([self.weights, self.further(len(others))]), number
+
+
+def resampled_rules(request: Request) -> tuple[ThresholdRule, ...]:
+    """The rules that choose anew in each replicate, each once."""
+    uncertainty = request.suite.uncertainty
+    if uncertainty is None or uncertainty.thresholds == "fixed":
+        return ()
+    rules = (metric.chosen_threshold for metric in request.leaves)
+    found = {rule.text: rule for rule in rules if rule is not None and rule.constant is None}
+    return tuple(found.values())
+
+
+def threshold_steps(prepared: Prepared) -> Iterator[Step]:
+    """For each model the rows that rules choose on, by condition, and those that are evaluated."""
+    rules = resampled_rules(prepared.request)
+    if not rules:
+        return
+    yield Step("order", does="thresholds of replicates")
+    for model in prepared.request.models:
+        for condition in _conditions(rules):
+            yield Step("order", (_rows_to_choose_on(prepared, model, condition),))
+        yield Step("order", (_evaluated_rows(prepared, model),))
+
+
+def threshold_replicates(
+    prepared: Prepared, aggregated: Aggregates, draws: Draws, *, rests: Sequence[bool]
+) -> list[tuple[Columns, Columns]]:
+    """By slice set the replicates of what is counted at such thresholds, and those of its rests, by column.
+
+    The latter are of the rows of no slice, and then of each slice, where a set's `rests` are asked for.
+    """
+    rules = resampled_rules(prepared.request)
+    out: list[tuple[Columns, Columns]] = [({}, {}) for _ in prepared.slices]
+    for model in prepared.request.models:
+        thresholds: dict[str, Array] = {}
+        for condition in _conditions(rules):
+            of_condition = [rule for rule in rules if rule.select_on == condition]
+            (frame,) = Step("order", (_rows_to_choose_on(prepared, model, condition),)).collect()
+            chosen = _choices(prepared, model, frame, of_condition, draws)
+            thresholds |= zip((rule.text for rule in of_condition), chosen, strict=True)
+        (frame,) = Step("order", (_evaluated_rows(prepared, model),)).collect()
+        frame = prepared.request.arithmetic.rows(frame)
+        rows = ScoredRows(
+            frame[SCORE].to_numpy(),
+            frame[POSITIVE].to_numpy(),
+            block_numbers(frame[BLOCK].to_numpy(), aggregated.block_keys),
+            _weights(frame),
+        )
+        for place, (columns, columns_of_rests) in enumerate(out):
+            codes, slices = set_codes(prepared, frame, place), len(prepared.slices[place])
+            codes = np.zeros(frame.height, dtype=np.int64) if codes is None else codes
+            for rule in rules:
+                cells = quadrants(rule)
+                names = {name: sum_column(model, atom.key) for name, atom in cells.items()}
+                counted = rows.cells(thresholds[rule.text], draws.weights, codes, slices)
+                columns |= {names[name]: column for name, column in counted.items()}
+                if rests[place]:
+                    counted = rows.cells(thresholds[rule.text], draws.weights, codes + 1, slices + 1)
+                    columns_of_rests |= {names[name]: column for name, column in counted.items()}
+    return out
+
+
+def _choices(
+    prepared: Prepared, model: str, frame: pl.DataFrame, rules: Sequence[ThresholdRule], draws: Draws
+) -> list[Array]:
+    """The thresholds of some rules in each replicate."""
+    uncertainty = prepared.request.suite.uncertainty
+    assert uncertainty is not None
+    weights, block = draws.of(frame[BLOCK].to_numpy(), uncertainty.blocks)
+    rows = OrderedRows(frame[SCORE].to_numpy(), frame[POSITIVE].to_numpy(), _weights(frame), block)
+    known = prepared.thresholds[model]
+    choose = [rule.choose for rule in rules]
+    return replicate_thresholds(rows, weights, choose, [known[rule.text] for rule in rules])
+
+
+def _conditions(rules: Sequence[ThresholdRule]) -> list[str | None]:
+    return list(dict.fromkeys(rule.select_on for rule in rules))
+
+
+def _rows_to_choose_on(prepared: Prepared, model: str, condition: str | None) -> pl.LazyFrame:
+    """The rows where a condition holds, whatever `where` says, ascending by score; None for those that are evaluated."""
+    request, view = prepared.request, prepared.view
+    if condition is None:
+        return request.arithmetic.sorted(_model_rows(prepared, prepared.table, model), SCORE)
+    every = view.source.with_row_key() if request.unit_rows else view.source.frame
+    roles = replace(view.roles, keys=(), columns=())
+    table = prediction_table(every.filter(compile_row(condition).expr), view.schema, roles)
+    rows = _model_rows(prepared, table, model).drop_nulls(BLOCK)
+    return request.arithmetic.sorted(rows, SCORE)
+
+
+def _evaluated_rows(prepared: Prepared, model: str) -> pl.LazyFrame:
+    """The rows that are evaluated, with their cells in each cube."""
+    cells = [
+        cube.cell().alias(cell_column(index)) for index, cube in enumerate(prepared.cubes) if cube.codes
+    ]
+    return _model_rows(prepared, prepared.table, model, *cells)
+
+
+def _model_rows(
+    prepared: Prepared, table: PredictionTable, model: str, *further: pl.Expr
+) -> pl.LazyFrame:
+    """Score, class, block and weight of a model's rows."""
+    assert prepared.blocks is not None
+    roles = table.roles
+    frame = table.frame.filter(pl.col(valid_column(model))) if roles.apart else table.frame
+    weight = roles.weight_of(model)
+    return frame.select(
+        pl.col(score_column(model)).alias(SCORE),
+        (pl.col(roles.label_of(model)) == 1).alias(POSITIVE),
+        block_key(pl.col(UNIT), prepared.blocks.modulus).alias(BLOCK),
+        *([] if weight is None else [pl.col(weight).alias(WEIGHT)]),
+        *further,
+    )
+
+
+def _weights(frame: pl.DataFrame) -> Array | None:
+    return frame[WEIGHT].to_numpy() if WEIGHT in frame.columns else None

@@ -1,0 +1,47 @@
+"""Sums whose replicates have a threshold of their own: what `uncertainty: {thresholds: resampled}` asks for."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from plmetrics.engine.order.threshold_replicates import Draws, threshold_replicates
+from plmetrics.inference.weights import draw_weights
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from plmetrics.engine.aggregate.aggregation import Aggregates
+    from plmetrics.engine.prepared import Prepared
+    from plmetrics.inference.subject import SetStates
+    from plmetrics.inference.weights import ResamplingWeights
+
+_ELSEWHERE = 0x5E1EC7
+"""Draws of units that are not evaluated must be none of those that are."""
+
+
+def with_chosen_anew(
+    sets: Sequence[SetStates], prepared: Prepared, aggregated: Aggregates, weights: ResamplingWeights
+) -> list[SetStates]:
+    """The states of the slice sets, with replicates of what is counted at a threshold that is chosen in each."""
+    uncertainty = prepared.request.suite.uncertainty
+    assert uncertainty is not None
+
+    def further(blocks: int) -> NDArray[np.float64]:
+        seed = uncertainty.seed ^ _ELSEWHERE
+        return draw_weights(np.ones(blocks, dtype=np.int64), uncertainty.replicates, seed).matrix
+
+    draws = Draws(weights.matrix, aggregated.block_keys, further)
+    rests = [states.rests is not None for states in sets]
+    replicates = threshold_replicates(prepared, aggregated, draws, rests=rests)
+    out = []
+    for states, (columns, columns_of_rests) in zip(sets, replicates, strict=True):
+        of_rests = states.rests
+        if of_rests is not None:
+            of_rests = replace(of_rests, held=replace(of_rests.held, replicates=columns_of_rests))
+        out.append(replace(states, sums=replace(states.sums, replicates=columns), rests=of_rests))
+    return out
