@@ -7,6 +7,7 @@ splits those of each slice: between two thresholds of a run all rows of a block 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -134,7 +135,7 @@ class ScoredRows:
         order, offsets = group_order(codes, slices)
         out = {name: np.full((len(thresholds), slices), np.nan) for name in ("tp", "fp", "fn", "tn")}
         chosen = np.flatnonzero(~np.isnan(thresholds))
-        for number, (first, last) in enumerate(zip(offsets[:-1], offsets[1:], strict=True)):
+        for number, (first, last) in enumerate(pairwise(offsets.tolist())):
             rows = order[first:last]
             blocks, block = np.unique(self.block[rows], return_inverse=True)
             drawn = weights[np.ix_(chosen, blocks)]

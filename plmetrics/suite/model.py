@@ -391,8 +391,6 @@ def canonical(suite: Suite) -> dict[str, Any]:
         del content["reproducible"]
     if not suite.derive:
         del content["derive"]
-    if suite.uncertainty is not None and suite.uncertainty.thresholds == "fixed":
-        del content["uncertainty"]["thresholds"]
     for spec in content["slices"].values():
         for key in ("every", "expression", "rollup"):
             if spec[key] is None:

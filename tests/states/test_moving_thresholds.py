@@ -56,7 +56,11 @@ def test_cells_of_slices_at_the_threshold_of_each_replicate(*, weighted: bool) -
         for number in range(5):
             wanted = dict.fromkeys(("tp", "fp", "fn", "tn"), 0.0)
             for row in range(60):
-                name = ("tp" if positive[row] else "fp") if score[row] >= threshold else "fn tn".split()[not positive[row]]
+                name = (
+                    ("tp" if positive[row] else "fp")
+                    if score[row] >= threshold
+                    else ["tn", "fn"][int(positive[row])]
+                )
                 if code[row] == number:
                     wanted[name] += weights[replicate, block[row]] * (1.0 if weight is None else weight[row])
             cells = {name: column[replicate, number] for name, column in found.items()}

@@ -147,7 +147,7 @@ def _conditions(rules: Sequence[ThresholdRule]) -> list[str | None]:
 
 
 def _rows_to_choose_on(prepared: Prepared, model: str, condition: str | None) -> pl.LazyFrame:
-    """The rows where a condition holds, whatever `where` says, ascending by score; None for those that are evaluated."""
+    """The rows that are evaluated, or all where a condition holds, whatever `where` says; ascending by score."""
     request, view = prepared.request, prepared.view
     if condition is None:
         return request.arithmetic.sorted(_model_rows(prepared, prepared.table, model), SCORE)
@@ -160,15 +160,11 @@ def _rows_to_choose_on(prepared: Prepared, model: str, condition: str | None) ->
 
 def _evaluated_rows(prepared: Prepared, model: str) -> pl.LazyFrame:
     """The rows that are evaluated, with their cells in each cube."""
-    cells = [
-        cube.cell().alias(cell_column(index)) for index, cube in enumerate(prepared.cubes) if cube.codes
-    ]
+    cells = [cube.cell().alias(cell_column(index)) for index, cube in enumerate(prepared.cubes) if cube.codes]
     return _model_rows(prepared, prepared.table, model, *cells)
 
 
-def _model_rows(
-    prepared: Prepared, table: PredictionTable, model: str, *further: pl.Expr
-) -> pl.LazyFrame:
+def _model_rows(prepared: Prepared, table: PredictionTable, model: str, *further: pl.Expr) -> pl.LazyFrame:
     """Score, class, block and weight of a model's rows."""
     assert prepared.blocks is not None
     roles = table.roles

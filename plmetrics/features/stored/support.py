@@ -55,14 +55,7 @@ def _problems(suite: Suite) -> Iterator[Problem]:
     for feature in features_of(suite):
         if feature.state_refusal is not None:
             yield Problem(feature.state_refusal, feature.path(suite), _INSTEAD)
-    if suite.calibrate:
-        yield Problem("calibrate fits on rows, which a state does not hold", ("calibrate",), _INSTEAD)
-    if suite.baseline:
-        msg = "the built-in baseline is made from all rows together, and a state holds some"
-        yield Problem(msg, ("baseline",), "store its score as a column, and name that as a model")
-    if suite.uncertainty is not None and suite.uncertainty.thresholds == "resampled":
-        msg = "thresholds: resampled chooses on rows, which a state does not hold"
-        yield Problem(msg, ("uncertainty", "thresholds"), "leave thresholds out: they stay as they were chosen")
+    yield from _fitted(suite)
     if suite.reproducible:
         yield from _order_dependent(suite)
     for index, metric in enumerate(suite.metrics):
@@ -82,6 +75,20 @@ def _problems(suite: Suite) -> Iterator[Problem]:
             )
             yield Problem(message, ("curves", index, "strategy"), "use strategy: width")
     yield from _comparisons(suite)
+
+
+def _fitted(suite: Suite) -> Iterator[Problem]:
+    """What is fitted or chosen on rows."""
+    if suite.calibrate:
+        yield Problem("calibrate fits on rows, which a state does not hold", ("calibrate",), _INSTEAD)
+    if suite.baseline:
+        msg = "the built-in baseline is made from all rows together, and a state holds some"
+        yield Problem(msg, ("baseline",), "store its score as a column, and name that as a model")
+    if suite.uncertainty is not None and suite.uncertainty.thresholds == "resampled":
+        msg = "thresholds: resampled chooses on rows, which a state does not hold"
+        yield Problem(
+            msg, ("uncertainty", "thresholds"), "leave thresholds out: they stay as they were chosen"
+        )
 
 
 def _order_dependent(suite: Suite) -> Iterator[Problem]:

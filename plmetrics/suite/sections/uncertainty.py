@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
 from plmetrics.suite.sections.section import Strict
 
@@ -71,6 +71,14 @@ class Uncertainty(Strict):
         "with this one replicate by replicate; if not given, up to 8 MB of them, and up to 64 MB where compare names "
         "a run.",
     )
+
+    @model_serializer(mode="wrap")
+    def _as_before(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Thresholds that stay as they are were not always said: suites without the key keep their fingerprint."""
+        content: dict[str, Any] = serialise(self)
+        if self.thresholds == "fixed":
+            content.pop("thresholds", None)
+        return content
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -26,9 +26,7 @@ def table(rows: int, seed: int = 0) -> pl.DataFrame:
 def evaluated(rows: pl.DataFrame, metrics: list, **further) -> plm.Result:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return plm.evaluate(
-            rows, label="y", models="p", metrics=metrics, **{"uncertainty": REST, **further}
-        )
+        return plm.evaluate(rows, label="y", models="p", metrics=metrics, **{"uncertainty": REST, **further})
 
 
 def draws_of_rows(number: int) -> np.ndarray:
@@ -72,10 +70,7 @@ def loops(
     weights = rows[weight].to_list() if weight else [1.0] * rows.height
     out = []
     for counts in drawn:
-        every = [
-            (y, p, w * int(c))
-            for y, p, w, c in zip(rows["y"], rows["p"], weights, counts, strict=True)
-        ]
+        every = [(y, p, w * int(c)) for y, p, w, c in zip(rows["y"], rows["p"], weights, counts, strict=True)]
         on = every if chosen_on is None else [r for r, there in zip(every, chosen_on, strict=True) if there]
         of = every if part is None else [r for r, there in zip(every, part, strict=True) if there]
         out.append(value(*cells(of, choose(on))))
@@ -141,7 +136,11 @@ def test_units_that_are_chosen_on_and_evaluated_are_drawn_once() -> None:
 def test_rests_and_slices_make_up_the_whole() -> None:
     rows = table(200, 4)
     found = evaluated(
-        rows, ["precision(threshold=max(f1))"], slices={"g": "g"}, uncertainty=ANEW, compare={"slices": {"g": "rest"}}
+        rows,
+        ["precision(threshold=max(f1))"],
+        slices={"g": "g"},
+        uncertainty=ANEW,
+        compare={"slices": {"g": "rest"}},
     )
     # Of two slices each is the rest of the other.
     first, second = found.comparisons.sort("slice").iter_rows(named=True)
@@ -194,6 +193,4 @@ def test_what_has_no_rows_refuses() -> None:
     with pytest.raises(plm.ConfigError, match="weighs rows that have a label"):
         evaluated(table(50), ["recall(threshold=max(f1))"], uncertainty=ANEW, labels=True)
     with pytest.raises(plm.ConfigError, match="chooses on rows"):
-        plm.state(
-            table(50), label="y", models="p", metrics=["recall(threshold=max(f1))"], uncertainty=ANEW
-        )
+        plm.state(table(50), label="y", models="p", metrics=["recall(threshold=max(f1))"], uncertainty=ANEW)
