@@ -201,9 +201,9 @@ def estimate(
     sets = [SetStates(*of_set) for of_set in states]
     weights = resampling(suite, aggregated.units)
     if weights is not None and suite.uncertainty is not None and suite.uncertainty.thresholds == "resampled":
-        from plmetrics.inference.moving_thresholds import with_chosen_anew
+        from plmetrics.inference.moving_thresholds import with_threshold_replicates
 
-        sets = with_chosen_anew(sets, prepared, aggregated, weights)
+        sets = with_threshold_replicates(sets, prepared, aggregated, weights)
     independent = suite.columns.unit is None and not suite.weighted
     population = Population(
         prepared.populations(),

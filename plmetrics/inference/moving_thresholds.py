@@ -24,7 +24,7 @@ _ELSEWHERE = 0x5E1EC7
 """Draws of units that are not evaluated must be none of those that are."""
 
 
-def with_chosen_anew(
+def with_threshold_replicates(
     sets: Sequence[SetStates], prepared: Prepared, aggregated: Aggregates, weights: ResamplingWeights
 ) -> list[SetStates]:
     """The states of the slice sets, with replicates of what is counted at a threshold that is chosen in each."""

@@ -69,7 +69,7 @@ class Draws:
         return np.hstack([self.weights, self.further(len(others))]), number
 
 
-def resampled_rules(request: Request) -> tuple[ThresholdRule, ...]:
+def rules_of_replicates(request: Request) -> tuple[ThresholdRule, ...]:
     """The rules that choose anew in each replicate, each once."""
     uncertainty = request.suite.uncertainty
     if uncertainty is None or uncertainty.thresholds == "fixed":
@@ -81,7 +81,7 @@ def resampled_rules(request: Request) -> tuple[ThresholdRule, ...]:
 
 def threshold_steps(prepared: Prepared) -> Iterator[Step]:
     """For each model the rows that rules choose on, by condition, and those that are evaluated."""
-    rules = resampled_rules(prepared.request)
+    rules = rules_of_replicates(prepared.request)
     if not rules:
         return
     yield Step("order", does="thresholds of replicates")
@@ -98,7 +98,7 @@ def threshold_replicates(
 
     The latter are of the rows of no slice, and then of each slice, where a set's `rests` are asked for.
     """
-    rules = resampled_rules(prepared.request)
+    rules = rules_of_replicates(prepared.request)
     out: list[tuple[Columns, Columns]] = [({}, {}) for _ in prepared.slices]
     for model in prepared.request.models:
         thresholds: dict[str, Array] = {}

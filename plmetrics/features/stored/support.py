@@ -55,7 +55,7 @@ def _problems(suite: Suite) -> Iterator[Problem]:
     for feature in features_of(suite):
         if feature.state_refusal is not None:
             yield Problem(feature.state_refusal, feature.path(suite), _INSTEAD)
-    yield from _fitted(suite)
+    yield from _fits(suite)
     if suite.reproducible:
         yield from _order_dependent(suite)
     for index, metric in enumerate(suite.metrics):
@@ -77,7 +77,7 @@ def _problems(suite: Suite) -> Iterator[Problem]:
     yield from _comparisons(suite)
 
 
-def _fitted(suite: Suite) -> Iterator[Problem]:
+def _fits(suite: Suite) -> Iterator[Problem]:
     """What is fitted or chosen on rows."""
     if suite.calibrate:
         yield Problem("calibrate fits on rows, which a state does not hold", ("calibrate",), _INSTEAD)
