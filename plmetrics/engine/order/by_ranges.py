@@ -230,7 +230,7 @@ def order_steps(prepared: Prepared) -> Iterator[Step]:
         does = f"{sorts} {'sort' if sorts == 1 else 'sorts'} in memory, {orders} a model; rows come with the sums"
         yield Step("order", does=does if orders else "rows for curves")
         return
-    if prepared.exact:
+    if prepared.exact and _reads_points(prepared):
         ranges = f" in {order.ranges} ranges of its scores" if order.ranges > 1 else ""
         does = f"sorts {order.models} of {len(request.models)} models at a time{ranges}"
         yield Step("order", does=does)
@@ -263,11 +263,11 @@ def models_by_points(
     prepared: Prepared, aggregated: Aggregates
 ) -> Iterator[tuple[str, str | None, Callable[[int], SlicedPoints]]]:
     """Each model's points and counts, as a function that gives those of a slice set; see `models_in_order`."""
-    reader = Reader(prepared, aggregated)
+    reader, reads = Reader(prepared, aggregated), _reads_points(prepared)
     counted = models_on_grids(prepared, aggregated) if _counts_on_grid(prepared) else None
     for together in _model_groups(prepared):
         points = {model: ModelPoints.empty(prepared) for model in together}
-        for limits in _ranges(prepared, together[0]):
+        for limits in _ranges(prepared, together[0]) if reads else ():
             for model, by_cube in reader.read(together, limits):
                 points[model].add(prepared, by_cube, reader.cells)
         for model in together:
@@ -310,6 +310,11 @@ def _reads(prepared: Prepared, name: str) -> tuple[bool, bool]:
     )
     order = any(not metric.reads_points for metric in metrics)
     return order, has_curves or any(metric.reads_points for metric in metrics)
+
+
+def _reads_points(prepared: Prepared) -> bool:
+    """Whether a slice set asks for points, not only for bins."""
+    return any(any(_reads(prepared, slices.slice_set.name)) for slices in prepared.slices)
 
 
 def _counts_on_grid(prepared: Prepared) -> bool:

@@ -12,6 +12,7 @@ from plmetrics.core.threads import parallel_map
 from plmetrics.engine.aggregate.row_plan import BLOCK, TREATED, cell_column, rows_plan
 from plmetrics.engine.order.in_memory import block_numbers
 from plmetrics.engine.order.orderings import orderings, sample_columns
+from plmetrics.engine.order.score_bins import fixed_binnings
 from plmetrics.engine.step import Step
 from plmetrics.engine.streaming import collected_batches, collected_frame
 from plmetrics.states.scores.bin_lookup import Locator, value_locator
@@ -172,9 +173,14 @@ def grid_steps(prepared: Prepared) -> Iterator[Step]:
     """The scans of counts on a grid: a sample for the edges of bins, and the rows, once or more often."""
     blocks = prepared.blocks is not None
     does = f"counts on a grid: edges, fine bins{', then by block' if blocks else ''}"
-    if prepared.grids is None:
+    if prepared.grids is None and _samples(prepared):
         yield Step("order", (_sample_plan(prepared),))
     yield Step("order", (rows_plan(prepared),), does, at_least=blocks)
+
+
+def _samples(prepared: Prepared) -> bool:
+    """Whether edges of bins are found among the rows: some are not fixed."""
+    return not all(fixed_binnings(prepared, ordering) for ordering in orderings(prepared.request))
 
 
 def _sample_plan(prepared: Prepared) -> pl.LazyFrame:
@@ -189,9 +195,12 @@ def _locators(prepared: Prepared, every: Sequence[Ordering], room: int) -> dict[
         return {name: grid.locator(exact=name in exact) for name, grid in prepared.grids.items()}
     slices = sum(len(part) for part in prepared.slices) * len(every)
     bins = max(_LEAST_BINS, min(FINE_BINS, room // (FINE_SHARE * 16 * slices)))
-    sample = collected_frame(_sample_plan(prepared))
+    sample = collected_frame(_sample_plan(prepared)) if _samples(prepared) else pl.DataFrame()
 
     def locator(ordering: Ordering) -> Locator:
+        fixed = fixed_binnings(prepared, ordering)
+        if fixed:
+            return Locator.without_edges(fixed[0].span)
         column = sample[ordering.column].cast(pl.Float64).fill_null(np.nan)
         values = column.to_numpy() + 0.0  # -0.0 is 0.0, whichever comes first
         sound = np.isfinite(values)

@@ -65,6 +65,13 @@ def wanted_bins(prepared: Prepared, ordering: Ordering) -> list[Bins]:
     return [*bins, *dict.fromkeys([*binnings, *drawn])]
 
 
+def fixed_binnings(prepared: Prepared, ordering: Ordering) -> list[Binning]:
+    """The bins that are read of an ordering, if all have fixed edges."""
+    wanted = wanted_bins(prepared, ordering)
+    fixed = [bins for bins in wanted if isinstance(bins, Binning) and not by_quantile(bins)]
+    return fixed if len(fixed) == len(wanted) else []
+
+
 def _joint_bins(prepared: Prepared, ordering: Ordering) -> list[Bins]:
     """Those of rank correlations: joint counts go with the predictions."""
     if ordering.side == "label":

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 KEYS = 1 << 20
 """So many keys, about, tell scores apart: a table of them stays in the processor's cache."""
 
+_FEW_KEYS = 1 << 12
+"""So many tell fixed bins apart in all but a few rows."""
+
 _AMBIGUOUS = np.iinfo(np.uint16).max
 _LARGEST = np.finfo(np.float64).max
 _APART = 2.0**-50
@@ -107,6 +110,13 @@ class Locator:
         chosen = chosen[chosen < keys.size - 1]
         table = np.searchsorted(chosen, np.arange(keys.size)).astype(np.uint16)
         return cls(keys, keys.highest(chosen), table)
+
+    @classmethod
+    def without_edges(cls, span: tuple[float, float]) -> Locator:
+        """One bin, and keys that fixed bins between the ends of a span are found by."""
+        low, high = span
+        keys = Keys(low, (_FEW_KEYS - 1) / (high - low), 0, _FEW_KEYS)
+        return cls(keys, np.zeros(0), np.zeros(_FEW_KEYS, dtype=np.uint16))
 
     def of_keys(self, key: Codes, out: NDArray[np.uint16] | None = None) -> NDArray[np.uint16]:
         """The bin of each score, by its key; written to `out` if that is given."""

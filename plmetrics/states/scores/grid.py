@@ -328,19 +328,14 @@ class FixedTally(Tally):
         return places
 
     def _sum(self, some: slice, key: NDArray[Any], rows: PlacedRows) -> None:
-        score = rows.score
+        score, positive = rows.score, rows.place & 1
         assert score is not None
-        positive = rows.place & 1
-        keys, values = [key + positive], [np.ones_like(score)]
-        if self._binning.scores:
-            keys.append(key + 2)
-            values.append(score)
+        sums = [score] if self._binning.scores else []
         if self._binning.distances:
-            keys.append(key + 3)
-            values.append((score - positive) ** 2)
-        if rows.weight is not None:
-            values = [value * rows.weight for value in values]
-        self._add_at(some, np.concatenate(keys), np.concatenate(values))
+            sums.append((score - positive) ** 2)
+        self._add_at(some, key + positive, rows.weight)
+        for channel, values in enumerate(sums, 2):
+            self._add_at(some, key + channel, values if rows.weight is None else values * rows.weight)
 
 
 class QuantileTally(FixedTally):

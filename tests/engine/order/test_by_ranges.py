@@ -272,3 +272,18 @@ def test_without_exact_a_run_counts_where_one_pass_is_not_enough(monkeypatch):
     monkeypatch.setattr(budget, "POINT_ROWS", 1000)
     assert evaluate(table(60_000), memory=2_000_000).metrics["bound"].is_not_null().any()
     assert evaluate(table(60_000), memory=30_000_000).metrics["bound"].is_null().all()
+
+
+@pytest.mark.parametrize("weight", [None, "w"])
+def test_bins_alone_are_counted_in_one_pass_without_a_sample(monkeypatch, weight):
+    planned(monkeypatch, 2, 1)
+    monkeypatch.setattr(ranges.Reader, "read", None)
+    monkeypatch.setattr("plmetrics.engine.order.encoding._sample_plan", None)
+    frame = table(3000)
+    found = evaluate(frame, metrics=["ece"], slices=None, weight=weight, uncertainty=False).metrics
+    masses = frame["w"].to_numpy() if weight else np.ones(3000)
+    for model, value in found.select("model", "value").iter_rows():
+        score = frame[model].to_numpy()
+        bins = np.ceil(score * 15).clip(1).astype(int)
+        gaps = [(masses * (score - frame["y"].to_numpy()))[bins == each].sum() for each in range(1, 16)]
+        assert value == pytest.approx(np.abs(gaps).sum() / masses.sum(), abs=1e-14)
