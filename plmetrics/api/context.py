@@ -176,3 +176,25 @@ def label_status_of(suite: Suite, context: RunContext) -> LabelStatus:
 
     end = None if context.interval is None else datetime.fromisoformat(context.interval["end"])
     return label_status(end, labels.mature_after, context.as_of)
+
+
+def table_of(suite: Suite, data: object, base: Path | None = None, *, rows: bool = True) -> Source:
+    """The table that a suite is asked of, not read yet, but the rows and columns of a database that it needs.
+
+    Args:
+        suite: what is asked.
+        data: the table, as `open_source` takes it.
+        base: the folder that relative paths start from; the working directory if None.
+        rows: whether all rows will be read, not only looked at.
+
+    Raises:
+        DataError: they cannot be read, or are not what the suite says.
+    """
+    from plmetrics.table.opening import open_source
+
+    def needed(schema: pl.Schema) -> Sequence[str]:
+        from plmetrics.engine.binding.columns_read import columns_to_fetch
+
+        return columns_to_fetch(suite, schema)
+
+    return open_source(data, base, suite.reads_where, suite.optional_columns, needed, rows=rows)

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from plmetrics.api.context import RunContext
+from plmetrics.api.context import RunContext, table_of
 from plmetrics.api.pipeline import evaluate_suite
 from plmetrics.api.warnings import issues_warnings
 from plmetrics.core.errors import ConfigError, Problem
@@ -222,13 +222,12 @@ def evaluate(
 def _result(suite: Suite, data: object, arguments: Arguments, on: On | Mapping[str, object] | None) -> Result:
     """The result, of one scan here unless the rows are Spark's, or counted by a runner."""
     from plmetrics.table.frames import is_spark
-    from plmetrics.table.opening import open_source
 
     if is_spark(data):
         from plmetrics.api.shards.spark_tables import evaluate_spark
 
         return evaluate_spark(suite, data)
-    source = open_source(data, where=suite.reads_where, optional=suite.optional_columns)
+    source = table_of(suite, data)
     if on is None:
         return evaluate_suite(suite, source, context=RunContext.of(suite, source, arguments))
     from plmetrics.api.shards.distribution import evaluate_units

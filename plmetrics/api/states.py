@@ -63,16 +63,16 @@ def state(
     >>> plm.merge(*days).metrics.select("n", "value").row(0)
     (5, 0.182)
     """
+    from plmetrics.api.context import table_of
     from plmetrics.suite.arguments import python_warnings, python_words, suite_from_arguments
     from plmetrics.suite.yaml.load import load_suite
-    from plmetrics.table.opening import open_source
 
     watch = Stopwatch(progress)
     pinned = None if constants is None else stored_state(constants)
     if arguments:
         with python_words():
             suite = suite_from_arguments(data, **arguments)
-            source = open_source(data, where=suite.reads_where, optional=suite.optional_columns)
+            source = table_of(suite, data)
             head, table = state_of_rows(suite, source, pinned, watch.stage)
         head = replace(head, warnings=python_warnings(head.warnings))
         return written_state(head, table, output)

@@ -37,10 +37,9 @@ def open_rows(loaded: LoadedSuite, *, rows: bool = True) -> Source:
     Raises:
         DataError: they cannot be read, or are not what the suite says.
     """
-    from plmetrics.table.opening import open_source
+    from plmetrics.api.context import table_of
 
-    suite = loaded.suite
-    return open_source(suite.data.rows, loaded.folder, suite.reads_where, suite.optional_columns, rows=rows)
+    return table_of(loaded.suite, loaded.suite.data.rows, loaded.folder, rows=rows)
 
 
 @contextmanager

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 
 import polars as pl
@@ -25,6 +25,7 @@ def open_source(
     base: Path | None = None,
     where: str | None = None,
     optional: Collection[str] = (),
+    needed: Callable[[pl.Schema], Collection[str]] | None = None,
     *,
     rows: bool = True,
 ) -> Source:
@@ -39,6 +40,7 @@ def open_source(
         where: a condition on all rows that will be read: files whose folders' names rule it out are not looked at, nor
             does a database send rows that it rules out.
         optional: columns that files may lack, and which are null there.
+        needed: the columns that are read of a table's; a database sends no others. All if None.
         rows: whether all rows will be read, not only looked at; a database is then asked for some.
 
     Raises:
@@ -47,7 +49,7 @@ def open_source(
         EnvironmentFault: no permission, or a missing extra
     """
     if isinstance(data, Mapping) and set(data) == {"database", "query"}:
-        return _open_query(data, base or Path(), where, rows=rows)
+        return _open_query(data, base or Path(), where, needed, rows=rows)
     if is_spark(data) or (isinstance(data, Mapping) and set(data) == {"spark"}):
         return _open_spark(data, rows=rows)
     data, version = _without_version(data)
@@ -71,12 +73,19 @@ def _without_version(data: object) -> tuple[object, int | None]:
     return data, None
 
 
-def _open_query(data: Mapping[str, str], base: Path, where: str | None, *, rows: bool) -> Source:
+def _open_query(
+    data: Mapping[str, str],
+    base: Path,
+    where: str | None,
+    needed: Callable[[pl.Schema], Collection[str]] | None,
+    *,
+    rows: bool,
+) -> Source:
     if not all(isinstance(text, str) for text in data.values()):
         raise ConfigError(Problem("database and query are texts", ("data",), _ACCEPTED))
     from plmetrics.table.database.query import open_query
 
-    return open_query(data, base, where, rows=rows)
+    return open_query(data, base, where, needed, rows=rows)
 
 
 def _open_spark(data: object, *, rows: bool) -> Source:

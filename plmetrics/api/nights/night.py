@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from plmetrics.api.context import RunContext, data_files
+from plmetrics.api.context import RunContext, data_files, table_of
 from plmetrics.api.merging import merged_result
 from plmetrics.api.nights.data_stamps import data_stamps, tables_digest
 from plmetrics.api.pipeline import evaluate_suite
@@ -224,16 +224,14 @@ class IntervalEvaluation(Evaluation):
 
     def _open(self) -> Source:
         """The table, of whose folders only those of the interval are looked at; a database sends its rows alone."""
-        from plmetrics.table.opening import open_source
-
         suite = self.loaded.suite
         condition = partition_condition(self.section, self.interval)
         if suite.data.database is not None and self.section.column is not None:
-            sample = open_source(suite.data.rows, self.loaded.folder, rows=False)
+            sample = table_of(suite, suite.data.rows, self.loaded.folder, rows=False)
             condition = or_no_time(self.section, rows_condition(self.section, self.interval, sample.schema))
         where = suite.data.where if condition is None else conjunction(suite.data.where, condition)
         opened = suite.with_where(where)
-        return open_source(opened.data.rows, self.loaded.folder, opened.reads_where, opened.optional_columns)
+        return table_of(opened, opened.data.rows, self.loaded.folder)
 
     def _earlier(self, files: Sequence[RecordedFile]) -> EarlierIntervals:
         from plmetrics.runs.history.data import Data

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import tempfile
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -14,7 +13,8 @@ from plmetrics.api.merging import result_of_units
 from plmetrics.api.shards.distribution import check_distributable
 from plmetrics.api.stopwatch import Stopwatch
 from plmetrics.api.suite_run import Evaluation
-from plmetrics.core.errors import AbsentDataError, ConfigError, DataError, Problem
+from plmetrics.core.errors import AbsentDataError, ConfigError, Problem
+from plmetrics.engine.binding.columns_read import columns_to_fetch
 from plmetrics.features.shards.coverage import UnitCoverage
 from plmetrics.features.shards.planning import plan_of_rows
 from plmetrics.features.shards.shared_constants import counts_scores, needs_constants, shared_constants
@@ -102,18 +102,9 @@ def evaluate_spark(
 
 
 def _zero_rows(suite: Suite, rows: Any) -> pl.DataFrame:
-    """No row of the columns whose names occur in the suite, or of all where these do not do.
-
-    What a suite reads it names: a scan for the names leaves out most of a wide table, and never one that is read.
-    """
-    text = json.dumps(suite.model_dump(mode="json"), ensure_ascii=False)
+    """No row of the columns that the suite may read."""
     empty = spark_frame(rows, rows.columns, 0)
-    named = [name for name in rows.columns if name in text or '"' in name or "\\" in name]
-    if named:
-        with suppress(DataError):
-            needs_constants(suite, open_source(empty.select(named).lazy()))
-            return empty.select(named)
-    return empty
+    return empty.select(columns_to_fetch(suite, empty.schema) or empty.columns)
 
 
 def _constants(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from plmetrics.core.hashing import OWN_BLOCK_LIMIT
 from plmetrics.core.rowsql import compile_row
 from plmetrics.engine.aggregate.aggregation import needs_rows
+from plmetrics.engine.binding.columns_read import columns_read
 from plmetrics.engine.memory.budget import budget_of
 from plmetrics.engine.prepare.preparation import prepare
 from plmetrics.features.explain.cautions import advice
@@ -21,7 +22,6 @@ from plmetrics.features.explain.verdict import Figures, Verdict, verdict
 from plmetrics.features.explain.work import Work, work_of
 from plmetrics.features.protocol import Feature
 from plmetrics.features.registry import features_of, looks
-from plmetrics.suite.sections.basics import BY_FOLD
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -188,31 +188,9 @@ def _input(request: Request) -> Input:
         bytes=sum(file.size for file in source.files),
         rows=source.rows,
         pruned=_pruned_files(request),
-        columns=_columns(request),
+        columns=columns_read(request),
         columns_there=len(source.schema),
     )
-
-
-def _columns(request: Request) -> tuple[str, ...]:
-    """The raw columns that the run reads, in the order of the table."""
-    suite, roles = request.suite, request.view.roles
-    named = {
-        *(roles.label_columns.values() or (roles.label,)),
-        *(name for model in roles.models.values() for name in model.columns.values()),
-        *roles.columns,
-    }
-    named |= {name for key in roles.keys for name in key.expression.meta.root_names()}
-    named |= {name for name in (roles.weight, roles.treatment) if name is not None}
-    named |= {name for feature in features_of(suite) for name in feature.columns(suite)}
-    if suite.uncertainty is not None and suite.columns.unit is not None:
-        named.add(suite.columns.unit)
-    if request.view.where is not None:
-        named |= set(request.view.where.meta.root_names())
-    for spec in suite.calibrate:
-        named |= (
-            {str(suite.columns.fold)} if spec.fit_on == BY_FOLD else set(compile_row(spec.fit_on).columns)
-        )
-    return tuple(name for name in request.view.schema if name in named)
 
 
 def _pruned_files(request: Request) -> int | None:

@@ -67,6 +67,11 @@ class Leakage(Section):
     limit: LeakageLimits = Field(default=LeakageLimits(), description="How much of it is borne.")
     level: Literal["fail", "warn"] = Field(default="fail", description="Whether leakage fails the run.")
 
+    @property
+    def reads_every_column(self) -> bool:
+        """Whether all columns without a role are looked at."""
+        return self.attributes is True
+
     @classmethod
     def read(cls, value: Any, path: SuitePath, problems: Findings, read_metric: ReadMetric) -> Self | None:
         """The section from plain values; a number is no limit."""

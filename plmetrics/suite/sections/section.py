@@ -154,6 +154,11 @@ class Section(Strict):
         """Whether it reads rows of the table that are not evaluated."""
         return False
 
+    @property
+    def reads_every_column(self) -> bool:
+        """Whether it reads columns of the table that the suite does not name."""
+        return False
+
     def of_part(self, where: str | None) -> Self:  # noqa: ARG002
         """The section of a run over a part, such as an interval, of the rows that the condition `where` chooses."""
         return self

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
@@ -27,7 +27,7 @@ from plmetrics.table.formats.hive import FILE_PATH, Partitions
 from plmetrics.table.source import Reader, Source, schema_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterator, Mapping
 
     import pyarrow as pa
 
@@ -41,7 +41,8 @@ _STATE = re.compile(r"SQLSTATE: (?P<state>\w{5})")
 _UNREAD = re.compile(r"interval|extension<|month_day_nano")
 _CAST = "leave it out of the query, or CAST it to a number or a text"
 _NOT_READ = re.compile(r"read-?only (mode|database)|: syntax error|data-modifying")
-_WHOLE_QUERY = re.compile(r" query: SELECT \* FROM \( | Query was: ")
+_ALIAS = "plmetrics_rows"
+_WHOLE_QUERY = re.compile(rf" query: SELECT (?:\* |{_ALIAS}\.\".*?)FROM \( | Query was: ")
 _VALUE_FAULT = re.compile(r"ERROR: (division by zero|invalid input|.* out of range)")
 _PATH = ("data", "query")
 _NOT_SELECT = ("42601", "25006", "0A000")
@@ -49,14 +50,22 @@ _DENIED = "42501"
 _DATA_FAULTS = ("22", "42")
 
 
-def open_query(data: Mapping[str, str], base: Path, where: str | None = None, *, rows: bool = True) -> Source:
+def open_query(
+    data: Mapping[str, str],
+    base: Path,
+    where: str | None = None,
+    needed: Callable[[pl.Schema], Collection[str]] | None = None,
+    *,
+    rows: bool = True,
+) -> Source:
     """The rows of a query as a table of one file.
 
     Args:
         data: `database`, an address, and `query`, its SELECT statement.
         base: the folder that the path of a database's file starts from.
         where: a condition on all rows that will be read: the database leaves out rows that it rules out.
-        rows: whether all rows are read, not only some.
+        needed: the columns that are read of those of the query: the database leaves out the others.
+        rows: whether all rows are read, not only some; these have all columns whose type is read.
 
     Raises:
         ConfigError: the address is none, or the query is not SQL that reads.
@@ -64,16 +73,14 @@ def open_query(data: Mapping[str, str], base: Path, where: str | None = None, *,
         EnvironmentFault: the database cannot be reached or refuses, or an extra is not installed.
     """
     database = database_of(data["database"], base)
-    query = f"SELECT * FROM (\n{_one_statement(data['query'])}\n) AS plmetrics_rows"
+    query = f"(\n{_one_statement(data['query'])}\n) AS {_ALIAS}"
     scratch = _Scratch()
     try:
         with _faults(database):
-            condition, types = None, pl.Schema()
-            if where is not None and rows:
-                condition, types = _pushdown(database, query, where)
-            chosen = query if condition is None else f"{query} WHERE {condition}"
-            with database.batches(chosen if rows else f"{query} LIMIT {_SAMPLE}") as batches:
-                digest = _write(batches, scratch.folder / _FILE, types)
+            part = _part(database, query, where if rows else None, needed, rows=rows)
+            statement = f"SELECT {part.columns} FROM {query}{part.end}"
+            with database.batches(statement) as batches:
+                digest = _write(batches, scratch.folder / _FILE, part.types)
         return _source(scratch, digest, database)
     except BaseException:
         scratch.remove()
@@ -123,20 +130,71 @@ def _one_statement(query: str) -> str:
     return query[: ends[0]] if ends else query
 
 
-def _pushdown(database: Database, query: str, where: str) -> tuple[str | None, pl.Schema]:
-    """What the database decides of a condition, and types that columns have whatever rows that leaves.
+class _Part(NamedTuple):
+    """What is read of a query: its columns and what follows it, in SQL, and the types of columns whatever rows come."""
+
+    columns: str
+    end: str
+    types: pl.Schema
+
+
+def _part(
+    database: Database,
+    query: str,
+    where: str | None,
+    needed: Callable[[pl.Schema], Collection[str]] | None,
+    *,
+    rows: bool,
+) -> _Part:
+    """The columns that are needed, and the rows that the database leaves of a condition.
 
     Columns of SQLite are of the types of their first values, which others of the same column are read as.
     """
-    from plmetrics.table.database.pushdown import database_condition
-
+    limit = "" if rows else f" LIMIT {_SAMPLE}"
+    if where is None and needed is None:
+        return _Part("*", limit, pl.Schema())
     varies = database.kind == "sqlite"
-    with database.batches(f"{query} LIMIT {_SAMPLE if varies else 0}") as batches:
+    with database.batches(f"SELECT * FROM {query} LIMIT {_SAMPLE if varies else 0}") as batches:
         schema = batches.schema
-    _check_columns(schema)
-    condition = database_condition(where, schema, database.kind)
-    types = _frame([schema.empty_table()], schema).schema if varies and condition is not None else {}
-    return condition, pl.Schema({name: of for name, of in types.items() if of in {pl.Float64, pl.String}})
+    _check_names(schema)
+    condition = None
+    if where is not None:
+        from plmetrics.table.database.pushdown import database_condition
+
+        condition = database_condition(where, schema, database.kind)
+    types = _types(schema)
+    chosen = list(types) if needed is None else _chosen(types, needed, rows=rows)
+    columns = "*" if len(chosen) == len(types) else ", ".join(map(_column, chosen))
+    fixed = {
+        name: types[name]
+        for name in chosen
+        if varies and condition is not None and types[name] in {pl.Float64, pl.String}
+    }
+    return _Part(columns, limit if condition is None else f" WHERE {condition}{limit}", pl.Schema(fixed))
+
+
+def _types(schema: pa.Schema) -> pl.Schema:
+    """The columns of a query as Polars has them; null where their type is not read."""
+    import pyarrow as pa
+
+    readable = pa.schema([field for field in schema if not _is_unread(field)])
+    types = _frame([readable.empty_table()], readable).schema
+    return pl.Schema({name: types.get(name, pl.Null()) for name in schema.names})
+
+
+def _chosen(types: pl.Schema, needed: Callable[[pl.Schema], Collection[str]], *, rows: bool) -> list[str]:
+    """The columns to read; all where names differ in nothing but capitals, which databases may take for one."""
+    if len({name.casefold() for name in types}) < len(types):
+        return list(types)
+    columns = needed(types)
+    chosen = [name for name in types if name in columns or not (rows or types[name] == pl.Null())]
+    return chosen or list(types)
+
+
+def _column(name: str) -> str:
+    """A column in SQL: SQLite takes a name without its table for a text, where it knows no such column."""
+    quoted = '"' + name.replace('"', '""') + '"'
+    return f"{_ALIAS}.{quoted} AS {quoted}"
 
 
 def _write(batches: pa.RecordBatchReader, path: Path, types: pl.Schema) -> str:
@@ -164,17 +222,29 @@ def _check_columns(schema: pa.Schema) -> None:
         ConfigError: several share a name.
         DataError: there are values in them that are no numbers, texts, times or lists of these.
     """
+    _check_names(schema)
+    problems = [
+        Problem(f"column '{field.name}' is of a type that is not read: {_type_text(field)}", _PATH, _CAST)
+        for field in schema
+        if _is_unread(field)
+    ]
+    if problems:
+        raise DataError(problems)
+
+
+def _check_names(schema: pa.Schema) -> None:
     twice = sorted(name for name, count in Counter(schema.names).items() if count > 1)
     if twice:
         message = f"the query has several columns of one name: {', '.join(twice)}"
         raise ConfigError(Problem(message, _PATH, "name each column once, as in a.score AS a_score"))
-    problems = [
-        Problem(f"column '{field.name}' is of a type that is not read: {type_text}", _PATH, _CAST)
-        for field in schema
-        if _UNREAD.search(type_text := str(getattr(field.type, "storage_type", field.type)))
-    ]
-    if problems:
-        raise DataError(problems)
+
+
+def _is_unread(field: pa.Field) -> bool:
+    return _UNREAD.search(_type_text(field)) is not None
+
+
+def _type_text(field: pa.Field) -> str:
+    return str(getattr(field.type, "storage_type", field.type))
 
 
 def _groups(batches: Iterator[pa.RecordBatch]) -> Iterator[list[pa.RecordBatch]]:
@@ -230,7 +300,7 @@ def _fault(error: Exception, database: Database) -> PlmetricsError:
         text = text.replace(database.password, "***")
     match = _STATE.search(str(error))
     state = getattr(error, "sqlstate", None) or (match["state"] if match else None) or ""
-    words = f"{database.shown}: {mask_address(_WHOLE_QUERY.split(text)[0])}"
+    words = f"{database.shown}: {mask_address(_WHOLE_QUERY.split(text, 1)[0])}"
     is_not_read = type(error).__name__ == "ParserException" or _NOT_READ.search(text) is not None
     if state in _NOT_SELECT or is_not_read:
         return ConfigError(Problem(words, _PATH, "write one SELECT statement, in the words of the database"))

@@ -231,3 +231,74 @@ def test_a_suite_says_it_once(scratch, data, words):
     Path("s.yaml").write_text(json.dumps({"data": data, "columns": {"label": "y"}, "models": {"p": "p"}}))
     with pytest.raises(ConfigError, match=words):
         plm.validate("s.yaml")
+
+
+def needed(*names: str) -> Callable[[pl.Schema], list[str]]:
+    return lambda _: list(names)
+
+
+def test_columns_that_are_needed(database, scratch):
+    """They alone are sent, whatever the query says, and rows are known again by them."""
+    queries = [f"SELECT * FROM {TABLE}", f"SELECT g, y, p, p * 2 AS twice FROM {TABLE}"]
+    sources = [
+        open_source({"database": database, "query": query}, needed=needed("y", "g")) for query in queries
+    ]
+    for source in sources:
+        assert set(source.schema) == {"y", "g"}
+        assert (
+            source.frame.collect()
+            .select("y", "g")
+            .sort("y", "g")
+            .equals(FRAME.select("y", "g").sort("y", "g"))
+        )
+    other = open_source({"database": database, "query": queries[0]}).files[0]
+    assert sources[0].files[0].digest != other.digest
+    some = open_source({"database": database, "query": queries[0]}, needed=needed("y"), rows=False)
+    assert set(some.schema) == {"y", "p", "g"}
+    one = open_source({"database": database, "query": queries[0]}, None, "y = 1", needed=needed("p"))
+    assert one.frame.collect().sort("p").equals(FRAME.filter(pl.col("y") == 1).select("p").sort("p"))
+
+
+@pytest.mark.parametrize(
+    "name", ["two words", 'a "b"', "Y", "select", "it's", "ä?", "x.y", "%s", "100", "y + 1"]
+)
+def test_names_of_columns_that_are_needed(database, name):
+    quoted = '"' + name.replace('"', '""') + '"'
+    query = f"SELECT p, y AS {quoted}, g AS other FROM {TABLE}"
+    source = open_source({"database": database, "query": query}, needed=needed(name))
+    assert source.frame.collect().sort(name).equals(FRAME.select(pl.col("y").alias(name)).sort(name))
+
+
+def test_names_that_differ_in_capitals(database):
+    query = f'SELECT y AS "A", y + 5 AS a, p FROM {TABLE}'
+    source = open_source({"database": database, "query": query}, needed=needed("a"))
+    sums = source.frame.collect().sum()
+    of_five = [
+        name for name in sums.columns if name.lower().startswith("a") and sums[name].item() > len(ROWS)
+    ]
+    assert len(of_five) == 1
+    assert of_five[0] != "A"
+
+
+def test_expressions_without_a_name(database):
+    queries = {"*": f"SELECT y + 1, p FROM {TABLE}"}
+    name = next(iter(open_source({"database": database, "query": queries["*"]}).schema))
+    source = open_source({"database": database, "query": queries["*"]}, needed=needed(name))
+    assert source.frame.select(pl.col(name).sum()).collect().item() == FRAME["y"].sum() + len(ROWS)
+
+
+def test_types_that_are_not_read_of_columns_that_are_not_needed(database):
+    if not database.startswith("postgresql"):
+        pytest.skip("of PostgreSQL")
+    data = {"database": database, "query": f"SELECT *, interval '1 day' AS x FROM {TABLE}"}
+    asked: dict[str, Any] = {"label": "y", "models": "p", "metrics": ["brier"]}
+    assert plm.evaluate(data, **asked).metrics["n"].item() == len(ROWS)
+    assert set(open_source(data, needed=needed("y"), rows=False).schema) == {"y", "p", "g"}
+    with pytest.raises(DataError, match="column 'x' is of a type that is not read"):
+        plm.evaluate(data, **asked, slices=["x"])
+
+
+def test_an_absent_column_is_looked_for_among_all(database):
+    data = {"database": database, "query": f"SELECT * FROM {TABLE}"}
+    with pytest.raises(DataError, match=r"column 'gg' .*is not in the data\n    did you mean 'g'"):
+        plm.evaluate(data, label="y", models="p", metrics=["recall"], where="gg = 'a'")

@@ -1,0 +1,89 @@
+"""The raw columns that a suite reads of a table, told before any row is read."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from plmetrics.core.errors import PlmetricsError
+from plmetrics.core.rowsql import compile_row
+from plmetrics.engine.binding.bind import bind
+from plmetrics.features.registry import features_of
+from plmetrics.suite.sections.basics import BY_FOLD
+from plmetrics.table.opening import open_source
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+    import polars as pl
+
+    from plmetrics.engine.request import Request
+    from plmetrics.suite.model import Suite
+
+_ESCAPES = frozenset('"`\\')
+
+
+def columns_read(request: Request) -> tuple[str, ...]:
+    """The raw columns that the run reads, in the order of the table."""
+    suite, roles = request.suite, request.view.roles
+    named = {
+        *(roles.label_columns.values() or (roles.label,)),
+        *(name for model in roles.models.values() for name in model.columns.values()),
+        *roles.columns,
+    }
+    named |= {name for key in roles.keys for name in key.expression.meta.root_names()}
+    named |= {name for name in (roles.weight, roles.treatment) if name is not None}
+    named |= {name for feature in features_of(suite) for name in feature.columns(suite)}
+    if suite.uncertainty is not None and suite.columns.unit is not None:
+        named.add(suite.columns.unit)
+    if request.view.where is not None:
+        named |= set(request.view.where.meta.root_names())
+    for spec in suite.calibrate:
+        named |= (
+            {str(suite.columns.fold)} if spec.fit_on == BY_FOLD else set(compile_row(spec.fit_on).columns)
+        )
+    return tuple(name for name in request.view.schema if name in named)
+
+
+def columns_to_fetch(suite: Suite, schema: pl.Schema) -> list[str]:
+    """The columns that a suite may read, where those that it does not read cost something to fetch.
+
+    These are the columns that it names, and those that stand for a prefix of it. All where it does not fit the table:
+    what is wrong is said of all columns, when rows are there.
+    """
+    if any(section.reads_every_column for section in suite.sections.values()):
+        return list(schema)
+    named = set(columns_in_texts(suite, schema))
+    if suite.data.long is None:
+        import polars as pl
+
+        try:
+            named |= set(columns_read(bind(suite, open_source(pl.LazyFrame(schema=schema)), classes=())))
+        except PlmetricsError:
+            return list(schema)
+    return [name for name in schema if name in named]
+
+
+def columns_in_texts(suite: Suite, names: Collection[str]) -> list[str]:
+    """The columns whose names occur in a suite, as words of any of its texts."""
+    content = suite.with_templates(()).model_dump(mode="json", exclude={"output", "notify"})
+    content["data"] |= dict.fromkeys(("path", "database", "query", "spark"))
+    text = "\0".join(_texts(content))
+    return [name for name in names if _ESCAPES & set(name) or _occurs(name, text)]
+
+
+def _occurs(name: str, text: str) -> bool:
+    return name in text and re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text) is not None
+
+
+def _texts(content: Any) -> Iterator[str]:
+    """All texts in plain values, keys among them."""
+    if isinstance(content, str):
+        yield content
+    elif isinstance(content, dict):
+        for key, value in content.items():
+            yield str(key)
+            yield from _texts(value)
+    elif isinstance(content, (list, tuple)):
+        for value in content:
+            yield from _texts(value)
