@@ -132,11 +132,13 @@ def _sides(
     earlier: Result | StoredResult,
 ) -> tuple[Side, Side]:
     """This run and the earlier one."""
+    from plmetrics.inference.across_runs.masses import decomposition_masses
     from plmetrics.inference.across_runs.sides import Side
     from plmetrics.runs.history.comparability import side_of
 
     blocks = () if analysis.units is None else analysis.units
-    now = Side("", metrics, analysis.suite.uncertainty, int(np.sum(blocks)), len(blocks), replicates)
+    units, masses = int(np.sum(blocks)), decomposition_masses(analysis)
+    now = Side("", metrics, analysis.suite.uncertainty, units, len(blocks), replicates, masses)
     return now, side_of(earlier, metrics)
 
 

@@ -10,7 +10,7 @@ import polars as pl
 
 from plmetrics.api.context import RunContext
 from plmetrics.api.gates import gate_history
-from plmetrics.api.pipeline import estimate, infer, with_additions
+from plmetrics.api.pipeline import estimate, infer, masses_entry, with_additions
 from plmetrics.api.result import Result
 from plmetrics.api.stopwatch import Stopwatch
 from plmetrics.api.tests import rows_of_tests, with_requested_tests
@@ -260,6 +260,7 @@ def _result(
     tables["curves"] = curves
     added = {name: table for output in outputs for name, table in output.tables.items()}
     record = with_additions(_record(run, total.head, stored, watch), outputs, RunContext())
+    record.update(masses_entry(analysis))
     if coverage is not None:
         record["warnings"] += coverage.words()
     if coverage is not None and coverage.missing:

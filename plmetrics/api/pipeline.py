@@ -100,6 +100,7 @@ def _run_stages(
         made["comparisons"] = correct_comparisons(analysis, tested).select(list(COMPARISONS_SCHEMA))
     outputs += _of_features("tests", run, watch, context)
     record = _record(prepared, aggregated, made["metrics"], watch)
+    record.update(masses_entry(analysis))
     record["files"] = list(context.files) or data_files(source)
     if source.version is not None:
         record["table_version"] = source.version
@@ -144,6 +145,16 @@ def _result(
         folder=None,
         drift_state=next((output.state for output in outputs if output.state is not None), None),
     )
+
+
+def masses_entry(analysis: Analysis) -> RunRecord:
+    """The denominators of means that later runs need to part a change; nothing where none is decomposed."""
+    if analysis.suite.compare is None or not analysis.suite.compare.decompose:
+        return {}
+    from plmetrics.inference.across_runs.masses import decomposition_masses
+
+    masses = decomposition_masses(analysis)
+    return {"masses": masses} if masses else {}
 
 
 def _of_features(after: str, run: Run, watch: Stopwatch, context: RunContext) -> Iterator[Outputs]:

@@ -210,6 +210,16 @@ class RecordedInterval(TypedDict):
     timezone: str
 
 
+class RecordedMasses(TypedDict):
+    """The denominator of a mean in all rows (`all`) and in each slice of a set."""
+
+    model: str
+    metric: str
+    class_name: str
+    slice_set: str
+    masses: Mapping[str, float]
+
+
 class RunRecord(TypedDict, total=False):
     """What a run says of itself. Features add entries of their own, a run folder id, status, exit code and times."""
 
@@ -225,3 +235,4 @@ class RunRecord(TypedDict, total=False):
     references: Mapping[str, Json]
     history: Sequence[str]
     interval: RecordedInterval
+    masses: Sequence[RecordedMasses]

@@ -20,6 +20,7 @@ from plmetrics.inference.across_runs.decomposition import (
     part_rows,
     subjects,
 )
+from plmetrics.inference.across_runs.masses import WHOLE, masses_of
 from plmetrics.inference.across_runs.retained import sharing
 from plmetrics.inference.across_runs.sides import NOT_IN_RUN, Side, sample
 from plmetrics.inference.comparisons.paired import Difference, student_statistic, student_test
@@ -36,7 +37,9 @@ Array = NDArray[np.float64]
 KNOWN = "shares of slices are taken as known"
 """What the note adds where it is not said how many units a run had."""
 
-_NO_SHARES = "the table of an earlier run has no shares of this metric's denominator"
+_NO_SHARES = (
+    "one of the runs did not keep the denominators of this metric: runs do whose own suite has compare.decompose for it"
+)
 _NEGLIGIBLE = 1e-12
 
 
@@ -56,8 +59,9 @@ class RunMeans:
 def run_decompositions(suite: Suite, now: Side, before: Side, level: float) -> pl.DataFrame:
     """The table `decomposition` of this run against an earlier one, for the models that both have.
 
-    Shares are those of the weight of rows, which results hold; a mean with another denominator, such as precision, has
-    one row that says so (`unknown_shares`). Intervals are t intervals with Satterthwaite's degrees of freedom, of the
+    Shares are those of the weight of rows, which results hold, or of the metric's denominator, such as the
+    called rows of precision or the queries of NDCG: runs that decompose it keep that, else one row says so
+    (`unknown_shares`). Intervals are t intervals with Satterthwaite's degrees of freedom, of the
     slices' standard errors and of those of the shares, which vary as those of a multinomial draw of as many units as
     the run has. What a run has no value for is in the part of the slice `rest`, which has no interval. Runs over the
     same units are taken as independent samples, too, which the note says: their intervals are wider than they need be.
@@ -91,6 +95,7 @@ class _Runs:
         self._slices = rows.filter(pl.col("slice_set") == subject.slice_set)
         self._sides = sides
         self._subject = subject
+        self._masses = [masses_of(side.masses, subject, model) for side in sides]
         self._level, self._note = said
         self._about = {
             "contrast": "run",
@@ -103,7 +108,7 @@ class _Runs:
 
     def frame(self) -> pl.DataFrame:
         """Its rows: three of each slice, then three of all together."""
-        if self._subject.own.mean != "rows":
+        if self._subject.own.mean != "rows" and not all(self._masses):
             return self._refused("unknown_shares", _NO_SHARES)
         wholes = list(self._wholes())
         statuses = [side.status[0] for side in wholes if len(side.status)]
@@ -111,8 +116,8 @@ class _Runs:
         if lost or not statuses:
             return self._refused(str(lost[0]) if lost else NOT_IN_RUN, None)
         before, after = (
-            self._of(suffix, side, overall)
-            for suffix, side, overall in zip(("|b", ""), self._sides, wholes, strict=True)
+            self._of(*of_run)
+            for of_run in zip(("|b", ""), self._sides, wholes, self._masses, strict=True)
         )
         within, mix = change_parts(before.shares, after.shares)
         errors = _errors(before, after)
@@ -148,11 +153,14 @@ class _Runs:
         for suffix, side in zip(("|b", ""), self._sides, strict=True):
             yield sample(self._overall, suffix, resampled=side.resampled)
 
-    def _of(self, suffix: str, side: Side, overall: Sample) -> RunMeans:
+    def _of(self, suffix: str, side: Side, overall: Sample, masses: Mapping[str, float] | None) -> RunMeans:
         """One run, with what its slices leave over as one more."""
         slices_sample = sample(self._slices, suffix, resampled=side.resampled)
         weight = self._slices[f"weight{suffix}"].fill_null(0.0).to_numpy()
-        total = float(self._overall[f"weight{suffix}"].fill_null(0.0).sum())
+        weight_of_rows = total = float(self._overall[f"weight{suffix}"].fill_null(0.0).sum())
+        if masses is not None and self._subject.own.mean != "rows":
+            weight = np.array([masses.get(text, 0.0) for text in self._slices["slice"]], dtype=np.float64)
+            total = masses[WHOLE]
         share = np.where(np.isfinite(slices_sample.value), weight / total, 0.0)
         value = np.where(share != 0, slices_sample.value, 0.0)
         remainder = 1.0 - float(share.sum())
@@ -162,7 +170,9 @@ class _Runs:
         error = np.append(np.where(share != 0, slices_sample.error, 0.0), np.nan if rest else 0.0)
         freedom = np.append(np.where(share != 0, slices_sample.blocks - 1.0, 1.0), 1.0)
         rows = self._overall[f"n{suffix}"].fill_null(0).sum()
-        units = independent_units(side, int(overall.blocks[0]), alike=rows == side.units and total == rows)
+        alike = rows == side.units and weight_of_rows == rows
+        units = independent_units(side, int(overall.blocks[0]), alike=alike)
+        units = min(units, total) if alike else units
         return RunMeans(shares, error, np.maximum(freedom, 1.0), units)
 
     def _spread(

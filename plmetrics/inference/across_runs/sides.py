@@ -13,8 +13,11 @@ from plmetrics.inference.across_runs.retained import sharing
 from plmetrics.inference.comparisons.independent import Sample
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
+    from plmetrics.core.results import RecordedMasses
     from plmetrics.inference.across_runs.retained import RunReplicates, Sharing
     from plmetrics.suite.sections.uncertainty import Uncertainty
 
@@ -26,7 +29,7 @@ class Side:
     """A run: what it is called, its table `metrics`, and how its intervals were made (None: it has none).
 
     `units` is how many units it has, and `groups` into how many blocks they fell; 0 where that is not known. `kept`
-    are its replicates, if it kept them.
+    are its replicates, if it kept them, and `masses` the denominators of means that it decomposed.
     """
 
     name: str
@@ -35,6 +38,7 @@ class Side:
     units: int = 0
     groups: int = 0
     kept: RunReplicates | None = None
+    masses: Sequence[RecordedMasses] = ()
 
     @property
     def level(self) -> float:

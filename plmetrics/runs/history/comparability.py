@@ -38,7 +38,8 @@ def side_of(result: Outcome, now: pl.DataFrame | None = None) -> Side:
             None if replicates is None else replicates.renamed(now),
         )
     uncertainty = result.suite.uncertainty
-    return Side(run_name(result), metrics, uncertainty, units, blocks.get("modulus") or units, replicates)
+    groups, masses = blocks.get("modulus") or units, result.record.get("masses", ())
+    return Side(run_name(result), metrics, uncertainty, units, groups, replicates, masses)
 
 
 def differences(before: Outcome, after: Outcome) -> list[str]:
