@@ -48,8 +48,14 @@ def decomposition_masses(analysis: Analysis) -> list[RecordedMasses]:
 def masses_of(kept: Sequence[RecordedMasses], subject: Subject, model: str) -> Mapping[str, float] | None:
     """What a run kept of a mean of a model; None if nothing."""
     place = (model, subject.metric.text, subject.named, subject.slice_set)
-    keys = ("model", "metric", "class_name", "slice_set")
-    return next((entry["masses"] for entry in kept if tuple(entry[key] for key in keys) == place), None)
+    return next(
+        (
+            entry["masses"]
+            for entry in kept
+            if (entry["model"], entry["metric"], entry["class_name"], entry["slice_set"]) == place
+        ),
+        None,
+    )
 
 
 def _model_sums(sums: SlicedSums) -> ModelSums:

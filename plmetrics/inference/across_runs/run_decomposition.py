@@ -38,7 +38,7 @@ KNOWN = "shares of slices are taken as known"
 """What the note adds where it is not said how many units a run had."""
 
 _NO_SHARES = (
-    "one of the runs did not keep the denominators of this metric: runs do whose own suite has compare.decompose for it"
+    "a run did not keep this metric's denominators: those do whose own suite has compare.decompose for it"
 )
 _NEGLIGIBLE = 1e-12
 
@@ -116,8 +116,7 @@ class _Runs:
         if lost or not statuses:
             return self._refused(str(lost[0]) if lost else NOT_IN_RUN, None)
         before, after = (
-            self._of(*of_run)
-            for of_run in zip(("|b", ""), self._sides, wholes, self._masses, strict=True)
+            self._of(*of_run) for of_run in zip(("|b", ""), self._sides, wholes, self._masses, strict=True)
         )
         within, mix = change_parts(before.shares, after.shares)
         errors = _errors(before, after)

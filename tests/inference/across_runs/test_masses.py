@@ -1,4 +1,4 @@
-"""Changes between runs of means whose denominator is not that of all rows: NDCG by queries, precision by called rows."""
+"""Changes between runs of means with a denominator of their own: NDCG by queries, precision by called rows."""
 
 import json
 import math
@@ -87,7 +87,13 @@ def test_precision_moves_by_called_rows() -> None:
         score = 0.3 * label + 0.7 * rng.random(400)
         return pl.DataFrame({"y": label, "p": score, "region": region, "w": rng.random(400)})
 
-    asked = {"label": "y", "models": "p", "weight": "w", "metrics": ["precision"], "slices": {"region": "region"}}
+    asked = {
+        "label": "y",
+        "models": "p",
+        "weight": "w",
+        "metrics": ["precision"],
+        "slices": {"region": "region"},
+    }
     decompose = {"decompose": {"region": ["precision"]}}
     old, new = rows(0.8), rows(0.3)
     before = plm.evaluate(old, **asked, compare={"run": plm.evaluate(old, **asked), **decompose})
