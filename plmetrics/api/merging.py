@@ -259,7 +259,7 @@ def _result(
         outputs = [feature.run(restored) for feature in features_of(suite) if feature.of_sums]
     tables["curves"] = curves
     added = {name: table for output in outputs for name, table in output.tables.items()}
-    record = with_additions(_record(run, total.head, stored, watch), outputs, RunContext())
+    record = with_additions(_record(run, total.head, stored, watch, tables["metrics"]), outputs, RunContext())
     record.update(masses_entry(analysis))
     if coverage is not None:
         record["warnings"] += coverage.words()
@@ -279,9 +279,11 @@ def _result(
     )
 
 
-def _record(run: RestoredRun, head: Head, stored: Sequence[StateReference], watch: Stopwatch) -> RunRecord:
+def _record(
+    run: RestoredRun, head: Head, stored: Sequence[StateReference], watch: Stopwatch, metrics: pl.DataFrame
+) -> RunRecord:
     from plmetrics.engine.aggregate.aggregation import unlabelled_rows
-    from plmetrics.engine.run_warnings import run_facts, suite_warnings
+    from plmetrics.engine.run_warnings import state_warnings
 
     prepared, sums = run.prepared, run.aggregated
     suite = prepared.request.suite
@@ -314,7 +316,7 @@ def _record(run: RestoredRun, head: Head, stored: Sequence[StateReference], watc
                     *head.warnings,
                     *(feature.merge_warning for feature in features_of(suite) if feature.merge_warning),
                     *prepared.warnings,
-                    *suite_warnings(suite, run_facts(prepared, sums)),
+                    *state_warnings(prepared, sums, metrics),
                 ]
             )
         ),

@@ -81,10 +81,9 @@ class Metric:
     without a label are none of its rows; else what it reads of them says it), `additive` (a total: replicates
     are scaled to the table's size), `size_free` (all rows twice leave it as it is), `compares_groups` (it is a gap
     between the slices of a set), `probability` (scores must lie in [0, 1]), `needs_score` (hard predictions do not do).
-    `chance` is the value of predictions that know nothing, of a metric without parameters whose higher values are
-    better; `rises_with_prevalence` says that slices of other shares of positives do not compare by it.
-    For whoever chooses a metric: `threshold_free`, `handles_imbalance`, `proper`, `interpretable`, `use_when`,
-    `beware`, `formula`, `reference`.
+    For warnings: `chance` (what predictions that know nothing get), `rises_with_prevalence`, `rewards` (of what more is
+    better, whatever the scores), `saturation` (the rank at which any order is best), `weighs_arms`. For readers:
+    `threshold_free`, `handles_imbalance`, `proper`, `interpretable`, `use_when`, `beware`, `formula`, `reference`.
 
     >>> import polars as pl, plmetrics as plm
     >>> class MeanAmountAtRisk(plm.Metric):
@@ -118,6 +117,9 @@ class Metric:
     size_free: ClassVar[bool] = True
     chance: ClassVar[float | None] = None
     rises_with_prevalence: ClassVar[bool] = False
+    rewards: ClassVar[Literal["calls", "refusals"] | None] = None
+    saturation: ClassVar[int | None] = None
+    weighs_arms: ClassVar[bool] = False
     compares_groups: ClassVar[bool] = False
     needs_label: ClassVar[bool | None] = None
     noise: ClassVar[Noise] = "full"

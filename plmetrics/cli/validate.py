@@ -46,6 +46,6 @@ def _text(suite: Suite, columns: int) -> str:
         plural(len(suite.models), "model"),
         plural(len(suite.metrics), "metric"),
         plural(len(suite.slices), "slice set"),
-        plural(len(suite.gates), "gate"),
+        plural(len(suite.gates) + sum(part.gate_count for part in suite.sections.values()), "gate"),
     ]
     return f"valid: {printable(suite.name)} ({', '.join(things)})\n"

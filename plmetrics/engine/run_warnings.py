@@ -13,7 +13,6 @@ from plmetrics.catalogue.advice.advice_rule import names_text
 from plmetrics.catalogue.advice.advice_rules import rules_for
 from plmetrics.catalogue.advice.table_facts import TableFacts, class_sizes, coefficient_of_variation
 from plmetrics.catalogue.advice.table_survey import Layout, survey
-from plmetrics.catalogue.derived import is_across_slices
 from plmetrics.catalogue.thresholds import threshold_text
 from plmetrics.core.errors import PlmetricsError
 from plmetrics.core.names import number_text
@@ -23,7 +22,7 @@ from plmetrics.states.moments import about_common_centre
 from plmetrics.table.predicted import score_column
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from numpy.typing import NDArray
 
@@ -35,17 +34,35 @@ if TYPE_CHECKING:
 
 def run_warnings(prepared: Prepared, aggregated: Aggregates, metrics: pl.DataFrame) -> list[str]:
     """Warnings of a run: a class that no row has, gates that exclude each other, metrics and values that mislead."""
-    suite, facts = prepared.request.suite, run_facts(prepared, aggregated)
     return [
         *models_of_the_label(prepared.view),
         *_no_positives(prepared, aggregated),
         *_unreached_thresholds(prepared, aggregated),
-        *suite_warnings(suite, facts),
-        *value_warnings(suite, facts, metrics),
+        *state_warnings(prepared, aggregated, metrics),
     ]
 
 
-def value_warnings(suite: Suite, facts: TableFacts, metrics: pl.DataFrame) -> list[str]:
+def state_warnings(prepared: Prepared, aggregated: Aggregates, metrics: pl.DataFrame) -> list[str]:
+    """Warnings by the sums of a run and its table `metrics`, which stored states give too."""
+    suite, facts = prepared.request.suite, run_facts(prepared, aggregated)
+    return [
+        *_of_gates(suite),
+        *misleading_metrics(suite, facts),
+        *_of_treatment(prepared, aggregated),
+        *_by_value(suite, facts, metrics),
+    ]
+
+
+def _of_treatment(prepared: Prepared, aggregated: Aggregates) -> list[str]:
+    """Warnings of arms that are not alike."""
+    if prepared.request.suite.task != "uplift":
+        return []
+    from plmetrics.engine.treatment_balance import balance_warnings
+
+    return balance_warnings(prepared, aggregated)
+
+
+def _by_value(suite: Suite, facts: TableFacts, metrics: pl.DataFrame) -> list[str]:
     """Warnings by the values in the table `metrics`, where it holds what can be judged."""
     judged = (metric.chance is not None or metric.rises_with_prevalence for metric in suite.metrics)
     if not suite.baseline and not any(judged):
@@ -53,11 +70,6 @@ def value_warnings(suite: Suite, facts: TableFacts, metrics: pl.DataFrame) -> li
     from plmetrics.engine.value_warnings import warnings_by_value
 
     return warnings_by_value(suite, metrics, facts.smallest)
-
-
-def suite_warnings(suite: Suite, facts: TableFacts) -> list[str]:
-    """Warnings of a suite by the figures of its run, which stored states hold too."""
-    return [*contradictions(suite), *misleading_metrics(suite, facts)]
 
 
 def models_of_the_label(view: TableView) -> list[str]:
@@ -84,28 +96,36 @@ def misleading_metrics(suite: Suite, facts: TableFacts) -> list[str]:
             if metrics:
                 named = names_text(tuple(dict.fromkeys(metric.text for metric in metrics)))
                 warnings.append(f"{start}{named} may mislead: {rule.caution(facts)} (rule {rule.id})")
-    return warnings
+    return [*warnings, *_whole_queries(suite, facts)]
 
 
-def contradictions(suite: Suite) -> list[str]:
-    """A warning for each slice set that is gated on parity, odds and calibration together.
-
-    Where the groups' rates of positives differ, and the scores do not separate the classes perfectly, no score can
-    fulfil even two of the three. Sources: Kleinberg, Mullainathan and Raghavan (2017); Chouldechova (2017).
-    """
+def _of_gates(suite: Suite) -> list[str]:
+    """Warnings of a suite's gates."""
     if not suite.gates:
         return []
-    criteria_of_sets: dict[str, set[str]] = {}
-    for gate in suite.gates:
-        metric = gate.subject
-        if is_across_slices(metric):
-            criteria_of_sets.setdefault(metric.slice_set, set()).update(metric.criteria)
-    return [
-        f"the gates ask for parity, odds and calibration between the slices of '{name}' together: where rates of "
-        "positives differ between groups, no imperfect score can have even two of them; decide which matters"
-        for name, criteria in criteria_of_sets.items()
-        if len(criteria) == 3
+    from plmetrics.engine.gate_warnings import gate_warnings
+
+    return gate_warnings(suite)
+
+
+def _whole_queries(suite: Suite, facts: TableFacts) -> Iterator[str]:
+    """Metrics of the first k rows that are 1 for any order, as k reaches the last row of most queries.
+
+    Rows that a ranking does not have, as those of `data.trec` may be, are missed by any order.
+    """
+    documents = facts.documents
+    if documents is None or suite.data.trec is not None:
+        return
+    names = [
+        metric.text
+        for metric in suite.metrics
+        if metric.saturation is not None and documents <= metric.saturation
     ]
+    if names:
+        yield (
+            f"{names_text(names)} may mislead: a query has {facts.texts()['documents']} documents, and k reaches them "
+            "all, so that every order scores the same; choose a smaller k"
+        )
 
 
 def run_facts(prepared: Prepared, aggregated: Aggregates) -> TableFacts:
@@ -132,6 +152,10 @@ def run_facts(prepared: Prepared, aggregated: Aggregates) -> TableFacts:
         figures |= _classes(model, sums, figures["rows"])
     elif suite.task == "regression":
         figures |= _label(model, prefix, sums, centres.of(0, 1))
+    elif suite.task == "ranking" and prepared.rows.pairs:
+        figures["documents"] = prepared.rows.pairs / figures["rows"]
+    elif suite.task == "uplift" and f"{model}|treated" in sums:
+        figures["treated"] = sums[f"{model}|treated"] / sums[f"{prefix}weight"]
     return TableFacts(task=suite.task, **figures)
 
 
@@ -240,7 +264,7 @@ def sample_warnings(request: Request) -> list[str]:
 
     There are none where the rows cannot be read: what is wrong with them is for the run to say.
     """
-    warnings = models_of_the_label(request.view)
+    warnings = [*models_of_the_label(request.view), *_of_gates(request.suite)]
     with suppress(pl.exceptions.PolarsError, PlmetricsError, OSError):
         facts = _facts(request.view)
         return warnings if facts is None else [*warnings, *misleading_metrics(request.suite, facts)]

@@ -12,7 +12,7 @@ from plmetrics.report.numbers import count, p_value, plural, row_estimate
 from plmetrics.report.sections.differences import usual_tests
 from plmetrics.report.sections.gates import gate_checks, observed_text, place_text
 from plmetrics.report.sections.overall import metric_label
-from plmetrics.report.sections.worst import worst_slices
+from plmetrics.report.sections.worst import prevalence_remark, worst_slices
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -169,7 +169,8 @@ def _worst(summary: Summary) -> Grid:
         ]
         for row in found
     ]
-    return Grid(f"Worst slices by {metric}", ["slice", "model", "value", "overall", "rows"], rows)
+    remark = prevalence_remark(summary, metric)
+    return Grid(f"Worst slices by {metric}", ["slice", "model", "value", "overall", "rows"], rows, remark)
 
 
 def _filled(columns: Sequence[str], rows: list[list[str]]) -> tuple[list[str], list[list[str]]]:

@@ -19,9 +19,10 @@ class Summary(ResultTables):
     """A result, and what its tables do not say themselves.
 
     `definitions` are the metrics in suite order, and `directions` theirs by canonical text; `totals` are those that
-    grow with the number of rows, so that slices of different sizes are not compared by them; `record` is that
-    of the run; `tests` are the names of those that were asked for; `query_metric` is that in which queries are
-    compared; `place` is the run folder as it should be shown, `folder` that folder.
+    grow with the number of rows, so that slices of different sizes are not compared by them, and `rising` those that
+    rise with the share of positives; `record` is that of the run; `tests` are the names of those that were asked for;
+    `query_metric` is that in which queries are compared; `place` is the run folder as it should be shown, `folder` that
+    folder.
     """
 
     name: str
@@ -29,6 +30,7 @@ class Summary(ResultTables):
     directions: Mapping[str, str] = field(default_factory=dict)
     definitions: tuple[Metric, ...] = ()
     totals: frozenset[str] = frozenset()
+    rising: frozenset[str] = frozenset()
     record: Mapping[str, Any] = field(default_factory=dict)
     level: float | None = None
     correction: str | None = None
@@ -50,6 +52,7 @@ def summarise(result: Outcome, place: str | None = None) -> Summary:
         directions={metric.text: metric.direction for metric in suite.metrics},
         definitions=tuple(suite.metrics),
         totals=frozenset(metric.text for metric in suite.metrics if metric.additive),
+        rising=frozenset(metric.text for metric in suite.metrics if metric.rises_with_prevalence),
         record=result.record,
         level=suite.uncertainty.level if suite.uncertainty else None,
         correction=suite.compare.correction if suite.compare else None,

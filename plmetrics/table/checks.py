@@ -83,6 +83,14 @@ def require_numbers(needs: Iterable[Requirement], schema: pl.Schema) -> None:
         raise DataError(problems)
 
 
+_MANY = 0.1
+"""With a smaller share of bad values scores are no logits, but probabilities with bad values among them."""
+_OF_LOGITS = {
+    "score": "; if these are logits or margins, name the column as the model's margin, and calibrate it",
+    "probability": "; if these are logits, give their softmax: exp of each, with normalise: true",
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Finding:
     """What the second look found for one check: how many rows, and the first of them."""
@@ -106,14 +114,15 @@ def _problem(finding: Finding, rows: int, place: str) -> Problem:
         f"column '{check.column}' ({check.role}): {finding.count:,} of {rows:,} values {verb} {check.problem}"
         f"{first} in {place} (counted from 0)"
     )
-    return Problem(message, check.path, _hints(check))
+    return Problem(message, check.path, _hints(check, finding.count / rows))
 
 
-def _hints(check: Check) -> str:
+def _hints(check: Check, share: float) -> str:
     if check.role == "treatment":
         return "write 1 for treated rows and 0 for controls"
     if check.problem.startswith("outside"):
-        return "give a probability column, or leave out the metrics that need one"
+        hint = "give a probability column, or leave out the metrics that need one"
+        return hint + (_OF_LOGITS.get(check.role.partition(" ")[0], "") if share >= _MANY else "")
     if check.problem.startswith("none of the classes"):
         return "name every class with classes:, correct the labels, or leave such rows out with data.missing: drop"
     if check.problem.startswith("in rows whose"):

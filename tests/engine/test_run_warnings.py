@@ -34,3 +34,50 @@ def test_weights_do_not_make_two_classes_one(weight: float) -> None:
     rows = pl.DataFrame({"y": [0, 1] * 450, "p": np.linspace(0, 1, 900), "w": [weight] * 900})
     result = plm.evaluate(rows, label="y", models="p", weight="w", metrics=["roc_auc"])
     assert not [warning for warning in result.warnings if "one class" in warning]
+
+
+QUERIES = pl.DataFrame(
+    {"q": np.repeat(np.arange(50), 8), "y": [0, 1] * 200, "p": np.random.default_rng(1).random(400)}
+)
+
+
+@pytest.mark.parametrize(
+    ("metric", "warned"), [("recall@10", 1), ("hit@8", 1), ("recall@5", 0), ("ndcg@10", 0)]
+)
+def test_a_cut_that_reaches_all_documents(metric: str, warned: int) -> None:
+    """Every order has the recall 1 there; the state of the run says so, too."""
+    call = {"task": "ranking", "label": "y", "query": "q", "models": "p", "metrics": [metric]}
+    for result in (plm.evaluate(QUERIES, **call), plm.merge(plm.state(QUERIES, **call))):
+        assert sum("k reaches them all" in text for text in result.warnings) == warned
+
+
+def test_macro_averages_alone_where_one_class_is_nearly_all_rows() -> None:
+    label = np.repeat(["a", "b", "c"], [1900, 50, 50])
+    scores = np.random.default_rng(0).dirichlet([1, 1, 1], 2000)
+    rows = pl.DataFrame({"y": label, **{f"p_{name}": scores[:, i] for i, name in enumerate("abc")}})
+    call = {"task": "multiclass", "label": "y", "models": {"m": {"proba": "p_"}}}
+    (text,) = plm.evaluate(rows, **call, metrics=["f1"]).warnings
+    assert text.startswith("f1 may mislead: every class counts alike, and the largest has 95 % of the rows")
+    assert plm.evaluate(rows, **call, metrics=["f1", "support"]).warnings == ()
+
+
+def test_logits_are_told_what_to_write() -> None:
+    rng = np.random.default_rng(3)
+    logits = rng.normal(0, 3, 600)
+    rows = pl.DataFrame({"y": rng.integers(0, 2, 600), "z": logits, "percent": rng.random(600) * 100})
+    (text,) = plm.evaluate(rows, label="y", models="z", metrics=["roc_auc", "recall", "precision"]).warnings
+    assert "as logits do, which are 0 where probabilities are 0.5: write threshold=0" in text
+    at_zero = ["roc_auc", "recall(threshold=0)", "precision(threshold=0)"]
+    assert not [
+        w for w in plm.evaluate(rows, label="y", models="z", metrics=at_zero).warnings if "logits" in w
+    ]
+    (text,) = plm.evaluate(rows, label="y", models="percent", metrics=["roc_auc", "recall"]).warnings[:1]
+    assert "0.5 is one threshold of many" in text
+    with pytest.raises(
+        plm.DataError, match="if these are logits or margins, name the column as the model's margin"
+    ):
+        plm.evaluate(rows, label="y", models="z", metrics=["log_loss"])
+    slip = rows.select("y", p=pl.when(pl.int_range(pl.len()) == 0).then(1.5).otherwise(0.5))
+    with pytest.raises(plm.DataError, match=r"outside \[0, 1\]") as caught:
+        plm.evaluate(slip, label="y", models="p", metrics=["log_loss"])
+    assert "logits" not in str(caught.value)

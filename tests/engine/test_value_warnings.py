@@ -65,3 +65,11 @@ def test_areas_of_slices_of_other_prevalence_do_not_compare() -> None:
     assert "prevalence runs from" in text
     assert warnings_of(**options) == []
     assert warnings_of(slices={"noise": {"column": "noise", "quantiles": 3}}, **options) == []
+
+
+def test_merged_states_say_what_a_run_says() -> None:
+    call = {"label": "y", "models": ["good", "turned"], "metrics": ["roc_auc"]}
+    (of_run,) = warnings_of(**call)
+    merged = plm.merge(plm.state(FRAME, **call)).warnings
+    told = [text for text in merged if text.startswith("model")]
+    assert [text[:24] for text in told] == [of_run[:24]] == ["model 'turned': roc_auc "]

@@ -8,10 +8,12 @@ import polars as pl
 import pytest
 from rich.cells import cell_len
 
+import plmetrics as plm
 from plmetrics.core.results import COMPARISONS_SCHEMA, GATES_SCHEMA, METRICS_SCHEMA
 from plmetrics.inference.comparisons.readings import with_readings
+from plmetrics.report.markdown import to_markdown
 from plmetrics.report.sections.worst import worst_slices
-from plmetrics.report.summary import Summary
+from plmetrics.report.summary import Summary, summarise
 from plmetrics.report.terminal import render
 
 WIDTHS = [40, 60, 80, 100, 120, 140, 160]
@@ -76,6 +78,31 @@ def test_without_intervals(bare_summary: Summary, width: int) -> None:
     assert "[" not in text[text.index("Overall") : text.index("Worst")]
     assert "adjusted" not in text
     assert "No interval" not in text
+
+
+def test_a_report_without_intervals_says_once_how_to_have_them(
+    bare_summary: Summary, summary: Summary
+) -> None:
+    line = "Intervals are off: uncertainty: true in the suite adds them"
+    assert render(bare_summary, 100).count(line) == 1
+    assert line not in render(bare_summary, 100, brief=True)
+    assert line not in render(summary, 100)
+
+
+@pytest.mark.parametrize(
+    ("metrics", "warned"),
+    [(["average_precision"], True), (["average_precision", "prevalence"], False), (["roc_auc"], False)],
+)
+def test_worst_slices_by_what_rises_with_the_prevalence(metrics: list[str], warned: bool) -> None:
+    """Unless the run says that slices have about the same."""
+    rows = pl.DataFrame({"y": [0, 1] * 40, "p": [0.1, 0.9, 0.3, 0.2] * 20, "g": [0, 0, 1, 1] * 20})
+    call = {"label": "y", "models": "p", "metrics": metrics, "slices": ["g"]}
+    short = summarise(plm.evaluate(rows, **call))
+    words = "average_precision rises with the prevalence"
+    assert [words in text for text in (render(short, 100), to_markdown(short))] == [warned, warned]
+    unlike = rows.filter((pl.col("g") == 0) | (pl.col("y") == 1) | (pl.int_range(pl.len()) < 8))
+    if "average_precision" in metrics:
+        assert words in render(summarise(plm.evaluate(unlike, **call)), 100)
 
 
 def test_colour_only_on_request(summary: Summary, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -72,6 +72,13 @@ class TableFacts:
         return int(self.score_low >= 0 and self.score_high <= 1)
 
     @property
+    def logits(self) -> int | None:
+        """1 where scores are on either side of [0, 1], as log odds are, else 0."""
+        if self.score_low is None or self.score_high is None:
+            return None
+        return int(self.score_low < 0 and self.score_high > 1)
+
+    @property
     def cost_ratio(self) -> float | None:
         """The dearer error's cost over the cheaper one's."""
         if not self.cost_fp or not self.cost_fn:

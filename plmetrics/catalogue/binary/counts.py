@@ -209,6 +209,7 @@ class TruePositives(Count):
     """
 
     name = "tp"
+    rewards = "calls"
     formula = "sum of w over rows with y = 1 and score >= threshold"
     use_when = "You want the caught positives as a number, for a capacity or cost calculation."
 
@@ -226,6 +227,7 @@ class FalsePositives(Count):
     """
 
     name = "fp"
+    rewards = "refusals"
     direction = "lower"
     formula = "sum of w over rows with y = 0 and score >= threshold"
     use_when = "You want the false alarms as a number, for a capacity or cost calculation."
@@ -244,6 +246,7 @@ class FalseNegatives(Count):
     """
 
     name = "fn"
+    rewards = "calls"
     direction = "lower"
     formula = "sum of w over rows with y = 1 and score < threshold"
     use_when = "You want the missed positives as a number, for a risk or cost calculation."
@@ -262,6 +265,7 @@ class TrueNegatives(Count):
     """
 
     name = "tn"
+    rewards = "refusals"
     formula = "sum of w over rows with y = 0 and score < threshold"
     use_when = "You want the rows rightly left alone as a number, to complete the confusion table."
 

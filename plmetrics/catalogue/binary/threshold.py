@@ -79,6 +79,7 @@ class Precision(Rate):
     """
 
     name = "precision"
+    rewards = "refusals"
     criterion = "calibration"
     aliases = ("ppv",)
     part = ("tp",)
@@ -107,6 +108,7 @@ class FalseDiscoveryRate(Rate):
     """
 
     name = "false_discovery_rate"
+    rewards = "refusals"
     criterion = "calibration"
     direction = "lower"
     part = ("fp",)
@@ -131,6 +133,7 @@ class Recall(Rate):
     """
 
     name = "recall"
+    rewards = "calls"
     criterion = "odds"
     aliases = ("tpr", "sensitivity")
     part = ("tp",)
@@ -155,6 +158,7 @@ class FalseNegativeRate(Rate):
     """
 
     name = "fnr"
+    rewards = "calls"
     criterion = "odds"
     aliases = ("miss_rate",)
     direction = "lower"
@@ -180,6 +184,7 @@ class Specificity(Rate):
     """
 
     name = "specificity"
+    rewards = "refusals"
     criterion = "odds"
     aliases = ("tnr",)
     part = ("tn",)
@@ -204,6 +209,7 @@ class FalsePositiveRate(Rate):
     """
 
     name = "fpr"
+    rewards = "refusals"
     criterion = "odds"
     direction = "lower"
     part = ("fp",)
@@ -229,6 +235,7 @@ class NegativePredictiveValue(Rate):
     """
 
     name = "npv"
+    rewards = "calls"
     criterion = "calibration"
     part = ("tn",)
     whole = ("tn", "fn")
@@ -252,6 +259,7 @@ class FalseOmissionRate(Rate):
     """
 
     name = "false_omission_rate"
+    rewards = "calls"
     criterion = "calibration"
     direction = "lower"
     part = ("fn",)

@@ -177,6 +177,8 @@ class Precision(LabelRate, rates.Precision):
     0.75
     """
 
+    rewards = "refusals"
+
 
 @register
 @dataclass(frozen=True)
@@ -196,6 +198,8 @@ class Recall(LabelRate, rates.Recall):
     >>> round(found["value"].item(), 6)
     0.75
     """
+
+    rewards = "calls"
 
 
 @register
@@ -218,6 +222,8 @@ class Specificity(LabelRate, rates.Specificity):
     0.5
     """
 
+    rewards = "refusals"
+
 
 @register
 @dataclass(frozen=True)
@@ -237,6 +243,8 @@ class NegativePredictiveValue(LabelRate, rates.NegativePredictiveValue):
     >>> round(found["value"].item(), 6)
     0.5
     """
+
+    rewards = "calls"
 
 
 @register

@@ -160,6 +160,11 @@ class RecallAtK(QueryMetric):
     relevant_at: float = relevant_at_parameter()
     ties: str = ties_parameter()
 
+    @property
+    def saturation(self) -> int:  # type: ignore[override]
+        """Its own cut."""
+        return self.k
+
     def per_query(self, ranked: RankedRows) -> Array:
         """Relevant rows in the first k, divided by all."""
         total = ranked.judged.relevant(self.relevant_at)
@@ -193,6 +198,11 @@ class HitAtK(QueryMetric):
     k: int = top_parameter()
     relevant_at: float = relevant_at_parameter()
     ties: str = ties_parameter()
+
+    @property
+    def saturation(self) -> int:  # type: ignore[override]
+        """Its own cut."""
+        return self.k
 
     def per_query(self, ranked: RankedRows) -> Array:
         """Probability of a relevant row in the first k."""

@@ -26,6 +26,7 @@ class ByPropensity(OfArms):
     """Base of the effects that weigh rows by the inverse of the chance to be in their arm."""
 
     needs = Sums()
+    weighs_arms = True
 
     propensity: str = parameter(
         doc="column of the chance to be treated", check=bool, domain="the name of a column"

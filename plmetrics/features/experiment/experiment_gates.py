@@ -66,7 +66,7 @@ def _gate_rows(gate: ExperimentGate, suite: Suite, table: pl.DataFrame, *, wrong
     return judged.with_columns(
         _name(gate, rule.text).alias("gate"),
         pl.lit(gate.level).alias("level"),
-        pl.lit(gate.measure).alias("metric"),
+        _metric(gate).alias("metric"),
         pl.col("outcome").alias("model"),
         pl.lit(rule.text).alias("rule"),
         (pl.lit("inconclusive") if untrusted else rule.verdict()).alias("verdict"),
@@ -86,11 +86,18 @@ def _selection(gate: ExperimentGate, suite: Suite) -> pl.Expr:
 
 def _name(gate: ExperimentGate, rule: str) -> pl.Expr:
     """The gate's name, with the arm that it is about."""
-    if gate.measure == "sample_ratio":
-        return pl.lit(gate.name or f"sample_ratio {rule}")
     if gate.name is None:
-        return pl.format("{} of {} in {} {}", pl.lit(gate.measure), "outcome", "arm", pl.lit(rule))
-    return pl.lit(gate.name) if gate.arm is not None else pl.format("{} [{}]", pl.lit(gate.name), "arm")
+        return pl.format("{} {}", _metric(gate), pl.lit(rule))
+    if gate.measure == "sample_ratio" or gate.arm is not None:
+        return pl.lit(gate.name)
+    return pl.format("{} [{}]", pl.lit(gate.name), "arm")
+
+
+def _metric(gate: ExperimentGate) -> pl.Expr:
+    """What is judged, with the arm that it is of; the outcome stands where other gates have the model."""
+    if gate.measure == "sample_ratio":
+        return pl.lit(gate.measure)
+    return pl.format("{} in {}", pl.lit(gate.measure), "arm")
 
 
 def _empty_gate(gate: ExperimentGate, rule: str) -> pl.DataFrame:

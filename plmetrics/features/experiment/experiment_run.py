@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from plmetrics.core.errors import ConfigError, Problem, errors_at
+from plmetrics.engine.treatment_balance import SIZEABLE, unlike_shares
 from plmetrics.features.experiment.arm_sums import experiment_sums
 from plmetrics.features.experiment.design import Experiment
 from plmetrics.features.experiment.experiment_gates import experiment_gates
@@ -19,7 +20,7 @@ from plmetrics.table.predicted import score_column
 from plmetrics.table.roles import UNIT, plain_column
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from plmetrics.features.experiment.experiment_section import ExperimentPlan
     from plmetrics.features.protocol import Run
@@ -38,6 +39,7 @@ def experiment_outputs(run: Run) -> Outputs:
     table = readout_table(sums, replace(_plan(suite), shares=shares))
     wrong = table.filter(status="sample_ratio_mismatch")["note"]
     warnings = [f"experiment: sample ratio mismatch: {note}" for note in wrong]
+    warnings += [] if section.strata else _unlike_arms(table)
     return Outputs({TASK: table}, experiment_gates(suite, table), warnings)
 
 
@@ -99,3 +101,34 @@ def _plan(suite: Suite) -> Plan:
         clustered=suite.columns.unit is not None,
         sequential=section.sequential is not False,
     )
+
+
+def _unlike_arms(table: pl.DataFrame) -> Iterator[str]:
+    """A warning for each arm and slice set whose slices have other shares of it.
+
+    Args:
+        table: the table `experiment`; its first outcome is looked at.
+    """
+    sliced = table.filter(
+        pl.col("outcome") == pl.col("outcome").first(),
+        pl.col("slice_set") != "overall",
+        pl.col("units") + pl.col("units_control") > 0,
+    ).select(
+        "slice_set",
+        "arm",
+        "control",
+        total=pl.col("units") + pl.col("units_control"),
+        share=pl.col("units") / (pl.col("units") + pl.col("units_control")),
+    )
+    for (slice_set, arm, control), part in sliced.group_by(
+        "slice_set", "arm", "control", maintain_order=True
+    ):
+        share, total = part["share"].to_numpy(), part["total"].to_numpy()
+        ends = unlike_shares(share, share * (1.0 - share) / total, total >= SIZEABLE)
+        if ends is not None:
+            low, high = ends
+            yield (
+                f"experiment: slices of '{slice_set}' tell who was in arm {arm}: from {low:.1%} to {high:.1%} of those "
+                f"in it and in {control}; the overall difference holds what tells slices apart: read it by slice, or "
+                "write strata"
+            )

@@ -26,8 +26,18 @@ def gaps(summary: Summary, width: int) -> list[Text]:
         _reasons("No value", frame.filter(no_value), "status", width),
         _reasons("No interval", frame.filter(no_interval), "interval_status", width),
         _notes(frame, width),
+        _no_intervals(summary, width),
     ]
     return join_blocks(parts)
+
+
+def _no_intervals(summary: Summary, width: int) -> list[Text]:
+    """How to have intervals, where nothing of the run has one."""
+    asked = summary.level is not None or "experiment" in summary.others
+    statuses = summary.metrics["interval_status"]
+    if asked or statuses.is_empty() or not (statuses == "not_requested").all():
+        return []
+    return wrap(Text("Intervals are off: uncertainty: true in the suite adds them", FAINT), width, indent=0)
 
 
 def _reasons(title: str, frame: pl.DataFrame, reason: str, width: int) -> list[Text]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 from rich.text import Text
 
-from plmetrics.report.layout import Column, align, heading, printable, table_or_stack
+from plmetrics.report.layout import FAINT, Column, align, heading, printable, table_or_stack, wrap
 from plmetrics.report.leaderboard import first_judged
 from plmetrics.report.numbers import count, number, row_estimate
 
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 Row = dict[str, Any]
 MOST = 10
 _CLEAR = 2.0
+_UNLIKE = 1.5
+"""With a prevalence so many times that of another slice, an area moves by more than most models differ."""
 
 
 def worst(summary: Summary, width: int) -> list[Text]:
@@ -33,7 +35,26 @@ def worst(summary: Summary, width: int) -> list[Text]:
     remark = "worse than the model's overall value"
     if any(row["errors"] is not None for row in rows):
         remark += " by one standard error, SE, or more"
-    return heading(f"Worst slices by {printable(metric)}", remark, width) + _lines(rows, width)
+    caution = prevalence_remark(summary, metric)
+    return [
+        *heading(f"Worst slices by {printable(metric)}", remark, width),
+        *_lines(rows, width),
+        *(wrap(Text(printable(caution), FAINT), width) if caution else ()),
+    ]
+
+
+def prevalence_remark(summary: Summary, metric: str) -> str:
+    """Why slices do not compare by a metric that rises with the share of positives; nothing where they do.
+
+    They do where the table `metrics` says that their shares are alike, and by any other metric.
+    """
+    if metric not in summary.rising:
+        return ""
+    shares = summary.metrics.filter(
+        pl.col("metric") == "prevalence", pl.col("slice_set") != "overall", pl.col("value").is_not_null()
+    )["value"]
+    alike = len(shares) > 0 and shares.max() < _UNLIKE * shares.min()
+    return "" if alike else f"{metric} rises with the prevalence: slices of another one do not compare by it"
 
 
 def worst_slices(metrics: pl.DataFrame, metric: str, direction: str, most: int = MOST) -> list[Row]:

@@ -159,6 +159,11 @@ class Section(Strict):
         """Whether it reads columns of the table that the suite does not name."""
         return False
 
+    @property
+    def gate_count(self) -> int:
+        """How many gates it has of its own."""
+        return len(getattr(self, "gates", ()))
+
     def of_part(self, where: str | None) -> Self:  # noqa: ARG002
         """The section of a run over a part, such as an interval, of the rows that the condition `where` chooses."""
         return self

@@ -19,7 +19,7 @@ from plmetrics.report.html.blocks import (
 )
 from plmetrics.report.leaderboard import first_judged, ranked_models
 from plmetrics.report.numbers import number, plural, row_estimate
-from plmetrics.report.sections.worst import worst_slices
+from plmetrics.report.sections.worst import prevalence_remark, worst_slices
 
 if TYPE_CHECKING:
     from plmetrics.report.html.blocks import Block
@@ -71,7 +71,8 @@ def _worst(summary: Summary) -> list[Block]:
     if not cells:
         return []
     columns = ["slice", "model", metric, "short of all rows by", "rows"]
-    return [Table(f"Worst slices by {metric}", columns, cells, footnotes.lines)]
+    notes = [*footnotes.lines, *filter(None, [prevalence_remark(summary, metric)])]
+    return [Table(f"Worst slices by {metric}", columns, cells, notes)]
 
 
 def _shortfall(row: dict[str, Any]) -> str:

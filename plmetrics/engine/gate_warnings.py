@@ -1,0 +1,70 @@
+"""Warnings of gates that exclude each other, and of gates that a trivial model passes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from plmetrics.catalogue.derived import is_across_slices
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from plmetrics.catalogue.metric import Metric
+    from plmetrics.suite.model import Suite
+
+_REWARDS = {
+    "calls": ("every row", "precision or one that counts false alarms"),
+    "refusals": ("hardly any row", "recall or one that counts misses"),
+}
+"""By what a metric rewards: which rows a trivial model calls, and what gate or metric tells it from others."""
+
+
+def gate_warnings(suite: Suite) -> list[str]:
+    """Warnings of the gates of a suite, whatever its rows are."""
+    return [*_contradictions(suite), *_gates_of_one_side(suite)]
+
+
+def _contradictions(suite: Suite) -> Iterator[str]:
+    """A warning for each slice set that is gated on parity, odds and calibration together.
+
+    Where the groups' rates of positives differ, and the scores do not separate the classes perfectly, no score can
+    fulfil even two of the three. Sources: Kleinberg, Mullainathan and Raghavan (2017); Chouldechova (2017).
+    """
+    criteria_of_sets: dict[str, set[str]] = {}
+    for gate in suite.gates:
+        metric = gate.subject
+        if is_across_slices(metric):
+            criteria_of_sets.setdefault(metric.slice_set, set()).update(metric.criteria)
+    for name, criteria in criteria_of_sets.items():
+        if len(criteria) == 3:
+            yield (
+                f"the gates ask for parity, odds and calibration between the slices of '{name}' together: where rates "
+                "of positives differ between groups, no imperfect score can have even two of them; decide which matters"
+            )
+
+
+def _gates_of_one_side(suite: Suite) -> Iterator[str]:
+    """A warning for gates on metrics that a model has for calling every row, or none, where nothing tells of that.
+
+    Metrics at a threshold that a rule chooses are left out: the rule says how many rows are called.
+    """
+    gated = {gate.metric.text: gate.metric for gate in suite.gates if gate.subject is gate.metric}
+    metrics = (*suite.metrics, *gated.values())
+    for rewards, (rows, companion) in _REWARDS.items():
+        names = [
+            name
+            for name, metric in gated.items()
+            if metric.rewards == rewards and metric.fixed_threshold is not None
+        ]
+        if names and not any(_counts_both_errors(metric, rewards) for metric in metrics):
+            yield (
+                f"a model that calls {rows} positive passes the gate on {', '.join(names)}, and no metric of the suite "
+                f"tells: ask for {companion} as well, or gate f1"
+            )
+
+
+def _counts_both_errors(metric: Metric, rewards: str) -> bool:
+    """Whether a metric of decisions loses where another is won by more of what that rewards; own ones may."""
+    if metric.path is not None:
+        return True
+    return not metric.threshold_free and not is_across_slices(metric) and metric.rewards != rewards

@@ -1,0 +1,126 @@
+"""Warnings of a treatment that was not assigned at random: the score, or a slice that a row is in, tells of it."""
+
+from __future__ import annotations
+
+from math import sqrt
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from plmetrics.core.names import number_text
+from plmetrics.engine.aggregate.aggregation import sliced_sums
+from plmetrics.engine.aggregate.row_plan import TREATED
+from plmetrics.table.predicted import score_column
+from plmetrics.table.roles import WEIGHT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from plmetrics.engine.aggregate.aggregation import Aggregates
+    from plmetrics.engine.prepared import Prepared
+
+    Array = NDArray[np.float64]
+
+_APART = 0.1
+"""Shares of treated rows, and means of scores in standard deviations, that are nearer are alike (Austin 2009)."""
+_CLEAR = 5.0
+"""So many standard errors are no chance, whichever of many slices are farthest apart."""
+SIZEABLE = 100
+_REMEDY = "effects hold what told the arms apart before; weigh rows by a propensity, as ate_ipw does"
+
+
+def balance_warnings(prepared: Prepared, aggregated: Aggregates) -> list[str]:
+    """Warnings of arms that are not alike, of a suite that does not weigh rows by propensities.
+
+    Source: Austin (2009), Balance diagnostics for comparing the distribution of baseline covariates between treatment
+    groups, Statistics in Medicine 28(25).
+    """
+    if any(metric.weighs_arms for metric in prepared.request.suite.metrics):
+        return []
+    return [*_by_score(prepared, aggregated), *_by_slice(prepared, aggregated)]
+
+
+def _by_score(prepared: Prepared, aggregated: Aggregates) -> Iterator[str]:
+    """Models whose scores are higher in one arm, where a run holds scores."""
+    rows = aggregated.rows
+    if rows is None or TREATED not in rows.columns:
+        return
+    for name, model in prepared.view.roles.models.items():
+        column = score_column(name)
+        if model.made or column not in rows.columns:
+            continue
+        distance, error = standardised_difference(
+            rows[column], rows[TREATED], rows[WEIGHT] if WEIGHT in rows.columns else None
+        )
+        if prepared.request.suite.columns.unit is not None:
+            error *= sqrt(rows.height / max(int(aggregated.units.sum()), 1))
+        if abs(distance) > max(_APART, _CLEAR * error):
+            side = "above" if distance > 0 else "below"
+            yield (
+                f"the score of model '{name}' tells who was treated: its mean there is "
+                f"{number_text(round(abs(distance), 2))} standard deviations {side} that of the controls; {_REMEDY}"
+            )
+
+
+def standardised_difference(
+    score: pl.Series, treated: pl.Series, weight: pl.Series | None
+) -> tuple[float, float]:
+    """Mean of the treated less that of the controls, over the root of their mean variance; and its standard error.
+
+    Both are 0 where an arm is empty or the scores do not vary.
+    """
+    frame = pl.DataFrame({"score": score, "treated": treated, "weight": 1.0 if weight is None else weight})
+    mass, mean = pl.col("weight").sum(), (pl.col("weight") * pl.col("score")).sum() / pl.col("weight").sum()
+    spread = (pl.col("weight") * (pl.col("score") - mean) ** 2).sum() / mass
+    size = mass**2 / (pl.col("weight") ** 2).sum()
+    arms = (
+        frame.filter(pl.col("score").is_finite() & (pl.col("weight") > 0))
+        .group_by("treated")
+        .agg(mean=mean, spread=spread, size=size)
+        .sort("treated")
+    )
+    if arms.height < 2 or not arms["spread"].sum():
+        return 0.0, 0.0
+    distance = float(arms["mean"][1] - arms["mean"][0]) / sqrt(float(arms["spread"].sum()) / 2.0)
+    return distance, sqrt(float((1.0 / arms["size"]).sum()))
+
+
+def _by_slice(prepared: Prepared, aggregated: Aggregates) -> Iterator[str]:
+    """Slice sets whose slices have other shares of treated rows; where rows are not units, shares of blocks say it."""
+    of_units = prepared.request.suite.columns.unit is not None
+    model = next(iter(prepared.populations()))
+    prefix = prepared.populations()[model]
+    for slices, state in zip(prepared.slices, sliced_sums(prepared, aggregated), strict=True):
+        if slices.slice_set.is_whole or f"{model}|treated" not in state.columns:
+            continue
+        treated, mass = state.columns[f"{model}|treated"], state.columns[f"{prefix}weight"]
+        total, rows = state.total(f"{prefix}weight"), state.total(f"{prefix}n")
+        with np.errstate(divide="ignore", invalid="ignore"):
+            share = state.total(f"{model}|treated") / total
+            if of_units:
+                squares = (treated - share[state.code] * mass) ** 2
+                variance = np.bincount(state.code, weights=squares, minlength=len(total)) / total**2
+                sizeable = np.bincount(state.code, minlength=len(total)) >= SIZEABLE
+            else:
+                variance, sizeable = share * (1.0 - share) / rows, rows >= SIZEABLE
+        ends = unlike_shares(share, variance, sizeable)
+        if ends is not None:
+            low, high = ends
+            yield (
+                f"slices of '{slices.slice_set.name}' tell who was treated: from {low:.1%} of the rows to {high:.1%}; "
+                f"{_REMEDY}, or read the effect by slice"
+            )
+
+
+def unlike_shares(share: Array, variance: Array, sizeable: NDArray[np.bool_]) -> tuple[float, float] | None:
+    """The lowest and the highest share, where they differ by more than chance explains; else None."""
+    if sizeable.sum() < 2:
+        return None
+    share, variance = share[sizeable], variance[sizeable]
+    low, high = int(share.argmin()), int(share.argmax())
+    distance = float(share[high] - share[low])
+    clear = distance > _CLEAR * sqrt(float(variance[low] + variance[high]))
+    return (float(share[low]), float(share[high])) if clear and distance > _APART else None

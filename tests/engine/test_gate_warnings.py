@@ -1,0 +1,58 @@
+"""Gates on one side of the errors alone are told of, and those that something else of the suite bounds are not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from plmetrics.engine.gate_warnings import gate_warnings
+from plmetrics.suite.arguments import suite_from_arguments
+
+
+def suite(metrics: list[Any], gates: list[dict[str, Any]], **options: Any) -> Any:
+    return suite_from_arguments(label="y", models={"m": "p"}, metrics=metrics, gates=gates, **options)
+
+
+@pytest.mark.parametrize(
+    ("metrics", "gated", "calls"),
+    [
+        (["recall"], "recall", "every row"),
+        (["recall", "roc_auc", "prevalence"], "recall", "every row"),
+        (["fnr", "npv"], "fnr", "every row"),
+        (["precision", "average_precision"], "precision", "hardly any row"),
+        (["specificity", "fpr"], "fpr", "hardly any row"),
+    ],
+)
+def test_a_gate_that_a_trivial_model_passes(metrics: list[str], gated: str, calls: str) -> None:
+    rule = "at_most" if gated in {"fnr", "fpr"} else "at_least"
+    (text,) = gate_warnings(suite(metrics, [{"metric": gated, rule: 0.5}]))
+    assert text.startswith(f"a model that calls {calls} positive passes the gate on {gated}")
+
+
+@pytest.mark.parametrize(
+    "metrics",
+    [
+        ["recall", "precision"],
+        ["recall", "selection_rate"],
+        ["recall", "f1"],
+        ["recall", "fp"],
+        ["recall(threshold=max(f1))"],
+        ["recall(threshold=optimal(cost_fp=1, cost_fn=5))"],
+        ["roc_auc"],
+    ],
+)
+def test_what_a_trivial_model_fails_is_not_told(metrics: list[str]) -> None:
+    assert gate_warnings(suite(metrics, [{"metric": metrics[0], "at_least": 0.5}])) == []
+
+
+def test_a_gap_between_slices_is_no_gate_on_the_rate() -> None:
+    gates = [{"metric": "recall", "between": "g", "at_most": 0.1}]
+    assert gate_warnings(suite(["recall"], gates, slices=["g"])) == []
+
+
+def test_several_labels() -> None:
+    roles = {"task": "multilabel", "label": "y", "models": {"m": {"proba": "p_"}}}
+    gates = [{"metric": "recall", "at_least": 0.5}]
+    assert len(gate_warnings(suite_from_arguments(**roles, metrics=["recall"], gates=gates))) == 1
+    assert gate_warnings(suite_from_arguments(**roles, metrics=["recall", "precision"], gates=gates)) == []

@@ -1,0 +1,53 @@
+"""Slices of an experiment with other shares of its arms are told of, and those of arms that were drawn are not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+import plmetrics as plm
+
+RNG = np.random.default_rng(9)
+N = 3000
+DAY = RNG.integers(0, 2, N)
+FRAME = pl.DataFrame(
+    {
+        "day": DAY,
+        "sales": RNG.random(N),
+        "drawn": np.where(RNG.random(N) < 0.5, "old", "new"),
+        "rising": np.where(RNG.random(N) < np.array([0.3, 0.7])[DAY], "old", "new"),
+    }
+)
+
+
+def run(arm: str, **plan: Any) -> Any:
+    experiment = {"arm": arm, "control": "old", "outcomes": ["sales"], **plan}
+    return plm.evaluate(FRAME, task="experiment", experiment=experiment, slices=["day"])
+
+
+def unlike(arm: str, **plan: Any) -> list[str]:
+    return [text for text in run(arm, **plan).warnings if "tell who was in arm" in text]
+
+
+def test_arms_that_slices_tell_of() -> None:
+    (text,) = unlike("rising")
+    shares = FRAME.group_by("day").agg((pl.col("rising") == "new").mean())["rising"]
+    assert text.startswith("experiment: slices of 'day' tell who was in arm new")
+    assert f"from {shares.min():.1%} to {shares.max():.1%}" in text
+    assert unlike("drawn") == []
+    assert unlike("rising", strata=["day"]) == []
+
+
+def test_a_gate_without_a_name_says_its_rule_once() -> None:
+    gates = [{"measure": "sample_ratio", "at_least": 0}, {"at_least": -1}, {"name": "safe", "at_least": -1}]
+    (ratio, plain, named) = run("drawn", gates=gates).gates.rows(named=True)
+    assert (ratio["gate"], ratio["metric"]) == ("sample_ratio >= 0", "sample_ratio")
+    assert (plain["gate"], plain["metric"], plain["model"]) == (
+        "difference in new >= -1 by interval",
+        "difference in new",
+        "sales",
+    )
+    assert plain["gate"] == f"{plain['metric']} {plain['rule']}"
+    assert named["gate"] == "safe [new]"
