@@ -52,8 +52,8 @@ def prevalence_remark(summary: Summary, metric: str) -> str:
         return ""
     shares = summary.metrics.filter(
         pl.col("metric") == "prevalence", pl.col("slice_set") != "overall", pl.col("value").is_not_null()
-    )["value"]
-    alike = len(shares) > 0 and shares.max() < _UNLIKE * shares.min()
+    )["value"].to_list()
+    alike = bool(shares) and max(shares) < _UNLIKE * min(shares)
     return "" if alike else f"{metric} rises with the prevalence: slices of another one do not compare by it"
 
 
