@@ -175,10 +175,10 @@ class Parts:
     2^(e - 73) a value. There is room for 2^33 values; the smaller parts are carried over before they are full.
     """
 
-    def __init__(self, counts: Array, exponent: int) -> None:
-        """The totals will be in `counts`, which holds zeros."""
-        self._held = [counts, *(np.zeros_like(counts) for _ in _DIGITS[1:])]
-        self._units = [2.0 ** (min(exponent, _CUT) - digits) for digits in _DIGITS]
+    def __init__(self, counts: Array, exponent: int, smaller: Sequence[Array] = ()) -> None:
+        """The totals will be in `counts`, which holds zeros, or the largest parts where `smaller` are given."""
+        self._held = [counts, *(smaller or (np.zeros_like(counts) for _ in _DIGITS[1:]))]
+        self._units = _units(exponent)
         self._waiting = 0
 
     def cut(self, values: Array) -> Iterator[tuple[Array, Array]]:
@@ -207,14 +207,15 @@ class Parts:
             target[place] += part
         self._carry()
 
-    def join(self) -> None:
-        """Put the totals together."""
+    def join(self) -> Array:
+        """Put the totals together, in the first array."""
         self._carry()
         high, middle, low = self._held
         middle += low
         high += middle
         for target in (middle, low):
             target.fill(0)
+        return high
 
     def _carry(self) -> None:
         """Leave in each part less than a unit of the one before: so every total has one form."""
@@ -224,6 +225,33 @@ class Parts:
             target -= over
             self._held[place - 1] += over
         self._waiting = 0
+
+
+def _units(exponent: int) -> list[float]:
+    return [2.0 ** (min(exponent, _CUT) - digits) for digits in _DIGITS]
+
+
+def whole_parts(digits: Sequence[Array], exponent: int) -> Array:
+    """Parts of totals `[..., sum]` as whole numbers side by side `[..., PARTS * sum]`: a form that adds.
+
+    >>> counts = np.zeros((1, 2))
+    >>> parts = Parts(counts, 0)
+    >>> for target, part in parts.cut(np.array([[0.1, 0.75]])):
+    ...     target += part
+    >>> held = whole_parts(parts.digits(), 0)
+    >>> held.shape, join_parts(held + held, 0)
+    ((1, 6), array([[0.2, 1.5]]))
+    """
+    units = _units(exponent)
+    return np.concatenate([part / unit for part, unit in zip(digits, units, strict=True)], axis=-1)
+
+
+def join_parts(whole: Array, exponent: int) -> Array:
+    """Totals `[..., sum]` from what `whole_parts` gives, or from sums of such: the same however they were added."""
+    digits = [
+        part * unit for part, unit in zip(np.split(whole, PARTS, axis=-1), _units(exponent), strict=True)
+    ]
+    return Parts(digits[0], exponent, digits[1:]).join()
 
 
 _products: ContextVar[bool] = ContextVar("exact_products", default=False)

@@ -22,9 +22,14 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from plmetrics.core.exact_sums import join_parts
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
+
+    import numpy as np
+    from numpy.typing import NDArray
 
 FORMAT = 3
 """The version of what is written."""
@@ -49,6 +54,7 @@ class Part:
     `sets` are the numbers of the slice sets they are of, `bins` says of which kind those are that scores are counted
     on, `size` how many of them and of the numbers in each there are. `columns` are those that the rows fill, `rows`
     how many there are. `entries` is how many counts they hold, `total` what these come to where all are whole numbers.
+    With an `exponent` counts are in parts that add to the same in any order; see `core.exact_sums.whole_parts`.
     """
 
     kind: str
@@ -60,12 +66,24 @@ class Part:
     rows: int = 0
     entries: int = 0
     total: int | None = None
+    exponent: int | None = None
 
     @classmethod
     def read(cls, content: Mapping[str, Any]) -> Part:
         """The part from its JSON."""
         fields: dict[str, Any] = {key: tuple(v) if isinstance(v, list) else v for key, v in content.items()}
         return cls(**fields)
+
+    def content(self) -> dict[str, Any]:
+        """What a file says of it."""
+        content = asdict(self)
+        if self.exponent is None:
+            del content["exponent"]
+        return content
+
+    def totals(self, counts: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Counts `[..., number]` of its rows, or of several such parts, put together where they are in parts."""
+        return counts if self.exponent is None else join_parts(counts, self.exponent)
 
     @property
     def name(self) -> tuple[str, tuple[int, ...], str, str]:
@@ -113,7 +131,7 @@ class Head:
     def text(self) -> str:
         """The head as JSON."""
         content = {item.name: getattr(self, item.name) for item in fields(self)}
-        content["parts"] = [asdict(part) for part in self.parts]
+        content["parts"] = [part.content() for part in self.parts]
         if self.plan is None:
             del content["plan"]
         return json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False)

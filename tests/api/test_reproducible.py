@@ -117,12 +117,28 @@ MODELS: dict[str, Any] = {
     "quantile": {"one": {"quantiles": {"0.1": "low", "0.5": "guess", "0.9": "high"}}},
     "multiclass": {name: {"proba": {k: f"{name}_{k}" for k in "abc"}} for name in ("one", "other")},
 }
-STATES = ("binary", "weighted", "regression", "counted")
+SMALL = {"slices": {"region": "region"}, "uncertainty": {"replicates": 5}, "exact": False, "weight": "w"}
+OF_STATES: dict[str, dict[str, Any]] = {
+    "classes_on_grids": {
+        **SMALL,
+        "task": "multiclass",
+        "metrics": ["log_loss", "roc_auc", "top_label_ece", "classwise_ece"],
+    },
+    "effects_on_grids": {
+        **SMALL,
+        "task": "uplift",
+        "treatment": "arm",
+        "metrics": ["qini", "uplift_at_k(k=0.3)"],
+    },
+    "errors_on_grids": {**SMALL, "task": "regression", "metrics": ["spearman", "median_absolute_error"]},
+    "pairs_on_grids": {**SMALL, "metrics": ["roc_auc"], "compare": {"baseline": "one", "tests": ["delong"]}},
+}
+STATES = ("binary", "weighted", "regression", "counted", "weighted_bins", "blocks_of_bins", *OF_STATES)
 
 
 def asked(name: str) -> dict[str, Any]:
     """The keyword arguments of a suite."""
-    own = {**BOTH, "unit": "unit", **SUITES[name]}
+    own = {**BOTH, "unit": "unit", **(SUITES | OF_STATES)[name]}
     task = own.get("task", "binary")
     return {**own, "label": OF_LABEL[task], "models": MODELS.get(task, {"one": "p", "other": "q"})}
 
@@ -241,7 +257,9 @@ def test_drift_on_bins_is_the_same_in_any_order(monkeypatch: pytest.MonkeyPatch)
 @pytest.mark.parametrize("name", STATES)
 def test_merged_states_are_the_whole_to_the_last_bit(name: str, tmp_path: Path) -> None:
     arguments = asked(name)
-    roles = {key: arguments.pop(key) for key in ("label", "unit", "weight") if arguments.get(key)}
+    roles = {
+        key: arguments.pop(key) for key in ("label", "unit", "weight", "treatment") if arguments.get(key)
+    }
     suite = {"name": "x", "data": {"path": str(tmp_path / "whole.parquet")}, "columns": roles, **arguments}
     file = tmp_path / "x.yaml"
     file.write_text(yaml.safe_dump(suite))
@@ -259,6 +277,22 @@ def test_merged_states_are_the_whole_to_the_last_bit(name: str, tmp_path: Path) 
     assert merged == print_of(plm.merge(tmp_path / "rest.state", states[0]))
     assert merged == print_of(plm.merge(whole))
     assert merged == print_of(plm.run(file, output=tmp_path / "runs"))
+
+
+@pytest.mark.parametrize(("units", "size"), [(1, 3e7), (3, 1e-9), (24, 1.0)])
+def test_units_of_shuffled_rows_are_one_run_to_the_last_bit(units: int, size: float, tmp_path: Path) -> None:
+    """Weights of any size, over many powers of two: scores, and what weighs in bins of calibration."""
+    rng = np.random.default_rng(units)
+    spread = pl.Series("w", size * np.exp(rng.normal(size=ROWS) * 6))
+    rows = table().with_columns(spread)
+    suite = {**asked("weighted_bins"), "slices": {"region": "region"}, "metrics": ["roc_auc", "ece", "brier"]}
+    shuffled = rows.sample(fraction=1.0, shuffle=True, seed=units)
+    for number in range(units):
+        shuffled[number * ROWS // units : (number + 1) * ROWS // units].write_parquet(
+            tmp_path / f"{number:02}.parquet"
+        )
+    counted = plm.evaluate(str(tmp_path / "*.parquet"), **suite, on="inline")
+    assert print_of(counted) == print_of(plm.evaluate(rows, **suite))
 
 
 def tables_of(suite: dict[str, Any], rows: pl.DataFrame) -> dict[str, pl.DataFrame]:

@@ -33,8 +33,9 @@ from plmetrics.states.scores.grid import (
     zero_counts,
 )
 from plmetrics.states.scores.quantile_bins import quantile_bins
+from plmetrics.states.scores.roll_up import put_together, rolled_ends, rolled_up
 from plmetrics.states.scores.run_grids import coarse_bins
-from plmetrics.states.scores.sliced_grid import SlicedGrid, rolled_ends, rolled_up
+from plmetrics.states.scores.sliced_grid import SlicedGrid
 from plmetrics.states.scores.sorted import Binning
 
 if TYPE_CHECKING:
@@ -78,9 +79,10 @@ class Passes:
         self._room = counting_room(prepared.request.suite, beside_points=prepared.exact)
         self._encoder = Encoder(prepared, aggregated.block_keys, self._room)
         self._sizes = PartSizes(prepared, self.orderings, self.locators, len(self._known))
-        self._sliced: dict[tuple[Part, int], Array] = {}
+        self._sliced: dict[tuple[str, int, Bins], Array] = {}
         self._kept: list[EncodedRows] | None = []
         self._made: dict[Part, Tally] = {}
+        self._exponent = self._sizes.exponent
         self._rests = [
             index
             for index, slices in enumerate(prepared.slices)
@@ -114,13 +116,11 @@ class Passes:
                 if rolled is not None:
                     yield 0, len(rolled), rolled
                     return
-                for part in self._parts:
-                    if (part.ordering, part.group.index, part.bins) != (name, index, bins):
-                        continue
+                for part in self._of(name, index, bins):
                     if rest_of is None and not part.rest:
-                        yield part.first, part.last, self._counts(part)
+                        yield part.first, part.last, self._tally_of(part).totals()
                     elif part.rest and part.first == rest_of:
-                        yield 0, 1, self._counts(part)
+                        yield 0, 1, self._tally_of(part).totals()
 
             weighted = self.orderings[name].weight is not None
             slices = len(self._prepared.slices[index]) if rest_of is None else 1
@@ -133,6 +133,16 @@ class Passes:
             return SlicedGrid(edges, slices, fine, parts, weighted, coarse, ends, labels)
 
         return cut
+
+    def digits(self, name: str, index: int, bins: Bins) -> Iterator[tuple[int, tuple[Array, ...]]]:
+        """Counts of the slices of a set, from a first one on, in parts that add; see `Tally.digits`."""
+        first = self._first_digits(name, index, bins)
+        later = self._of(name, index, bins) if first is None else ()
+        yield from [] if first is None else [(0, first)]
+        yield from ((part.first, self._tally_of(part).digits) for part in later)
+
+    def _of(self, *wanted: object) -> Iterator[Part]:
+        return (part for part in self._parts if (part.ordering, part.group.index, part.bins) == wanted)
 
     def _ends(self, name: str, index: int, rest_of: int | None) -> Array | None:
         """The lowest and highest number of each slice; of a rest those of all rows, which it lies between."""
@@ -150,26 +160,35 @@ class Passes:
         return rest
 
     def _rolled(self, name: str, index: int, bins: Bins, rest_of: int | None = None) -> Array | None:
-        """The counts of a slice set, or a rest, from those of its group that the first pass made, if it did."""
+        """The counts of a slice set, or a rest, if the first pass made them."""
+        if any(ordering != name for ordering, *_ in self._sliced):
+            self._sliced = {}
+        counts = None if rest_of is not None else self._sliced.get((name, index, bins))
+        if counts is None:
+            digits = self._first_digits(name, index, bins, rest_of)
+            counts = None if digits is None else put_together(digits, self._exponent(name, bins))
+            if counts is not None and rest_of is None:
+                self._sliced[name, index, bins] = counts
+        return counts
+
+    def _first_digits(
+        self, name: str, index: int, bins: Bins, rest_of: int | None = None
+    ) -> tuple[Array, ...] | None:
+        """The same in parts that add, from those of its group."""
         group = self._sizes.group(index)
         size = self._sizes.members(group)
-        part = Part(name, group, bins, 0, size)
-        tally = self._whole.get(part)
-        if tally is None or group.index is not None:
-            return None if tally is None else tally.counts
+        tally = self._whole.get(Part(name, group, bins, 0, size))
+        if tally is None:
+            return None
+        if group.index is not None:
+            return tally.digits
+        slices = self._prepared.slices[index]
+        codes = self._prepared.cubes[group.cube].slice_codes(slices, np.arange(size))
         if rest_of is not None:
-            slices = self._prepared.slices[index]
-            codes = self._prepared.cubes[group.cube].slice_codes(slices, np.arange(size))
-            return rolled_up(tally.counts, rest_codes(codes, rest_of), 1)
-        if any(of.ordering != name for of, _ in self._sliced):
-            self._sliced = {}
-        counts = self._sliced.get((part, index))
-        if counts is None:
-            slices = self._prepared.slices[index]
-            codes = self._prepared.cubes[group.cube].slice_codes(slices, np.arange(size))
-            roll_up = rolled_ends if bins == "ends" else rolled_up
-            counts = self._sliced[part, index] = roll_up(tally.counts, codes, len(slices))
-        return counts
+            codes = rest_codes(codes, rest_of)
+        roll_up = rolled_ends if bins == "ends" else rolled_up
+        number = len(slices) if rest_of is None else 1
+        return tuple(roll_up(digits, codes, number) for digits in tally.digits)
 
     def _shared(self, bins: Bins) -> list[Part]:
         """The parts of the first pass: fine bins, and fixed ones if they fit."""
@@ -200,8 +219,8 @@ class Passes:
         parallel_map(methodcaller("finish"), list(tallies.values()))
         return tallies
 
-    def _counts(self, part: Part) -> Array:
-        """The counts of a part, made together with as many of those that are needed after it as there is room for."""
+    def _tally_of(self, part: Part) -> Tally:
+        """A part's tally, made together with as many of those that are needed after it as there is room for."""
         if part not in self._made:
             room = self._room
             together: list[Part] = []
@@ -213,7 +232,7 @@ class Passes:
                     break
                 together.append(other)
             self._made = self._count(together, self._spare(together))
-        return self._made[part].counts
+        return self._made[part]
 
     def _spare(self, parts: list[Part]) -> list[NDArray[Any]]:
         """The memory of the last pass as far as these parts can use it; the rest is let go."""
@@ -302,7 +321,7 @@ class Passes:
         counts = zero_counts(size, np.float32 if single else np.float64, spare)
         if part.bins == "ends":
             return EndsTally(first, counts)
-        power = self._sizes.exponent(part)
+        power = self._exponent(part.ordering, part.bins)
         if self.orderings[part.ordering].across is not None and part.bins != "fine":
             return self._joint_tally(part, first, counts, power)
         if isinstance(part.bins, Binning):

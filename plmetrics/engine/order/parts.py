@@ -39,6 +39,14 @@ class Part:
     rest: bool = False
 
 
+def exponent_in_bins(prepared: Prepared, ordering: Ordering, bins: Bins) -> int | None:
+    """That of what is added in bins, where its order must not show; None where it does not anyway."""
+    if bins == "ends":
+        return None
+    fractions = isinstance(bins, Binning) or ordering.arms or prepared.request.weighted
+    return prepared.addition.exponents.get(IN_BINS) if fractions else None
+
+
 class PartSizes:
     """How large the counts of a run are, in so many blocks."""
 
@@ -67,11 +75,9 @@ class PartSizes:
             return self._prepared.cubes[group.cube].cells
         return len(self._prepared.slices[group.index])
 
-    def exponent(self, part: Part) -> int | None:
-        """That of what is added in a part, where its order must not show; None where it does not anyway."""
-        fractions = isinstance(part.bins, Binning) or self._orderings[part.ordering].arms
-        fractions = fractions or self._prepared.request.weighted
-        return self._prepared.addition.exponents.get(IN_BINS) if fractions else None
+    def exponent(self, name: str, bins: Bins) -> int | None:
+        """That of what an ordering adds in bins of a kind; see `exponent_in_bins`."""
+        return exponent_in_bins(self._prepared, self._orderings[name], bins)
 
     def shape(self, part: Part) -> tuple[int, int]:
         """Number of bins, and of what is counted in each."""
@@ -99,5 +105,5 @@ class PartSizes:
 
     def bytes(self, part: Part) -> int:
         """How much memory a part takes."""
-        copies = 1 if self.exponent(part) is None else PARTS
+        copies = 1 if self.exponent(part.ordering, part.bins) is None else PARTS + 1
         return math.prod(self.size(part)) * 8 * copies

@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from plmetrics.core.exact_sums import whole_parts
 from plmetrics.core.hashing import unit_hash
 from plmetrics.engine.aggregate.aggregation import needs_rows
 from plmetrics.engine.aggregate.row_plan import BLOCK as ROW_BLOCK
 from plmetrics.engine.aggregate.totals import centres_of, moments, summed_in
 from plmetrics.engine.order.on_grid import Passes
+from plmetrics.engine.order.parts import exponent_in_bins
 from plmetrics.engine.order.score_bins import UNIT_SPAN
 from plmetrics.engine.prepare.key_constants import pinned_keys
 from plmetrics.engine.prepare.preparation import every_key
@@ -42,7 +44,7 @@ from plmetrics.states.stored import (
 from plmetrics.table.roles import UNIT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -50,7 +52,6 @@ if TYPE_CHECKING:
     from plmetrics.engine.prepared import Prepared
     from plmetrics.engine.request import Request, TableView
     from plmetrics.states.moments import Moment
-    from plmetrics.states.scores.coarse import Array
     from plmetrics.states.scores.grid import Bins
     from plmetrics.states.scores.run_grids import Grids
     from plmetrics.states.scores.sliced_grid import SlicedGrid
@@ -229,6 +230,7 @@ def _scores(builder: Builder, prepared: Prepared, aggregated: Aggregates) -> Gri
         cut, wanted_binnings = passes.of(name), passes.wanted[name]
         rows: dict[tuple[int, str], list[tuple[pl.DataFrame, int | None]]] = {}
         sizes: dict[tuple[int, str], tuple[int, int]] = {}
+        exponents: dict[tuple[int, str], int | None] = {}
         offset: dict[int, int] = {}
         ends: dict[int, list[pl.DataFrame]] = {}
         for index, slices in enumerate(prepared.slices):
@@ -241,12 +243,15 @@ def _scores(builder: Builder, prepared: Prepared, aggregated: Aggregates) -> Gri
                 if bins == "ends":
                     continue
                 key = number, bins_text(bins)
-                for low, counts in _counts(sliced, bins):
+                power = exponents[key] = exponent_in_bins(prepared, passes.orderings[name], bins)
+                for low, digits in passes.digits(name, index, bins):
+                    counts = digits[0] if power is None else whole_parts(digits, power)
                     rows.setdefault(key, []).append(pieces_of(counts, first + low))
                     sizes[key] = counts.shape[2], counts.shape[3]
         for (number, text), parts in rows.items():
             lies, totals = pl.concat([part for part, _ in parts]), [total for _, total in parts]
-            part = Part("scores", (number,), name, text, sizes[number, text])
+            key = number, text
+            part = Part("scores", (number,), name, text, sizes[key], exponent=exponents[key])
             builder.add(summarise_part(part, lies, total_of(totals)), lies)
         ends_of_sets |= {(number, name): pl.concat(parts) for number, parts in ends.items()}
         grids[name] = prepared.grids[name] if prepared.grids is not None else _grid(prepared, passes, name)
@@ -279,15 +284,6 @@ def _cuts(sliced: SlicedGrid, values: pl.DataFrame, equal: int | None) -> Cuts:
     if not values.width:
         return Cuts(values, places)
     return Cuts(values.filter(pl.Series(occupied)), places[occupied])
-
-
-def _counts(sliced: SlicedGrid, bins: Bins) -> Iterator[tuple[int, Array]]:
-    """Counts `[slice, block, bin, channel]` of some slices from a first one on; fine ones are of all blocks."""
-    if bins == "fine":
-        yield 0, sliced.fine[:, None]
-        return
-    for first, _, counts in sliced.parts(bins):
-        yield first, counts
 
 
 def bins_text(bins: Bins) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from plmetrics.states.scores.grid import NO_ENDS
+from plmetrics.states.scores.roll_up import NO_ENDS
 from plmetrics.states.stored import CELL, Part
 
 if TYPE_CHECKING:

@@ -14,14 +14,14 @@ from plmetrics.features.stored.grids import read_grids
 from plmetrics.features.stored.merging import read_parts
 from plmetrics.features.stored.sparse_counts import PieceRows
 from plmetrics.states.scores.run_grids import matching_rows
-from plmetrics.states.stored import CELL
+from plmetrics.states.stored import CELL, Part
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
     from typing import Self
 
     from plmetrics.features.stored.alignment import StateReference
-    from plmetrics.states.stored import Part, SavedState
+    from plmetrics.states.stored import SavedState
     from plmetrics.table.slices import Slices
 
 Array = NDArray[np.float64]
@@ -50,19 +50,22 @@ class FineScores:
 
     def counts(self, number: int, model: str, values: pl.DataFrame) -> Array:
         """Weight of each class on fine bins `[slice, class, bin]`, in those slices of a set that have such values."""
-        counts = np.zeros((values.height, *self._size(number, model, "fine")))
+        part = self._part(number, model, "fine")
+        counts = np.zeros((values.height, *part.size))
         flat, width = counts.reshape(-1), counts.shape[1] * counts.shape[2]
         for slots, entries in self._entries(number, model, values, width):
             np.add.at(flat, slots, entries)
-        return np.moveaxis(counts, -1, 1)
+        return np.moveaxis(part.totals(counts), -1, 1)
 
     def weights(self, number: int, model: str, values: pl.DataFrame) -> Array:
         """The weight of those slices of a set that have such values."""
-        bins, classes = self._size(number, model, "fine")
-        weights = np.zeros(values.height)
-        for slots, entries in self._entries(number, model, values, bins * classes):
-            np.add.at(weights, slots // (bins * classes), entries)
-        return weights
+        part = self._part(number, model, "fine")
+        bins, numbers = part.size
+        weights = np.zeros((values.height, numbers))
+        for slots, entries in self._entries(number, model, values, bins * numbers):
+            np.add.at(weights, (slots // (bins * numbers), slots % numbers), entries)
+        total: Array = part.totals(weights).sum(axis=1)
+        return total
 
     def blocks(
         self, number: int, model: str, slices: Slices, fine: Array, starts: NDArray[np.int64]
@@ -90,8 +93,8 @@ class FineScores:
 
     def _by_block(self, number: int, model: str, slices: Slices) -> Array:
         """Counts on coarse bins `[slice, block, bin, class]`, without blocks where states have none."""
-        size = self._size(number, model, "coarse")
-        modulus = self.states[0].head.blocks or 0
+        part = self._part(number, model, "coarse")
+        size, modulus = part.size, self.states[0].head.blocks or 0
         counts = np.zeros((len(slices), modulus if size[0] else 0, *size))
         for saved in self.states if counts.size else ():
             place = saved.head.number("scores", (number,), model, "coarse")
@@ -104,12 +107,13 @@ class FineScores:
             wanted = PieceRows.of(rows.filter(pl.Series(codes).gather(rows[CELL]) >= 0))
             for slots, entries in wanted.in_blocks(size[0] * size[1], to, modulus, codes):
                 np.add.at(counts.reshape(-1), slots, entries)
-        return counts
+        return part.totals(counts)
 
-    def _size(self, number: int, model: str, bins: str) -> tuple[int, int]:
-        """The numbers of bins of a kind and of classes; no bins where no state counts scores of the set on them."""
+    def _part(self, number: int, model: str, bins: str) -> Part:
+        """What counts of scores on bins of a kind are; it has no bins where no state has such of the set."""
         places = ((saved, saved.head.number("scores", (number,), model, bins)) for saved in self.states)
-        return next((saved.head.parts[place].size for saved, place in places if place is not None), (0, 2))
+        parts = (saved.head.parts[place] for saved, place in places if place is not None)
+        return next(parts, Part("scores", size=(0, 2)))
 
     def _entries(
         self, number: int, model: str, values: pl.DataFrame, width: int

@@ -29,7 +29,7 @@ from plmetrics.states.arms import ARMS
 from plmetrics.states.scores.grid import UNBLOCKED, shape
 from plmetrics.states.scores.sliced_grid import SlicedGrid
 from plmetrics.states.scores.sorted import CLASSES
-from plmetrics.states.stored import BLOCK, BLOCKS, CELL, frame_of
+from plmetrics.states.stored import BLOCK, BLOCKS, CELL, Part, frame_of
 from plmetrics.table.slices import plan_cubes
 from plmetrics.table.source import Source
 
@@ -210,25 +210,26 @@ class _SliceCounts:
 
     def fine(self) -> Array:
         """Counts on fine bins `[slice, bin, class]`."""
-        rows, size = self._rows("fine")
-        return self._dense(rows, size, 0, self.size, None)[:, 0]
+        part, rows = self._rows("fine")
+        return self._dense(part, rows, 0, self.size, None)[:, 0]
 
     def parts(self, bins: Bins) -> Iterator[tuple[int, int, Array]]:
         """Counts by block, as many slices at a time as there is room for."""
-        rows, size = self._rows(bins)
+        part, rows = self._rows(bins)
+        size = part.size
         blocks = None if self.prepared.blocks is None or bins in UNBLOCKED else self.sums.block_keys
         width = size[0] * size[1] * (1 if blocks is None else len(blocks)) * 8
         step = max(1, counting_room(self.prepared.request.suite) // max(width, 1))
         for low in range(0, self.size, step):
             high = min(low + step, self.size)
-            yield low, high, self._dense(rows, size, low, high, blocks)
+            yield low, high, self._dense(part, rows, low, high, blocks)
 
-    def _rows(self, bins: Bins) -> tuple[pl.DataFrame, tuple[int, int]]:
-        """The counts of the slices, and the numbers of bins and of channels."""
+    def _rows(self, bins: Bins) -> tuple[Part, pl.DataFrame]:
+        """The part that holds counts of the slices, and its rows."""
         number = self.saved.head.number("scores", (self.number,), self.ordering.name, bins_text(bins))
         if number is None:
-            return pl.DataFrame(schema=PIECES), self._shape(bins)
-        return self.saved.of(number), self.saved.head.parts[number].size
+            return Part("scores", size=self._shape(bins)), pl.DataFrame(schema=PIECES)
+        return self.saved.head.parts[number], self.saved.of(number)
 
     def _shape(self, bins: Bins) -> tuple[int, int]:
         assert self.prepared.grids is not None
@@ -246,22 +247,22 @@ class _SliceCounts:
 
     def _dense(
         self,
+        part: Part,
         rows: pl.DataFrame,
-        size: tuple[int, int],
         low: int,
         high: int,
         blocks: NDArray[np.uint64] | None,
     ) -> Array:
         """Counts `[slice, block, bin, channel]` of the slices from one up to another."""
-        number, places = 1 if blocks is None else len(blocks), size[0] * size[1]
-        counts = np.zeros((high - low, number, *size))
+        number, places = 1 if blocks is None else len(blocks), part.size[0] * part.size[1]
+        counts = np.zeros((high - low, number, *part.size))
         first = self.first + low
         mine = rows.filter(pl.col(CELL).is_between(first, self.first + high, closed="left"))
         to = np.zeros(1, dtype=np.int64) if blocks is None else np.searchsorted(blocks, self._blocks())
         slices = np.arange(self.first + high) - first
         for slots, entries in PieceRows.of(mine).in_blocks(places, to, number, slices):
             counts.reshape(-1)[slots] = entries
-        return counts
+        return part.totals(counts)
 
     def _blocks(self) -> NDArray[np.uint64]:
         """The blocks that the state counts in."""

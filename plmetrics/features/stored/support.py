@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from plmetrics.catalogue.metric import leaves
 from plmetrics.catalogue.needs import Bins
 from plmetrics.core.errors import ConfigError, Problem
-from plmetrics.engine.prepare.exponents import adds_in_bins
 from plmetrics.features.registry import features_of
 from plmetrics.suite.sections.comparison_tests import OF_ROWS
 from plmetrics.suite.tasks import RANKING_CURVES, is_row_curve
@@ -93,10 +92,6 @@ def _fits(suite: Suite) -> Iterator[Problem]:
 
 def _order_dependent(suite: Suite) -> Iterator[Problem]:
     """What depends on the order of rows in a state, although the suite is to be reproducible."""
-    if adds_in_bins(suite):
-        msg = "reproducible serves sums of rows, and scores that are counted; here scores or weights are added by bin"
-        hint = "leave out reproducible, or the weights and the metrics and curves of calibration"
-        yield Problem(msg, ("reproducible",), hint)
     for feature in features_of(suite):
         if feature.state_rounding is not None:
             msg = f"reproducible serves sums of rows, and {feature.state_rounding}"

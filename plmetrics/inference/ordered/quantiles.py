@@ -176,7 +176,10 @@ class _Distribution:
         if self._highest is not None:
             with np.errstate(divide="ignore", invalid="ignore"):
                 above = (self._place[place] - target) / (self._share[place] * _BELOW_ONE)
-            value = value + (self._highest[place] - value) * (1.0 - np.clip(np.nan_to_num(above), 0.0, 1.0))
+            within = 1.0 - np.clip(np.nan_to_num(above), 0.0, 1.0)
+            with np.errstate(invalid="ignore"):  # a slice without rows has no ends
+                half = self._highest[place] / 2 - value / 2  # the whole may be larger than any float
+                value = 2 * (value / 2 + half * within)
         return np.where(present, value, np.nan)
 
 

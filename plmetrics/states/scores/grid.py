@@ -15,6 +15,7 @@ import numpy as np
 
 from plmetrics.core.exact_sums import Parts
 from plmetrics.states.scores.coarse import Array, Codes, coarse_number
+from plmetrics.states.scores.roll_up import NO_ENDS, put_together
 from plmetrics.states.scores.sorted import Binning
 
 if TYPE_CHECKING:
@@ -122,12 +123,14 @@ class Tally:
 
     Keys of rows of one slice wait until there are as many of them as counts: then they are counted by one pass over
     both. `finish` counts what still waits. With an `exponent` what rows weigh is added so that their order does not
-    show: no value is further from 0 than about 2 to that power.
+    show: no value is further from 0 than about 2 to that power. Totals are in parts then, the `digits`, which add.
     """
 
     def __init__(self, first: int, counts: NDArray[Any], exponent: int | None = None) -> None:
         self.first = first
         self.counts = counts
+        self.digits: tuple[NDArray[Any], ...] = (counts,)
+        self._exponent = exponent
         self._parts = None if exponent is None else Parts(counts, exponent)
         self._waiting: dict[int, list[NDArray[Any]]] = {}
         self._size = math.prod(counts.shape[1:])
@@ -147,7 +150,11 @@ class Tally:
         for member in list(self._waiting):
             self._count_waiting(member)
         if self._parts is not None:
-            self._parts.join()
+            self.digits = self._parts.digits()
+
+    def totals(self) -> NDArray[Any]:
+        """The counts, put together where they are in parts."""
+        return put_together(self.digits, self._exponent)
 
     def _add_run(self, rows: PlacedRows, member: int) -> None:
         """Count rows of one slice, now or later."""
@@ -243,10 +250,6 @@ class EndsTally(Tally):
         np.maximum.at(self.counts[:, 0, 0, 1], code[inside], high)
 
 
-NO_ENDS = (np.inf, -np.inf)
-"""The ends of no rows."""
-
-
 class CoarseTally(Tally):
     """Counts on coarse bins, made of fine ones by a table for each slice."""
 
@@ -318,7 +321,8 @@ class FixedTally(Tally):
     def finish(self) -> None:
         """A row is counted with its class first: what weighs in a bin are both."""
         super().finish()
-        self.counts[..., 0] += self.counts[..., 1]
+        for counts in self.digits:
+            counts[..., 0] += counts[..., 1]
 
     def _place(self, rows: PlacedRows, number: Codes | int) -> NDArray[Any]:  # noqa: ARG002
         assert rows.score is not None

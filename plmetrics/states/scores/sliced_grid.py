@@ -14,8 +14,7 @@ import numpy as np
 from plmetrics.core.segments import Segments
 from plmetrics.core.threads import steps
 from plmetrics.states.arms import ARMS
-from plmetrics.states.scores.coarse import Array, Codes, tied_bins
-from plmetrics.states.scores.grid import NO_ENDS, Bins
+from plmetrics.states.scores.coarse import Array, tied_bins
 from plmetrics.states.scores.quantile_bins import quantile_places
 from plmetrics.states.scores.sorted import CLASSES, Binning
 
@@ -24,30 +23,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from plmetrics.states.scores.grid import Bins
+
 _POINTS_AT_ONCE = 1 << 17
-
-
-def rolled_up(counts: NDArray[Any], code: Codes, slices: int) -> NDArray[Any]:
-    """The counts of slices from those of cells `[cell, ...]`; `code` is the slice of each cell, -1 for none."""
-    if len(code) == slices and (code == np.arange(slices)).all():
-        return counts
-    from scipy.sparse import csr_array
-
-    cells = np.flatnonzero(code >= 0)
-    ones = np.ones(len(cells), dtype=counts.dtype)
-    member_of = csr_array((ones, (code[cells], cells)), shape=(slices, len(code)))
-    out: NDArray[Any] = member_of @ counts.reshape(len(counts), -1)
-    return out.reshape(slices, *counts.shape[1:])
-
-
-def rolled_ends(ends: NDArray[Any], code: Codes, slices: int) -> NDArray[Any]:
-    """The ends of slices from those of cells `[cell, 1, 1, end]`; `code` is the slice of each cell, -1 for none."""
-    out = np.empty((slices, *ends.shape[1:]))
-    out[:] = NO_ENDS
-    cells = np.flatnonzero(code >= 0)
-    np.minimum.at(out[:, 0, 0, 0], code[cells], ends[cells, 0, 0, 0])
-    np.maximum.at(out[:, 0, 0, 1], code[cells], ends[cells, 0, 0, 1])
-    return out
 
 
 @dataclass(frozen=True, slots=True)

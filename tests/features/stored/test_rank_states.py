@@ -69,7 +69,12 @@ def test_months_of_days_have_the_intervals_of_one_run(merged):
     assert (difference["upper"] < 0).all()
 
 
-def test_weights_do_not_add_the_same_to_the_last_bit():
-    weighted = table(100).with_columns(w=pl.lit(0.3))
-    with pytest.raises(plm.ConfigError, match="scores or weights are added by bin"):
-        plm.state(weighted, weight="w", reproducible=True, **SUITE)
+def test_weights_add_the_same_to_the_last_bit():
+    rows = table(600).with_columns(w=pl.col("y") + 0.3)
+    suite = {**SUITE, "weight": "w", "reproducible": True, "uncertainty": None, "compare": None}
+    whole = plm.state(rows, **suite)
+    days = [
+        plm.state(rows.filter(pl.col("customer") % 3 == day), constants=whole, **suite) for day in range(3)
+    ]
+    found = [plm.merge(*order).metrics for order in (days, days[::-1], [whole])]
+    assert all(metrics.equals(found[0]) for metrics in found)

@@ -22,7 +22,8 @@ from plmetrics.states.scores.grid import (
     fixed_bins,
     shape,
 )
-from plmetrics.states.scores.sliced_grid import SlicedGrid, rolled_up
+from plmetrics.states.scores.roll_up import rolled_up
+from plmetrics.states.scores.sliced_grid import SlicedGrid
 from plmetrics.states.scores.sorted import Binning, OrderedRows, balanced_edges
 
 few = settings(phases=(Phase.explicit, Phase.generate), max_examples=30)
