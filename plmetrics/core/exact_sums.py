@@ -210,6 +210,7 @@ class Parts:
     def join(self) -> Array:
         """Put the totals together, in the first array."""
         self._carry()
+        high: Array
         high, middle, low = self._held
         middle += low
         high += middle

@@ -10,7 +10,10 @@ def test_a_bin_may_be_wider_than_the_largest_float():
     rng = np.random.default_rng(0)
     values = np.concatenate([[-1.7e308, 1.7e308, 1.6e308, -1.6e308], rng.normal(size=100)])
     rows = pl.DataFrame({"y": values, "p": 0.0, "c": np.arange(104) % 40})
-    metrics = [{"name": f"q{level}", "quantile": "label", "q": level} for level in (0.01, 0.5, 0.99)]
+    metrics = [
+        {"name": name, "quantile": "label", "q": q}
+        for name, q in (("low", 0.01), ("half", 0.5), ("top", 0.99))
+    ]
     suite = {"task": "regression", "label": "y", "models": "p", "unit": "c", "uncertainty": {"replicates": 5}}
     found = plm.evaluate(rows, **suite, metrics=metrics, exact=False).metrics
     assert all(-1.7e308 <= value <= 1.7e308 for value in found["value"])
