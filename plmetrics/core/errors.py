@@ -168,11 +168,14 @@ def call_errors(argument: str) -> Iterator[None]:
 
     Raises:
         CallError: in place of any ConfigError.
+        EnvironmentFault: one from within.
     """
     try:
         yield
     except ConfigError as error:
         raise CallError([replace(problem, path=(argument,)) for problem in error.problems]) from error
+    except EnvironmentFault as error:
+        raise EnvironmentFault([replace(problem, path=(argument,)) for problem in error.problems]) from error
 
 
 class PlmetricsWarning(UserWarning):

@@ -163,6 +163,9 @@ def test_an_unknown_runner(invoke: Any) -> None:
     outcome = invoke("run", "s.yaml", "--on", "proceses:4")
     assert outcome.code == 2
     assert "did you mean 'processes'?" in outcome.err
+    assert "on: unknown runner" in outcome.err
+    assert "--set engine.on: unknown runner" in invoke("run", "s.yaml", "--set", "engine.on=dusk:4").err
+    assert "s.yaml" not in invoke("run", "s.yaml", "--on", "processes:0").err
 
 
 def test_a_damaged_file_of_a_replaced_path_is_named_once(invoke: Any) -> None:

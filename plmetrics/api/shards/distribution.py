@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from plmetrics.api.shards.plans import engine_of, plan_of
 from plmetrics.api.stopwatch import Stopwatch
 from plmetrics.api.suite_run import Evaluation
-from plmetrics.core.errors import ConfigError, Problem
+from plmetrics.core.errors import ConfigError, Problem, call_errors, errors_at
 from plmetrics.engine.memory.budget import budget_of
 from plmetrics.features.registry import features_of
 from plmetrics.features.shards.engine_section import EngineSection, engine_section
@@ -76,8 +76,8 @@ class Distribution:
         check_distributable(suite)
         on, section, watch = self.on or self.section.on, self.section, Stopwatch(self.progress)
         with ExitStack() as stack:
-            runner = runner_of(on, section.address, section.cpus_per_task)
-            stack.enter_context(runner)
+            with errors_at("engine", "on") if self.on is None else call_errors("on"):
+                runner = stack.enter_context(runner_of(on, section.address, section.cpus_per_task))
             plan = plan_of_units(watch, lambda source: runner.begin(TASK, len(source.files)))
             from plmetrics.api.merging import result_of_units
             from plmetrics.api.shards.unit_runs import run_units

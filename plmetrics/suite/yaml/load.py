@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from plmetrics.core.errors import ConfigError, Location, PlmetricsError, Problem
+from plmetrics.core.errors import CallError, ConfigError, Location, PlmetricsError, Problem
 from plmetrics.core.redaction import Redaction
 from plmetrics.suite.reader import suite_from_mapping
 from plmetrics.suite.yaml.document import parse_document
@@ -116,11 +116,14 @@ def overridden(value: dict[str, Any], overrides: Mapping[str, Any] | None) -> di
 def place_error(
     error: AnyError, places: Mapping[SuitePath, Location], replaced: Mapping[str, Any] | None = None
 ) -> AnyError:
-    """An error whose problems have a place: that of the value, or of the nearest thing around it."""
+    """An error whose problems have a place: that of the value, or of the nearest thing around it.
+
+    What is wrong with something else than the suite has no place in it where the suite does not say it.
+    """
+    of_suite = isinstance(error, ConfigError) and not isinstance(error, CallError)
+    sections = {path[0] for path in places if path} | {key.partition(".")[0] for key in replaced or {}}
     problems = [
-        problem
-        if not problem.path and not isinstance(error, ConfigError)
-        else _locate(problem, places, replaced or {})
+        _locate(problem, places, replaced or {}) if of_suite or {*problem.path[:1]} & sections else problem
         for problem in error.problems
     ]
     fresh = type(error)(problems)
