@@ -1,4 +1,8 @@
-"""Azure and Google live, where an emulator answers at PLMETRICS_TEST_AZURE or PLMETRICS_TEST_GOOGLE: all formats."""
+"""Azure and Google: all formats, and what is written to them.
+
+Azure live, where an emulator answers at PLMETRICS_TEST_AZURE; Google's XML API here, and live where one answers at
+PLMETRICS_TEST_GOOGLE.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,9 @@ import hmac
 import io
 import json
 import os
-from datetime import UTC, datetime
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, date, datetime
 from pathlib import Path
 from urllib.error import HTTPError, URLError
 from urllib.parse import quote
@@ -16,13 +22,17 @@ from urllib.request import Request, urlopen
 
 import polars as pl
 import pytest
+from table.storage.google_server import BUCKET, GoogleServer
 
 import plmetrics as plm
+from plmetrics.api.nights.backfill import backfill
 from plmetrics.core.errors import AbsentDataError, ConfigError, EnvironmentFault
 from plmetrics.table.opening import open_source
 from plmetrics.table.storage.addresses import parse_address
 from plmetrics.table.storage.objects import (
     create_object,
+    delete_object,
+    names_in,
     object_stamp,
     read_object,
     update_object,
@@ -83,24 +93,92 @@ def test_files_on_azure(azure, form):
         open_source(f"{azure}/{form}/none")
 
 
-def test_conditional_writes_and_runs_on_azure(azure, tmp_path):
-    place = parse_address(f"{azure}/{tmp_path.name}.txt")
+@pytest.fixture
+def google(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    pytest.importorskip("obstore", reason="object stores need the extra 's3'")
+    server = GoogleServer()
+    for name, value in server.environment.items():
+        monkeypatch.setenv(name, value)
+    yield f"gs://{BUCKET}"
+    server.close()
+
+
+@pytest.fixture(params=["azure", "google"])
+def bucket(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """A folder of a store, for this test alone."""
+    return f"{request.getfixturevalue(request.param)}/{tmp_path.parent.name}-{tmp_path.name}"
+
+
+def test_conditional_writes(bucket):
+    place = parse_address(f"{bucket}/a b+ä.txt")
     assert (create_object(place, b"1"), create_object(place, b"2")) == (True, False)
-    update_object(place, lambda before: (before or b"") + b"3")
-    assert read_object(place) == b"13"
+    with ThreadPoolExecutor(4) as pool:
+        list(
+            pool.map(
+                lambda number: update_object(place, lambda old: (old or b"") + b"%d" % number), range(2, 8)
+            )
+        )
+    assert sorted(read_object(place)) == sorted(b"1234567")
     stamp = object_stamp(str(place))
     write_object(place, b"14")
     assert object_stamp(str(place)) != stamp
-    ROWS.write_parquet(tmp_path / "rows.parquet")
+    large = parse_address(f"{bucket}/large")
+    write_object(large, bytes(range(256)) * 50_000)
+    assert read_object(large) == bytes(range(256)) * 50_000
+    assert sorted(names_in(parse_address(bucket))) == ["a b+ä.txt", "large"]
+    delete_object(large)
+    delete_object(large)
+    with pytest.raises(AbsentDataError, match="no such object"):
+        read_object(large)
+
+
+def test_runs_states_and_histories(bucket, tmp_path):
+    """The same tables as on a disk; a state of each day, and of both what one run finds."""
+    suite = {"name": "days", "columns": {"label": "y"}, "models": {"s": "s"}, "metrics": ["roc_auc", "brier"]}
+    for day in (1, 2):
+        write_object(
+            parse_address(f"{bucket}/rows/day={day}/a.parquet"), content("parquet", ROWS.head(18 + day))
+        )
+        text = json.dumps({**suite, "data": {"path": f"{bucket}/rows/day={day}"}, "exact": False})
+        (tmp_path / f"{day}.yaml").write_text(text)
+    results = [plm.run(tmp_path / f"{day}.yaml", output=f"{bucket}/runs") for day in (1, 2)]
+    local = plm.run(tmp_path / "2.yaml", output=tmp_path / "runs")
+    assert plm.load(f"{bucket}/runs/days").metrics.equals(local.metrics)
+    history = plm.history(f"{bucket}/runs/days", metrics="brier")
+    expected = [result.metrics.filter(metric="brier")["value"].item() for result in results]
+    assert history["value"].to_list() == expected
+    first = plm.state(tmp_path / "1.yaml", output=f"{bucket}/states")
+    second = plm.state(tmp_path / "2.yaml", output=f"{bucket}/states", constants=first)
+    assert (first.rows, second.rows) == (19, 20)
+    merged = plm.merge(*[state.path for state in (first, second)])
+    both = plm.evaluate(f"{bucket}/rows", label="y", models="s", metrics=["roc_auc", "brier"])
+    assert merged.metrics["value"].to_list() == pytest.approx(both.metrics["value"].to_list(), abs=5e-3)
+
+
+def test_nights_whose_manifests_are_in_a_store(bucket, tmp_path):
+    days = pl.concat([ROWS.with_columns(day=pl.lit(date(2026, 1, day))) for day in (1, 2, 3)])
+    days.write_parquet(tmp_path / "days.parquet")
     suite = {
-        "name": tmp_path.name,
-        "data": {"path": "rows.parquet"},
+        "name": "nightly",
+        "data": {"path": "days.parquet"},
         "columns": {"label": "y"},
         "models": {"s": "s"},
+        "metrics": ["roc_auc", "brier"],
+        "interval": {"column": "day", "every": "1d"},
+        "compare": {"run": "previous"},
+        "keep": {"states": "30d"},
+        "output": {"directory": f"{bucket}/runs"},
     }
-    Path(tmp_path / "s.yaml").write_text(json.dumps({**suite, "metrics": ["roc_auc"]}))
-    result = plm.run(tmp_path / "s.yaml", output=f"{azure}/runs")
-    assert plm.load(f"{azure}/runs/{tmp_path.name}").metrics.equals(result.metrics)
+    (tmp_path / "s.yaml").write_text(json.dumps(suite))
+    outcomes = backfill(tmp_path / "s.yaml", "2026-01-01", "2026-01-03")
+    assert [outcome.verdict for outcome in outcomes] == ["none"] * 2
+    third = plm.run(tmp_path / "s.yaml", interval="2026-01-03")
+    assert third.comparisons["difference"].to_list() == [0.0, 0.0]
+    again = plm.run(tmp_path / "s.yaml", interval="2026-01-03")
+    assert str(again.folder) == str(third.folder)
+    merged = plm.merge(f"{bucket}/runs/nightly", interval="2026-01-01/2026-01-04")
+    whole = plm.evaluate(days, label="y", models="s", metrics=["roc_auc", "brier"])
+    assert merged.metrics["value"].to_list() == pytest.approx(whole.metrics["value"].to_list(), abs=1e-3)
 
 
 @pytest.mark.parametrize("form", WRITE)
