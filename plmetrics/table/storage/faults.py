@@ -60,7 +60,8 @@ def storage_fault(error: BaseException, shown: str) -> PlmetricsError:
     if _DENIED.search(f"{type(error).__name__} {text}") or answer.startswith(_DENIED_STATUS):
         return EnvironmentFault(Problem(f"{shown}: the store denies access{_after_colon(answer)}", hint=hint))
     retried = _RETRIED.search(text)
-    more = f", after {retried['count']} retries" if retried else ""
+    times = retried["count"] if retried else ""
+    more = f", after {times} {'retry' if times == '1' else 'retries'}" if times else ""
     reason = f"the store answers {answer}" if answer else "the store cannot be reached"
     return EnvironmentFault(Problem(f"{shown}: {reason}{more}", hint=_LATER))
 

@@ -78,4 +78,5 @@ def _request(address: Address, start: int, length: int | None) -> tuple[bytes, d
 def _fault(address: Address, status: int, reason: str) -> PlmetricsError:
     if status in _ABSENT:
         return AbsentDataError(Problem(f"{address.shown}: no such file: {status} {reason}"))
-    return EnvironmentFault(Problem(f"{address.shown}: the server answers {status} {reason}"))
+    words = " ".join(reason.partition("\n")[0].split())
+    return EnvironmentFault(Problem(f"{address.shown}: the server answers {status} {words}"))

@@ -32,6 +32,10 @@ class Server(BaseHTTPRequestHandler):
         body = self.files.get(self.path.partition("?")[0])
         if self.path.startswith("/api/") and body is not None:
             return self.answer(200, body)
+        if self.path.startswith("/moved/"):
+            return self.answer(302, b"", location=self.path.removeprefix("/moved"))
+        if self.path.startswith("/loop/"):
+            return self.answer(302, b"", location=self.path)
         if type(self).unavailable:
             type(self).unavailable -= 1
             return self.answer(503, b"")
@@ -52,8 +56,12 @@ class Server(BaseHTTPRequestHandler):
         self.send_header("Content-Length", "0")
         self.end_headers()
 
-    def answer(self, status: int, body: bytes, content_range: str | None = None) -> None:
+    def answer(
+        self, status: int, body: bytes, content_range: str | None = None, location: str | None = None
+    ) -> None:
         self.send_response(status)
+        if location:
+            self.send_header("Location", location)
         self.send_header("Content-Length", str(len(body)))
         self.send_header("ETag", f'"{hash(self.files.get(self.path.partition("?")[0]))}"')
         if content_range:
@@ -131,6 +139,13 @@ def test_a_denial_and_a_server_that_is_away(url):
         open_source(f"{url}/a.parquet")
     with pytest.raises(EnvironmentFault, match="cannot be reached"):
         open_source("http://127.0.0.1:9/a.parquet")
+
+
+def test_redirects(url):
+    start = url.removesuffix("/t")
+    assert open_source(f"{start}/moved/t/a.parquet?sig={SIGNATURE}").frame.collect().equals(FRAME)
+    with pytest.raises(EnvironmentFault, match=r"the server answers 302 .* infinite loop\.$"):
+        open_source(f"{start}/loop/a.parquet")
 
 
 def test_a_file_that_is_replaced(url):
