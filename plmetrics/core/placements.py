@@ -7,11 +7,15 @@ how precise the area is, and how two scores' placements vary together how precis
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from plmetrics.core import ops
 from plmetrics.core.segments import Operand  # noqa: TC001 (dataclass field)
+
+Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,3 +59,66 @@ def _mean(placement: Operand, rows: Operand, size: Operand) -> tuple[Operand, Op
     away = counted - ops.broadcast(mean, counted)
     rest = np.maximum(size - 1.0, 0.0)
     return mean, ops.ratio(ops.total(rows * away * away), rest * size)
+
+
+def cluster_covariance(ups: Array, downs: Array, truth: NDArray[np.bool_], unit: NDArray[np.int64]) -> Array:
+    """The covariance of areas of rows that belong together, from deviations of placements `[model, row]`.
+
+    Of each unit the deviations are added, those of positives and those of negatives, whose products count as well: a
+    unit may have rows of both classes. With a row a unit it is DeLong's covariance.
+
+    Source: Obuchowski (1997), Nonparametric analysis of clustered ROC curve data, Biometrics 53(2).
+    """
+    units = int(unit.max()) + 1
+    positives, negatives = (np.bincount(unit[member], minlength=units) for member in (truth, ~truth))
+    up, down = (
+        np.array([np.bincount(unit, weights=row, minlength=units) for row in part]) / size.sum()
+        for part, size in ((ups, positives), (downs, negatives))
+    )
+    cross = _small_sample(units) * (up @ down.T)
+    covariance: Array = cross + cross.T
+    covariance += _small_sample(np.count_nonzero(positives)) * (up @ up.T)
+    covariance += _small_sample(np.count_nonzero(negatives)) * (down @ down.T)
+    return covariance
+
+
+def _small_sample(units: Any) -> Array:
+    """The factor of a sum of squares over so many units; NaN of a single one."""
+    factor: Array = np.where(units > 1, units / np.maximum(units - 1.0, 1.0), np.nan)
+    return factor
+
+
+def cluster_variance(
+    values: Array,
+    positive: NDArray[np.bool_],
+    code: NDArray[np.int64],
+    unit: NDArray[np.int64],
+    means: tuple[Array, Array],
+) -> Array:
+    """Obuchowski's variance of a mean placement by slice, NaN where one class has fewer than two units.
+
+    Args:
+        values: the placements, or differences of placements, of all rows.
+        positive: their class.
+        code: the slice of each.
+        unit: the unit of each.
+        means: the mean over the positives of each slice, and that over the negatives.
+    """
+    slices, width = len(means[0]), int(unit.max(initial=0)) + 1
+    keys, group = np.unique(code * width + unit, return_inverse=True)
+    place = keys // width
+    sums, factors = [], []
+    for member, mean in ((positive, means[0]), (~positive, means[1])):
+        away = (values - mean[code])[member]
+        size = np.maximum(np.bincount(code[member], minlength=slices), 1)[place]
+        sums.append(np.bincount(group[member], weights=away, minlength=len(keys)) / size)
+        present = np.bincount(group[member], minlength=len(keys)) > 0
+        factors.append(_small_sample(np.bincount(place[present], minlength=slices)))
+    factors.append(2.0 * _small_sample(np.bincount(place, minlength=slices)))
+    products = (sums[0] ** 2, sums[1] ** 2, sums[0] * sums[1])
+    parts = [
+        factor * np.bincount(place, weights=part, minlength=slices)
+        for factor, part in zip(factors, products, strict=True)
+    ]
+    variance: Array = parts[0] + parts[1] + parts[2]
+    return variance

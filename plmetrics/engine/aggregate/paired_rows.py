@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,7 +19,7 @@ from plmetrics.suite.sections.comparison_tests import OF_ROWS, ON_MEANS, by_fold
 from plmetrics.suite.sections.section import ComparisonTest
 from plmetrics.table.checks import VALID, valid_column
 from plmetrics.table.predicted import score_column
-from plmetrics.table.roles import LABEL, plain_column
+from plmetrics.table.roles import LABEL, UNIT, plain_column
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,7 +35,7 @@ GAINED, LOST, BOTH, TOTAL, SQUARES = "gained", "lost", "both", "total", "squares
 _COPIES = 3
 """Differences of two models and their ranks are there beside the columns."""
 
-_POSITIVE, _CODE = "@positive", "@cell"
+_POSITIVE, _CODE, _GROUP = "@positive", "@cell", "@group"
 AREAS = ComparisonTest(test="delong")
 """DeLong's test, as a suite asks for it."""
 
@@ -62,6 +62,12 @@ def dependence(suite: Suite) -> str | None:
     if suite.weighted:
         return "weighted"
     return None if suite.columns.unit is None else "clustered"
+
+
+def dependence_of(test: ComparisonTest, suite: Suite) -> str | None:
+    """The same of one test: DeLong's has a variance of rows that belong together."""
+    reason = dependence(suite)
+    return None if reason == "clustered" and test.test == "delong" else reason
 
 
 def pair_column(model: str, baseline: str, metric: Metric, part: str) -> str:
@@ -128,7 +134,7 @@ def _moments(prepared: Prepared, metric: Metric, pair: tuple[str, str], both: pl
     ]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class PairedRows:
     """The rows that tests rank: losses, scores and classes of each model, and the slice of each row in every set."""
 
@@ -157,6 +163,13 @@ class PairedRows:
         """The class of each row."""
         return self.frame[_POSITIVE].to_numpy()
 
+    @cached_property
+    def units(self) -> NDArray[np.int64] | None:
+        """The number of each row's unit; None where each row is one."""
+        if _GROUP not in self.frame.columns:
+            return None
+        return self.frame[_GROUP].rank("dense").cast(pl.Int64).to_numpy() - 1
+
     def valid(self, model: str, baseline: str) -> NDArray[np.bool_]:
         """The rows that count for both models."""
         columns = [valid_column(name) for name in (model, baseline)]
@@ -171,8 +184,9 @@ class PairedRows:
 
 def ranking_tests(request: Request) -> tuple[ComparisonTest, ...]:
     """The tests that rank rows: those that are asked for, and DeLong's where it compares the models' areas."""
-    tests = [test for test in row_tests(request.suite) if test.test in OF_ROWS]
-    if compares_areas(request):
+    suite = request.suite
+    tests = [t for t in row_tests(suite) if t.test in OF_ROWS and dependence_of(t, suite) is None]
+    if dependence(suite) is None and compares_areas(request):
         tests.append(AREAS)
     return tuple({test.text: test for test in tests}.values())
 
@@ -190,7 +204,7 @@ def compares_areas(request: Request) -> bool:
 def reads_paired_rows(prepared: Prepared) -> bool:
     """Whether a test ranks rows, which are independent and not too many."""
     request = prepared.request
-    if not ranking_tests(request) or dependence(request.suite) is not None or not prepared.exact:
+    if not ranking_tests(request) or not prepared.exact:
         return False
     return prepared.rows.read <= rows_that_fit(request.suite, _COPIES * _column_count(prepared))
 
@@ -225,6 +239,8 @@ def paired_step(prepared: Prepared) -> Step:
     if any(test.test == "delong" for test in tests):
         columns |= {score_column(model): pl.col(score_column(model)) + 0.0 for model in models}
         columns[_POSITIVE] = pl.col(LABEL) == 1
+        if suite.columns.unit is not None:
+            columns[_GROUP] = pl.col(UNIT)
     if any(test.test != "delong" for test in tests):
         columns |= _losses(prepared)
     if suite.apart:

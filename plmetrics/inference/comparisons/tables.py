@@ -22,6 +22,7 @@ from plmetrics.engine.aggregate.paired_rows import (
     TOTAL,
     asked_tests,
     dependence,
+    dependence_of,
     pair_column,
     row_tests,
 )
@@ -257,7 +258,7 @@ class _InSet:
         self, metric: Metric, test: ComparisonTest, pairs: Sequence[tuple[str, str]]
     ) -> list[TestOutcomes]:
         """A test of pairs of models in all slices of the set, several pairs at a time."""
-        independent = dependence(self._analysis.suite) is None
+        independent = dependence_of(test, self._analysis.suite) is None
         if test.test == "delong" and self._rows is not None and independent and not self._apart:
             missing = [model for model in dict.fromkeys(chain(*pairs)) if model not in self._placed]
             self._placed |= dict(zip(missing, parallel_map(self._placements, missing), strict=True))
@@ -280,7 +281,8 @@ class _InSet:
 
     def _reason(self, metric: Metric, test: ComparisonTest, pair: tuple[str, str]) -> str | None:
         """Why there is no such test."""
-        reason = dependence(self._analysis.suite)
+        suite = self._analysis.suite
+        reason = dependence(suite) if self._rows is None else dependence_of(test, suite)
         if reason is not None:
             return reason
         cuts = [self._analysis.population.threshold(metric, model) for model in pair]
@@ -317,7 +319,7 @@ class _InSet:
             return area_tests(self._analysis, self._areas, self._index, metric, pair, alternative)
         assert self._rows is not None
         keep = self._kept(*pair)
-        positive, code = self._rows.positive()[keep], self._code[keep]
+        positive, code, units = self._rows.positive()[keep], self._code[keep], self._rows.units
         model_placements, baseline_placements = (
             self._placements(model, keep) if self._apart else self._placed[model] for model in pair
         )
@@ -329,6 +331,7 @@ class _InSet:
             self._sums.slices,
             level=self._analysis.level,
             alternative=alternative,
+            unit=None if units is None else units[keep],
         )
 
     def _kept(self, model: str, baseline: str) -> Any:

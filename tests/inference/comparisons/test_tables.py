@@ -159,8 +159,21 @@ def test_models_that_say_the_same_do_not_differ() -> None:
 def test_rows_that_do_not_count_alike_are_not_tested(role: str, column: str, status: str) -> None:
     found = compared(TESTS, **{role: column}).filter(pl.col("test").is_not_null())
     assert set(found["test"]) == set(TESTS)
+    if status == "clustered":
+        found = found.filter(pl.col("test") != "delong")
     assert set(found["status"]) == set(found["interval_status"]) == {status}
     assert found["p_value"].null_count() == found["difference"].null_count() == found.height
+
+
+@pytest.mark.parametrize("uncertainty", [None, {"replicates": 50}])
+def test_areas_of_rows_that_belong_together(uncertainty: Any) -> None:
+    found = compared(["delong"], unit="customer", uncertainty=uncertainty).filter(test="delong")
+    assert set(found["status"]) == {"ok"}
+    for piece, here in places():
+        wanted = plm.tests.delong(here["y"], here["b"], here["a"], unit=here["customer"])
+        of_pair = row(found, "delong", "roc_auc", piece)
+        numbers = [of_pair[name] for name in ("difference", "p_value", "lower", "upper")]
+        assert numbers == pytest.approx([wanted.estimate, wanted.p_value, wanted.lower, wanted.upper])
 
 
 def test_rows_of_the_bootstrap_stay_and_every_test_has_its_own_family() -> None:

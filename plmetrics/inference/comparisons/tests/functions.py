@@ -16,6 +16,7 @@ from plmetrics.inference.comparisons.tests.delong import (
     delong,
     delong_covariance,
     delong_joint,
+    delong_two_samples,
 )
 from plmetrics.inference.comparisons.tests.diebold_mariano import diebold_mariano
 from plmetrics.inference.comparisons.tests.distances import jensen_shannon, psi, wasserstein
@@ -48,6 +49,7 @@ __all__ = [
     "delong",
     "delong_covariance",
     "delong_joint",
+    "delong_two_samples",
     "diebold_mariano",
     "five_by_two_cv_f",
     "friedman",

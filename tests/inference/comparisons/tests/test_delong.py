@@ -7,6 +7,7 @@ import numpy as np
 import polars as pl
 import pytest
 from scipy.stats import chi2, norm
+from scipy.stats import t as student
 from sklearn.metrics import roc_auc_score
 
 import plmetrics as plm
@@ -181,3 +182,78 @@ def test_models_that_rank_alike_take_no_degree_of_freedom() -> None:
     assert (same.statistic, same.p_value, same.df) == (0.0, 1.0, 0.0)
     with pytest.raises(plm.ConfigError, match="at least two"):
         plm.tests.delong_joint(label, {"a": scores[0]})
+
+
+def obuchowski(label: np.ndarray, scores: list[np.ndarray], unit: np.ndarray) -> np.ndarray:
+    """The covariance of areas on clustered rows as the paper has it, unit by unit."""
+    placed, areas = [], []
+    for score in scores:
+        kernel = [[float(x > y) + 0.5 * float(x == y) for y in score[~label]] for x in score[label]]
+        placed.append((np.mean(kernel, axis=1), np.mean(kernel, axis=0)))
+        areas.append(np.mean(kernel))
+    of_positive, of_negative, units = unit[label], unit[~label], list(dict.fromkeys(unit.tolist()))
+    m, n = label.sum(), (~label).sum()
+    i10, i01, every = len(set(of_positive.tolist())), len(set(of_negative.tolist())), len(units)
+    out = np.zeros((len(scores), len(scores)))
+    for r, (up_r, down_r) in enumerate(placed):
+        for s, (up_s, down_s) in enumerate(placed):
+            s10 = s01 = s11 = s11_swapped = 0.0
+            for one in units:
+                here, there = of_positive == one, of_negative == one
+                ups = [up[here].sum() - here.sum() * areas[k] for up, k in ((up_r, r), (up_s, s))]
+                downs = [down[there].sum() - there.sum() * areas[k] for down, k in ((down_r, r), (down_s, s))]
+                s10 += i10 / ((i10 - 1) * m) * ups[0] * ups[1]
+                s01 += i01 / ((i01 - 1) * n) * downs[0] * downs[1]
+                s11 += every / (every - 1) * ups[0] * downs[1]
+                s11_swapped += every / (every - 1) * ups[1] * downs[0]
+            out[r, s] = s10 / m + s01 / n + (s11 + s11_swapped) / (m * n)
+    return out
+
+
+@pytest.mark.parametrize("ties", [False, True])
+def test_covariance_of_rows_that_belong_together(ties: bool) -> None:
+    label, scores = table(5, 60, 3, ties)
+    unit = np.random.default_rng(0).choice(["a", "b", "c", "d", "e", "f", "g"], 60)
+    wanted = obuchowski(label, scores, unit)
+    found = plm.tests.delong_covariance(label, dict(zip("abc", scores, strict=True)), unit=unit)
+    np.testing.assert_allclose(found.covariance, wanted, rtol=1e-10, atol=1e-15)
+    test = plm.tests.delong(label, scores[0], scores[1], unit=unit)
+    error = np.sqrt(wanted[0, 0] + wanted[1, 1] - 2 * wanted[0, 1])
+    assert test.estimate is not None
+    assert test.statistic == pytest.approx(test.estimate / error)
+    alone = plm.tests.delong(label, scores[0], scores[1], unit=np.arange(60))
+    assert alone.p_value == pytest.approx(plm.tests.delong(label, scores[0], scores[1]).p_value, rel=1e-12)
+
+
+def test_units_of_slices() -> None:
+    label, scores = table(6, 120, 2, True)
+    random = np.random.default_rng(1)
+    code, unit = random.integers(0, 2, 120), random.integers(0, 15, 120)
+    found = delong_tests(*(placements(score, label, code) for score in scores), label, code, 3, unit=unit)
+    for number in range(2):
+        here = code == number
+        alone = plm.tests.delong(label[here], scores[0][here], scores[1][here], unit=unit[here])
+        assert found.p_value[number] == pytest.approx(alone.p_value, rel=1e-10)
+    assert found.status.tolist() == ["ok", "ok", "no_rows"]
+
+
+def test_a_single_unit_has_no_variance() -> None:
+    label, scores = table(6, 20, 2, False)
+    with pytest.raises(plm.ConfigError, match="two units"):
+        plm.tests.delong(label, *scores, unit=np.zeros(20))
+
+
+def test_areas_of_two_samples() -> None:
+    (label, (score, _)), (other_label, (other, _)) = table(1, 70, 2, True), table(2, 40, 2, True)
+    found = plm.tests.delong_two_samples(label, score, other_label, other, level=0.9)
+    parts = [naive_covariance(label, [score, score]), naive_covariance(other_label, [other, other])]
+    v, w = (covariance[0, 0] for _, covariance in parts)
+    difference = parts[0][0][0] - parts[1][0][0]
+    df = (v + w) ** 2 / (v**2 / 69 + w**2 / 39)
+    assert found.estimate == pytest.approx(difference)
+    assert found.df == pytest.approx(df)
+    assert found.p_value == pytest.approx(2 * student.sf(abs(difference) / np.sqrt(v + w), df))
+    half = student.ppf(0.95, df) * np.sqrt(v + w)
+    assert (found.lower, found.upper) == pytest.approx((difference - half, difference + half))
+    same = plm.tests.delong_two_samples([1, 1, 0, 0], [4, 3, 2, 1], [1, 1, 0, 0], [4, 3, 2, 1])
+    assert (same.status, same.p_value) == ("zero_variance", None)
