@@ -7,7 +7,6 @@ how precise the area is, and how two scores' placements vary together how precis
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -77,12 +76,12 @@ def cluster_covariance(ups: Array, downs: Array, truth: NDArray[np.bool_], unit:
     )
     cross = _small_sample(units) * (up @ down.T)
     covariance: Array = cross + cross.T
-    covariance += _small_sample(np.count_nonzero(positives)) * (up @ up.T)
-    covariance += _small_sample(np.count_nonzero(negatives)) * (down @ down.T)
+    covariance += _small_sample(int(np.count_nonzero(positives))) * (up @ up.T)
+    covariance += _small_sample(int(np.count_nonzero(negatives))) * (down @ down.T)
     return covariance
 
 
-def _small_sample(units: Any) -> Array:
+def _small_sample(units: int | NDArray[np.int64]) -> Array:
     """The factor of a sum of squares over so many units; NaN of a single one."""
     factor: Array = np.where(units > 1, units / np.maximum(units - 1.0, 1.0), np.nan)
     return factor
