@@ -58,7 +58,10 @@ def error_places(loaded: LoadedSuite) -> Iterator[None]:
     try:
         yield
     except (DataError, EnvironmentFault) as error:
-        problems = [replace(problem, path=problem.path or ("data", "path")) for problem in error.problems]
+        problems = [
+            problem if problem.path or problem.where else replace(problem, path=("data", "path"))
+            for problem in error.problems
+        ]
         raise loaded.locate(type(error)(problems)) from error
     except PlmetricsError as error:
         raise loaded.locate(error) from error

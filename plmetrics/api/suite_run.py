@@ -123,6 +123,17 @@ class Evaluation:
 
         return previous_status(self.home)
 
+    def repetitions(self, result: Result) -> list[str]:
+        """A remark where many runs evaluated these rows; runs of an interval are one each, whatever they try."""
+        if self.recorded_interval is not None:
+            return []
+        from plmetrics.runs.history.data import condition_identity
+        from plmetrics.runs.history.repetition import repetition_warnings
+        from plmetrics.runs.record import suite_content
+
+        facts = {"suite": suite_content(result.suite), "files": result.record.get("files", ())}
+        return repetition_warnings(self.home, facts | {"where_identity": condition_identity(result.suite)})
+
     def commit(self, result: Result, files: Mapping[str, FileFacts]) -> None:
         """What is done once the run folder is in sight, with the size and SHA-256 of each of its files."""
 
@@ -211,6 +222,7 @@ def write_run(loaded: LoadedSuite, directory: Place, evaluation: Evaluation) -> 
         if result is None:
             folder.discard()
             return None
+        result.record["warnings"] += evaluation.repetitions(result)
         if loaded.defaults:
             result = replace(result, record={**result.record, "defaults": list(loaded.defaults)})
         result = without_variables(loaded, result)

@@ -37,7 +37,8 @@ class Problem:
     """One thing to fix: what is wrong, where, and what to do.
 
     `path` is the place in the suite, as keys and list positions: `("metrics", 0)`.
-    `where` is the place in the file, known once the suite came from one.
+    `where` is the place in the file, known once the suite came from one. `is_placed` says that the message names the
+    place itself, as that of a value of `--set`, which is in no file.
 
     >>> print(Problem("unknown metric 'roc_acu'", ("metrics", 0), "did you mean 'roc_auc'?"))
     metrics.0: unknown metric 'roc_acu'
@@ -48,9 +49,10 @@ class Problem:
     path: SuitePath = ()
     hint: str | None = None
     where: Location | None = None
+    is_placed: bool = False
 
     def __str__(self) -> str:
-        place = str(self.where) if self.where else ".".join(str(step) for step in self.path)
+        place = "" if self.is_placed else str(self.where or ".".join(str(step) for step in self.path))
         text = f"{place}: {self.message}" if place else self.message
         return f"{text}\n    {self.hint}" if self.hint else text
 

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from plmetrics.core.errors import PlmetricsError, Problem
+from plmetrics.core.errors import PlmetricsError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from plmetrics.core.errors import Problem
     from plmetrics.core.results import RecordedFile, RunRecord
 
 _USER = re.compile(r"(?<=://)[^/@\s]*@")
@@ -65,7 +66,7 @@ class Redaction:
     def problem(self, problem: Problem) -> Problem:
         """A problem whose words hold no value."""
         hint = None if problem.hint is None else self.text(problem.hint)
-        return Problem(self.text(problem.message), problem.path, hint, problem.where)
+        return replace(problem, message=self.text(problem.message), hint=hint)
 
     def mask(self, error: BaseException) -> None:
         """Take the values out of an error, and out of those that it comes from."""

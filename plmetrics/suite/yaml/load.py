@@ -138,14 +138,26 @@ def _order(suite: str, problem: Problem) -> tuple[bool, str, int, int]:
 
 
 def _locate(problem: Problem, places: Mapping[SuitePath, Location], replaced: Mapping[str, Any]) -> Problem:
+    if problem.is_placed:
+        return problem
     path = problem.path
-    dotted = ".".join(str(step) for step in path)
-    for key in replaced:
-        if dotted == key or dotted.startswith(f"{key}."):
-            setting = f"--set {key}: "
-            return replace(problem, message=setting + problem.message.removeprefix(setting), path=())
+    key = _setting(path, places, replaced)
+    if key is not None:
+        return replace(problem, message=f"--set {key}: {problem.message}", where=None, is_placed=True)
     if problem.where is not None:
         return problem
     while path and path not in places:
         path = path[:-1]
     return replace(problem, where=places.get(path))
+
+
+def _setting(
+    path: SuitePath, places: Mapping[SuitePath, Location], replaced: Mapping[str, Any]
+) -> str | None:
+    """The last key of `--set` that gave the value at a path, or alone put something there."""
+    steps = tuple(map(str, path))
+    for key in reversed(replaced):
+        keys = tuple(key.split("."))
+        if steps[: len(keys)] == keys or (steps and path not in places and keys[: len(steps)] == steps):
+            return key
+    return None

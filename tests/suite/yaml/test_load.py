@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -258,6 +259,20 @@ def test_later_problems_are_located_in_the_file(load: Any) -> None:
     assert isinstance(found, DataError)
     assert [place(problem)[0] for problem in found.problems[:3]] == [5, 6, 2]
     assert found.problems[3].where is None
+
+
+def test_a_problem_is_placed_once_however_often_it_is_looked_up(load: Any) -> None:
+    """At the last key of `--set` that gave its value, with the path that programs read."""
+    overrides = {"models.a": "first", "models": {"a": "p"}, "models.b": "last", "slices.sex.colour": "red"}
+    loaded = load("slices:\n  age: age\n", overrides={"models": {"a": "p"}, "models.b": "last"})
+    loaded = replace(loaded, overrides=overrides)
+    paths = [("models", "a", "score"), ("models", "b"), ("slices", "sex"), ("slices", "age")]
+    error = DataError([Problem("wrong", path) for path in paths])
+    found = loaded.locate(loaded.locate(error))
+    texts = [str(problem).replace(str(loaded.file), "suite.yaml") for problem in found.problems]
+    starts = ("--set models: ", "--set models.b: ", "--set slices.sex.colour: ", "suite.yaml:5:3: ")
+    assert texts == [f"{start}wrong" for start in starts]
+    assert [problem.path for problem in found.problems] == paths
 
 
 def test_yaml_runs_nothing(refuse: Any, tmp_path: Path) -> None:

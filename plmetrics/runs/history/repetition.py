@@ -1,0 +1,50 @@
+"""Rows that many runs have evaluated, each with other models or metrics: whoever chooses among them fits these rows."""
+
+from __future__ import annotations
+
+import json
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from plmetrics.runs.history.data import data_of
+from plmetrics.runs.history.previous_runs import complete_runs
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from plmetrics.table.storage.places import Place
+
+MANY = 5
+"""So many earlier choices make a remark."""
+_READ = 50
+_CHOICES = ("models", "calibrate", "metrics")
+
+
+def repetition_warnings(home: Place, record: Mapping[str, Any]) -> list[str]:
+    """A remark where the last runs in a folder evaluated the same rows with many other models or metrics.
+
+    There is none of a run whose choice was made before, and none of runs in a bucket, each of which is a request.
+    Source: Dwork et al. (2015), The reusable holdout, Science 349(6248).
+
+    Args:
+        home: the folder of the suite's runs; it need not exist.
+        record: what this run is recorded as: its suite, files and interval.
+    """
+    if not isinstance(home, Path) or not home.is_dir():
+        return []
+    data, choice = data_of(record), _choice(record)
+    runs = [run.record for run in islice(complete_runs(home, []), _READ)]
+    choices = [_choice(run) for run in runs if data_of(run).same_as(data)]
+    if choice in choices or len(set(choices)) < MANY:
+        return []
+    return [
+        f"the same rows were evaluated in {len(choices)} earlier runs, with {len(set(choices))} other choices of "
+        "models and metrics: the best of many choices looks better than it is; keep rows aside for the last one"
+    ]
+
+
+def _choice(record: Mapping[str, Any]) -> str:
+    """What a run chose to evaluate, as a text."""
+    suite = record.get("suite") or {}
+    return json.dumps({key: suite.get(key) for key in _CHOICES}, sort_keys=True)
