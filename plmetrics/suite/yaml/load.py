@@ -156,7 +156,7 @@ def _setting(
 ) -> str | None:
     """The last key of `--set` that gave the value at a path, or alone put something there."""
     steps = tuple(map(str, path))
-    for key in reversed(replaced):
+    for key in reversed(list(replaced)):
         keys = tuple(key.split("."))
         if steps[: len(keys)] == keys or (steps and path not in places and keys[: len(steps)] == steps):
             return key
