@@ -21,6 +21,7 @@ import yaml
 from docs import keywords
 from docs.families import family_table
 from plmetrics.catalogue import registry
+from plmetrics.catalogue.advice.goals import GOALS
 from plmetrics.catalogue.synonyms.table import synonyms
 from plmetrics.cli.app import app
 from plmetrics.core.results import FURTHER_TABLES, TABLES
@@ -135,6 +136,26 @@ def synonym_table(library: str, *tasks: str) -> str:
     return f"{first}\nNot taken:\n\n{others}" if neighbours else first
 
 
+def goal_table() -> str:
+    """The goals of advice, with the metrics of each by task."""
+    rows = []
+    for goal in GOALS:
+        texts = {
+            task: dict.fromkeys(
+                _goal_metric(text) for rule in goal.rules if rule.task == task for text in rule.metrics
+            )
+            for task in goal.tasks
+        }
+        cells = "<br>".join(f"{task}: {', '.join(names)}" for task, names in texts.items())
+        rows.append((f"`{goal.name}`", goal.question, cells))
+    return _table(("goal", "question or domain", "metrics, where the table has what they need"), rows)
+
+
+def _goal_metric(text: str) -> str:
+    """A metric of a goal, where figures of the table stand for `...`."""
+    return "`expected_cost`" if text.startswith("expected_cost") else f"`{re.sub('{[a-z_]+}', '...', text)}`"
+
+
 GENERATORS: dict[str, Callable[..., str]] = {
     "metrics": catalogue_table,
     "cards": metric_cards,
@@ -143,6 +164,7 @@ GENERATORS: dict[str, Callable[..., str]] = {
     "commands": command_options,
     "names": synonym_table,
     "families": family_table,
+    "goals": goal_table,
 }
 
 

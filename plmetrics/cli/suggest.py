@@ -10,10 +10,12 @@ import typer
 
 from plmetrics.cli.options import Debug  # noqa: TC001 (typer reads the annotations)
 from plmetrics.cli.terminal.console import write_result
-from plmetrics.cli.terminal.guard import guard
+from plmetrics.cli.terminal.guard import UsageError, guard
 from plmetrics.cli.terminal.progress import Progress
+from plmetrics.core.errors import Problem
 
 if TYPE_CHECKING:
+    from plmetrics.features.advice.dialogue import Answers
     from plmetrics.features.advice.suggestion import Suggestion
 
 
@@ -25,7 +27,13 @@ class Format(StrEnum):
 
 
 def suggest(
-    data: Annotated[str, typer.Argument(metavar="DATA", help="A file, folder or glob of predictions.")],
+    data: Annotated[
+        str | None, typer.Argument(metavar="DATA", help="A file, folder or glob of predictions.")
+    ] = None,
+    task: Annotated[
+        str | None,
+        typer.Option(metavar="TASK", help="What is predicted, if it cannot be guessed: ranking, ..."),
+    ] = None,
     label: Annotated[
         str | None, typer.Option(metavar="COLUMN", help="The column of the label, if it cannot be guessed.")
     ] = None,
@@ -33,8 +41,21 @@ def suggest(
         list[str] | None,
         typer.Option(metavar="COLUMN", help="A column of scores; may be given several times."),
     ] = None,
+    query: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="The column of what is ranked together (ranking).")
+    ] = None,
+    treatment: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="The column of the arm (uplift, experiment).")
+    ] = None,
+    goal: Annotated[
+        list[str] | None,
+        typer.Option(metavar="GOAL", help="What it is for; may be given several times; `list` shows all."),
+    ] = None,
     cost_fp: Annotated[float | None, typer.Option(metavar="COST", help="Cost of a false positive.")] = None,
     cost_fn: Annotated[float | None, typer.Option(metavar="COST", help="Cost of a false negative.")] = None,
+    ask: Annotated[
+        bool, typer.Option("--ask", help="Ask for what is not given; questions go to stderr.")
+    ] = False,
     form: Annotated[
         Format, typer.Option("--format", help="yaml: a suite with reasons; json: the advice as data.")
     ] = Format.yaml,
@@ -42,16 +63,51 @@ def suggest(
 ) -> None:
     """Suggest metrics for a table, with reasons.
 
-    Prints a suite that runs as it is: each metric with the reason why, and which ones mislead on this table. Label,
-    scores and slices are guessed as by init; paths are as seen from here.
+    Prints a suite that runs as it is: each metric with the reason why, and which ones mislead on this table. Task,
+    label, scores and slices are guessed from names, types and values; paths are as seen from here.
     """
     with guard(debug=debug, json=form == "json"):
+        if goal and "list" in goal:
+            write_result(_goals(form))
+            return
+        if data is None:
+            raise UsageError(Problem("DATA is missing", hint="name a file, folder or glob of predictions"))
         from plmetrics.features.advice import suggestion
+        from plmetrics.features.advice.dialogue import Answers
+        from plmetrics.features.advice.table_roles import Wishes
 
+        wishes = Wishes(task=task, label=label, scores=tuple(score or ()), query=query, treatment=treatment)
+        answers = Answers(wishes, tuple(goal or ()), cost_fp, cost_fn)
+        if ask:
+            answers = _dialogue(data, answers)
         with Progress(sys.stderr) as progress:
             progress("look at the table")
-            proposal = suggestion.suggest(data, label, tuple(score or ()), cost_fp, cost_fn)
+            proposal = suggestion.suggest(data, **answers.arguments)
         write_result(proposal.text if form is Format.yaml else _json(proposal))
+
+
+def _dialogue(data: str, answers: Answers) -> Answers:
+    from plmetrics.cli.terminal.prompts import TerminalPrompt
+    from plmetrics.features.advice import dialogue, suggestion
+
+    return dialogue.ask(suggestion.TableSample.of(data), answers, TerminalPrompt())
+
+
+def _goals(form: Format) -> str:
+    """The goals there are, each with its tasks."""
+    from plmetrics.catalogue.advice.goals import GOALS
+
+    if form is Format.json:
+        import json
+
+        rows = [
+            {"goal": goal.name, "kind": goal.kind, "question": goal.question, "tasks": goal.tasks}
+            for goal in GOALS
+        ]
+        return json.dumps(rows, indent=2, ensure_ascii=False) + "\n"
+    width = max(len(goal.name) for goal in GOALS)
+    lines = [f"{goal.name:<{width}}  {goal.question} ({', '.join(goal.tasks)})" for goal in GOALS]
+    return "\n".join(lines) + "\n"
 
 
 def _json(proposal: Suggestion) -> str:

@@ -219,7 +219,7 @@ def test_odd_names_are_quoted(invoke: Any, tmp_path: Path) -> None:
         ({"label": None}, (), ("the label for certain", "--label")),
         ({"target": LABELS}, (), ("several columns may be the label: label, target", "--label label")),
         (
-            {"score_a": None, "score_b": None, "first": LABELS * 0.5, "margin": LABELS + 0.25},
+            {"score_a": None, "score_b": None, "first": LABELS * 0.5, "second": LABELS + 0.25},
             (),
             ("--score",),
         ),

@@ -13,9 +13,10 @@ import yaml
 
 import plmetrics as plm
 from plmetrics.catalogue import registry
-from plmetrics.features.advice.table_task import levels_of_columns
+from plmetrics.features.advice.prediction_columns import levels_of_columns
 
 DATA = Path(__file__).parents[2] / "configs" / "data"
+FOLDERS = (DATA, Path(__file__).parents[1] / "data")
 ROWS = 1200
 RANDOM = np.random.default_rng(4)
 NOISE = RANDOM.random(ROWS)
@@ -80,7 +81,15 @@ def test_columns_whose_names_are_patterns_of_names(invoke: Any, tmp_path: Path) 
     [
         ("adult_test_with_predictions.parquet", (), "binary", {"roc_auc", "log_loss", "ece"}, set()),
         ("abalone_with_predictions.csv", (), "regression", {"mae", "r2"}, {"smape"}),
-        ("nfl_games.parquet", (), "regression", {"rmse", "wmape"}, {"mape", "smape"}),
+        ("nfl_games.parquet", (), "binary", {"log_loss", "brier"}, {"wmape"}),
+        ("nfl_games.parquet", ("--task", "regression"), "regression", {"rmse", "mse"}, {"mape", "smape"}),
+        ("two_class_example.csv", (), "binary", {"roc_auc", "log_loss"}, set()),
+        ("solubility_test.csv", (), "regression", {"mae", "r2"}, {"mape"}),
+        ("nested_folds.parquet", (), "binary", {"log_loss", "brier_skill"}, set()),
+        ("sim_pte.csv", (), "uplift", {"ate", "qini"}, set()),
+        ("synthetic_ranking.csv", ("--goal", "search"), "ranking", {"ndcg(k=5)", "mrr"}, {"mape"}),
+        ("synthetic_topics.csv", (), "multilabel", {"f1(average=samples)", "log_loss"}, set()),
+        ("covid_forecasts.parquet", (), "quantile", {"wis", "crossing_rate"}, set()),
         ("hpc_cv.parquet", (), "multiclass", {"mcc", "recall(average=none)", "log_loss"}, set()),
     ],
 )
@@ -95,7 +104,7 @@ def test_suites_of_real_tables_run(
     excluded: set[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    (tmp_path / file).symlink_to(DATA / file)
+    (tmp_path / file).symlink_to(next(folder / file for folder in FOLDERS if (folder / file).exists()))
     content = suggested(invoke, tmp_path, Path(file), *options)
     assert content["task"] == task
     assert included <= set(content["metrics"])

@@ -72,6 +72,11 @@ _RADCLIFFE = (
 _DEVRIENDT = "Devriendt et al., Learning to rank for uplift modeling, IEEE TKDE 34, 2022"
 _NEYMAN = "Imbens and Rubin, Causal inference for statistics, ch. 6, 2015"
 
+_TSOUMAKAS = "Tsoumakas and Katakis, Multi-label classification: an overview, IJDWM 3(3), 2007"
+_SCHAPIRE = (
+    "Schapire and Singer, BoosTexter: a boosting-based system for text categorization, Mach. Learn. 39, 2000"
+)
+
 _DECISIONS = (
     "accuracy error_rate precision false_discovery_rate recall fnr specificity fpr npv false_omission_rate f1 fbeta "
     "jaccard fowlkes_mallows balanced_accuracy balanced_error_rate youden_j g_mean markedness mcc cohen_kappa"
@@ -133,6 +138,8 @@ RULES: tuple[Rule, ...] = (
         "whether probabilities are right on average: 1 is", _CALSTER),
     _advise("binary/gaps", "ece", "probabilities = 1 and values > 2 and rows >= 2000",
         "gaps of the reliability diagram; chance alone gives about {noise} here", _KUMAR),
+    _advise("binary/called", "precision recall f1 mcc", "called = 1 and smallest >= 1",
+        "a model gives classes and no score: there is no threshold to choose, and no order", _CHICCO),
     # Two classes: what misleads.
     _against("binary/accuracy-imbalance", "accuracy error_rate max_accuracy", "largest >= 0.9",
         "calling every row the larger class scores {largest}; it tells little of the other class", _CHICCO,
@@ -233,6 +240,8 @@ RULES: tuple[Rule, ...] = (
         "errors in per cent of the total, which small labels cannot blow up", _KOLASSA),
     _advise("regression/relative-zeros", "wmape", "label_low >= 0 and zeros > 0 and zeros < 1 and nearness >= 0.05",
         "errors in per cent of the total, as {zeros} of the labels are 0", _KOLASSA),
+    _advise("regression/shares", "mse", "label_low >= 0 and label_high <= 1 and score_low >= 0 and score_high <= 1",
+        "labels and predictions are from 0 to 1: the Brier score of labels that are shares", _GNEITING),
     _advise("regression/decades", "rmsle", "label_low >= 0 and decades >= 3 and score_low > -1",
         "labels span {decades} powers of ten: ratios matter, not differences", _TOFALLIS),
     # Numbers: what misleads.
@@ -278,13 +287,13 @@ RULES: tuple[Rule, ...] = (
     _against("quantile/no-median", "mae mean_error", "median = 0",
         "there is no median: it judges the quantile nearest to it", _POINTS, "wis quantile_loss"),
     # Rankings: what suits.
-    _advise("ranking/graded", "ndcg(k=10)", "grades > 2",
+    _advise("ranking/graded", "ndcg(k={cut})", "grades > 2",
         "relevance has {grades} grades, and early places count", _JARVELIN),
-    _advise("ranking/binary", "map ndcg(k=10)", "grades <= 2",
+    _advise("ranking/binary", "map ndcg(k={cut})", "grades <= 2",
         "all relevant documents count, the early ones more", _MANNING),
-    _advise("ranking/one", "mrr hit_at_k(k=10)", "relevant <= 1.5",
+    _advise("ranking/one", "mrr hit_at_k(k={cut})", "relevant <= 1.5",
         "a query has {relevant} relevant documents", _MANNING),
-    _advise("ranking/several", "recall_at_k(k=10)", "relevant > 1.5",
+    _advise("ranking/several", "recall_at_k(k={cut})", "relevant > 1.5",
         "how many of {relevant} relevant ones come first", _MANNING),
     # Rankings: what misleads.
     _against("ranking/precision-few-relevant", "precision_at_k f1_at_k", "relevant < 2",
@@ -297,6 +306,33 @@ RULES: tuple[Rule, ...] = (
         "relevance has {grades} grades, and it knows two", _JARVELIN, "ndcg dcg"),
     _against("ranking/few-documents", "ndcg recall_at_k hit_at_k", "documents < 3",
         "a query has {documents} documents: any order of so few scores high", _JARVELIN, "default_ndcg"),
+    # Several classes a row: what suits.
+    _advise("multilabel/average", "f1 f1(average=micro)", "classes >= 2",
+        "rates of calls at threshold 0.5: each of {classes} classes counts alike, or each pair of row and class",
+        _SOKOLOVA),
+    _advise("multilabel/rows", "f1(average=samples) hamming_loss", "classes >= 2",
+        "rows have {per_row} classes on average: how right the set of a row is", _TSOUMAKAS),
+    _advise("multilabel/per-class", "precision(average=none) recall(average=none)", "classes <= 20",
+        "{classes} classes: each is looked at alone", _SOKOLOVA),
+    _advise("multilabel/ranks", "label_ranking_average_precision roc_auc average_precision", "smallest >= 1",
+        "the order of scores, at no threshold: of the classes of a row, and of the rows of a class", _SCHAPIRE),
+    _advise("multilabel/proper", "log_loss", "probabilities = 1",
+        "scores are probabilities: a proper score of each class", _GNEITING),
+    # Several classes a row: what misleads.
+    _against("multilabel/exact", "subset_accuracy", "classes > 5",
+        "all of {classes} classes must be right at once: near 0 for good models, and blind to near hits", _TSOUMAKAS,
+        "f1(average=samples) hamming_loss jaccard(average=samples)"),
+    _against("multilabel/empty-rows", "hamming_loss", "per_row < 0.5",
+        "rows have {per_row} classes on average: calling none is right nearly everywhere", _TSOUMAKAS,
+        "f1 f1(average=micro) average_precision"),
+    _against("multilabel/few-rows", "f1 precision recall roc_auc average_precision", "smallest < 10",
+        "the smallest class has {smallest} rows and counts as much as the largest", _SOKOLOVA,
+        "f1(average=micro) f1(average=weighted) recall(average=none) support"),
+    _against("multilabel/no-probabilities", "log_loss classwise_ece", "probabilities = 0",
+        "scores run from {score_low} to {score_high}: they are no probabilities", _GNEITING),
+    # Experiments.
+    _advise("experiment/outcomes", "mean", "rows >= 1",
+        "of each outcome over all arms; the table experiment compares them arm by arm", _NEYMAN),
     # Effects: what suits.
     _advise("uplift/effect", "ate", "treated > 0 and treated < 1",
         "the effect that a ranking can only distribute", _NEYMAN),

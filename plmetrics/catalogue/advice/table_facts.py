@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
 _SHARES = frozenset({"prevalence", "largest", "zeros", "commonest", "tail", "treated", "constant_f1"})
 _EXACT = frozenset({"cost_fp", "cost_fn", "widest"})
-_DERIVED = ("cost_ratio", "constant_f1", "constant_brier", "noise")
+_DERIVED = ("cost_ratio", "constant_f1", "constant_brier", "noise", "cut", "candidates")
+_CUTS = (100, 50, 20, 10, 5, 3)
 _NOISE = 0.32
 _BINS = 15
 _TOLERANCE = 1e-9
@@ -32,7 +33,8 @@ class TableFacts:
     `bottom_score` the lowest of the one whose scores begin last, `values` the number of different scores of the
     model that has fewest. `levels` counts quantiles, `widest` is the level of the widest central interval, `median`
     is 1 where the middle quantile is there. `documents` and `relevant` are means per query, `grades` the different
-    labels of a ranking, `treated` the share of treated rows.
+    labels of a ranking, `treated` the share of treated rows. `called` is 1 where a model gives classes in place of
+    scores, `per_row` the mean number of classes that a row has.
     """
 
     task: str
@@ -61,6 +63,8 @@ class TableFacts:
     relevant: float | None = None
     grades: int | None = None
     treated: float | None = None
+    called: int | None = None
+    per_row: float | None = None
     cost_fp: float | None = None
     cost_fn: float | None = None
 
@@ -99,6 +103,18 @@ class TableFacts:
     def noise(self) -> float | None:
         """About the calibration error that chance alone gives a calibrated model, with 15 bins."""
         return _NOISE * sqrt(_BINS / self.rows) if self.rows else None
+
+    @property
+    def cut(self) -> int | None:
+        """Places of a query that a first page shows: 10, less where a query has hardly more documents."""
+        return None if self.candidates is None else min(10, self.candidates)
+
+    @property
+    def candidates(self) -> int | None:
+        """Places of a query that a second stage may look at: at most half of its documents."""
+        if self.documents is None:
+            return None
+        return next((cut for cut in _CUTS if 2 * cut <= self.documents), 1)
 
     def texts(self) -> dict[str, str]:
         """Every figure as a sentence shows it; an unknown one is `?`.

@@ -24,7 +24,8 @@ _TOLERANCE = 1e-9
 class Layout:
     """The columns of a table by role: `models` holds the column of each part of each model's prediction.
 
-    `ends` are the lowest and the highest value of columns over all rows, which a sample may lack.
+    `ends` are the lowest and the highest value of columns over all rows, which a sample may lack. `labels` are the
+    columns of 0 and 1 by class, where rows have several.
     """
 
     task: str
@@ -37,11 +38,13 @@ class Layout:
     classes: tuple[str, ...] = ()
     costs: tuple[float | None, float | None] = (None, None)
     ends: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    labels: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def columns(self) -> tuple[str, ...]:
         """All columns that it names."""
-        roles = (self.label, self.weight, self.query, self.treatment)
+        labels = (*self.labels.values(),) if self.labels else (self.label,)
+        roles = (*labels, self.weight, self.query, self.treatment)
         parts = [column for model in self.models.values() for column in model.values()]
         return (*(name for name in roles if name is not None), *parts)
 
@@ -88,6 +91,8 @@ class _Sample:
                 return self.of_classes()
             case "ranking":
                 return self.of_queries()
+            case "multilabel":
+                return self.of_label_sets()
         values = np.empty(0) if layout.treatment is None else self.numbers(layout.treatment)
         return {"treated": float(values.mean())} if len(values) else {}
 
@@ -115,6 +120,18 @@ class _Sample:
         if binary:
             figures["prevalence"] = counted.filter(label="1")["weight"].item() / float(weights.sum())
         return figures
+
+    def of_label_sets(self) -> dict[str, Any]:
+        """Figures of labels of which a row may have several."""
+        columns = [self.numbers(column) for column in self.layout.labels.values()]
+        if not columns or not all(map(len, columns)):
+            return {}
+        shares = [float((column != 0).mean()) for column in columns]
+        return {
+            "classes": len(shares),
+            "smallest": int(min(shares) * self.total) if self.whole or min(shares) else None,
+            "per_row": sum(shares),
+        }
 
     def of_numbers(self) -> dict[str, Any]:
         """Figures of a label that is a number."""
@@ -152,9 +169,10 @@ class _Sample:
             for part, column in model.items()
             if part == "score" or part.startswith("proba|") or self.layout.task == "regression"
         ]
+        called = any("prediction" in model for model in self.layout.models.values())
         ends = [pair for column in columns if (pair := self.ends(column)) is not None]
         if not ends:
-            return {}
+            return {"called": 1} if called else {}
         lows, highs = zip(*ends, strict=True)
         figures: dict[str, Any] = {"score_low": min(lows), "score_high": max(highs)}
         if self.layout.task in {"binary", "uplift"}:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 _LONGEST = 40
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +51,23 @@ class ColumnFacts:
     def is_share(self) -> bool:
         """Whether it holds decimal numbers in [0, 1]."""
         return self.dtype.is_float() and self.low is not None and self.low >= 0 and self.high <= 1
+
+    @property
+    def kind(self) -> str:
+        """What it holds, in a word."""
+        if self.numeric:
+            return "numbers"
+        if self.dtype.is_temporal():
+            return "dates"
+        return "booleans" if self.dtype == pl.Boolean else "texts"
+
+    @property
+    def is_date(self) -> bool:
+        """Whether it holds dates, or texts that begin with one."""
+        if self.dtype.is_temporal():
+            return self.dtype not in {pl.Duration, pl.Time}
+        texts = self.dtype == pl.String and self.low is not None
+        return texts and all(map(_DATE.match, (self.low, self.high)))
 
     @property
     def span(self) -> str:

@@ -2,120 +2,108 @@
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import polars as pl
 
-from plmetrics.core.errors import ConfigError, Problem
+from plmetrics.core.errors import Problem
 from plmetrics.core.names import did_you_mean, is_pattern
+from plmetrics.features.advice.column_names import (
+    LABELS,
+    bare_name,
+    is_fold_name,
+    is_positive,
+    is_score_name,
+    is_unit_name,
+    is_weight_name,
+    pieces,
+)
+from plmetrics.features.advice.table_roles import AmbiguousRoles, Roles, Wishes
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from plmetrics.features.advice.column_facts import ColumnFacts
 
     Facts = Mapping[str, ColumnFacts]
 
 
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-_LABELS = (
-    _words("label target y y_true truth ground_truth"),
-    _words(
-        "outcome actual observed response class result default defaulted churn churned converted clicked fraud "
-        "is_fraud event obs"
-    ),
-)
-_SCORES = _words(
-    "score scores prob proba probability pred prediction predicted predictions yhat phat forecast"
-)
-_SCORE_NAMES = _words("p p_hat y_hat y_pred y_score")
-_WEIGHTS = _words("weight weights w wt sample_weight case_weight row_weight instance_weight exposure")
-_UNIT_ENDS = _words("id uuid guid")
-_UNITS = _words("customer user patient account client household session member")
-_POSITIVE = _words("1 yes y true t positive pos bad default fraud churn spam abnorm event")
-_PIECES = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _MOST_SLICES = 20
 _MOST_NUMBERS = 10
-_SHOWN = 10
+_SHOWN = 6
 _REPEATS = 0.9
 _FEWEST_UNITS = 30
+_TOLERANCE = 1e-6
+_FEWEST_COLUMNS = 2
+_NAMELESS = "''"
 
 
-class AmbiguousRoles(ConfigError):  # noqa: N818
-    """The table leaves open what is what: the caller must say."""
+class AttributeRoles(TypedDict):
+    """The roles of the columns that are neither label nor prediction."""
 
-    title = "the table leaves open what to evaluate"
-
-
-@dataclass(frozen=True, slots=True)
-class Roles:
-    """Roles of columns, with the reasons by role.
-
-    `task` is given where other columns than label and scores tell it: those of `query` or `treatment`, or the `parts`
-    of the one model whose prediction has several columns, for `classes` where these are probabilities.
-    """
-
-    label: str
-    scores: tuple[str, ...]
     weight: str | None
     units: tuple[str, ...]
-    slices: tuple[str, ...]
     ages: tuple[str, ...]
-    reasons: Mapping[str, str]
-    task: str | None = None
-    parts: Mapping[str, str] = field(default_factory=dict)
-    classes: tuple[str, ...] = ()
-    query: str | None = None
-    treatment: str | None = None
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The columns of label, models, weight, units and slices."""
-        weight = () if self.weight is None else (self.weight,)
-        return (self.label, *self.scores, *weight, *self.units, *self.slices, *self.ages)
+    slices: tuple[str, ...]
+    dates: tuple[str, ...]
+    folds: tuple[str, ...]
 
 
-def guess_roles(
-    sample: pl.DataFrame, facts: Facts, label: str | None = None, scores: Sequence[str] = ()
-) -> Roles:
-    """Choose columns; `label` and `scores` are those that are known.
+def guess_roles(sample: pl.DataFrame, facts: Facts, wishes: Wishes) -> Roles:
+    """Choose the columns of a label and of a score each model.
 
     Raises:
-        Undecided: no column, or several, may be the label or the scores.
+        AmbiguousRoles: no column, or several, may be the label or the scores.
     """
-    require_columns(facts, label, scores)
+    require_columns(facts, wishes)
+    label, scores = wishes.label, wishes.scores
     reasons = {}
-    named = scores or tuple(_named_scores(facts, label))
+    named = scores or tuple(named_scores(facts, label))
     if label is None:
         label, reasons["label"] = _guess_label(sample, facts, named)
     if not scores:
         scores, reasons["scores"] = _guess_scores(facts, label, named)
-    occupied = {label, *scores, *(name for name in facts if _is_score(name))}
+    scores, positive = _positive_scores(sample, facts[label], scores)
+    others = attribute_roles(sample, facts, label, scores)
+    return Roles(label=label, scores=tuple(scores), reasons=reasons, positive=positive, **others)
+
+
+def attribute_roles(
+    sample: pl.DataFrame, facts: Facts, label: str, predictions: Iterable[str]
+) -> AttributeRoles:
+    """Choose weight, units, folds, dates and slices among the columns that are neither label nor prediction."""
+    occupied = {label, *predictions, *(name for name in facts if is_score_name(name))}
     weight = next(
         (name for name, column in facts.items() if _is_weight(column) and name not in occupied), None
     )
     free = {name: column for name, column in facts.items() if name not in occupied and name != weight}
     units = tuple(name for name, column in free.items() if _is_unit(column))
     ages = tuple(name for name, column in free.items() if column.numeric and "age" in pieces(name))
-    others = {name: column for name, column in free.items() if name not in (*units, *ages)}
-    copies = {name for name in others if _is_copy(sample, name, facts[label])}
-    slices = (name for name, column in others.items() if has_slices(column) and name not in copies)
-    ranked = sorted(slices, key=lambda name: facts[name].distinct)
-    return Roles(label, tuple(scores), weight, units, tuple(ranked), ages, reasons)
+    folds = tuple(name for name, column in free.items() if is_fold_name(name) and has_slices(column))
+    dates = tuple(name for name, column in free.items() if column.is_date and column.distinct > 1)
+    others = [
+        name for name in free if name not in (*units, *ages, *folds, *dates) and has_slices(facts[name])
+    ]
+    others = [name for name in others if not _is_copy(sample, name, facts[label])]
+    slices = sorted(_without_synonyms(sample, others), key=lambda name: facts[name].distinct)
+    return AttributeRoles(
+        weight=weight, units=units, ages=ages, folds=folds, dates=dates, slices=tuple(slices)
+    )
 
 
-def require_columns(facts: Facts, label: str | None, scores: Sequence[str]) -> None:
+def require_columns(facts: Facts, wishes: Wishes) -> None:
     """See that columns that were named are there.
 
     Raises:
-        Undecided: one is not, or cannot be named.
+        AmbiguousRoles: one is not, or cannot be named.
     """
-    for name in (*([label] if label is not None else []), *scores):
+    if len(facts) < _FEWEST_COLUMNS:
+        names = ", ".join(facts) or _NAMELESS
+        msg = f"the table has one column that can be read, {names}: it takes a label and a prediction"
+        raise AmbiguousRoles(
+            Problem(msg, hint="put the labels and the scores of the same rows into one table")
+        )
+    for name in wishes.columns:
         if is_pattern(name):
             msg = f"column '{name}': Polars takes such a name for a pattern of names"
             raise AmbiguousRoles(Problem(msg, hint="rename the column"))
@@ -123,15 +111,6 @@ def require_columns(facts: Facts, label: str | None, scores: Sequence[str]) -> N
             raise AmbiguousRoles(
                 Problem(f"column '{name}' is not in the data", hint=did_you_mean(name, facts))
             )
-
-
-def pieces(name: str) -> list[str]:
-    """The words of a name, lower case.
-
-    >>> pieces("predRegression_RF2")
-    ['pred', 'regression', 'rf', '2']
-    """
-    return [piece.lower() for piece in _PIECES.findall(name)]
 
 
 def has_slices(column: ColumnFacts) -> bool:
@@ -152,107 +131,45 @@ def choose_unit(units: Sequence[str], facts: Facts) -> str | None:
     return min(fit, key=lambda column: column.distinct).name if fit else None
 
 
-def choose_positive(label: ColumnFacts) -> Any:
-    """The label that counts as positive; None where that goes without saying."""
+def choose_positive(label: ColumnFacts, name: str | None = None) -> Any:
+    """The label that counts as positive; None where that goes without saying. `name` is its text, if known."""
     if label.zero_one:
         return None
+    ends = (label.low, label.high)
+    if name is not None and name in map(str, ends):
+        return ends[[str(value) for value in ends].index(name)]
     if label.numeric:
         return label.high
-    named = [value for value in (label.low, label.high) if str(value).lower() in _POSITIVE]
+    named = [value for value in ends if is_positive(value)]
     return named[0] if len(named) == 1 else label.high
 
 
-def _bare(name: str) -> str:
-    """A name for look-ups: words joined, digits at the end gone."""
-    words = pieces(name)
-    while len(words) > 1 and words[-1].isdigit():
-        words.pop()
-    return "_".join(words)
-
-
-def _is_score(name: str) -> bool:
-    words = pieces(name)
-    return (
-        bool(_SCORES & set(words)) or _bare(name) in _SCORE_NAMES or (words[:1] == ["p"] and len(words) > 1)
-    )
-
-
-def _is_weight(column: ColumnFacts) -> bool:
-    return column.numeric and _bare(column.name) in _WEIGHTS and column.low is not None and column.low >= 0
-
-
-def _is_unit(column: ColumnFacts) -> bool:
-    last = pieces(column.name)[-1:]
-    named = last and (last[0] in _UNIT_ENDS or _bare(column.name) in _UNITS)
-    return bool(named) and (column.dtype.is_integer() or column.dtype == pl.String)
-
-
-def _named_scores(facts: Facts, label: str | None) -> list[str]:
+def named_scores(facts: Facts, label: str | None) -> list[str]:
     """Numeric columns with names of scores; whole numbers only where there are no others."""
     numeric = [
         column
         for name, column in facts.items()
-        if column.numeric and _is_score(name) and name != label and column.low is not None
+        if column.numeric and is_score_name(name) and name != label and column.low is not None
     ]
     floats = [column.name for column in numeric if column.dtype.is_float()]
     return floats or [column.name for column in numeric]
 
 
-def _guess_label(sample: pl.DataFrame, facts: Facts, scores: Sequence[str]) -> tuple[str, str]:
-    usable = [
-        candidate
-        for candidate in facts.values()
-        if candidate.name not in scores and (candidate.numeric or candidate.two_valued)
-    ]
-    for names in _LABELS:
-        named = [column.name for column in usable if _bare(column.name) in names]
-        if len(named) > 1:
-            msg = "several columns may be the label"
-            raise _question(msg, named, "--label")
-        if named:
-            return named[0], "by its name"
-    binary = [column.name for column in usable if column.zero_one]
-    if len(binary) == 1:
-        return binary[0], "the only column of 0 and 1"
-    likely = [
-        candidate.name
-        for candidate in usable
-        if candidate.numeric and _explained_variance(sample, candidate.name, scores) > 0
-    ]
-    if not binary and len(likely) == 1:
-        return likely[0], "the only column that the predictions are near to"
-    candidates = binary or likely or [column.name for column in usable]
-    msg = "no column is the label for certain"
-    raise _question(msg, candidates, "--label")
-
-
-def _guess_scores(facts: Facts, label: str, named: Sequence[str]) -> tuple[tuple[str, ...], str]:
-    if named:
-        return tuple(named), "by their names" if len(named) > 1 else "by its name"
-    others = [column for name, column in facts.items() if name != label and column.numeric]
-    floats = [
-        candidate.name
-        for candidate in others
-        if candidate.dtype.is_float() and candidate.distinct > 2 and not _is_weight(candidate)
-    ]
-    if len(floats) == 1:
-        return tuple(floats), "the only other column of decimal numbers"
-    candidates = floats or [column.name for column in others]
-    msg = "no column is the score of a model for certain"
-    raise _question(msg, candidates, "--score")
-
-
-def _question(message: str, candidates: Sequence[str], option: str) -> AmbiguousRoles:
+def question(message: str, candidates: Sequence[ColumnFacts], option: str) -> AmbiguousRoles:
+    """What is open: the columns that were seen, the best guesses first, and the option that decides."""
     if not candidates:
         return AmbiguousRoles(
             Problem(f"{message}: none has a fitting type", hint=f"name one with {option} COLUMN")
         )
     more = len(candidates) - _SHOWN
-    listed = ", ".join(candidates[:_SHOWN]) + (f" and {more} more" if more > 0 else "")
-    return AmbiguousRoles(Problem(f"{message}: {listed}", hint=f"name it: {option} {candidates[0]}"))
+    names = ", ".join(column.name or _NAMELESS for column in candidates[:_SHOWN])
+    listed = names + (f" and {more} more" if more > 0 else "")
+    seen = "; ".join(_description(column) for column in candidates[:2])
+    guesses = " or ".join(f"{option} {column.name or _NAMELESS}" for column in candidates[:2])
+    return AmbiguousRoles(Problem(f"{message}: {listed}", hint=f"name it: {guesses} ({seen})"))
 
 
-def _explained_variance(sample: pl.DataFrame, column: str, scores: Sequence[str]) -> float:
+def explained_variance(sample: pl.DataFrame, column: str, scores: Sequence[str]) -> float:
     """The largest share of a column's variance that one of the scores explains as it stands."""
     shares = [-1.0]
     for score in scores:
@@ -264,6 +181,129 @@ def _explained_variance(sample: pl.DataFrame, column: str, scores: Sequence[str]
         if error is not None and spread:
             shares.append(1 - error / spread)
     return max(shares)
+
+
+def are_shares_of_one(sample: pl.DataFrame, columns: Sequence[str]) -> bool:
+    """Whether columns of decimal numbers in [0, 1] sum to 1 in every row of a sample."""
+    if not all(sample[name].dtype.is_float() for name in columns):
+        return False
+    total = sample.select(pl.sum_horizontal(pl.col(columns).drop_nans().cast(pl.Float64))).to_series()
+    ends = sample.select(pl.min_horizontal(columns).min().alias("low")).item()
+    return bool(((total - 1).abs() < _TOLERANCE).all()) and ends is not None and ends >= 0
+
+
+def _description(column: ColumnFacts) -> str:
+    return f"{column.name or _NAMELESS} holds {column.distinct:,} {column.kind}, {column.span}"
+
+
+def _is_weight(column: ColumnFacts) -> bool:
+    return column.numeric and is_weight_name(column.name) and column.low is not None and column.low >= 0
+
+
+def _is_unit(column: ColumnFacts) -> bool:
+    return is_unit_name(column.name) and (column.dtype.is_integer() or column.dtype == pl.String)
+
+
+def _guess_label(sample: pl.DataFrame, facts: Facts, scores: Sequence[str]) -> tuple[str, str]:
+    usable = [
+        candidate
+        for candidate in facts.values()
+        if candidate.name not in scores and (candidate.numeric or candidate.two_valued)
+    ]
+    for names in LABELS:
+        named = [column for column in usable if bare_name(column.name) in names]
+        if len(named) > 1:
+            msg = "several columns may be the label"
+            raise question(msg, named, "--label")
+        if named:
+            return named[0].name, "by its name"
+    binary = [column for column in usable if column.zero_one]
+    if len(binary) == 1:
+        return binary[0].name, "the only column of 0 and 1"
+    likely = [
+        candidate
+        for candidate in usable
+        if candidate.numeric and explained_variance(sample, candidate.name, scores) > 0
+    ]
+    if not binary and len(likely) == 1:
+        return likely[0].name, "the only column that the predictions are near to"
+    if len(usable) == 1 and not (_is_weight(usable[0]) or _is_unit(usable[0])):
+        return usable[0].name, "the only column that may be one"
+    msg = "no column is the label for certain"
+    raise question(msg, binary or likely or usable, "--label")
+
+
+def _guess_scores(facts: Facts, label: str, named: Sequence[str]) -> tuple[tuple[str, ...], str]:
+    if named:
+        return tuple(named), "by their names" if len(named) > 1 else "by its name"
+    floats = _decimal_columns(facts, label)
+    if len(floats) == 1:
+        return (floats[0].name,), "the only other column of decimal numbers"
+    classes = class_columns(facts, label)
+    if classes:
+        return tuple(classes), "called like the values of the label"
+    others = [column for name, column in facts.items() if name != label and column.numeric]
+    msg = "no column is the score of a model for certain"
+    raise question(msg, floats or others, "--score")
+
+
+def class_columns(facts: Facts, label: str) -> list[str]:
+    """The columns of decimal numbers that are called like one of the two values of the label."""
+    if not facts[label].two_valued:
+        return []
+    values = {str(facts[label].low), str(facts[label].high)}
+    return [column.name for column in _decimal_columns(facts, label) if _class_of(column.name, values)]
+
+
+def _decimal_columns(facts: Facts, label: str) -> list[ColumnFacts]:
+    return [
+        candidate
+        for name, candidate in facts.items()
+        if name != label
+        and candidate.dtype.is_float()
+        and candidate.distinct > 2
+        and not _is_weight(candidate)
+    ]
+
+
+def _class_of(name: str, values: Iterable[str]) -> str | None:
+    """The value of a label that a column is called after."""
+    fitting = [value for value in values if name == value or pieces(name)[-1:] == [value.lower()]]
+    return fitting[0] if len(fitting) == 1 else None
+
+
+def _positive_scores(
+    sample: pl.DataFrame, label: ColumnFacts, scores: Sequence[str]
+) -> tuple[tuple[str, ...], str | None]:
+    """The scores without the complements of others, and the text of the positive label that they are called after."""
+    if not label.two_valued:
+        return tuple(scores), None
+    values = [str(value) for value in (label.low, label.high)]
+    classes = {name: value for name in scores if (value := _class_of(name, values)) is not None}
+    positive = choose_positive(label)
+    text = str(label.high if positive is None else positive)
+    if set(classes.values()) == set(values):
+        names = tuple(name for name in scores if classes.get(name, text) == text)
+        pairs = [(name, other) for name in names for other in scores if other not in names]
+        if any(are_shares_of_one(sample, pair) for pair in pairs):
+            return names, text
+    single = set(classes.values())
+    if len(single) == 1 and len(classes) == len(scores) and not label.numeric:
+        return tuple(scores), single.pop()
+    return tuple(scores), None
+
+
+def _without_synonyms(sample: pl.DataFrame, names: Sequence[str]) -> list[str]:
+    """Columns without those whose values go one to one with those of an earlier one."""
+    chosen: list[str] = []
+    for name in names:
+        size = sample[name].n_unique()
+        if not any(
+            sample[other].n_unique() == size and sample.select(name, other).n_unique() == size
+            for other in chosen
+        ):
+            chosen.append(name)
+    return chosen
 
 
 def _is_copy(sample: pl.DataFrame, name: str, label: ColumnFacts) -> bool:

@@ -14,6 +14,9 @@ from plmetrics.core.text import parse_call
 from plmetrics.suite.reader import metric_from_text
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from plmetrics.catalogue.advice.goals import Goal
     from plmetrics.catalogue.advice.table_facts import TableFacts
 
 _TEXTS = ("task", "metric", "verdict", "reason", "companions", "rule", "source")
@@ -54,16 +57,21 @@ class Advice:
         return [f"{names_text(rule.metrics)}: {rule.caution(self.facts)}" for rule in self.against]
 
 
-def advise(facts: TableFacts) -> Advice:
-    """Choose metrics for a table; one that a rule advises against is chosen only beside a companion of the rule."""
+def advise(facts: TableFacts, goals: Sequence[Goal] = ()) -> Advice:
+    """Choose metrics for a table, those of goals first.
+
+    One that a rule advises against is chosen only beside a companion of the rule.
+    """
     names = registry.names(facts.task) if facts.task in registry.tasks() else ()
     advised = [
         (rule, metric_from_text(facts.task, text))
-        for rule in rules_for(facts, "advise")
+        for rule in (*(rule for goal in goals for rule in goal.rules_of(facts)), *rules_for(facts, "advise"))
         for text in rule.texts(facts)
         if parse_call(text).name in names
     ]
     against = rules_for(facts, "advise_against")
+    if facts.called:
+        against = tuple(rule for rule in against if not _is_of_probabilities(rule))
     metrics = {metric.text: metric for _, metric in advised}
     for rule in against:
         for metric in rule.affected(metrics.values()):
@@ -73,3 +81,8 @@ def advise(facts: TableFacts) -> Advice:
         if metric.text in metrics:
             reasons.setdefault(metric.text, rule.explanation(facts))
     return Advice(facts, reasons, tuple((rule, metric.text) for rule, metric in advised), against)
+
+
+def _is_of_probabilities(rule: Rule) -> bool:
+    """Whether a rule speaks of metrics that read probabilities alone."""
+    return all(registry.find(rule.task, parse_call(text).name).probability for text in rule.metrics)

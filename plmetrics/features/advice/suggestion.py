@@ -10,29 +10,40 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from plmetrics.catalogue import registry
+from plmetrics.catalogue.advice.goals import GOALS, goal_by_name, goals_of
+from plmetrics.catalogue.advice.table_facts import TableFacts
 from plmetrics.catalogue.advice.table_survey import Layout, survey
 from plmetrics.core.errors import ConfigError, DataError, Problem
-from plmetrics.core.names import is_address
+from plmetrics.core.names import did_you_mean, is_address
 from plmetrics.core.redaction import mask_address
+from plmetrics.core.rowsql import compile_row
 from plmetrics.engine.faults import reading
 from plmetrics.engine.streaming import sample
 from plmetrics.features.advice.column_facts import column_facts
-from plmetrics.features.advice.column_roles import AmbiguousRoles, guess_roles
+from plmetrics.features.advice.column_roles import guess_roles
+from plmetrics.features.advice.gate_examples import gate_examples
 from plmetrics.features.advice.metric_choice import advise
-from plmetrics.features.advice.suite_text import Metrics, Table, suite_text
+from plmetrics.features.advice.suite_text import Metrics, suite_text
+from plmetrics.features.advice.table_description import Table
+from plmetrics.features.advice.table_roles import AmbiguousRoles, Wishes
 from plmetrics.features.advice.table_task import recognised_roles
 from plmetrics.table.opening import open_source
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     import polars as pl
 
-    from plmetrics.features.advice.column_roles import Roles
+    from plmetrics.catalogue.advice.goals import Goal
+    from plmetrics.features.advice.column_facts import ColumnFacts
+    from plmetrics.features.advice.column_roles import Facts
     from plmetrics.features.advice.metric_choice import Advice
+    from plmetrics.features.advice.table_roles import Roles
     from plmetrics.suite import keywords
+    from plmetrics.table.source import Source
 
     Costs = tuple[float | None, float | None]
+    Guess = Callable[[pl.DataFrame, Facts, Wishes], Roles]
 
 _NO_PATH = "predictions.parquet"
 _SIGNED = "${URL}"
@@ -76,7 +87,8 @@ def starter(data: str, folder: Path, label: str | None = None, scores: Sequence[
         ConfigError: the table leaves open what is the label, or a score.
         DataError: the data cannot be read, or has no rows.
     """
-    table = _Look.at(data, folder, guess_roles, label, scores).table
+    wishes = Wishes(label=label, scores=tuple(scores))
+    table = TableSample.of(data).table(folder, guess_roles, wishes)
     return suite_text(table, _FIRST, _first_metrics(table))
 
 
@@ -87,6 +99,11 @@ def suggest(
     cost_fp: float | None = None,
     cost_fn: float | None = None,
     folder: str | Path | None = None,
+    *,
+    task: str | None = None,
+    query: str | None = None,
+    treatment: str | None = None,
+    goal: str | Sequence[str] = (),
 ) -> Suggestion:
     """Metrics that suit a table, and those that mislead on it, each with the reason.
 
@@ -99,12 +116,19 @@ def suggest(
         cost_fp: what a false positive costs (task binary); needs `cost_fn`.
         cost_fn: what a false negative costs, in the same unit.
         folder: where the suite will lie, for the path of its data; the working directory if not given.
+        task: what is predicted, such as `binary` or `ranking`, if it cannot be guessed.
+        query: the column of what is ranked together, if it cannot be guessed; makes the task a ranking.
+        treatment: the column of the arm (tasks uplift and experiment), if it cannot be guessed.
+        goal: what the evaluation is for, or several: `one_good_result`, `candidate_retrieval`,
+            `calibrated_probabilities`, `relative_errors`, `asymmetric_costs`, or a domain: `medical`, `fraud`, `spam`,
+            `search`, `credit`, `advertising`. Its metrics come first.
 
     Returns:
         The suggestion: `text` is a suite in YAML, `advice` a frame with a row per metric and rule.
 
     Raises:
-        ConfigError: the table leaves open what is the label, or a score; or costs are not what they must be.
+        ConfigError: the table leaves open what is the label, or a score; the task does not fit; a goal does not belong
+            to the task; or costs are not what they must be.
         DataError: the data cannot be read, or has no rows.
 
     >>> import polars as pl, plmetrics as plm
@@ -115,33 +139,49 @@ def suggest(
     """
     costs = (cost_fp, cost_fn)
     _check(costs)
+    goals = _goals((goal,) if isinstance(goal, str) else goal)
     named = (scores,) if isinstance(scores, str) else tuple(scores)
+    if task is not None and task not in registry.tasks():
+        raise ConfigError(Problem(f"unknown task '{task}'", hint=did_you_mean(task, registry.tasks())))
+    wishes = Wishes(task=task, label=label, scores=named, query=query, treatment=treatment)
     place = Path.cwd() if folder is None else Path(folder)
-    look = _Look.at(data, place, recognised_roles, label, named)
-    roles, note = _available(look.table.roles)
-    table = replace(look.table, roles=roles)
+    look = TableSample.of(data)
+    table = look.table(place, recognised_roles, wishes)
+    roles, note = _available(table.roles)
+    table = replace(table, roles=roles)
     if costs != (None, None) and table.task != "binary":
         msg = f"costs of errors belong to task 'binary', but this table is of task '{table.task}'"
         raise ConfigError(Problem(msg, hint="leave --cost-fp and --cost-fn out"))
-    total = max(table.label.rows, look.rows.height)
-    facts = survey(look.rows, _layout(table, costs), total, complete=total == look.rows.height)
-    advice = advise(facts)
-    text = suite_text(table, [*_ADVISED, *([f"# {note}"] if note else [])], _advised_metrics(advice))
-    return Suggestion(table.task, text, advice.frame(), note)
+    _check_goals(goals, table.task)
+    facts = _survey(look, table, costs)
+    advice = advise(facts, goals)
+    words = [*([note] if note else []), *_goal_notes(goals, facts)]
+    head = [
+        *_ADVISED,
+        *(f"# Goal {each.name}: {each.question}." for each in goals),
+        *(f"# {word}" for word in words),
+    ]
+    text = suite_text(table, head, _advised_metrics(advice, table, goals))
+    notes = " ".join((*words, *roles.notes))
+    return Suggestion(table.task, text, advice.frame(), notes or None)
 
 
 @dataclass(frozen=True, slots=True)
-class _Look:
-    """A table with guessed roles, and a sample of its rows."""
+class TableSample:
+    """An undescribed table: a sample of its rows, and facts of the columns in it."""
 
-    table: Table
+    data: object
+    source: Source
     rows: pl.DataFrame
+    sampled: Mapping[str, ColumnFacts]
 
     @classmethod
-    def at(
-        cls, data: object, folder: Path, guess: Callable[..., Roles], label: str | None, scores: Sequence[str]
-    ) -> _Look:
-        """Read a sample of rows for the roles, and all rows for the facts of their columns."""
+    def of(cls, data: object) -> TableSample:
+        """Read a sample of rows.
+
+        Raises:
+            DataError: the data cannot be read, or has no rows.
+        """
         source = open_source(data)
         with reading(source):
             source.check_rows()
@@ -149,17 +189,28 @@ class _Look:
             if rows.is_empty():
                 msg = "the table has no rows"
                 raise DataError(msg)
-            sampled = column_facts(rows.lazy(), rows.columns, exact=True)
-            roles = guess(rows, sampled, label, scores)
-            facts = column_facts(source.frame, roles.columns, exact=False)
+            return cls(data, source, rows, column_facts(rows.lazy(), rows.columns, exact=True))
+
+    def table(self, folder: Path, guess: Guess, wishes: Wishes) -> Table:
+        """The table with guessed roles; all rows are read for the facts of their columns.
+
+        Raises:
+            AmbiguousRoles: the table leaves open what is the label, or a score.
+        """
+        with reading(self.source):
+            roles = guess(self.rows, self.sampled, wishes)
+            facts = column_facts(self.source.frame, roles.columns, exact=False)
         # An estimate may take two values for one, so it counts for no less than what the sample holds.
-        least = {name: max(column.distinct, sampled[name].distinct) for name, column in facts.items()}
+        least = {name: max(column.distinct, self.sampled[name].distinct) for name, column in facts.items()}
         facts = {name: replace(column, distinct=least[name]) for name, column in facts.items()}
+        called = {
+            column for model in roles.models.values() for column in model.values() if "prediction" in model
+        }
         for name in roles.scores:
-            if not facts[name].numeric or facts[name].low is None:
+            if name not in called and (not facts[name].numeric or facts[name].low is None):
                 msg = f"column '{name}' is of type {facts[name].dtype}, but scores are numbers"
                 raise AmbiguousRoles(Problem(msg, hint="choose another column with --score"))
-        return cls(Table(*_place(data, folder), roles, facts), rows)
+        return Table(*_place(self.data, folder), roles, facts, self.rows.columns)
 
 
 def _place(data: object, folder: Path) -> tuple[str, str]:
@@ -178,13 +229,17 @@ def _place(data: object, folder: Path) -> tuple[str, str]:
 
 def _first_metrics(table: Table) -> Metrics:
     """The usual metrics of a task."""
+
+    def gates_of(names: Sequence[str]) -> tuple[tuple[str, str], ...]:
+        return tuple(gate_examples(names, TableFacts(task=table.task)))[:1]
+
     if table.task == "regression":
-        return Metrics([(name, "") for name in _REGRESSION])
-    ranks = [(name, "") for name in _BINARY]
+        return Metrics([(name, "") for name in _REGRESSION], gates=gates_of(_REGRESSION))
+    ranks, gates = [(name, "") for name in _BINARY], gates_of(_BINARY)
     if not table.probabilities:
         title = "scores are not all in [0, 1]: nothing that needs probabilities"
         threshold = f"{'  # - precision(threshold=0)':<34}  # choose a threshold that fits the scores"
-        return Metrics(ranks, title=title, comments=[threshold])
+        return Metrics(ranks, title=title, comments=[threshold], gates=gates)
     return Metrics(
         [
             *ranks,
@@ -193,12 +248,15 @@ def _first_metrics(table: Table) -> Metrics:
             ("log_loss", "this and those below: all scores are in [0, 1]"),
             ("brier", ""),
             ("ece", ""),
-        ]
+        ],
+        gates=gates,
     )
 
 
-def _advised_metrics(advice: Advice) -> Metrics:
+def _advised_metrics(advice: Advice, table: Table, goals: Sequence[Goal]) -> Metrics:
     """The metrics that rules advise, a reason behind each unless the one before has the same; then what to avoid."""
+    if table.roles.arms is not None:
+        return Metrics([])
     chosen, before = [], None
     for text, reason in advice.chosen.items():
         chosen.append((text, "likewise" if reason == before else reason))
@@ -206,7 +264,70 @@ def _advised_metrics(advice: Advice) -> Metrics:
     cautions = [f"  # {caution}" for caution in advice.cautions()]
     comments = ["  # Be careful with:", *cautions] if cautions else []
     longest = max((len(text) + 4 for text in advice.chosen), default=0)
-    return Metrics(chosen, min(longest, _WIDEST), comments=comments)
+    curves = tuple(dict.fromkeys(curve for goal in goals for curve in goal.curves_of(table.task)))
+    probable = table.probabilities and not any("prediction" in parts for parts in table.models.values())
+    return Metrics(
+        chosen,
+        min(longest, _WIDEST),
+        comments=comments,
+        gates=tuple(gate_examples([*advice.chosen], advice.facts, [*table.models])),
+        curves=curves if probable else (),
+    )
+
+
+def _goals(names: Sequence[str]) -> tuple[Goal, ...]:
+    """The goals of some names.
+
+    Raises:
+        ConfigError: there is none of a name.
+    """
+    out = []
+    for name in names:
+        goal = goal_by_name(name)
+        if goal is None:
+            known = [goal.name for goal in GOALS]
+            raise ConfigError(Problem(f"unknown goal '{name}'", hint=did_you_mean(name, known)))
+        out.append(goal)
+    return tuple(dict.fromkeys(out))
+
+
+def _check_goals(goals: Sequence[Goal], task: str) -> None:
+    """See that goals belong to a task.
+
+    Raises:
+        ConfigError: one does not.
+    """
+    for goal in goals:
+        if task not in goal.tasks:
+            others = ", ".join(other.name for other in goals_of(task)) or "none"
+            msg = f"goal '{goal.name}' belongs to task {' or '.join(goal.tasks)}, but this table is of task '{task}'"
+            hint = f"goals of task '{task}': {others}; if the task is another one, say --task"
+            raise ConfigError(Problem(msg, hint=hint))
+
+
+def _goal_notes(goals: Sequence[Goal], facts: TableFacts) -> list[str]:
+    """What goals lack on a table."""
+    notes = [
+        f"Goal {goal.name} has no metric for this table: {goal.lacks}."
+        for goal in goals
+        if not goal.rules_of(facts)
+    ]
+    costly = any(goal.name == "asymmetric_costs" for goal in goals)
+    if costly and facts.task == "binary" and facts.cost_fp is None:
+        notes.append(
+            "Say what errors cost with --cost-fp and --cost-fn: then the cost itself is among the metrics."
+        )
+    return notes
+
+
+def _survey(look: TableSample, table: Table, costs: Costs) -> TableFacts:
+    """Facts of the sampled rows, and of all where these are known."""
+    rows, total = look.rows, max(table.label.rows, look.rows.height)
+    complete = total == rows.height
+    if table.roles.where is not None:
+        rows = rows.filter(compile_row(table.roles.where).expr)
+        total = round(total * rows.height / max(look.rows.height, 1))
+    return survey(rows, _layout(table, costs), total, complete=complete)
 
 
 def _check(costs: Costs) -> None:
@@ -224,25 +345,27 @@ def _available(roles: Roles) -> tuple[Roles, str | None]:
     if roles.task is None or roles.task in registry.tasks():
         return roles, None
     note = f"The table looks like one of task {roles.task} ({roles.reasons['task']}), which is not available here."
-    task = "regression" if roles.parts else None
-    return replace(roles, task=task, parts={}, query=None, treatment=None), note
+    task = "regression" if roles.task == "quantile" else None
+    return replace(roles, task=task, models={}, long=None, query=None, treatment=None), note
 
 
 def _layout(table: Table, costs: Costs) -> Layout:
     roles = table.roles
+    ends = {
+        name: (column.low, column.high)
+        for name, column in table.facts.items()
+        if column.numeric and column.low is not None
+    }
     return Layout(
         table.task,
         roles.label,
-        {"model": roles.parts} if roles.parts else {name: {"score": name} for name in roles.scores},
+        table.models,
         table.positive,
         roles.weight,
         roles.query,
         roles.treatment,
         roles.classes,
         costs,
-        {
-            name: (column.low, column.high)
-            for name, column in table.facts.items()
-            if column.numeric and column.low is not None
-        },
+        ends,
+        roles.labels,
     )

@@ -1,132 +1,250 @@
-"""The task of an undescribed table, where its predictions are not one column of scores each."""
+"""The task of an undescribed table: by its columns, or as the caller says."""
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import polars as pl
 
-from plmetrics.core.names import number_text
-from plmetrics.features.advice.column_roles import guess_roles, pieces, require_columns
-from plmetrics.table.predicted import quantile_part
+from plmetrics.core.errors import Problem
+from plmetrics.features.advice.column_names import ARMS, GROUPS, QUERIES, RELEVANCE, column_by_name
+from plmetrics.features.advice.column_roles import (
+    class_columns,
+    explained_variance,
+    guess_roles,
+    named_scores,
+    question,
+    require_columns,
+)
+from plmetrics.features.advice.experiment_arms import experiment_roles
+from plmetrics.features.advice.label_columns import label_set_roles
+from plmetrics.features.advice.long_forecasts import long_forecast_roles
+from plmetrics.features.advice.prediction_columns import called_roles, class_roles, quantile_roles
+from plmetrics.features.advice.table_roles import AmbiguousRoles, Roles, Wishes
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
-    from plmetrics.features.advice.column_facts import ColumnFacts
-    from plmetrics.features.advice.column_roles import Facts, Roles
+    from plmetrics.features.advice.column_roles import Facts
 
-_QUERIES = frozenset({"query", "query_id", "qid", "query_key", "search_id", "topic", "topic_id"})
-_RELEVANCE = frozenset({"relevance", "rel", "grade", "relevance_grade", "judgement", "judgment"})
-_ARMS = frozenset({"treatment", "treated", "treat", "is_treated", "arm", "treatment_group", "w"})
-_QUANTILE = re.compile(
-    r"(?P<stem>.*?)(?:(?P<share>0?\.\d+)|(?<![0-9.])(?:q|quantile_?)_?(?P<percent>\d{1,2}))"
-)
-_MOST_CLASSES = 100
-_FEWEST_LEVELS = 2
+    Recogniser = Callable[[pl.DataFrame, Facts, Wishes], Roles | None]
+
+_FEWEST_QUERIES = 5
+_MOST_DOCUMENTS = 2000
+_MOST_SHARES = 11
+_RARE = 0.05
 
 
-def recognised_roles(sample: pl.DataFrame, facts: Facts, label: str | None, scores: Sequence[str]) -> Roles:
-    """The roles of columns, with the task unless it is one score a model and a label of two values or numbers.
+def recognised_roles(sample: pl.DataFrame, facts: Facts, wishes: Wishes) -> Roles:
+    """The roles of columns, with the task where more than a label and scores tells it.
 
     Raises:
-        Undecided: no column, or several, may be the label or the scores.
+        AmbiguousRoles: no column, or several, may be the label or the scores; or the task that is asked for does not
+            fit the table.
     """
-    require_columns(facts, label, scores)
-    shape = None if scores else _quantiles(sample, facts, label) or _classes(sample, facts, label)
-    if shape is not None:
-        reason = shape.pop("reason")
-        roles = guess_roles(sample, facts, shape.pop("label"), tuple(shape["parts"].values()))
-        fits = {} if label else {"label": "it fits the columns of the model"}
-        return replace(roles, reasons={"task": reason, "scores": reason, **fits}, **shape)
-    query = _column_by_name(facts, _QUERIES)
-    if query is not None:
-        roles = guess_roles(sample, facts, label or _column_by_name(facts, _RELEVANCE), scores)
-        if facts[roles.label].numeric and query not in (roles.label, *roles.scores):
-            reasons = {**roles.reasons, "task": f"column '{query}' groups the rows by query"}
-            return replace(roles, task="ranking", query=query, reasons=reasons)
-    roles = guess_roles(sample, facts, label, scores)
-    arm = _column_by_name(facts, _ARMS)
-    if arm is not None and facts[arm].zero_one and arm not in (roles.label, *roles.scores, roles.weight):
-        reasons = {**roles.reasons, "task": f"column '{arm}' tells treated rows from others"}
-        return replace(roles, task="uplift", treatment=arm, reasons=reasons)
+    require_columns(facts, wishes)
+    if wishes.task is not None:
+        roles = next(filter(None, (fit(sample, facts, wishes) for fit in _BY_TASK[wishes.task])), None)
+        if roles is None:
+            raise _unfit(facts, wishes)
+        return replace(roles, reasons={**roles.reasons, "task": _task_reason(roles)})
+    if wishes.query is not None:
+        return recognised_roles(sample, facts, replace(wishes, task="ranking"))
+    return next(roles for fit in _IN_ORDER if (roles := fit(sample, facts, wishes)) is not None)
+
+
+def _task_reason(roles: Roles) -> str:
+    reason = roles.reasons.get("task")
+    return f"as you said; {reason}" if reason else "as you said"
+
+
+def _unfit(facts: Facts, wishes: Wishes) -> AmbiguousRoles:
+    """What a table lacks for the task that was asked for, with what was seen."""
+    shown = ", ".join(list(facts)[:12]) + (" ..." if len(facts) > 12 else "")
+    msg = f"the table does not look like one of task '{wishes.task}': {_WANTED[wishes.task or '']}"
+    return AmbiguousRoles(Problem(f"{msg}; its columns are {shown}", hint=_HINTS.get(wishes.task or "")))
+
+
+_WANTED: Mapping[str, str] = {
+    "multiclass": "that takes a label of classes, and a column of probabilities for each (p_cat, p_dog), or one of "
+    "classes that were called",
+    "multilabel": "that takes a column of 0 and 1 and a column of scores for each class, called alike (is_cat, p_cat)",
+    "quantile": "that takes a column for each quantile (q_0.1, q_0.9), or a column of levels and one of values",
+    "experiment": "that takes a column of arms, with 2 to 20 values, and outcomes",
+    "binary": "that takes a label of two values",
+    "regression": "that takes a label of numbers",
+}
+_HINTS = {
+    "experiment": "name the column of arms: --treatment COLUMN",
+    "binary": "name the label: --label COLUMN",
+    "regression": "name the label: --label COLUMN",
+}
+
+
+def _ranking(sample: pl.DataFrame, facts: Facts, wishes: Wishes) -> Roles | None:
+    """The roles of documents that are ranked by query."""
+    named = wishes.query or column_by_name(facts, QUERIES)
+    group = named or column_by_name(facts, GROUPS)
+    if group is None and wishes.task != "ranking":
+        return None
+    label = wishes.label or column_by_name((name for name in facts if facts[name].numeric), RELEVANCE)
+    roles = _roles_without(group, sample, facts, replace(wishes, label=label))
+    if group is None:
+        raise _no_query(sample, facts, roles)
+    reason = f"column '{group}' groups the rows by query"
+    if named is None and wishes.task is None:
+        if not _is_ranked(sample, facts, roles, group):
+            return None
+        size = sample.height / max(sample[group].n_unique(), 1)
+        reason = f"column '{group}' has about {size:.0f} rows a value, and scores only order the labels in it"
+    if not facts[roles.label].numeric or group in (roles.label, *roles.scores):
+        return None
+    weights = () if roles.weight is None else (roles.weight,)
+    return replace(
+        roles,
+        task="ranking",
+        query=group,
+        positive=None,
+        reasons={**roles.reasons, "task": reason},
+        slices=_of_queries(sample, group, roles.slices),
+        ages=_of_queries(sample, group, roles.ages),
+        weight=next(iter(_of_queries(sample, group, weights)), None),
+    )
+
+
+def _roles_without(column: str | None, sample: pl.DataFrame, facts: Facts, wishes: Wishes) -> Roles:
+    """The roles of all columns but that of queries or arms."""
+    others = {name: facts[name] for name in facts if name != column}
+    return guess_roles(sample, others, replace(wishes, query=None, treatment=None))
+
+
+def _of_queries(sample: pl.DataFrame, query: str, names: Sequence[str]) -> tuple[str, ...]:
+    """The columns that are the same in all rows of a query."""
+    if not names:
+        return ()
+    values = sample.group_by(query).agg(pl.col(*names).n_unique()).select(names)
+    return tuple(name for name in names if values[name].max() == 1)
+
+
+def _is_ranked(sample: pl.DataFrame, facts: Facts, roles: Roles, group: str) -> bool:
+    """Whether rows of a group are ranked: it is no slice, its labels differ, and scores are no estimates of them."""
+    label = facts[roles.label]
+    if not label.numeric or label.two_valued or not all(facts[name].numeric for name in roles.scores):
+        return False
+    sizes = sample.group_by(group).agg(pl.len().alias("rows"), pl.col(roles.label).n_unique().alias("labels"))
+    documents = sizes["rows"].median()
+    several = documents is not None and 2 <= float(documents) <= _MOST_DOCUMENTS  # type: ignore[arg-type]
+    differ = float((sizes["labels"] > 1).to_numpy().mean()) > 1 / 2
+    near = explained_variance(sample, roles.label, roles.scores) > 0
+    return sizes.height >= _FEWEST_QUERIES and several and differ and not near
+
+
+def _no_query(sample: pl.DataFrame, facts: Facts, roles: Roles) -> AmbiguousRoles:
+    occupied = (roles.label, *roles.scores)
+    columns = [
+        column for name, column in facts.items() if name not in occupied and not column.dtype.is_float()
+    ]
+    fit = [column for column in columns if 1 < column.distinct < sample.height]
+    return question(
+        "no column is the query for certain", sorted(fit, key=lambda column: -column.distinct), "--query"
+    )
+
+
+def _uplift(sample: pl.DataFrame, facts: Facts, wishes: Wishes) -> Roles | None:
+    """The roles of treated rows and others, with a score of the effect."""
+    arm = wishes.treatment or column_by_name((name for name in facts if facts[name].zero_one), ARMS)
+    if arm is None and wishes.task == "uplift":
+        flags = [column for column in facts.values() if column.zero_one and column.name != wishes.label]
+        msg = "no column tells treated rows from others for certain"
+        raise question(msg, flags, "--treatment")
+    if arm is None or not facts[arm].zero_one or arm == wishes.label:
+        return None
+    roles = _roles_without(arm, sample, facts, wishes)
+    if arm in roles.scores:
+        return None
+    reasons = {**roles.reasons, "task": f"column '{arm}' tells treated rows from others"}
+    return replace(roles, task="uplift", treatment=arm, positive=None, reasons=reasons)
+
+
+def _plain(sample: pl.DataFrame, facts: Facts, wishes: Wishes) -> Roles | None:
+    """The roles of a label and a score each model; labels between 0 and 1 may be those of two classes."""
+    decimal = any(facts[name].dtype.is_float() for name in named_scores(facts, wishes.label))
+    if not decimal and wishes.task != "regression":
+        called = called_roles(sample, facts, wishes)
+        if called is not None and not class_columns(facts, called.label):
+            return called
+    roles = guess_roles(sample, facts, wishes)
+    label = facts[roles.label]
+    fits = label.two_valued if wishes.task == "binary" else label.numeric
+    if _is_soft(facts, roles):
+        return _soft_roles(sample, roles, wishes)
+    if wishes.task is not None:
+        return replace(roles, task=wishes.task) if fits else None
+    group = column_by_name((name for name in facts if name not in (roles.label, *roles.scores)), GROUPS)
+    if group is not None and label.numeric:
+        note = f"If rows of one value of '{group}' are ranked together: --query {group} (task ranking)."
+        return replace(roles, notes=(note,))
     return roles
 
 
-def levels_of_columns(names: Sequence[str]) -> dict[str, dict[float, str]]:
-    """Columns that are named like quantiles, by what stands before the level.
+def _is_soft(facts: Facts, roles: Roles) -> bool:
+    """Whether labels run from 0 to 1 in few steps, and scores are probabilities."""
+    label = facts[roles.label]
+    inside = label.numeric and 2 < label.distinct <= _MOST_SHARES and (label.low, label.high) == (0, 1)
+    return inside and all(facts[name].is_share for name in roles.scores)
 
-    >>> levels_of_columns(["id", "pred_0.1", "pred_0.9", "q05", "q95"])
-    {'pred_': {0.1: 'pred_0.1', 0.9: 'pred_0.9'}, '': {0.05: 'q05', 0.95: 'q95'}}
+
+def _soft_roles(sample: pl.DataFrame, roles: Roles, wishes: Wishes) -> Roles:
+    """The roles of a label between 0 and 1: of two classes where what lies between is rare, else of numbers."""
+    label = sample[roles.label]
+    between = float(((label > 0) & (label < 1)).to_numpy().mean())
+    amount = f"{100 * between:.2g} %"
+    task = wishes.task or ("binary" if between < _RARE else "regression")
+    if task == "regression":
+        note = (
+            f"{amount} of the labels lie between 0 and 1: mse is the Brier score of such labels. "
+            "For those of 0 and 1 alone: --task binary."
+        )
+        reason = "labels and predictions are numbers from 0 to 1"
+        return replace(roles, task=task, reasons={**roles.reasons, "task": reason}, notes=(note,))
+    note = (
+        f"{amount} of the labels lie between 0 and 1, such as draws, and are left out (data.where). "
+        "With them, as numbers: --task regression, where mse is the Brier score."
+    )
+    reason = f"labels are 0 or 1 but for {amount}, and scores are probabilities"
+    where = f"{sql_name(roles.label)} IN (0, 1)"
+    return replace(
+        roles, task="binary", where=where, reasons={**roles.reasons, "task": reason}, notes=(note,)
+    )
+
+
+def sql_name(column: str) -> str:
+    """A column as an SQL expression names it.
+
+    >>> sql_name("label"), sql_name("is good")
+    ('label', '"is good"')
     """
-    by_stem: dict[str, dict[float, str]] = {}
-    for name in names:
-        match = _QUANTILE.fullmatch(name)
-        if match is None:
-            continue
-        level = float(match["share"]) if match["share"] else int(match["percent"]) / 100
-        if 0 < level < 1:
-            by_stem.setdefault(match["stem"], {})[level] = name
-    return {
-        stem: dict(sorted(levels.items()))
-        for stem, levels in by_stem.items()
-        if len(levels) >= _FEWEST_LEVELS
-    }
+    return column if column.isidentifier() and column.isascii() else '"' + column.replace('"', '""') + '"'
 
 
-def _quantiles(sample: pl.DataFrame, facts: Facts, label: str | None) -> dict[str, Any] | None:
-    """Columns that are named after levels of quantiles."""
-    families = levels_of_columns([name for name, column in facts.items() if column.numeric and name != label])
-    if not families or (label is not None and not facts[label].numeric):
-        return None
-    columns = max(families.values(), key=len)
-    named = ", ".join(number_text(level) for level in columns)
-    return {
-        "task": "quantile",
-        "label": label or guess_roles(sample, facts, None, tuple(columns.values())).label,
-        "reason": f"there are columns of the quantiles {named}",
-        "parts": {quantile_part(level): column for level, column in columns.items()},
-    }
-
-
-def _classes(sample: pl.DataFrame, facts: Facts, label: str | None) -> dict[str, Any] | None:
-    """Columns that are named after the values of the label, each with the same words before and behind."""
-    places = {name: place for place, name in enumerate(facts)}
-    for target in facts if label is None else (label,):
-        if not _is_classes(facts[target]):
-            continue
-        classes = [str(value) for value in sample[target].drop_nulls().unique().sort().to_list()]
-        columns = _columns_of(classes, [name for name in facts if facts[name].is_share and name != target])
-        if columns:
-            ordered = tuple(sorted(columns, key=lambda name: places[columns[name]]))
-            return {
-                "task": "multiclass",
-                "label": target,
-                "reason": f"there is a column of probabilities for each of {len(classes)} classes",
-                "parts": {f"proba|{name}": columns[name] for name in ordered},
-                "classes": ordered,
-            }
-    return None
-
-
-def _is_classes(column: ColumnFacts) -> bool:
-    textual = column.dtype in {pl.String, pl.Categorical, pl.Enum}
-    return 2 < column.distinct <= _MOST_CLASSES and (textual or column.dtype.is_integer())
-
-
-def _columns_of(classes: Sequence[str], names: Sequence[str]) -> dict[str, str]:
-    first = classes[0]
-    for name in names:
-        before, separator, behind = name.rpartition(first)
-        if not separator:
-            continue
-        columns = {value: f"{before}{value}{behind}" for value in classes}
-        if set(columns.values()) <= set(names):
-            return columns
-    return {}
-
-
-def _column_by_name(facts: Facts, names: frozenset[str]) -> str | None:
-    return next((name for name in facts if "_".join(pieces(name)) in names), None)
+_IN_ORDER: tuple[Recogniser, ...] = (
+    long_forecast_roles,
+    quantile_roles,
+    label_set_roles,
+    class_roles,
+    _ranking,
+    experiment_roles,
+    _uplift,
+    _plain,
+)
+_BY_TASK: Mapping[str, tuple[Recogniser, ...]] = {
+    "binary": (_plain,),
+    "multiclass": (class_roles, called_roles),
+    "multilabel": (label_set_roles,),
+    "regression": (_plain,),
+    "quantile": (long_forecast_roles, quantile_roles),
+    "ranking": (_ranking,),
+    "uplift": (_uplift,),
+    "experiment": (experiment_roles,),
+}

@@ -57,6 +57,24 @@ def ranking(*labels: int, queries: int = 5) -> TableFacts:
     return survey(frame, Layout("ranking", "y", {"m": {"score": "p"}}, query="q"))
 
 
+def calls() -> TableFacts:
+    frame = pl.DataFrame({"y": ["good", "bad"], "called": ["good", "good"]})
+    return survey(frame, Layout("binary", "y", {"m": {"prediction": "called"}}, positive="bad"))
+
+
+def multilabel(*shares: float, rows: int = 200, high: float = 1.0) -> TableFacts:
+    """Classes that these shares of the rows have, [0.5, 0.5] if not said."""
+    shares = shares or (0.5, 0.5)
+    labels = {f"c{i}": f"is_c{i}" for i in range(len(shares))}
+    columns = {
+        column: (np.arange(rows) < share * rows).astype(int)
+        for column, share in zip(labels.values(), shares, strict=True)
+    }
+    frame = pl.DataFrame({**columns, "p": np.linspace(0, high, rows)})
+    model = {f"proba|{name}": "p" for name in labels}
+    return survey(frame, Layout("multilabel", "is_c0", {"m": model}, classes=(*labels,), labels=labels))
+
+
 def uplift(treated: float) -> TableFacts:
     frame = pl.DataFrame(
         {"y": [0, 1] * 100, "t": [int(i < 200 * treated) for i in range(200)], "p": [0.1] * 200}
@@ -102,6 +120,7 @@ CASES: dict[str, tuple[Table, Table]] = {
     "binary/brier-rare": (lambda: binary(0.001), lambda: binary(0.1)),
     "binary/scores-are-decisions": (lambda: binary(scores=(0, 1, 1)), binary),
     "binary/one-class": (lambda: binary(positives=1), binary),
+    "binary/called": (calls, binary),
     "multiclass/equal": (lambda: multiclass(50, 50, 50), lambda: multiclass(500, 50, 50)),
     "multiclass/unequal": (lambda: multiclass(500, 50, 50), lambda: multiclass(*[50] * 6)),
     "multiclass/coefficient": (lambda: multiclass(5, 5), lambda: multiclass(5)),
@@ -126,6 +145,7 @@ CASES: dict[str, tuple[Table, Table]] = {
     "regression/relative": (lambda: regression(EVEN), lambda: regression(EVEN - 15)),
     "regression/relative-total": (lambda: regression([1e-3, *EVEN]), lambda: regression(EVEN)),
     "regression/relative-zeros": (lambda: regression(ZEROS), lambda: regression(EVEN)),
+    "regression/shares": (lambda: regression([0, 0.5, 1]), lambda: regression(EVEN)),
     "regression/decades": (lambda: regression(np.logspace(0, 4, 500)), lambda: regression(EVEN)),
     "regression/mape-zeros": (lambda: regression(ZEROS), lambda: regression(EVEN)),
     "regression/mape-near-zero": (lambda: regression([1e-3, *EVEN]), lambda: regression(EVEN)),
@@ -153,6 +173,19 @@ CASES: dict[str, tuple[Table, Table]] = {
     "ranking/first-only": (lambda: ranking(1, 1, 1, 1, 1, 0), lambda: ranking(0, 1, 0)),
     "ranking/grades-lost": (lambda: ranking(0, 1, 2), lambda: ranking(0, 1, 1)),
     "ranking/few-documents": (lambda: ranking(0, 1), lambda: ranking(0, 1, 0, 0)),
+    "multilabel/average": (multilabel, lambda: multilabel(rows=0)),
+    "multilabel/rows": (multilabel, lambda: multilabel(rows=0)),
+    "multilabel/per-class": (multilabel, lambda: multilabel(*[0.2] * 21)),
+    "multilabel/ranks": (multilabel, lambda: multilabel(0.5, 0)),
+    "multilabel/proper": (multilabel, lambda: multilabel(high=2)),
+    "multilabel/exact": (lambda: multilabel(*[0.2] * 6), multilabel),
+    "multilabel/empty-rows": (lambda: multilabel(0.1, 0.1), multilabel),
+    "multilabel/few-rows": (lambda: multilabel(0.5, 0.01), multilabel),
+    "multilabel/no-probabilities": (lambda: multilabel(high=2), multilabel),
+    "experiment/outcomes": (
+        lambda: survey(pl.DataFrame({"y": [1.0]}), Layout("experiment", "y", {})),
+        lambda: survey(pl.DataFrame({"y": []}), Layout("experiment", "y", {})),
+    ),
     "uplift/effect": (lambda: uplift(0.5), lambda: uplift(0)),
     "uplift/ranks": (lambda: uplift(0.5), lambda: uplift(0.02)),
     "uplift/small-arm": (lambda: uplift(0.02), lambda: uplift(0.5)),
@@ -186,9 +219,7 @@ def test_a_rule_has_a_source_and_names_metrics_of_its_task(rule: Any) -> None:
 
 def test_rules_are_told_apart() -> None:
     assert len({rule.id for rule in RULES}) == len(RULES)
-    assert {rule.task for rule in RULES} == set(registry.tasks()) - {"multilabel", "experiment"}, (
-        "there are none for the one yet, and the other has one metric"
-    )
+    assert {rule.task for rule in RULES} == set(registry.tasks())
 
 
 def test_a_rule_is_silent_on_what_nobody_looked_at() -> None:

@@ -1,0 +1,96 @@
+"""Types of a guess: what is asked of a table, and the roles of its columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from plmetrics.core.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+class AmbiguousRoles(ConfigError):  # noqa: N818
+    """The table leaves open what is what: the caller must say."""
+
+    title = "the table leaves open what to evaluate"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wishes:
+    """What the caller knows of a table; the rest is guessed."""
+
+    task: str | None = None
+    label: str | None = None
+    scores: tuple[str, ...] = ()
+    query: str | None = None
+    treatment: str | None = None
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that are named."""
+        return tuple(
+            name for name in (self.label, self.query, self.treatment, *self.scores) if name is not None
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class LongTable:
+    """A table with a row per quantile: the columns that tell forecasts apart, the level and the value."""
+
+    by: tuple[str, ...]
+    level: str
+    value: str
+    levels: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Arms:
+    """The arms of an experiment, what is measured, and covariates by outcome."""
+
+    column: str
+    control: object
+    outcomes: tuple[str, ...]
+    covariates: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Roles:
+    """Roles of columns, with the reasons by role.
+
+    `task` is given where other columns than label and scores tell it. `models` are the columns of each model's
+    prediction by part where these are more than a score: `classes` where they are probabilities. `labels` are the
+    columns of a label of several classes a row. `where` are the rows that are evaluated, and `notes` are doubts in
+    words.
+    """
+
+    label: str
+    scores: tuple[str, ...]
+    reasons: Mapping[str, str]
+    weight: str | None = None
+    units: tuple[str, ...] = ()
+    slices: tuple[str, ...] = ()
+    ages: tuple[str, ...] = ()
+    dates: tuple[str, ...] = ()
+    folds: tuple[str, ...] = ()
+    task: str | None = None
+    models: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    classes: tuple[str, ...] = ()
+    labels: Mapping[str, str] = field(default_factory=dict)
+    positive: str | None = None
+    query: str | None = None
+    treatment: str | None = None
+    long: LongTable | None = None
+    arms: Arms | None = None
+    where: str | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of all roles."""
+        single = (self.weight, self.query, self.treatment)
+        named = [name for name in single if name is not None]
+        measured = () if self.arms is None else (*self.arms.outcomes, *self.arms.covariates.values())
+        others = (*measured, *self.labels.values(), *self.units, *self.slices, *self.ages, *self.dates)
+        return tuple(dict.fromkeys((self.label, *self.scores, *named, *others)))
