@@ -228,9 +228,11 @@ def _parameters(metric: type[Metric]) -> Iterable[str]:
 
 
 def _advice(facts: Mapping[str, Any]) -> Iterable[str]:
-    for rule in facts["advice"]:
-        word = "Suits" if rule["verdict"] == "advise" else "Misleads"
-        yield f"{word} where `{rule['when']}` ({rule['source']})"
+    for verdict, word in (("advise", "Suits"), ("advise_against", "Misleads")):
+        rules = [rule for rule in facts["advice"] if rule["verdict"] == verdict]
+        cases = [f"where `{rule['when']}` ({rule['source']})" for rule in rules]
+        if cases:
+            yield f"{word} {'; '.join(cases)}"
 
 
 def _values(shape: Mapping[str, Any]) -> str:

@@ -231,7 +231,7 @@ metrics: [{metrics}]
         ("imbalanced", "p", "accuracy", "", "calling every row the larger class scores 96.9 %"),
         ("imbalanced", "p", "accuracy, mcc", "", None),
         ("imbalanced", "p", "precision, recall", ", where: p < 0.4", "at threshold 0.5"),
-        ("margins", "score", "roc_auc, recall", "", "0.5 is one threshold of many"),
+        ("margins", "score", "roc_auc, recall", "", "as logits do"),
         ("numbers", "pred", "mae, r2", "", None),
     ],
 )
