@@ -60,7 +60,9 @@ def make_result(verdict: str = "pass", folder: Path | None = None, **changes: An
         name="nightly",
         uncertainty=None,
         compare=None,
-        metrics=[SimpleNamespace(text="roc_auc", direction="higher", additive=False)],
+        metrics=[
+            SimpleNamespace(text="roc_auc", direction="higher", additive=False, rises_with_prevalence=False)
+        ],
         models={"m": None},
         slices={},
         curves=(),
