@@ -37,9 +37,9 @@ def collected_frame(plan: pl.LazyFrame) -> pl.DataFrame:
     return plan.collect()
 
 
-def collected_frames(plans: Mapping[str, pl.LazyFrame]) -> dict[str, pl.DataFrame]:
-    """The frames of plans that run together, by name."""
-    return dict(zip(plans, frames_of(list(plans.values())), strict=True))
+def collected_frames(plans: Mapping[str, pl.LazyFrame], *, apart: bool = False) -> dict[str, pl.DataFrame]:
+    """The frames of plans that run together, by name; one after another if `apart`."""
+    return dict(zip(plans, frames_of(list(plans.values()), apart=apart), strict=True))
 
 
 def frames_of(plans: Sequence[pl.LazyFrame], *, apart: bool = False) -> list[pl.DataFrame]:

@@ -73,8 +73,8 @@ class ExperimentSums:
     shared: int
 
 
-def experiment_sums(source: Source, experiment: Experiment) -> ExperimentSums:
-    """The sums of every outcome by slice and arm.
+def experiment_sums(source: Source, experiment: Experiment, *, apart: bool = False) -> ExperimentSums:
+    """The sums of every outcome by slice and arm; `apart` says whether each plan scans the rows by itself.
 
     Raises:
         ConfigError: the control is no arm, or there are more than 100 arms or 10,000 slices.
@@ -89,12 +89,13 @@ def experiment_sums(source: Source, experiment: Experiment) -> ExperimentSums:
     rows = rows.with_columns(number.alias(ARM))
     known = [(part.slice_set.name, tuple(part.slice_set.columns)) for part in experiment.sets]
     sets = [("overall", ()), *experiment.slices.items(), *known]
-    frames = collected_frames(_plans(rows, experiment, constants, sets))
+    frames = collected_frames(_plans(rows, experiment, constants, sets), apart=apart)
     if "strata" in frames:
         _refuse_several_strata(int(frames["strata"].item()), experiment)
     if experiment.reproducible:
         by = [_keys(columns, experiment) for _, columns in sets]
-        cells = exact_moments(rows, _values(experiment, constants), by, UNIT if clustered else None)
+        unit = UNIT if clustered else None
+        cells = exact_moments(rows, _values(experiment, constants), by, unit, apart=apart)
     else:
         cells = [frames[f"moments|{place}"] for place in range(len(sets))]
     adjusted = [bool(outcome.covariate) for outcome in experiment.outcomes]

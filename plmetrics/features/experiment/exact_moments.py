@@ -32,13 +32,19 @@ _PRODUCTS = {
 
 
 def exact_moments(
-    rows: pl.LazyFrame, outcomes: Outcomes, sets: Sequence[Sequence[str]], unit: str | None
+    rows: pl.LazyFrame,
+    outcomes: Outcomes,
+    sets: Sequence[Sequence[str]],
+    unit: str | None,
+    *,
+    apart: bool = False,
 ) -> list[pl.DataFrame]:
-    """For each set of keys and its cells what `moments` gives."""
+    """For each set of keys and its cells what `moments` gives; `apart` as in `experiment_sums`."""
     rows = rows.with_columns(value for numbers in outcomes for value in numbers.values())
     names = {part_column(part, index) for index, numbers in enumerate(outcomes) for part in numbers}
     most = answer(largest(rows, {name: pl.col(name) for name in sorted(names)}))
-    ratios = _ratios(rows, outcomes, sets, {name: exponent_of(value) for name, value in most.items()})
+    exponents = {name: exponent_of(value) for name, value in most.items()}
+    ratios = _ratios(rows, outcomes, sets, exponents, apart=apart)
     around = [_around(rows, outcomes, keys, frame) for keys, frame in zip(sets, ratios, strict=True)]
     if unit is not None:
         powers = _powers(outcomes, most, ratios)
@@ -64,7 +70,12 @@ def _averages(numbers: Mapping[str, pl.Expr], index: int) -> list[tuple[str, str
 
 
 def _ratios(
-    rows: pl.LazyFrame, outcomes: Outcomes, sets: Sequence[Sequence[str]], exponents: Mapping[str, int]
+    rows: pl.LazyFrame,
+    outcomes: Outcomes,
+    sets: Sequence[Sequence[str]],
+    exponents: Mapping[str, int],
+    *,
+    apart: bool,
 ) -> list[pl.DataFrame]:
     """The sums of each number by cell, of how many values, and the ratios of outcomes and covariates."""
     summed = [pl.len().cast(pl.Int64).alias(_ROWS)]
@@ -80,7 +91,8 @@ def _ratios(
         for _, value, size in _averages(numbers, index)
     ]
     plans = {f"{place}": rows.group_by(keys).agg(summed) for place, keys in enumerate(sets)}
-    return [_exact(frame, exponents).with_columns(ratios) for frame in collected_frames(plans).values()]
+    frames = collected_frames(plans, apart=apart).values()
+    return [_exact(frame, exponents).with_columns(ratios) for frame in frames]
 
 
 def _around(

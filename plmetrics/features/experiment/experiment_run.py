@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from plmetrics.core.errors import ConfigError, Problem, errors_at
+from plmetrics.engine.memory.budget import reads_apart
 from plmetrics.engine.treatment_balance import SIZEABLE, unlike_shares
 from plmetrics.features.experiment.arm_sums import experiment_sums
 from plmetrics.features.experiment.design import Experiment
@@ -34,7 +35,8 @@ def experiment_outputs(run: Run) -> Outputs:
     suite = run.request.suite
     section = section_of(suite)
     with errors_at(TASK):
-        sums = experiment_sums(_rows(run), _experiment(run, section))
+        apart = reads_apart(run.request.view)
+        sums = experiment_sums(_rows(run), _experiment(run, section), apart=apart)
         shares = planned_shares(section.shares, sums)
     table = readout_table(sums, replace(_plan(suite), shares=shares))
     wrong = table.filter(status="sample_ratio_mismatch")["note"]

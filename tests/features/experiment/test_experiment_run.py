@@ -6,8 +6,11 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
 
 import plmetrics as plm
+from plmetrics.engine.memory import budget
 
 RNG = np.random.default_rng(9)
 N = 3000
@@ -51,3 +54,21 @@ def test_a_gate_without_a_name_says_its_rule_once() -> None:
     )
     assert plain["gate"] == f"{plain['metric']} {plain['rule']}"
     assert named["gate"] == "safe [new]"
+
+
+@pytest.mark.parametrize("reproducible", [True, False])
+def test_plans_of_little_memory_scan_rows_by_themselves(reproducible: bool, monkeypatch: Any) -> None:
+    """What would wait in a shared scan has no room: no plan runs beside another, and values are the same."""
+    asked: dict[str, Any] = {
+        "experiment": {"arm": "drawn", "control": "old", "outcomes": ["sales"]},
+        "slices": ["day"],
+        "reproducible": reproducible,
+    }
+    together = plm.evaluate(FRAME, task="experiment", **asked).tables["experiment"]
+    beside = []
+    collect_all = pl.collect_all
+    monkeypatch.setattr(pl, "collect_all", lambda plans: beside.append(len(plans)) or collect_all(plans))
+    monkeypatch.setattr(budget, "waiting_bytes", lambda _: 1 << 60)
+    alone = plm.evaluate(FRAME, task="experiment", **asked).tables["experiment"]
+    assert max(beside) == 1
+    assert_frame_equal(alone, together, rel_tol=1e-12)
