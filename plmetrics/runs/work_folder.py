@@ -34,6 +34,9 @@ RECORD = "run.json"
 RUN_ID = re.compile(r"\d{8}T\d{6}Z-[0-9a-f]{6}", re.ASCII)
 """The name of a run: when it began, and a number that tells it from others of that second."""
 
+_NAMES = 20
+"""How many names of runs are tried, of which a store may say that they are taken."""
+
 
 class Work(Protocol):
     """A run that has not ended."""
@@ -68,6 +71,7 @@ def begin(home: Place) -> Work:
 
     Raises:
         OSError: the system refuses.
+        EnvironmentFault: any name is taken.
     """
     make_directory(home)
     names = [name for name in names_in(home) if name.startswith(".")]
@@ -77,7 +81,7 @@ def begin(home: Place) -> Work:
         if name.endswith(".partial") and RUN_ID.fullmatch(run_id):
             with suppress(OSError):
                 _remove_leftovers(home, run_id)
-    while True:
+    for _ in range(_NAMES):
         run_id = f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(3)}"
         if (home / run_id).exists():
             continue
@@ -86,6 +90,8 @@ def begin(home: Place) -> Work:
         with suppress(FileExistsError):
             (home / work_folder(run_id)).mkdir()
             return _LocalWork(home, run_id)
+    msg, hint = f"{home}: any folder is there, whatever its name", "see what the store answers to listings"
+    raise EnvironmentFault(Problem(msg, ("output", "directory"), hint))
 
 
 def work_folder(run_id: str) -> str:

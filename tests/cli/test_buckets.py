@@ -15,9 +15,10 @@ import polars as pl
 import pytest
 import yaml
 from cli.conftest import Invoke
-from table.storage.s3_server import BUCKET, KEY, SECRET, S3Server, unavailable
+from table.storage.s3_server import BUCKET, KEY, SECRET, S3Server, listing, unavailable
 
 import plmetrics as plm
+from plmetrics.core.errors import EnvironmentFault
 from plmetrics.runs.files import create, is_old, place_of, update
 from plmetrics.runs.work_folder import work_folder
 from plmetrics.table.storage import stores
@@ -299,3 +300,11 @@ def test_places_are_named_as_paths_are(store: S3Server) -> None:
     assert place.sizes() == {"b.json": 3}
     assert place.stat().st_size == 5
     assert list(place.modified_below("run.json")) == ["a"]
+
+
+def test_a_store_that_lists_the_same_below_every_name(suite: Path, store: S3Server) -> None:
+    facts = "<Key>x</Key><LastModified>2026-01-01T00:00:00.000Z</LastModified><ETag>1</ETag><Size>1</Size>"
+    entry = f"<Contents>{facts}</Contents>"
+    store.rules.append(listing(f"<ListBucketResult><Name>x</Name>{entry}</ListBucketResult>".encode()))
+    with pytest.raises(EnvironmentFault, match="any folder is there, whatever its name"):
+        plm.run(suite)
