@@ -139,7 +139,8 @@ class Classes:
 
     def _kind(self, kind: str, shape: Shape, name: str) -> str:
         if kind == "array":
-            return f"Sequence[{self.type_of(shape['items'], name)}]"
+            items = shape["items"] if "items" in shape else {"anyOf": shape["prefixItems"]}
+            return f"Sequence[{self.type_of(items, name)}]"
         if kind != "object":
             return TYPES[kind]
         if "properties" in shape:

@@ -392,6 +392,7 @@ class ExperimentPlan(TypedDict, total=False):
     control: Required[str | float | bool]
     outcomes: str | Sequence[str]
     ratios: Mapping[str, Sequence[str]]
+    quantiles: Mapping[str, Sequence[str | float]]
     covariates: str | Sequence[str] | Mapping[str, str | Sequence[str]] | None
     strata: str | Sequence[str]
     level: float

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from plmetrics.report.summary import Summary
     from plmetrics.suite.model import Suite
     from plmetrics.table.slices import Slices
+    from plmetrics.table.source import Source
 
 
 class ExperimentFeature(Feature):
@@ -51,6 +52,13 @@ class ExperimentFeature(Feature):
             lacks = _never if by_outcome or name in plan.strata else _is_no_number
             needs.append(Requirement(name, "null, NaN or infinite", lacks, "experiment", (self.key,)))
         return needs
+
+    def bind(self, suite: Suite, schema: pl.Schema, table: Source | None) -> None:  # noqa: ARG002
+        """See that the columns of ratios, quantiles, covariates and strata are there, and hold numbers."""
+        from plmetrics.features.experiment.outcomes import check_columns
+
+        plan = section_of(suite)
+        check_columns(plan.compared, plan.strata, schema, known=plan.outcomes)
 
     def check_slices(self, suite: Suite, slices: Sequence[Slices]) -> Sequence[str]:  # noqa: ARG002
         """Refuse slices by tags: a unit of an experiment is in one slice of a set."""

@@ -11,7 +11,7 @@ from plmetrics.core.errors import ConfigError
 from plmetrics.core.names import did_you_mean
 from plmetrics.features.experiment.outcomes import Outcome, outcomes_of
 from plmetrics.suite.problems import absent
-from plmetrics.suite.sections.basics import Correction, Finite, Level  # noqa: TC001 (pydantic reads them)
+from plmetrics.suite.sections.basics import Correction, Finite, Level
 from plmetrics.suite.sections.section import Column, OrOne, Section, Strict, each_once
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ MEASURES = ("difference", "lift", "mean", "p_value", "sample_ratio")
 
 Pair = Annotated[tuple[Column, ...], Field(min_length=2, max_length=2)]
 Covariate = Column | Pair
+Quantile = tuple[Column, Level]
 
 
 class ExperimentGate(Strict):
@@ -86,6 +87,10 @@ class ExperimentPlan(Section):
         default_factory=dict,
         description="Outcomes that are ratios of sums, by name: {clicks_per_view: [clicks, views]}.",
     )
+    quantiles: dict[Column, Quantile] = Field(
+        default_factory=dict,
+        description="Outcomes that are quantiles of rows, by name: {p95: [latency, 0.95]}.",
+    )
     covariates: Covariate | dict[Column, Covariate] | None = Field(
         default=None,
         description="A column that was known before (two, of a ratio), which means are adjusted by (CUPED); also by "
@@ -118,13 +123,13 @@ class ExperimentPlan(Section):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The outcomes, columns and ratios, by name."""
-        return (*self.outcomes, *self.ratios)
+        """The outcomes, columns, ratios and quantiles, by name."""
+        return (*self.outcomes, *self.ratios, *self.quantiles)
 
     @property
     def compared(self) -> tuple[Outcome, ...]:
         """What is compared."""
-        return outcomes_of(self.outcomes, self.ratios, self.covariates)
+        return outcomes_of(self.outcomes, self.ratios, self.covariates, self.quantiles)
 
     @property
     def further_columns(self) -> tuple[str, ...]:
@@ -163,13 +168,21 @@ class ExperimentPlan(Section):
             for problem in error.problems:
                 problems.add(problem.message, (*_PATH, *problem.path), problem.hint)
             return
+        self._check_quantiles(fields, problems)
         self._check_names(fields, problems)
         for place, gate in enumerate(self.gates):
             self._check_gate(gate, place, fields, problems)
 
+    def _check_quantiles(self, fields: Mapping[str, Any], problems: Findings) -> None:
+        columns = fields.get("columns")
+        for what, is_there in (("strata", self.strata), ("a unit", columns is not None and columns.unit)):
+            if self.quantiles and is_there:
+                hint = "ask for them in a suite of their own"
+                problems.add(f"quantiles are of rows, and the suite has {what}", (*_PATH, "quantiles"), hint)
+
     def _check_names(self, fields: Mapping[str, Any], problems: Findings) -> None:
         models = {name: model.score for name, model in (fields.get("models") or {}).items()}
-        if models and models != _models(self.outcomes, self.ratios):
+        if models and models != _models(self.outcomes, self.ratios, self.quantiles):
             problems.add("the models of an experiment are its outcomes", ("models",), "leave models out")
         if self.arm in self.outcomes:
             problems.add(f"'{self.arm}' is both arm and outcome", (*_PATH, "outcomes"))
@@ -225,18 +238,24 @@ def experiment_defaults(raw: Mapping[str, Any]) -> Mapping[str, Any]:
         section.get("ratios") or {},
         raw.get("columns") or {},
     )
+    quantiles = section.get("quantiles") or {}
     if isinstance(outcomes, str):
         outcomes = [outcomes]
     filled = dict(raw)
     if isinstance(section.get("arm"), str) and isinstance(roles, Mapping):
         filled["columns"] = {"label": section["arm"], **roles}
-    sound = isinstance(outcomes, (list, tuple)) and isinstance(ratios, Mapping)
+    sound = isinstance(outcomes, (list, tuple)) and all(
+        isinstance(named, Mapping) for named in (ratios, quantiles)
+    )
     if sound and raw.get("models") is None:
-        filled["models"] = _models(outcomes, ratios) or {"outcome": section.get("arm")}
+        filled["models"] = _models(outcomes, ratios, quantiles) or {"outcome": section.get("arm")}
     return filled
 
 
-def _models(outcomes: Sequence[object], ratios: Mapping[str, Any]) -> dict[str, str]:
-    """The outcomes whose means are metrics; of ratios alone, their numerators."""
-    columns = outcomes or [pair[0] for pair in ratios.values() if isinstance(pair, (list, tuple)) and pair]
+def _models(
+    outcomes: Sequence[object], ratios: Mapping[str, Any], quantiles: Mapping[str, Any]
+) -> dict[str, str]:
+    """The outcomes whose means are metrics; without any, numerators of ratios and columns of quantiles."""
+    pairs = (*ratios.values(), *quantiles.values())
+    columns = outcomes or [pair[0] for pair in pairs if isinstance(pair, (list, tuple)) and pair]
     return {str(name): str(name) for name in columns}

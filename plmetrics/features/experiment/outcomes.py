@@ -73,6 +73,43 @@ def outcome_columns(schema: pl.Schema, outcomes: Sequence[Outcome]) -> dict[str,
     return columns
 
 
+def check_columns(
+    outcomes: Sequence[Outcome], strata: Sequence[str], schema: pl.Schema, *, known: Sequence[str]
+) -> None:
+    """See that the columns of a suite's outcomes and strata are there, but for those that are `known` to be.
+
+    Raises:
+        DataError: some are absent, or hold neither numbers nor booleans; all are named.
+    """
+    needs: dict[str, tuple[str, tuple[str, ...]]] = {}
+    for outcome in outcomes:
+        for column, role in outcome.columns().values():
+            named = ("ratios" if outcome.quantile is None else "quantiles", outcome.name)
+            place = ("covariates",) if role == "covariate" else named
+            needs.setdefault(column, (role, ("experiment", *place)))
+    problems: list[Problem] = []
+    for column, (role, path) in needs.items():
+        if column not in known:
+            problems += _column_problems(schema, column, role, path)
+    for name in strata:
+        if name not in schema:
+            problems += _column_problems(schema, name, "stratum", ("experiment", "strata"))
+    if problems:
+        raise DataError(problems)
+
+
+def _column_problems(schema: pl.Schema, column: str, role: str, path: tuple[str, ...]) -> tuple[Problem, ...]:
+    """What is wrong with the column of a number."""
+    try:
+        dtype = require(schema, column, role, path)
+    except DataError as error:
+        return error.problems
+    if dtype.is_numeric() or dtype in {pl.Boolean, pl.Null}:
+        return ()
+    msg = f"column '{column}' ({role}) is of type {dtype}, but must hold numbers or booleans"
+    return (Problem(msg, path),)
+
+
 def is_sound(outcome: Outcome, index: int) -> pl.Expr:
     """Whether a row has all numbers of an outcome."""
     return pl.all_horizontal(

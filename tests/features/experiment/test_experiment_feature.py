@@ -82,6 +82,51 @@ def test_ratios_covariates_and_strata_are_those_of_the_readout(unit: str | None)
     assert dropped.others["experiment"]["n"][0] > dropped.others["experiment"]["n"][1]
 
 
+@pytest.mark.parametrize("outcomes", [["bought"], []])
+def test_quantiles_are_those_of_the_readout(outcomes: list[str]) -> None:
+    quantiles: Any = {"p90": ["revenue", 0.9]}
+    found = evaluated(more={"outcomes": outcomes, "quantiles": quantiles}, slices=["country"])
+    readout = plm.readout(VISITS, outcomes, "variant", "A", ["country"], quantile=quantiles)
+    table = found.others["experiment"]
+    assert_frame_equal(table, readout, rel_tol=1e-12)
+    values = {arm: VISITS.filter(variant=arm)["revenue"].quantile(0.9, "linear") for arm in "AB"}
+    (row,) = table.filter(outcome="p90", slice_set="overall").rows(named=True)
+    assert (row["mean"], row["mean_control"]) == pytest.approx((values["B"], values["A"]), rel=0.01)
+    gate = {"outcome": "p90", "at_most": row["upper"] + 1}
+    plan = {"outcomes": outcomes, "quantiles": quantiles, "gates": [gate]}
+    assert evaluated(more=plan).gates["verdict"].to_list() == ["pass"]
+
+
+@pytest.mark.parametrize(
+    ("more", "options", "says"),
+    [
+        ({"quantiles": {"p": ["revenue", 1.5]}}, {}, "experiment.quantiles.p.1: p must be less than 1"),
+        (
+            {"quantiles": {"p": ["nope", 0.5]}},
+            {},
+            r"experiment.quantiles.p: column 'nope' \(outcome\) is not in",
+        ),
+        (
+            {"quantiles": {"p": ["revenue", 0.5]}, "strata": ["country"]},
+            {},
+            "quantiles are of rows, and the suite has",
+        ),
+        (
+            {"quantiles": {"p": ["revenue", 0.5]}},
+            {"unit": "user"},
+            "quantiles are of rows, and the suite has a unit",
+        ),
+        ({"ratios": {"r": ["nope", "age"]}}, {}, r"experiment.ratios.r: column 'nope' \(outcome\) is not in"),
+        ({"ratios": {"r": ["country", "age"]}}, {}, r"column 'country' \(outcome\) is of type String"),
+        ({"covariates": "nope"}, {}, r"experiment.covariates: column 'nope' \(covariate\) is not in"),
+        ({"strata": ["nope"]}, {}, r"experiment.strata: column 'nope' \(stratum\) is not in"),
+    ],
+)
+def test_what_quantiles_ratios_and_strata_cannot_be(more: Any, options: Any, says: str) -> None:
+    with pytest.raises(plm.PlmetricsError, match=says):
+        evaluated(more=more, **options)
+
+
 def test_slices_of_other_kinds_are_those_of_the_suite() -> None:
     slices = {
         "age": {"column": "age", "bins": [30, 50]},
