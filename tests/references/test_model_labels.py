@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 from sklearn import metrics as sk
+from sklearn.linear_model import LogisticRegression
 
 import plmetrics as plm
 
@@ -149,7 +150,15 @@ def test_the_label_of_a_table_is_not_needed_where_each_model_has_one():
             "models 'second' and 'first' have different labels",
         ),
         ({"task": "uplift", "treatment": "late", "metrics": ["ate"]}, "belongs to task binary"),
-        ({"calibrate": {"method": "platt", "fit_on": "score < 1"}}, "calibrate reads one label"),
+        (
+            {
+                "calibrate": {"method": "platt", "fit_on": "region = 'north'", "models": ["second"]},
+                "gates": [
+                    {"metric": "f1", "model": "second_platt", "against": "first", "no_worse_than": 0.1}
+                ],
+            },
+            "models 'second_platt' and 'first' have different labels",
+        ),
         ({"baseline": True}, "baseline reads one label"),
         ({"weight": ["weight"]}, "several weights are a list of different columns"),
         ({"models": {**MODELS, "first_unweighted": "score"}}, "would be named 'first_unweighted'"),
@@ -158,6 +167,33 @@ def test_the_label_of_a_table_is_not_needed_where_each_model_has_one():
 def test_what_labels_of_single_models_do_not_go_with(options, words):
     with pytest.raises(plm.ConfigError, match=words):
         evaluate(**{"metrics": ["f1"], **options})
+
+
+@pytest.mark.parametrize("fit_on", ["region = 'north'", "fold"])
+@pytest.mark.parametrize("missing", ["error", "drop_per_model"])
+def test_calibrators_are_fitted_to_the_label_and_weight_of_their_model(fit_on, missing):
+    table = TABLE.with_columns(pl.col("score").clip(0.01, 0.99))
+    fold = {"fold": "region"} if fit_on == "fold" else {}
+    calibrate = {"method": "platt", "fit_on": fit_on}
+    found = evaluate(table, calibrate=calibrate, metrics=["log_loss"], missing=missing, **fold).metrics
+    values = dict(found.select("model", "value").iter_rows())
+    for name, (label, weight) in SIDES.items():
+        losses, masses = [], []
+        for here, there in (("south", "north"), ("north", "south"))[: 2 if fold else 1]:
+            chances, rows = calibrated(table, here, there, label, weight)
+            mass = np.ones(rows.height) if weight is None else rows[weight].to_numpy()
+            losses.append(sk.log_loss(rows[label].to_numpy(), chances, sample_weight=mass))
+            masses.append(mass.sum())
+        assert values[f"{name}_platt"] == pytest.approx(np.average(losses, weights=masses), abs=1e-7)
+
+
+def calibrated(table, here, there, label, weight):
+    """Chances of the rows of one region by scikit-learn's logistic regression on those of the other."""
+    inner, outer = table.filter(region=here), table.filter(region=there)
+    odds = [np.log(rows["score"] / (1 - rows["score"])).to_numpy()[:, None] for rows in (inner, outer)]
+    mass = None if weight is None else outer[weight].to_numpy()
+    curve = LogisticRegression(C=np.inf, tol=1e-10).fit(odds[1], outer[label].to_numpy(), mass)
+    return curve.predict_proba(odds[0])[:, 1], inner
 
 
 def test_states_of_halves_add_to_the_run_of_all_rows():

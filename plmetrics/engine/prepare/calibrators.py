@@ -22,7 +22,7 @@ from plmetrics.engine.prepare.constants import Calibration
 from plmetrics.suite.sections.basics import BY_FOLD
 from plmetrics.table.checks import VALID, valid_column
 from plmetrics.table.predicted import PredictionColumns, normalise_probabilities, part_column
-from plmetrics.table.roles import LABEL, WEIGHT, plain_column
+from plmetrics.table.roles import plain_column
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -133,12 +133,13 @@ def _rows_to_fit(view: TableView, condition: str, models: Mapping[str, SuitePath
     """Labels, weights, folds and scores of the rows to fit on, with the marks of sound ones."""
     fitting = _fitting(view, condition, tuple(models))
     table = fitting.table()
-    columns = [LABEL, *(column for model in models for column in _prediction_columns(view, model))]
-    columns += [WEIGHT] if table.weight is not None else []
+    columns = [column for model in models for column in _prediction_columns(view, model)]
+    columns += [name for model in models for name in _label_and_weight(view, model) if name is not None]
     columns += [plain_column(str(view.suite.columns.fold))] if condition == BY_FOLD else []
     missing = fitting.roles.missing
     columns += [VALID] if missing == "error" else []
     columns += [valid_column(model) for model in models] if missing == "drop_per_model" else []
+    columns = list(dict.fromkeys(columns))
     limit = max(working_memory(view.suite) // (len(columns) * 8 * _COPIES), 1)
     (rows,) = yield [table.frame.select(columns).head(limit + 1)]
     path = (*next(iter(models.values())), "fit_on")
@@ -151,6 +152,11 @@ def _rows_to_fit(view: TableView, condition: str, models: Mapping[str, SuitePath
         hint = "fit_on is not narrowed by data.where: it speaks of all rows of the data"
         raise DataError(Problem("there are no rows to fit calibrators on", path, hint))
     return view.arithmetic.rows(rows)
+
+
+def _label_and_weight(view: TableView, model: str) -> tuple[str, str | None]:
+    """The canonical columns of what a model is fitted to, and of what its rows count; None where they count once."""
+    return view.roles.label_of(model), view.roles.weight_of(model)
 
 
 def _prediction_columns(view: TableView, model: str) -> list[str]:
@@ -175,9 +181,10 @@ def _fit_calibrator(
     """One calibrator, or one for each fold."""
     if valid_column(source) in rows.columns:
         rows = rows.filter(pl.col(valid_column(source)))
-    weight = rows[WEIGHT].to_numpy() if WEIGHT in rows.columns else None
+    label, weight = _label_and_weight(view, source)
+    rows = rows if weight is None else rows.filter(pl.col(weight) != 0)
     score = rows.select(_prediction_columns(view, source)).to_numpy()
-    sample = _Sample(score, rows[LABEL].to_numpy(), weight)
+    sample = _Sample(score, rows[label].to_numpy(), None if weight is None else rows[weight].to_numpy())
     raw = _raw_parts(view.roles.models[source])
     margin = source not in view.suite.models
     description = {"method": spec.method, "model": source, "fit_on": spec.fit_on}
@@ -248,8 +255,9 @@ def _fit(
 
 def _prediction(view: TableView, source: str, fitted: _CalibratorFit) -> PredictionColumns:
     """The prediction of a model that is made of the scores of another."""
-    columns = view.roles.models[source].columns
-    return PredictionColumns(columns, dict(zip(columns, fitted.expressions, strict=True)))
+    model = view.roles.models[source]
+    made = dict(zip(model.columns, fitted.expressions, strict=True))
+    return PredictionColumns(model.columns, made, label=model.label, weight=model.weight)
 
 
 def _doubts(spec: Calibrate, source: str, fitted: _CalibratorFit) -> list[str]:

@@ -143,7 +143,7 @@ def _by_weight(
 
 
 _LABEL_TASKS = ("binary", "multiclass", "regression", "quantile")
-_ONE_LABEL = ("calibrate", "baseline", "labels", "find_slices")
+_ONE_LABEL = ("baseline", "labels", "find_slices")
 """The keys that read the label and weight of the table."""
 
 
@@ -181,7 +181,14 @@ def _check_labels(
     columns, compare = fields.get("columns"), fields.get("compare")
     if columns is None:
         return
-    labels = {name: (models[name].label if name in models else None) or columns.label for name in names}
+    sources = {
+        spec.named(name): name for spec in fields.get("calibrate") or () for name in spec.sources(models)
+    }
+    labels = dict.fromkeys(names, columns.label)
+    for name in names:
+        model = models.get(sources.get(name, name))
+        if model is not None and model.label:
+            labels[name] = model.label
     pairs: list[tuple[SuitePath, str, str]] = []
     if compare is not None:
         pairs += [(("compare",), *pair) for pair in compare.pairs_of(names)]
