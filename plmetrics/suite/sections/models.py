@@ -181,14 +181,12 @@ def _check_labels(
     columns, compare = fields.get("columns"), fields.get("compare")
     if columns is None:
         return
-    sources = {
-        spec.named(name): name for spec in fields.get("calibrate") or () for name in spec.sources(models)
-    }
-    labels = dict.fromkeys(names, columns.label)
+    fits = fields.get("calibrate") or ()
+    sources = {fit.named(name): name for fit in fits for name in fit.sources(models)}
+    labels = {}
     for name in names:
-        model = models.get(sources.get(name, name))
-        if model is not None and model.label:
-            labels[name] = model.label
+        spec = models.get(sources.get(name, name))
+        labels[name] = (spec.label if spec is not None else None) or columns.label
     pairs: list[tuple[SuitePath, str, str]] = []
     if compare is not None:
         pairs += [(("compare",), *pair) for pair in compare.pairs_of(names)]
