@@ -77,13 +77,14 @@ def _occurs(name: str, text: str) -> bool:
 
 
 def _texts(content: Any) -> Iterator[str]:
-    """All texts in plain values, keys among them."""
+    """All texts in plain values, and the keys of what is there."""
     if isinstance(content, str):
         yield content
     elif isinstance(content, dict):
         for key, value in content.items():
-            yield str(key)
-            yield from _texts(value)
+            if value is not None:
+                yield str(key)
+                yield from _texts(value)
     elif isinstance(content, (list, tuple)):
         for value in content:
             yield from _texts(value)

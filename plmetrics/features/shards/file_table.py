@@ -109,8 +109,8 @@ def _without_signature(path: str) -> str:
 
 
 def _reader(source: Source) -> Reader:
-    if source.reader is None:
-        msg = "only a table of files has units: rows in memory and TREC files are one"
+    if source.reader is None or source.kind == "query":
+        msg = "only a table of files has units: rows in memory, those of a query and TREC files are one"
         raise ConfigError(Problem(msg, ("data",), "write the table to several parquet files"))
     return source.reader
 

@@ -10,6 +10,7 @@ import shutil
 import tempfile
 import weakref
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from hashlib import blake2b
@@ -248,15 +249,22 @@ def _type_text(field: pa.Field) -> str:
 
 
 def _groups(batches: Iterator[pa.RecordBatch]) -> Iterator[list[pa.RecordBatch]]:
-    """Batches of a driver, small ones together."""
+    """Batches of a driver, small ones together; the next ones are on their way while some are in use."""
+    with ThreadPoolExecutor(1) as thread:
+        coming = thread.submit(_group, batches)
+        while group := coming.result():
+            coming = thread.submit(_group, batches)
+            yield group
+
+
+def _group(batches: Iterator[pa.RecordBatch]) -> list[pa.RecordBatch]:
+    """Batches of about as many rows as are written together; none at the end."""
     group: list[pa.RecordBatch] = []
     for batch in batches:
         group.append(batch)
         if sum(part.num_rows for part in group) >= _GROUP:
-            yield group
-            group = []
-    if group:
-        yield group
+            break
+    return group
 
 
 def _frame(parts: list[pa.RecordBatch | pa.Table], schema: pa.Schema) -> pl.DataFrame:

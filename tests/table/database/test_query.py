@@ -302,3 +302,9 @@ def test_an_absent_column_is_looked_for_among_all(database):
     data = {"database": database, "query": f"SELECT * FROM {TABLE}"}
     with pytest.raises(DataError, match=r"column 'gg' .*is not in the data\n    did you mean 'g'"):
         plm.evaluate(data, label="y", models="p", metrics=["recall"], where="gg = 'a'")
+
+
+def test_rows_of_a_query_are_no_units(database):
+    data = {"database": database, "query": f"SELECT * FROM {TABLE}"}
+    with pytest.raises(ConfigError, match=r"data: only a table of files has units: .* those of a query"):
+        plm.evaluate(data, label="y", models="p", metrics=["brier"], on="inline")
