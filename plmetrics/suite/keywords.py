@@ -372,6 +372,9 @@ class CrossValidation(TypedDict, total=False):
 class Sequential(TypedDict, total=False):
     """Looks at an experiment while it runs: intervals and p values that hold at all of them together."""
     mixture: float | Mapping[str, float] | None
+    spending: Literal["obrien_fleming", "pocock"] | None
+    planned: float | None
+    looks: Sequence[float]
 
 class ExperimentGate(TypedDict, total=False):
     """A limit on an arm's difference from the control, or on the sample ratio: at_least, at_most or both."""

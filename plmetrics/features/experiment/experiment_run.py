@@ -13,9 +13,9 @@ from plmetrics.engine.treatment_balance import SIZEABLE, unlike_shares
 from plmetrics.features.experiment.arm_sums import experiment_sums
 from plmetrics.features.experiment.design import Experiment
 from plmetrics.features.experiment.experiment_gates import experiment_gates
-from plmetrics.features.experiment.experiment_section import TASK, section_of
+from plmetrics.features.experiment.experiment_section import TASK, Sequential, section_of
 from plmetrics.features.experiment.readout import by_outcome, planned_shares
-from plmetrics.features.experiment.readout_table import Plan, readout_table
+from plmetrics.features.experiment.readout_table import Plan, Spending, readout_table
 from plmetrics.features.protocol import Outputs
 from plmetrics.table.predicted import score_column
 from plmetrics.table.roles import UNIT, plain_column
@@ -102,7 +102,17 @@ def _plan(suite: Suite) -> Plan:
         stratified=bool(section.strata),
         clustered=suite.columns.unit is not None,
         sequential=section.sequential is not False,
+        spending=_spending(section),
     )
+
+
+def _spending(section: ExperimentPlan) -> Spending | None:
+    """The looks of a plan that spends its error."""
+    sequential = section.sequential
+    if not isinstance(sequential, Sequential) or sequential.spending is None:
+        return None
+    assert sequential.planned is not None
+    return Spending(sequential.spending, sequential.planned, sequential.looks)
 
 
 def _unlike_arms(table: pl.DataFrame) -> Iterator[str]:

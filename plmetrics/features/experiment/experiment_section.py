@@ -72,6 +72,20 @@ class Sequential(Strict):
         "mde, else a tenth of the control's standard deviation.",
     )
 
+    spending: Literal["obrien_fleming", "pocock"] | None = Field(
+        default=None,
+        description="In place of the mixture: a few looks at sizes that are planned, whose error is spent as Lan and "
+        "DeMets have it; the test is then `group_sequential`.",
+    )
+    planned: Positive | None = Field(
+        default=None, description="Units of all arms at the end of the experiment (with spending)."
+    )
+    looks: tuple[Positive, ...] = Field(
+        default=(),
+        description="Units of all arms at the looks before this one (with spending); those that are not fewer than the "
+        "units now are passed over.",
+    )
+
 
 class ExperimentPlan(Section):
     """The arms of an experiment, its outcomes, and the plan by which each arm is compared with the control."""
@@ -190,8 +204,21 @@ class ExperimentPlan(Section):
             for name in values if isinstance(values, Mapping) else ():
                 if name not in self.names:
                     problems.add(f"'{name}' is no outcome", (*_PATH, key), did_you_mean(name, self.names))
+        if isinstance(self.sequential, Sequential):
+            self._check_spending(self.sequential, problems)
         if self.mde == 0 or (isinstance(self.mde, Mapping) and 0 in self.mde.values()):
             problems.add("mde must not be 0", (*_PATH, "mde"))
+
+    def _check_spending(self, sequential: Sequential, problems: Findings) -> None:
+        path = (*_PATH, "sequential")
+        if sequential.spending is None:
+            for key in ("planned", "looks"):
+                if getattr(sequential, key):
+                    problems.add(f"{key} belongs to spending", (*path, key), "write spending: obrien_fleming")
+        elif sequential.planned is None:
+            problems.add("spending needs the planned number of units", path, "write planned: 20000")
+        elif sequential.mixture is not None:
+            problems.add("mixture and spending are two plans", (*path, "mixture"), "leave one of them out")
 
     def _check_gate(
         self, gate: ExperimentGate, place: int, fields: Mapping[str, Any], problems: Findings

@@ -45,6 +45,15 @@ _SMALL_EFFECT = 0.1
 
 
 @dataclass(frozen=True, slots=True)
+class Spending:
+    """Looks at planned sizes: the function that spends the error, the units at the end and at earlier looks."""
+
+    function: str
+    planned: float
+    looks: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
     """How an experiment is read: `mde` and `mixture` by outcome, `shares` by arm; None where nothing is said."""
 
@@ -57,6 +66,7 @@ class Plan:
     clustered: bool = False
     stratified: bool = False
     sequential: bool = False
+    spending: Spending | None = None
 
 
 def readout_table(experiment: ExperimentSums, plan: Plan) -> pl.DataFrame:
@@ -76,7 +86,7 @@ def _of_outcome(experiment: ExperimentSums, sums: ArmSums, plan: Plan) -> pl.Dat
     change, effect = lift_tests(arm, control, plan.level), cohen_effects(arm, control, plan.level)
     mixture = _outcome_value(plan.mixture, name, _outcome_value(plan.mde, name, None))
     at_any_time = _always_valid(test, control, mixture, plan.level)
-    read = at_any_time if plan.sequential else test
+    read = _at_this_look(test, experiment, plan) or (at_any_time if plan.sequential else test)
     columns: dict[str, Any] = {
         "outcome": [name] * len(n),
         "slice_set": [set_name for set_name, _ in experiment.slices for _ in range(arms)],
@@ -111,7 +121,7 @@ def _of_outcome(experiment: ExperimentSums, sums: ArmSums, plan: Plan) -> pl.Dat
 def _test_name(sums: ArmSums, plan: Plan) -> str:
     """How means were made comparable, or what their variance comes from."""
     if plan.sequential:
-        return "always_valid"
+        return "always_valid" if plan.spending is None else "group_sequential"
     if sums.outcome.quantile is not None:
         return "quantile_t"
     if plan.stratified or sums.outcome.covariate:
@@ -154,6 +164,17 @@ def _always_valid(test: TestOutcomes, control: Moments, mixture: float | None, l
         np.where(tested, np.asarray(values), np.nan) for values in (looks.p_value, looks.lower, looks.upper)
     )
     return replace(looks, p_value=p_value, lower=lower * scale, upper=upper * scale)
+
+
+def _at_this_look(test: TestOutcomes, experiment: ExperimentSums, plan: Plan) -> TestOutcomes | None:
+    """The test at the size that there is, where looks at planned sizes spend the error."""
+    if plan.spending is None:
+        return None
+    from plmetrics.inference.comparisons.spending import look_shares, sequential_tests
+
+    units = float(experiment.sizes.sum())
+    shares = look_shares(units, plan.spending.planned, plan.spending.looks)
+    return sequential_tests(test, shares, plan.spending.function, plan.level)
 
 
 def _rank_columns(sums: ArmSums, arms: int) -> dict[str, Array]:

@@ -72,3 +72,30 @@ def test_plans_of_little_memory_scan_rows_by_themselves(reproducible: bool, monk
     alone = plm.evaluate(FRAME, task="experiment", **asked).tables["experiment"]
     assert max(beside) == 1
     assert_frame_equal(alone, together, rel_tol=1e-12)
+
+
+def test_looks_that_spend_the_error() -> None:
+    plan = {"spending": "obrien_fleming", "planned": 6000, "looks": [1500, 3000]}
+    row, fixed = (
+        run("drawn", **more).others["experiment"].row(0, named=True) for more in ({"sequential": plan}, {})
+    )
+    looks = plm.tests.group_sequential([0.25, 0.5], [0.0, fixed["difference"] / fixed["std_error"]])
+    assert row["test"] == "group_sequential"
+    assert row["p_value"] == pytest.approx(looks.p_value[1])
+    half = looks.limits[1] * fixed["std_error"]
+    assert (row["lower"], row["upper"]) == pytest.approx(
+        (fixed["difference"] - half, fixed["difference"] + half)
+    )
+
+
+@pytest.mark.parametrize(
+    ("plan", "message"),
+    [
+        ({"spending": "pocock"}, "planned number of units"),
+        ({"planned": 100}, "planned belongs to spending"),
+        ({"spending": "pocock", "planned": 100, "mixture": 0.1}, "two plans"),
+    ],
+)
+def test_plans_that_do_not_fit(plan: dict[str, Any], message: str) -> None:
+    with pytest.raises(plm.ConfigError, match=message):
+        run("drawn", sequential=plan)

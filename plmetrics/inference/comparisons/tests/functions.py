@@ -2,6 +2,8 @@
 
 from plmetrics.inference.comparisons.correction import adjusted
 from plmetrics.inference.comparisons.posteriors import Posterior, bayesian_signed_rank, correlated_t
+from plmetrics.inference.comparisons.shifts import hodges_lehmann
+from plmetrics.inference.comparisons.spending import GroupSequential, group_sequential
 from plmetrics.inference.comparisons.tests.arms import (
     cohen_d,
     lift,
@@ -37,6 +39,7 @@ from plmetrics.inference.comparisons.tests.wilcoxon import wilcoxon
 
 __all__ = [
     "AreaCovariance",
+    "GroupSequential",
     "Posterior",
     "TestResult",
     "adjusted",
@@ -53,6 +56,8 @@ __all__ = [
     "diebold_mariano",
     "five_by_two_cv_f",
     "friedman",
+    "group_sequential",
+    "hodges_lehmann",
     "iman_davenport",
     "jensen_shannon",
     "ks_2samp",

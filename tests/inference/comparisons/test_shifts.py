@@ -1,0 +1,68 @@
+"""Shifts, against all pairs and against the tests whose intervals they are."""
+
+import numpy as np
+import pytest
+from scipy.stats import mannwhitneyu, norm, wilcoxon
+
+import plmetrics as plm
+from plmetrics.inference.comparisons import shifts
+
+
+def arms(seed: int, first: int, second: int) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    return rng.standard_t(3, first) + 0.8, rng.standard_t(3, second)
+
+
+@pytest.mark.parametrize(("first", "second", "level"), [(4, 4, 0.9), (7, 12, 0.95), (20, 9, 0.99)])
+def test_shifts_within_are_those_that_the_exact_test_does_not_reject(first, second, level) -> None:
+    a, b = arms(first, first, second)
+    found = plm.tests.hodges_lehmann(a, b, level=level)
+    assert found.estimate == pytest.approx(np.median([x - y for x in a for y in b]))
+
+    def p(shift: float) -> float:
+        return mannwhitneyu(a - shift, b, method="exact").pvalue
+
+    for end, outwards in ((found.lower, -1), (found.upper, 1)):
+        assert p(end - outwards * 1e-9) > 1 - level
+        assert p(end + outwards * 1e-9) <= 1 - level
+
+
+@pytest.mark.parametrize(("pairs", "level"), [(6, 0.9), (15, 0.95), (30, 0.99)])
+def test_of_pairs(pairs: int, level: float) -> None:
+    a, b = arms(pairs, pairs, pairs)
+    found = plm.tests.hodges_lehmann(a, b, level=level, paired=True)
+    d = a - b
+    means = [(d[i] + d[j]) / 2 for i in range(pairs) for j in range(i, pairs)]
+    assert found.estimate == pytest.approx(np.median(means))
+    for end, outwards in ((found.lower, -1), (found.upper, 1)):
+        assert wilcoxon(d - end + outwards * 1e-9, method="exact").pvalue > 1 - level
+        assert wilcoxon(d - end - outwards * 1e-9, method="exact").pvalue <= 1 - level
+
+
+def test_many_values_without_all_their_differences(monkeypatch: pytest.MonkeyPatch) -> None:
+    a, b = arms(1, 90, 120)
+    a, b = a.round(1), b.round(1)
+    every = np.sort(np.subtract.outer(a, b).ravel())
+    rank = int(np.floor(90 * 120 / 2 - norm.ppf(0.975) * np.sqrt(90 * 120 * 211 / 12)))
+    wanted = (np.median(every), every[rank - 1], every[-rank])
+    kept = plm.tests.hodges_lehmann(a, b), plm.tests.hodges_lehmann(a, b[:90], paired=True)
+    monkeypatch.setattr(shifts, "_AT_HAND", 0)
+    counted = plm.tests.hodges_lehmann(a, b), plm.tests.hodges_lehmann(a, b[:90], paired=True)
+    for found in (kept[0], counted[0]):
+        assert (found.estimate, found.lower, found.upper) == pytest.approx(wanted, abs=1e-9)
+    assert (counted[1].estimate, counted[1].lower) == pytest.approx((kept[1].estimate, kept[1].lower))
+
+
+def test_intervals_hold_the_shift() -> None:
+    rng = np.random.default_rng(3)
+    held = 0
+    for _ in range(400):
+        found = plm.tests.hodges_lehmann(rng.exponential(size=60) + 0.3, rng.exponential(size=70))
+        held += found.lower <= 0.3 <= found.upper
+    assert 0.92 <= held / 400 <= 0.98
+
+
+def test_too_few_for_an_interval() -> None:
+    few = plm.tests.hodges_lehmann([1.0, 2.0], [0.5, 3.0])
+    assert (few.status, few.estimate, few.lower) == ("too_few_units", -0.25, None)
+    assert plm.tests.hodges_lehmann([], [1.0]).status == "too_few_units"
