@@ -159,7 +159,8 @@ def look_shares(units: float, planned: float, earlier: Sequence[float]) -> Array
     """The share of the planned units at each earlier look, as far as it had fewer than there are now, and at this."""
     sizes = [*sorted({float(size) for size in earlier if size < units}), float(units)]
     shares = np.minimum(np.array(sizes) / planned, 1.0)
-    return shares[np.append(shares[:-1] < 1.0, True)]
+    kept: Array = shares[np.append(shares[:-1] < 1.0, True)]
+    return kept
 
 
 def _shares(information: Any) -> Array:
