@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 import pytest
+from scipy.stats import wilcoxon
 from sklearn import metrics as sk
 from sklearn.linear_model import LogisticRegression
 
@@ -185,6 +186,29 @@ def test_calibrators_are_fitted_to_the_label_and_weight_of_their_model(fit_on, m
             losses.append(sk.log_loss(rows[label].to_numpy(), chances, sample_weight=mass))
             masses.append(mass.sum())
         assert values[f"{name}_platt"] == pytest.approx(np.average(losses, weights=masses), abs=1e-7)
+
+
+def test_tests_of_folds_read_the_weights_of_each_model_and_tests_of_rows_say_why_not():
+    table = TABLE.with_columns(fold=pl.int_range(ROWS) % 8, other=pl.col("score").reverse() + 0.01)
+    models = {"a": {"score": "score", "weight": "weight"}, "b": "other"}
+    tests = {"baseline": "a", "tests": ["wilcoxon", "mcnemar"]}
+    options = {"label": "late", "models": models, "fold": "fold", "compare": tests}
+    found = plm.evaluate(table, metrics=["accuracy"], **options).comparisons.drop_nulls("test")
+    gaps = []
+    for fold in range(8):
+        rows = table.filter(fold=fold)
+        label, mass = rows["late"], rows["weight"].to_numpy()
+        values = [
+            sk.accuracy_score(label, rows[score] >= 0.5, sample_weight=weight)
+            for score, weight in (("other", None), ("score", mass))
+        ]
+        gaps.append(values[0] - values[1])
+    by_test = {row["test"]: row for row in found.to_dicts()}
+    assert by_test["wilcoxon"]["p_value"] == pytest.approx(wilcoxon(gaps).pvalue)
+    assert by_test["mcnemar"]["status"] == "weighted"
+    labels = {**models, "b": {"score": "other", "label": "lost"}}
+    with pytest.raises(plm.ConfigError, match="a test reads one label"):
+        plm.evaluate(table, metrics=["accuracy"], **{**options, "models": labels})
 
 
 def calibrated(table, here, there, label, weight):

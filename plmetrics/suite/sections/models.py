@@ -163,8 +163,12 @@ def check_model_columns(fields: Mapping[str, Any], names: Sequence[str], add: Ca
     if fields.get("data") is not None and fields["data"].long is not None:
         add(f"a long table {what}", ("data", "long"))
     compare = fields.get("compare")
-    if compare is not None and compare.tests:
-        add(f"a test {what}", ("compare", "tests"), "leave tests out: comparisons by intervals remain")
+    if compare is not None and compare.tests and any(model.label for model in models.values()):
+        add(
+            "a test reads one label, and models have some of their own",
+            ("compare", "tests"),
+            "leave tests out: comparisons by intervals remain",
+        )
     for place, metric in enumerate(fields.get("metrics") or ()):
         if metric.made("label") and any(model.label for model in models.values()):
             add(f"'{metric.text}' {what}", ("metrics", place))
