@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -77,6 +78,15 @@ def expected_values(rows: pl.DataFrame, weight: Any, threshold: float = 0.5) -> 
         text = "" if average == "macro" else "(average=weighted)"
         out[f"roc_auc{text}"] = sk.roc_auc_score(y, s, average=average, **more)
         out[f"average_precision{text}"] = sk.average_precision_score(y, s, average=average, **more)
+    w = np.ones(len(y)) if weight is None else weight
+    mixed, some = (y.any(axis=1) & ~y.all(axis=1), y.any(axis=1))
+    areas = [sk.roc_auc_score(*pair) for pair in zip(y[mixed], s[mixed], strict=True)]
+    out["roc_auc(average=samples)"] = np.average(areas, weights=w[mixed])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        precision = sk.average_precision_score(y, s, average="samples", **more)
+    out["average_precision(average=samples, undefined=zero)"] = precision
+    out["average_precision(average=samples)"] = precision * w.sum() / w[some].sum()
     return {name.removesuffix("()"): value for name, value in out.items()}
 
 

@@ -3,25 +3,57 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from plmetrics.catalogue.binary.ordered import RocAuc as BinaryRocAuc
 from plmetrics.catalogue.multiclass import calibration, ranking
+from plmetrics.catalogue.multilabel.label_order import RowArea
 from plmetrics.catalogue.multilabel.label_rates import LabelSet
+from plmetrics.catalogue.parameters import one_of, parameter
 from plmetrics.catalogue.registry import register
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from plmetrics.catalogue.metric import Metric
+
+
+def _average_parameter() -> Any:
+    return parameter(
+        "macro",
+        doc="how classes are put together; samples: the mean over rows of the area over a row's classes; none gives a "
+        "row per class",
+        check=one_of("macro", "weighted", "samples", "none"),
+        domain="macro, weighted, samples or none",
+    )
+
+
+@dataclass(frozen=True)
+class _OverClassesOrRows(LabelSet, ranking.OverClasses):
+    """Base of the areas that are averaged over classes, or over rows."""
+
+    average: str = _average_parameter()
+
+    def terms(self) -> tuple[Metric, ...]:
+        """The binary metric of every class, or the mean over rows."""
+        if self.average != "samples":
+            return super().terms()
+        return (RowArea(area=self.name, zero=getattr(self, "undefined_as", "exclude") == "zero"),)
+
+    def combined_note(self, statuses: Sequence[Any]) -> Any:
+        """The classes without a value; means over rows have none."""
+        return None if self.average == "samples" else super().combined_note(statuses)
 
 
 @register
 @dataclass(frozen=True)
-class RocAuc(LabelSet, ranking.OverClasses):
+class RocAuc(_OverClassesOrRows):
     """Area under the ROC curve of each class's score, put together over classes.
 
     macro: mean over the classes that have a value, the others are named in the note; weighted: by the rows that have
-    the class; none: a row per class. Weighted by row; in [0, 1]; undefined (`no_positives` or `no_negatives`) where no
-    class has a value. Source: Fawcett (2006).
+    the class; samples: mean over the rows that have some of the classes and not all; none: a row per class. Weighted by
+    row; in [0, 1]; undefined (`no_positives` or `no_negatives`) where no class, or row, has a value. Source: Fawcett
+    (2006).
 
     >>> import polars as pl, plmetrics as plm
     >>> rows = pl.DataFrame({"y_a": [1, 1, 0], "y_b": [0, 1, 1], "p_a": [0.9, 0.4, 0.6], "p_b": [0.2, 0.8, 0.7]})
@@ -46,12 +78,13 @@ class RocAuc(LabelSet, ranking.OverClasses):
 
 @register
 @dataclass(frozen=True)
-class AveragePrecision(LabelSet, ranking.AveragePrecision):
+class AveragePrecision(_OverClassesOrRows, ranking.AveragePrecision):
     """Average precision of each class's score, put together over classes.
 
     macro: mean over the classes that have rows, the others are named in the note, or count as 0 with `undefined` zero,
-    as in scikit-learn; weighted: by the rows that have the class; none: a row per class. Weighted by row; in [0, 1];
-    undefined (`no_positives`) where no row has a class. Source: Davis and Goadrich (2006).
+    as in scikit-learn; weighted: by the rows that have the class; samples: mean over the rows that have a class, others
+    are left out or count as 0; none: a row per class. Weighted by row; in [0, 1]; undefined (`no_positives`) where no
+    row has a class. Source: Davis and Goadrich (2006).
 
     >>> import polars as pl, plmetrics as plm
     >>> rows = pl.DataFrame({"y_a": [1, 1, 0], "y_b": [0, 1, 1], "p_a": [0.9, 0.4, 0.6], "p_b": [0.2, 0.8, 0.7]})

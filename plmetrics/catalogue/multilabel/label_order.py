@@ -12,6 +12,7 @@ import polars as pl
 from plmetrics.catalogue.multiclass.probability import clip_parameter
 from plmetrics.catalogue.multilabel.label_rates import MINING, LabelSet, calls, threshold_parameter, truths
 from plmetrics.catalogue.needs import Sums
+from plmetrics.catalogue.parameters import parameter
 from plmetrics.catalogue.registry import register
 from plmetrics.core import ops
 from plmetrics.core.names import number_text
@@ -20,7 +21,7 @@ from plmetrics.states.sums import Atom
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from plmetrics.catalogue.metric import Direction, IntervalForm
+    from plmetrics.catalogue.metric import Direction, IntervalForm, Undefined
     from plmetrics.states.sums import Rows
 
 _AT_ONCE = 1 << 18
@@ -205,6 +206,11 @@ class _Places:
 
 def _by_places(value: Callable[[_Places], Any]) -> Callable[[Rows], pl.Expr]:
     """A row expression from what the places of its classes give."""
+    return _by_classes(lambda truth, score: value(_Places.of(truth, score)))
+
+
+def _by_classes(value: Callable[[Any, Any], Any]) -> Callable[[Rows], pl.Expr]:
+    """A row expression from what a row has and the scores of its classes, `[row, class]` each."""
 
     def of_batch(batch: pl.Series) -> pl.Series:
         columns = batch.struct.unnest()
@@ -212,7 +218,7 @@ def _by_places(value: Callable[[_Places], Any]) -> Callable[[Rows], pl.Expr]:
         out = np.empty(len(batch))
         for first in range(0, len(batch), step):
             values = columns.slice(first, step).to_numpy()
-            out[first : first + step] = value(_Places.of(values[:, :number] > 0, values[:, number:]))
+            out[first : first + step] = value(values[:, :number] > 0, values[:, number:])
         return pl.Series(out)
 
     def row(rows: Rows) -> pl.Expr:
@@ -239,6 +245,65 @@ def _mean_precision(places: _Places) -> Any:
     total = np.where(places.truth, places.hits / places.rank, 0.0).sum(axis=1)
     mixed = (own > 0) & (own < places.truth.shape[1])
     return np.divide(total, own, out=np.ones(len(own)), where=mixed)
+
+
+def _row_precision(places: _Places) -> Any:
+    own = places.truth.sum(axis=1)
+    total = np.where(places.truth, places.hits / places.rank, 0.0).sum(axis=1)
+    return np.divide(total, own, out=np.zeros(len(own)), where=own > 0)
+
+
+def _row_area(truth: Any, score: Any) -> Any:
+    """The share of pairs of a class that a row has and one that it has not in the right order, ties counting half."""
+    own = truth.sum(axis=1)
+    pairs = own * (truth.shape[1] - own)
+    down, up = _Places.of(truth, score), _Places.of(truth, -score)
+    wrong, right = (np.where(side.truth, side.rank - side.hits, 0).sum(axis=1) for side in (down, up))
+    return np.divide((pairs - wrong + right) / 2.0, pairs, out=np.zeros(len(own)), where=pairs > 0)
+
+
+@dataclass(frozen=True)
+class RowArea(_MeanOverRows):
+    """Mean over rows of an area over the classes of each, of the rows that have one. No suite names it.
+
+    With `zero` rows without a class count 0; without, they are left out, as rows with all classes are of ROC areas.
+    """
+
+    name = "row_area"
+    direction = "higher"
+    reads_parts = True
+
+    area: str = parameter(doc="roc_auc or average_precision", domain="roc_auc or average_precision")
+    zero: bool = parameter(default=False, doc="whether rows without a class count 0", domain="true or false")
+
+    def atoms(self) -> Mapping[str, Atom | tuple[Atom, ...]]:
+        """The sum over rows, and the rows that have an area."""
+        atoms = super().atoms()
+        return (
+            atoms if self.zero else {**atoms, "mass": Atom(f"{self.area}_rows", self._has_area, counts=True)}
+        )
+
+    def _atom(self) -> Atom:
+        value = _by_classes(_row_area) if self.area == "roc_auc" else _by_places(_row_precision)
+        return Atom(f"{self.area}_of_rows", value, most=1.0)
+
+    def _has_area(self, rows: Rows) -> pl.Expr:
+        each = truths(rows)
+        some: pl.Expr = pl.any_horizontal(each)
+        return some & ~pl.all_horizontal(each) if self.area == "roc_auc" else some
+
+    def finalise(self, state: Any) -> Any:
+        """Mean over rows."""
+        return ops.ratio(state.score_sum, state.weight if self.zero else state.mass)
+
+    def undefined(self, state: Any) -> Undefined:
+        """Also no row with an area."""
+        nothing = [] if self.zero else [("no_positives", state.mass == 0)]
+        return [*super().undefined(state), *nothing]
+
+    def denominators(self, state: Any) -> tuple[Any, ...]:
+        """The rows that have an area."""
+        return (state.weight if self.zero else state.mass,)
 
 
 @register
