@@ -96,8 +96,14 @@ class Pieces(Along):
 
     def total(self) -> Values:
         """Sum of all points."""
-        total: Values = self._sums().sum(keepdims=True)
+        total: Values = self.sums().sum(keepdims=True)
         return total
+
+    def sums(self) -> Values:
+        """The sum of each piece."""
+        if self._piece_sums is None:
+            self._piece_sums = self._summary(np.sum)
+        return self._piece_sums
 
     def largest(self) -> Values:
         """Largest value, -inf without points."""
@@ -111,7 +117,7 @@ class Pieces(Along):
         """Running total."""
         if descending not in self._totals:
             peak = (0 if descending else self.count - 1) if self._counts else None
-            running = self._running(np.add, self._sums(), 0.0, peak, descending=descending)
+            running = self._running(np.add, self.sums(), 0.0, peak, descending=descending)
             self._totals[descending] = running
         return self._totals[descending]
 
@@ -165,12 +171,6 @@ class Pieces(Along):
             return running[::-1] if descending else running
 
         return Pieces(self.count, make, peak=peak)
-
-    def _sums(self) -> Values:
-        """The sum of each piece."""
-        if self._piece_sums is None:
-            self._piece_sums = self._summary(np.sum)
-        return self._piece_sums
 
     def _summary(self, function: Callable[[Values], Operand]) -> Values:
         """A number for each piece."""

@@ -6,6 +6,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 import yaml
@@ -133,6 +134,32 @@ def test_scores_that_are_read_by_points_or_on_a_grid(
     file.write_text(yaml.safe_dump(suite))
     made = ran(file, tmp_path / "runs")
     assert by_stage(made)["order"] > 0
+    agrees(file, made)
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"task": "uplift", "columns": {"label": "y", "treatment": "t"}, "metrics": ["qini"]},
+        {"task": "multiclass", "models": {"p": {"proba": {"0": "p", "1": "q"}}}, "metrics": ["roc_auc"]},
+        {"task": "regression", "metrics": ["median_absolute_error"]},
+    ],
+    ids=lambda asked: asked["task"],
+)
+def test_orders_of_arms_classes_and_errors_that_are_read_in_ranges(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, asked: dict[str, Any]
+) -> None:
+    monkeypatch.setattr("plmetrics.engine.memory.budget.POINT_ROWS", 10)
+    rng = np.random.default_rng(1)
+    p = rng.random(2000).round(3)
+    frame = pl.DataFrame({"y": [0, 1] * 1000, "t": [0, 0, 1, 1] * 500, "p": p, "q": 1 - p})
+    frame.write_parquet(tmp_path / "table.parquet")
+    suite = {"name": "ranges", "data": {"path": "table.parquet"}, "columns": {"label": "y"}}
+    suite |= {"models": {"p": "p", "q": "q"}, "exact": True, "memory": "200KB"} | asked
+    file = tmp_path / "suite.yaml"
+    file.write_text(yaml.safe_dump(suite))
+    made = ran(file, tmp_path / "runs")
+    assert by_stage(made)["order"] > 2 * len(suite["models"])
     agrees(file, made)
 
 

@@ -18,8 +18,7 @@ from plmetrics.catalogue.metric import leaves
 from plmetrics.catalogue.needs import Bins
 from plmetrics.core.errors import ConfigError, Problem
 from plmetrics.states.scores.limits import replicates_rows
-from plmetrics.suite.sections.basics import REST
-from plmetrics.suite.tasks import BINNED_CURVES, is_row_curve
+from plmetrics.suite.tasks import is_row_curve
 
 if TYPE_CHECKING:
     from plmetrics.engine.inquiry import Question
@@ -46,18 +45,6 @@ has its distinct ones beside what adds up along them. With intervals rows were s
 _ARMS = 200
 """Bytes a row of two arms beside that: of each score the weight and outcome of both arms, and what adds up along it."""
 
-_JOINED, _DISTINCT = 1, 10
-"""Bytes a row that points keep in each slice set: joined between positives (about), or each score with its counts."""
-
-_JOINED_WEIGHTS, _DISTINCT_WEIGHTS = 7, 17
-"""The same where they are weights: about three points for four rows, if classes are of equal size."""
-
-_IN_ORDER = 4
-"""Bytes a row of a set whose slices are compared with their rests, and of a rest, beside weight and score."""
-
-_NUMBER, _SORTED = 2, 3
-"""Bytes of a cell's number; and how often a model's scores are there while they are sorted: by cell, and two slices."""
-
 _MOST_RANGES = 64
 _PARTS_SHARE = 2
 """Rows that are held a part at a time may take half of the room: the rest is for what is made of them."""
@@ -75,14 +62,14 @@ class OrderPlan:
 
     Attributes:
         way: `rows`, `points` (see the module) or `grid`, which counts instead of sorting.
-        models: of how many models a pass holds scores at a time.
-        ranges: in how many ranges of its scores a model is read.
+        orders: how many orderings of the rows a pass holds at a time: scores of models, or other numbers of rows.
+        ranges: in how many ranges each is read.
         passes: how often the files are read for it, beyond the passes of a grid.
         bytes: about how much memory it takes; of a grid, what it may take.
     """
 
     way: Literal["rows", "points", "grid"]
-    models: int
+    orders: int
     ranges: int
     passes: int
     bytes: int
@@ -147,15 +134,18 @@ def order_plan(request: Request, rows: int, cubes: int, slices: int = 1) -> Orde
     """
     exact = request.suite.exact
     budget = working_memory(request.suite)
-    grid = OrderPlan("grid", len(request.models), 1, 0, counting_room(request.suite))
+    orders = _orders(request)
+    grid = OrderPlan("grid", orders, 1, 0, counting_room(request.suite))
     if exact is False:
         refuse_rows(request.suite, "allow exact")
         return grid
-    in_memory = OrderPlan("rows", len(request.models), 1, 0, sort_bytes(request, rows, cubes))
+    in_memory = OrderPlan("rows", orders, 1, 0, sort_bytes(request, rows, cubes))
     fits = in_memory.bytes <= budget
     enough = rows if fits else max(rows, POINT_ROWS)
-    sorts = fits and (request.areas_alone or _replicates_rows(request.suite, rows, slices))
-    if not sorts and by_points(request, enough):
+    sorts = fits and (request.areas_alone or not _orders_classes(request))
+    sorts = sorts or (fits and _replicates_rows(request.suite, rows, slices))
+    asked = exact or _orders_classes(request)
+    if asked and not sorts and by_points(request, enough):
         plan = _points_plan(request, rows, cubes, budget)
         if plan is not None and (exact or plan.ranges == 1):
             return plan
@@ -187,18 +177,21 @@ def size_text(size: int) -> str:
 def by_points(request: Request, rows: int) -> bool:
     """Whether points of the scores, and counts by block on a grid, are all that ordered metrics and curves read."""
     suite = request.suite
-    if rows < POINT_ROWS or not request.orders_scores or request.values or request.reads_pairs:
+    if rows < POINT_ROWS or not _orders(request) or request.reads_pairs:
         return False
-    if request.view.roles.treatment is not None:
-        return False
-    if any(curve.strategy == "count" for curve in suite.curves):
+    if any(curve.strategy == "count" or is_row_curve(curve.curve, suite.task) for curve in suite.curves):
         return False
     return not (_replicates_rows(suite, rows, 1) or any(need.rows_in_order for need in request.orders))
 
 
-def compares_rests(suite: Suite, name: str) -> bool:
-    """Whether the slices of a set are compared with their rests."""
-    return suite.compare is not None and REST in suite.compare.slices.get(name, ())
+def _orders(request: Request) -> int:
+    """How many orderings of the rows there are: by the scores of each model, and by its other numbers."""
+    return len(request.models) * (int(request.orders_scores) + len(request.values))
+
+
+def _orders_classes(request: Request) -> bool:
+    """Whether rows of two classes are ordered by scores and nothing else: points are then the quickest way, too."""
+    return not request.values and request.view.roles.treatment is None
 
 
 def _replicates_rows(suite: Suite, rows: int, slices: int) -> bool:
@@ -206,23 +199,19 @@ def _replicates_rows(suite: Suite, rows: int, slices: int) -> bool:
     return uncertainty is not None and replicates_rows(rows, uncertainty.replicates, slices)
 
 
-def reads_scores(request: Request) -> bool:
-    """Whether scores themselves are read, beyond their order: thresholds are, and curves."""
-    has_curves = any(curve.curve not in BINNED_CURVES for curve in request.suite.row_curves)
-    return has_curves or any(metric.reads_points for metric in request.scores)
-
-
 def _points_plan(request: Request, rows: int, cubes: int, budget: int) -> OrderPlan | None:
-    """As many models at a time as fit, or one in as few ranges as fit; None where even small ones do not."""
-    fixed = _kept_by_points(request, rows)
+    """As many orderings at a time as fit, or one in as few ranges as fit; None where even small ones do not."""
+    from plmetrics.engine.memory.points import bytes_in_hand, points_bytes
+
+    fixed = rows * points_bytes(request)
     room = budget // _POINTS_SHARE
-    number = len(request.models)
+    number = _orders(request)
     most = 1 if request.suite.apart else number
     for together in range(most, 0, -1):
-        needed = rows * _bytes_in_hand(request, together, cubes) + fixed * together
+        needed = rows * bytes_in_hand(request, together, cubes) + fixed * together
         if needed <= room:
             return OrderPlan("points", together, 1, math.ceil(number / together), needed)
-    each = rows * _bytes_in_hand(request, 1, cubes)
+    each = rows * bytes_in_hand(request, 1, cubes)
     if room <= fixed or each > (room - fixed) * _MOST_RANGES:
         return None
     ranges = math.ceil(each / (room - fixed))
@@ -230,30 +219,11 @@ def _points_plan(request: Request, rows: int, cubes: int, budget: int) -> OrderP
 
 
 def _least_by_points(request: Request, rows: int, cubes: int) -> int:
-    """Working memory in which a model's scores fit in as many ranges as are allowed."""
-    in_hand = rows * _bytes_in_hand(request, 1, cubes) // _MOST_RANGES
-    return _POINTS_SHARE * (_kept_by_points(request, rows) + in_hand + 1)
+    """Working memory in which an ordering fits in as many ranges as are allowed."""
+    from plmetrics.engine.memory.points import bytes_in_hand, points_bytes
 
-
-def _kept_by_points(request: Request, rows: int) -> int:
-    """Bytes that the points of a model take, at most."""
-    weighted = request.weighted
-    joined, distinct = (_JOINED_WEIGHTS, _DISTINCT_WEIGHTS) if weighted else (_JOINED, _DISTINCT)
-    scores = reads_scores(request)
-    in_order = _IN_ORDER + _WEIGHT * int(weighted) + _SCORE * int(scores)
-    rests = sum(compares_rests(request.suite, of_set.name) for of_set in request.view.sets)
-    return rows * (len(request.view.sets) * (joined + (distinct if scores else 0)) + rests * in_order)
-
-
-def _bytes_in_hand(request: Request, models: int, cubes: int) -> int:
-    """Bytes a row in a pass: the cells, the scores of models that wait for their turn, and those being sorted.
-
-    Weights are held once, and once more beside the scores that are sorted; all rows of a set are where rests are made.
-    """
-    weight = _WEIGHT * (1 + _SORTED) if request.weighted else 0
-    rests = any(compares_rests(request.suite, of_set.name) for of_set in request.view.sets)
-    ordered = 0 if not rests else _SCORE * _SORTED + weight // 2
-    return _NUMBER * cubes + _SCORE * (models - 1 + _SORTED) + weight + ordered
+    in_hand = rows * bytes_in_hand(request, 1, cubes) // _MOST_RANGES
+    return _POINTS_SHARE * (rows * points_bytes(request) + in_hand + 1)
 
 
 def sort_bytes(request: Request, rows: int, cubes: int) -> int:

@@ -16,7 +16,8 @@ import numpy as np
 
 from plmetrics.core.threads import parallel_map, processors, steps
 from plmetrics.engine.aggregate.aggregation import needs_rows
-from plmetrics.engine.memory.budget import compares_rests, counting_room
+from plmetrics.engine.memory.budget import counting_room
+from plmetrics.engine.memory.points import compares_rests
 from plmetrics.engine.order.encoding import FINE_SHARE, STEP_ROWS, Encoder, Group, counts_in_single
 from plmetrics.engine.order.parts import Part, PartSizes
 from plmetrics.engine.order.score_bins import by_quantile, wanted_bins

@@ -105,6 +105,17 @@ class Ordering:
         return score_column(self.model) if self.value is None else value_column(self.model, self.value)
 
     @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of a row's number, class or arm, outcome and weight."""
+        weights = () if self.weight is None else (self.weight,)
+        if self.arms:
+            return (self.column, TREATED, LABEL, *weights)
+        if self.value is None:
+            return (self.column, self.positive, *weights)
+        classes = () if self.value.positive is None else (class_column(self.model, self.value),)
+        return (self.column, *classes, *weights)
+
+    @property
     def one_class(self) -> bool:
         """Whether all rows are of one class."""
         return self.of_ranks or (self.value is not None and self.value.positive is None)

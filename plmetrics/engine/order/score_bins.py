@@ -48,9 +48,9 @@ def wanted_bins(prepared: Prepared, ordering: Ordering) -> list[Bins]:
         return ["joint"] if ordering.side == "score" else []
     if ordering.side is not None:
         return _joint_bins(prepared, ordering)
-    needs = [need for need in prepared.request.orders if _key(need) == ordering.key]
+    needs = [need for need in prepared.request.orders if key_of(need) == ordering.key]
     pointed = any(isinstance(need, (Points, Quantiles)) for need in needs)
-    curves = [curve for curve in prepared.request.suite.row_curves if _drawn_from(curve, ordering.key)]
+    curves = [curve for curve in prepared.request.suite.row_curves if drawn_from(curve, ordering.key)]
     span = prepared.score_spans.get(ordering.model, UNIT_SPAN)
     drawn = [curve_binning(curve, span) for curve in curves if curve.curve in BINNED_CURVES]
     bins: list[Bins] = []
@@ -80,10 +80,11 @@ def _joint_bins(prepared: Prepared, ordering: Ordering) -> list[Bins]:
     return bins if prepared.blocks is None else [*bins, "coarse"]
 
 
-def _key(need: OrderedRows) -> str | None:
+def key_of(need: OrderedRows) -> str | None:
+    """The key of the number that rows are ordered by, None for the score."""
     return None if need.by is None else need.by.key
 
 
-def _drawn_from(curve: Curve, key: str | None) -> bool:
+def drawn_from(curve: Curve, key: str | None) -> bool:
     """Whether a curve is drawn from a number, by its key: from scores, or from the probability of a class."""
     return key is None or (curve.curve in CLASS_CURVES and is_class_key(key))

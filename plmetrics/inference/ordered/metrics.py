@@ -111,7 +111,8 @@ def _point_values(
     out: dict[str, OrderedValues] = {}
     for scores in (False, True):
         alike = [metric for metric in metrics if metric.reads_points == scores]
-        on_part = partial(_on_part, alike, sliced, joined=not scores, placements=placements)
+        joined = not scores and not sliced.arms
+        on_part = partial(_on_part, alike, sliced, joined=joined, placements=placements)
         parts = parallel_map(on_part, sliced.parts(scores=scores)) if alike else []
         out |= {metric.text: end_to_end([part[metric.text] for part in parts]) for metric in alike}
     return {metric.text: out[metric.text] for metric in metrics}

@@ -4,12 +4,15 @@ A replicate's quantile is looked for among the rows themselves where rows x repl
 on coarse bins: where it falls says how many of all rows lie below, and the exact distribution then says what value
 stands there. So no replicate is stuck on the edge of a bin.
 
+Where points came in ranges those of a few slices are made at a time, and those of a long slice piece by piece.
+
 On a grid a quantile lies between what it would be with each row at the lower, and at the upper end of its bin: its
 value is that of rows spread evenly over their bins, its bound how far the further one of the two is.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,13 +20,16 @@ from numpy.typing import NDArray
 
 from plmetrics.catalogue.needs import Quantiles
 from plmetrics.core import ops
+from plmetrics.core.pieces import Pieces
 from plmetrics.inference.finalised import OrderedValues, conditions, finalise, value_or_nan
+from plmetrics.inference.ordered.complements import end_to_end
 from plmetrics.inference.weights import resample
 from plmetrics.states.scores.limits import replicates_rows
+from plmetrics.states.scores.ranges import SlicedPoints
 from plmetrics.states.sums import View
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from plmetrics.catalogue.metric import Metric
     from plmetrics.core.segments import Segments
@@ -43,6 +49,8 @@ def quantile_values(
 
     `weights` is W `[replicate, block]`, None without intervals. A largest value gets no replicates.
     """
+    if isinstance(sliced, SlicedPoints):
+        return _of_parts(metrics, sliced, weights)
     state = sliced.point_state()
     point = value_view(state)
     values = {metric.text: finalise(metric, point) for metric in metrics}
@@ -59,7 +67,7 @@ def quantile_values(
         if sliced.rows is not None and replicates_rows(sliced.rows, len(weights), sliced.slices):
             replicates = _exact(resampled, sliced, weights)
         else:
-            replicates = _coarse(resampled, sliced, weights, state, values)
+            replicates = _coarse(resampled, sliced, weights, _Distribution(state), values)
     return {
         metric.text: OrderedValues(
             values[metric.text],
@@ -70,6 +78,28 @@ def quantile_values(
         )
         for metric in metrics
     }
+
+
+def _of_parts(
+    metrics: Sequence[Metric], sliced: SlicedPoints, weights: Array | None
+) -> dict[str, OrderedValues]:
+    """The same of points that came in ranges."""
+
+    def on_part(make: Callable[[], Mapping[str, Any]]) -> list[OrderedValues]:
+        point = value_view(make())
+        return [OrderedValues(finalise(one, point), conditions(one, point), None, None) for one in metrics]
+
+    parts = [on_part(make) for make in sliced.parts(scores=True)]
+    out = {
+        metric.text: end_to_end(of_metric)
+        for metric, of_metric in zip(metrics, zip(*parts, strict=True), strict=True)
+    }
+    resampled = [metric for metric in metrics if metric.value_kind.is_resampled]
+    if weights is None or not resampled:
+        return out
+    values = {metric.text: out[metric.text].value for metric in resampled}
+    replicates = _coarse(resampled, sliced, weights, _Distributions(sliced), values)
+    return {text: replace(of_metric, replicates=replicates.get(text)) for text, of_metric in out.items()}
 
 
 def _level(metric: Metric) -> Array:
@@ -104,11 +134,10 @@ def _coarse(
     metrics: Sequence[Metric],
     sliced: SlicedScores,
     weights: Array,
-    state: Mapping[str, Segments],
+    distribution: _Distribution | _Distributions,
     values: Mapping[str, Array],
 ) -> dict[str, Array]:
     by_metric: dict[str, list[Array]] = {metric.text: [] for metric in metrics}
-    distribution = _Distribution(state)
     for start, stop, counts in sliced.block_counts(weights.shape[1]):
         for first in range(start, stop, _SLICES_AT_ONCE):
             last = min(first + _SLICES_AT_ONCE, stop)
@@ -185,3 +214,53 @@ class _Distribution:
 
 _BELOW_ONE = 1.0 - 1e-9
 """A slice's largest share, so that it ends before the next slice begins."""
+
+
+class _InPieces:
+    """The distribution of one long slice, looked up by share in the pieces that shares fall into."""
+
+    def __init__(self, state: Mapping[str, Pieces]) -> None:
+        self._mass, self._value = state["positive"], state["score"]
+        self._ends = np.cumsum(self._mass.sums())
+
+    def values(self, slices: NDArray[np.int64], shares: Array) -> Array:
+        """See `_Distribution`; there is one slice."""
+        del slices
+        out = np.full(shares.shape, np.nan)
+        defined = np.isfinite(shares)
+        last = len(self._ends) - 1
+        piece = np.minimum(np.searchsorted(self._ends / self._ends[-1], shares), last)
+        for number in np.unique(piece[defined]).tolist():
+            here = defined & (piece == number)
+            running = self._mass.piece(number, {}).cumsum() + (self._ends[number - 1] if number else 0.0)
+            place = np.searchsorted(running / self._ends[-1], shares[here])
+            out[here] = self._value.piece(number, {})[np.minimum(place, len(running) - 1)]
+        return out
+
+
+class _Distributions:
+    """The distributions of all slices whose points came in ranges; those of a few are held at a time."""
+
+    def __init__(self, sliced: SlicedPoints) -> None:
+        assert sliced.distinct is not None
+        self._points = sliced.distinct
+        self._few = self._points.few_slices()
+        self._held: tuple[tuple[int, int], _Distribution | _InPieces] | None = None
+
+    def values(self, slices: NDArray[np.int64], shares: Array) -> Array:
+        """See `_Distribution`."""
+        slices, shares = np.broadcast_arrays(slices, shares)
+        out = np.full(shares.shape, np.nan)
+        for few in self._few:
+            inside = (few[0] <= slices) & (slices < few[1])
+            if inside.any():
+                out[inside] = self._of(few).values(slices[inside] - few[0], shares[inside])
+        return out
+
+    def _of(self, few: tuple[int, int]) -> _Distribution | _InPieces:
+        if self._held is None or self._held[0] != few:
+            state: Any = self._points.state(*few)
+            in_pieces = isinstance(state["score"], Pieces) and state["score"].count > 0
+            whole: Any = state if in_pieces else self._points.state(*few, long=False)
+            self._held = few, _InPieces(whole) if in_pieces else _Distribution(whole)
+        return self._held[1]

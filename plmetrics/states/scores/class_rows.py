@@ -1,4 +1,4 @@
-"""The rows of one class: by the cells of a cube, as a pass brings them, and in ascending order."""
+"""The rows of one class, or of one arm: by the cells of a cube, as a pass brings them, and in ascending order."""
 
 from __future__ import annotations
 
@@ -17,17 +17,22 @@ _FEW = 1000
 
 @dataclass(frozen=True, slots=True)
 class ByCell:
-    """The scores of one class, those of a cell together, the cells' boundaries, and weights if rows carry them."""
+    """The scores of one class, those of a cell together, the cells' boundaries, and weights if rows carry them.
+
+    Rows of an arm have an outcome, too, times their weight.
+    """
 
     score: Array
     offsets: Codes
     weight: Array | None = None
+    outcome: Array | None = None
 
-    def of_cells(self, cells: Codes) -> tuple[Array, Array | None]:
-        """New arrays of the scores of some cells, and of their weights."""
+    def of_cells(self, cells: Codes) -> tuple[Array, Array | None, Array | None]:
+        """New arrays of the scores of some cells, of their weights and of their outcomes."""
         places = self._places(cells)
         weight = None if self.weight is None else _take(self.weight, places)
-        return _take(self.score, places), weight
+        outcome = None if self.outcome is None else _take(self.outcome, places)
+        return _take(self.score, places), weight, outcome
 
     def _places(self, cells: Codes) -> list[slice] | Codes:
         """Where the rows of some cells are: the runs, or each where runs are many."""
@@ -52,35 +57,54 @@ def _take(values: Array, places: list[slice] | Codes) -> Array:
 
 @dataclass(frozen=True, slots=True)
 class Ascending:
-    """Rows of one class, ascending by score; `weight` is None where each counts once."""
+    """Rows of one class, ascending by score; `weight` is None where each counts once, `outcome` of two classes."""
 
     score: Array
     weight: Array | None = None
+    outcome: Array | None = None
 
     @classmethod
-    def of(cls, score: Array, weight: Array | None) -> Ascending:
+    def of(cls, score: Array, weight: Array | None, outcome: Array | None = None) -> Ascending:
         """From rows in any order, which may be sorted in place.
 
-        Among equal scores weights ascend, so that the order of the rows does not show in their sums.
+        Among equal scores weights and outcomes ascend, so that the order of the rows does not show in their sums.
         """
-        if weight is None:
+        numbers = [column for column in (weight, outcome) if column is not None]
+        if not numbers:
             score.sort()
             return cls(score)
+        if len(numbers) > 1:
+            order = np.lexsort((*numbers[::-1], score))
+            return cls(score[order], *(column[order] for column in numbers))
         both = np.empty(len(score), dtype=np.complex128)
-        both.real, both.imag = score, weight
+        both.real, both.imag = score, numbers[0]
         both.sort()
-        return cls(both.real.copy(), both.imag.copy())
+        score, number = both.real.copy(), both.imag.copy()
+        return cls(score, number) if outcome is None else cls(score, None, number)
 
     def part(self, low: int, high: int) -> Ascending:
         """Consecutive rows."""
-        return Ascending(self.score[low:high], None if self.weight is None else self.weight[low:high])
+        return self.take(slice(low, high))
+
+    def take(self, places: slice | Codes | NDArray[np.bool_]) -> Ascending:
+        """Some of the rows, which ascend as these do."""
+        weight, outcome = (
+            None if column is None else column[places] for column in (self.weight, self.outcome)
+        )
+        return Ascending(self.score[places], weight, outcome)
 
     def masses(self, bounds: Codes) -> NDArray[Any]:
         """What the rows weigh that lie between neighbouring bounds, of which the outer ones hold all rows."""
-        if self.weight is None:
-            return np.diff(bounds)
-        out = np.zeros(len(bounds) - 1)
-        occupied = np.flatnonzero(bounds[1:] > bounds[:-1])
-        if len(occupied):
-            out[occupied] = np.add.reduceat(self.weight, bounds[occupied])
-        return out
+        return np.diff(bounds) if self.weight is None else _sums_between(self.weight, bounds)
+
+    def outcomes(self, bounds: Codes) -> Array | None:
+        """The same of outcomes, None of two classes."""
+        return None if self.outcome is None else _sums_between(self.outcome, bounds)
+
+
+def _sums_between(values: Array, bounds: Codes) -> Array:
+    out = np.zeros(len(bounds) - 1)
+    occupied = np.flatnonzero(bounds[1:] > bounds[:-1])
+    if len(occupied):
+        out[occupied] = np.add.reduceat(values, bounds[occupied])
+    return out

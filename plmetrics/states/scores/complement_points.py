@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from plmetrics.states.scores.class_rows import Ascending
-from plmetrics.states.scores.ranges import PIECE, SetPoints, points_of
+from plmetrics.states.scores.ranges import PIECE, SetPoints, in_order, points_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from plmetrics.states.scores.class_rows import ByCell
     from plmetrics.states.scores.coarse import Array, Codes
-    from plmetrics.states.scores.ranges import Piece
+    from plmetrics.states.scores.point_pieces import Piece
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Stretch:
     """Some rows, ascending by score; no other stretch holds any of their scores.
 
     `code` is the slice of each, -1 for none, `new` marks the first row of each score; `score` is None where it is not
-    to be read, `weight` where rows count once each.
+    to be read, `weight` where rows count once each, `outcome` of two classes.
     """
 
     code: NDArray[Any]
@@ -40,6 +40,7 @@ class Stretch:
     new: NDArray[np.bool_]
     score: Array | None
     weight: Array | None
+    outcome: Array | None = None
 
     def rest(self, number: int, *, scores: bool) -> Piece:
         """The points of the rows that are not in a slice."""
@@ -48,14 +49,15 @@ class Stretch:
         if scores:
             assert self.score is not None
             key = self.score
-        rows = Ascending(key[outside], None if self.weight is None else self.weight[outside])
+        rows = Ascending(key, self.weight, self.outcome).take(outside)
         return points_of(0, rows, self.member[outside], np.array([0, len(outside)]), scores=scores)
 
 
 class SetOrder:
     """The rows of a slice set in order, as ranges of scores bring them, from low to high."""
 
-    def __init__(self, slices: int, *, scores: bool) -> None:
+    def __init__(self, slices: int, *, scores: bool, arms: bool = False) -> None:
+        self._arms = arms
         self._code = np.min_scalar_type(-max(1, slices))
         self._scores = scores
         self._stretches: list[Stretch] = []
@@ -71,9 +73,13 @@ class SetOrder:
         """Keep the stretches of a range of scores above all that came before."""
         self._stretches += stretches
 
+    def clear(self) -> None:
+        """Drop all rows."""
+        self._stretches = []
+
     def rest(self, number: int, *, scores: bool) -> SetPoints:
         """The points of all rows but those of a slice, as those of a set of one slice."""
-        points = SetPoints(1, scores=scores)
+        points = SetPoints(1, scores=scores, arms=self._arms)
         points.add([stretch.rest(number, scores=scores) for stretch in self._stretches])
         return points
 
@@ -81,13 +87,9 @@ class SetOrder:
         owner = np.concatenate(
             [np.repeat(code.astype(self._code), np.diff(part.offsets)) for part in classes]
         )
-        score = np.concatenate([part.score for part in classes])
-        weights = [part.weight for part in classes if part.weight is not None]
-        weight = np.concatenate(weights) if weights else None
-        # Stable: else the classes of rows with equal scores and weights would lie as they came, and round sums so.
-        order = np.argsort(score) if weight is None else np.argsort(score + 1j * weight, kind="stable")
-        score, weight = score[order], None if weight is None else weight[order]
+        rows, order = in_order([(part.score, part.weight, part.outcome) for part in classes])
         owner, member = owner[order], order >= len(classes[0].score)
+        score = rows.score
         new = np.append(True, score[1:] != score[:-1])
         edges = np.searchsorted(score, score[PIECE::PIECE])
         ends = [0, *np.unique(edges[edges > 0]).tolist(), len(score)]
@@ -97,7 +99,7 @@ class SetOrder:
                 member[low:high].copy(),
                 new[low:high].copy(),
                 score[low:high].copy() if self._scores else None,
-                None if weight is None else weight[low:high].copy(),
+                *(None if part is None else part[low:high].copy() for part in (rows.weight, rows.outcome)),
             )
             for low, high in pairwise(ends)
         ]

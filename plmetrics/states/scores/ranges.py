@@ -1,8 +1,9 @@
-"""Points of sorted rows, made from scores that come class by class, a range of scores at a time.
+"""Points of sorted rows, made from scores that come class by class, or arm by arm, a range of scores at a time.
 
 What a slice keeps of its sorted rows are small whole numbers, or sums of weights: the rows of each class at its points,
 in pieces that the processor's cache holds. Neighbouring scores without positives are one point, for no operating point
-lies between them, unless the scores themselves are to be read.
+lies between them, unless the scores themselves are to be read. Of two arms every score is a point, with the outcomes
+of each arm.
 """
 
 from __future__ import annotations
@@ -17,8 +18,10 @@ import numpy as np
 from plmetrics.core.pieces import Pieces
 from plmetrics.core.segments import Segments
 from plmetrics.core.threads import parallel_map
+from plmetrics.states.arms import ARMS
 from plmetrics.states.scores.class_rows import Ascending
-from plmetrics.states.scores.sorted import ExactPoints
+from plmetrics.states.scores.point_pieces import SCORE, Piece
+from plmetrics.states.scores.sorted import CLASSES, ExactPoints
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -31,32 +34,6 @@ if TYPE_CHECKING:
     from plmetrics.states.scores.sorted import Binning, SlicedScores
 
     State = Mapping[str, Along]
-
-
-@dataclass(frozen=True, slots=True)
-class NonZero:
-    """An array that is read by slices, which are made anew.
-
-    >>> held = NonZero.of(np.array([0.0, 2.0, 0.0, 0.5]))
-    >>> held[1:3], held.values
-    (array([2., 0.]), array([2. , 0.5]))
-    """
-
-    values: Array
-    bits: NDArray[np.uint8]
-    size: int
-
-    @classmethod
-    def of(cls, numbers: Array) -> NonZero:
-        """From all numbers."""
-        mask = numbers != 0
-        return cls(numbers[mask], np.packbits(mask), len(numbers))
-
-    def __getitem__(self, place: slice) -> Array:
-        """Consecutive numbers."""
-        out = np.zeros(self.size)
-        out[np.unpackbits(self.bits, count=self.size).astype(np.bool_)] = self.values
-        return out[place]
 
 
 class RangePoints(Protocol):
@@ -75,42 +52,18 @@ SHORT = 1 << 15
 PIECE = 1 << 17
 """A slice is cut into pieces of about so many rows of a class."""
 
-
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """The points of consecutive slices from `first` on, in one range of scores, ascending within each slice.
-
-    `offsets` are the slices' boundaries, `score` is None where it is not to be read.
-    """
-
-    first: int
-    offsets: Codes
-    positive: NDArray[Any] | NonZero
-    negative: NDArray[Any] | NonZero
-    score: Array | None
-
-    @property
-    def last(self) -> int:
-        """The slice after the last one."""
-        return self.first + len(self.offsets) - 1
-
-    def sizes(self, first: int, last: int) -> tuple[slice, Codes]:
-        """Where the points of some slices are, and how many each has."""
-        sizes = np.zeros(last - first, dtype=np.int64)
-        low, high = max(first, self.first), min(last, self.last)
-        if low >= high:
-            return slice(0, 0), sizes
-        ends = self.offsets[low - self.first : high - self.first + 1]
-        sizes[low - first : high - first] = np.diff(ends)
-        return slice(int(ends[0]), int(ends[-1])), sizes
+_OF_ARMS = 4
+"""Pieces of two arms are so many times shorter: their formulas have more running totals side by side."""
 
 
 class SetPoints:
     """The points of the slices of a set, as ranges of scores bring them, from low to high."""
 
-    def __init__(self, slices: int, *, scores: bool) -> None:
+    def __init__(self, slices: int, *, scores: bool, arms: bool = False) -> None:
         self.slices = slices
         self._scores = scores
+        self._names = (*(ARMS if arms else CLASSES), *([SCORE] if scores else []))
+        self._joined = not scores and not arms
         self._pieces: list[Piece] = []
 
     def jobs(
@@ -119,7 +72,7 @@ class SetPoints:
         """What makes the pieces of one range of scores, and how many rows each job holds.
 
         Args:
-            classes: negatives and positives.
+            classes: negatives and positives, or controls and treated.
             code: the slice of each cell, -1 for none.
         """
         order = np.argsort(code, kind="stable")
@@ -137,14 +90,21 @@ class SetPoints:
         """Keep the pieces of a range of scores above all that came before."""
         self._pieces += pieces
 
+    def clear(self) -> None:
+        """Drop all points."""
+        self._pieces = []
+
     def _long(self, classes: tuple[ByCell, ByCell], first: int, cells: list[Codes]) -> list[Piece]:
         """One slice, piece by piece."""
         negative, positive = (Ascending.of(*part.of_cells(cells[0])) for part in classes)
-        points = distinct if self._scores else class_masses
-        return [
-            _piece(first, *points(negative.part(low, high), positive.part(low_positive, high_positive)))
-            for (low, low_positive), (high, high_positive) in _windows(negative.score, positive.score)
-        ]
+        pieces: list[Piece] = []
+        size = PIECE if negative.outcome is None else max(1, PIECE // _OF_ARMS)
+        for (low, low_positive), (high, high_positive) in _windows(negative.score, positive.score, size):
+            parts = negative.part(low, high), positive.part(low_positive, high_positive)
+            channels = class_masses(*parts) if self._joined else distinct(*parts, scores=self._scores)
+            offsets = np.array([0, len(channels[self._names[0]])])
+            pieces.append(Piece.of(first, offsets, channels))
+        return pieces
 
     def _short(self, classes: tuple[ByCell, ByCell], first: int, cells: list[Codes]) -> list[Piece]:
         """Some slices of few rows, in one piece."""
@@ -152,36 +112,39 @@ class SetPoints:
         slices = np.repeat(np.arange(len(cells)), [len(part) for part in cells])
         parts = [part.of_cells(every) for part in classes]
         code = np.concatenate([np.repeat(slices, np.diff(part.offsets)[every]) for part in classes])
-        score = np.concatenate([part for part, _ in parts])
-        weights = [part for _, part in parts if part is not None]
-        weight = np.concatenate(weights) if weights else None
-        order = np.argsort(score) if weight is None else np.lexsort((weight, score))
-        order = order[np.argsort(code[order].astype(np.uint16), kind="stable")]
-        bounds = np.searchsorted(code[order], np.arange(len(cells) + 1))
-        rows = Ascending(score[order], None if weight is None else weight[order])
-        return [points_of(first, rows, order >= len(parts[0][0]), bounds, scores=self._scores)]
+        rows, order = in_order(parts)
+        code = code[order]
+        by_slice = np.argsort(code.astype(np.uint16), kind="stable")
+        bounds = np.searchsorted(code[by_slice], np.arange(len(cells) + 1))
+        member = order[by_slice] >= len(parts[0][0])
+        return [points_of(first, rows.take(by_slice), member, bounds, scores=self._scores)]
 
     def parts(self) -> list[Callable[[], State]]:
         """What makes the points of slices, a few short ones at a time, or a single long one."""
+        return [partial(self.state, *few) for few in self.few_slices()]
+
+    def few_slices(self) -> list[tuple[int, int]]:
+        """Slices whose points are made together, from the first to the last."""
         sizes = np.zeros(self.slices, dtype=np.int64)
         for piece in self._pieces:
             sizes[piece.first : piece.last] += np.diff(piece.offsets)
-        return [partial(self._state, first, last) for first, last in _together(sizes, SHORT)]
+        return list(_together(sizes, SHORT))
 
     def whole(self) -> State:
         """The points of all slices."""
-        return self._state(0, self.slices, long=False)
+        return self.state(0, self.slices, long=False)
 
-    def _state(self, first: int, last: int, *, long: bool = True) -> State:
+    def state(self, first: int, last: int, *, long: bool = True) -> State:
+        """The points of some slices; those of a single one in pieces, if it may be `long`."""
         pieces = [piece for piece in self._pieces if piece.first < last and piece.last > first]
         places = [piece.sizes(first, last) for piece in pieces]
-        names = ("positive", "negative", "score") if self._scores else ("positive", "negative")
         parts = {
-            name: [getattr(piece, name)[place] for piece, (place, _) in zip(pieces, places, strict=True)]
-            for name in names
+            name: [piece.channels[name][place] for piece, (place, _) in zip(pieces, places, strict=True)]
+            for name in self._names
         }
         if long and last - first == 1:
-            return {name: Pieces.of(values, counts=name != "score") for name, values in parts.items()}
+            counted = self._names[: len(CLASSES)]
+            return {name: Pieces.of(values, counts=name in counted) for name, values in parts.items()}
         sizes = np.array([size for _, size in places], dtype=np.int64).reshape(len(pieces), last - first)
         offsets = np.append(0, np.cumsum(sizes.sum(axis=0)))
         order = None
@@ -204,6 +167,12 @@ class SlicedPoints(ExactPoints):
     distinct: SetPoints | None
     counted: SlicedScores | None
     weighted: bool = False
+    arms: bool = False
+
+    @property
+    def channels(self) -> tuple[str, ...]:  # type: ignore[override]
+        """What is summed at each point."""
+        return ARMS if self.arms else CLASSES
 
     def point_state(self) -> Any:
         """Distinct scores per slice with the weight of each class."""
@@ -211,8 +180,11 @@ class SlicedPoints(ExactPoints):
         return self.distinct.whole()
 
     def parts(self, *, scores: bool) -> list[Callable[[], State]]:
-        """The points of a few slices at a time; those between positives joined, unless scores are to be read."""
-        points = self.distinct if scores else self.joined
+        """The points of a few slices at a time; those between positives joined, unless scores are to be read.
+
+        Of two arms those that there are.
+        """
+        points = (self.distinct or self.joined) if scores else (self.joined or self.distinct)
         assert points is not None
         return points.parts()
 
@@ -263,12 +235,12 @@ def add_range(sets: Sequence[tuple[RangePoints, tuple[ByCell, ByCell], Codes]]) 
         sets[number][0].add(results[index])
 
 
-def class_masses(negative: Ascending, positive: Ascending) -> tuple[NDArray[Any], NDArray[Any], None]:
+def class_masses(negative: Ascending, positive: Ascending) -> dict[str, NDArray[Any]]:
     """What weighs of each class at the positives' scores and between them.
 
     >>> parts = Ascending(np.array([0.1, 0.2, 0.4])), Ascending(np.array([0.4, 0.4, 0.9]))
-    >>> class_masses(*parts)[:2]
-    (array([0, 2, 1]), array([2, 1, 0]))
+    >>> class_masses(*parts)
+    {'negative': array([2, 1, 0]), 'positive': array([0, 2, 1])}
     """
     starts = np.flatnonzero(np.append(True, positive.score[1:] != positive.score[:-1]))[: len(positive.score)]
     score, others = positive.score[starts], negative.score
@@ -281,29 +253,44 @@ def class_masses(negative: Ascending, positive: Ascending) -> tuple[NDArray[Any]
     members = np.zeros(len(negatives), dtype=np.int64 if positive.weight is None else np.float64)
     members[1::2] = positive.masses(np.append(starts, len(positive.score)))
     occupied = np.flatnonzero(members + negatives)
-    return members[occupied], negatives[occupied], None
+    return {"negative": negatives[occupied], "positive": members[occupied]}
 
 
-def distinct(negative: Ascending, positive: Ascending) -> tuple[NDArray[Any], NDArray[Any], Array]:
-    """What weighs of each class at each score, and the scores.
+def distinct(negative: Ascending, positive: Ascending, *, scores: bool = True) -> dict[str, NDArray[Any]]:
+    """What weighs of each class, or of each arm with its outcomes, at each score, and the scores if they are read.
 
     >>> parts = Ascending(np.array([0.1, 0.2, 0.4])), Ascending(np.array([0.4, 0.4, 0.9]))
-    >>> distinct(*parts)[:2]
-    (array([0, 0, 2, 1]), array([1, 1, 1, 0]))
+    >>> distinct(*parts, scores=False)
+    {'negative': array([1, 1, 1, 0]), 'positive': array([0, 0, 2, 1])}
     """
     score = np.concatenate([negative.score, positive.score])
     score.sort()
     score = score[np.append(True, score[1:] != score[:-1])[: len(score)]]
-    positives, negatives = (
-        part.masses(np.append(0, np.searchsorted(part.score, score, side="right")))
-        for part in (positive, negative)
+    sides = [
+        (part, np.append(0, np.searchsorted(part.score, score, side="right")))
+        for part in (negative, positive)
+    ]
+    return _channels(
+        [part.masses(bounds) for part, bounds in sides],
+        [part.outcomes(bounds) for part, bounds in sides],
+        score if scores else None,
     )
-    return positives, negatives, score
 
 
-def _windows(negative: Array, positive: Array) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:
+def _channels(
+    masses: Sequence[NDArray[Any]], outcomes: Sequence[Array | None], score: Array | None
+) -> dict[str, NDArray[Any]]:
+    """The channels of two classes, or of two arms if there are outcomes."""
+    known = [part for part in outcomes if part is not None]
+    channels = dict(zip(ARMS if known else CLASSES, [*masses, *known], strict=True))
+    return channels if score is None else {**channels, SCORE: score}
+
+
+def _windows(
+    negative: Array, positive: Array, size: int
+) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:
     """Boundaries of ranges of scores in both classes; equal scores are in one range."""
-    ends = np.union1d(negative[PIECE::PIECE], positive[PIECE::PIECE])
+    ends = np.union1d(negative[size::size], positive[size::size])
     edges = [
         [0, *np.searchsorted(values, ends, side="right").tolist(), len(values)]
         for values in (negative, positive)
@@ -313,21 +300,34 @@ def _windows(negative: Array, positive: Array) -> Iterator[tuple[tuple[int, int]
             yield low, high
 
 
-def _piece(first: int, positive: NDArray[Any], negative: NDArray[Any], score: Array | None) -> Piece:
-    return Piece(first, np.array([0, len(positive)]), _smallest(positive), _smallest(negative), score)
+def in_order(parts: Sequence[tuple[Array, Array | None, Array | None]]) -> tuple[Ascending, Codes]:
+    """The rows of two classes, or arms, one after the other, ascending by score, and their places.
+
+    Among equal scores weights and outcomes ascend, and rows of one class come first: how rows came does not show.
+    """
+    score = np.concatenate([part[0] for part in parts])
+    weight, outcome = (
+        None
+        if any(part[column] is None for part in parts)
+        else np.concatenate([part[column] for part in parts])
+        for column in (1, 2)
+    )
+    numbers = [column for column in (outcome, weight) if column is not None]
+    order = np.lexsort((*numbers, score)) if numbers else np.argsort(score)
+    return Ascending(score, weight, outcome).take(order), order
 
 
 def points_of(
     first: int, rows: Ascending, member: NDArray[np.bool_], bounds: Codes, *, scores: bool
 ) -> Piece:
     """The points of rows that lie slice after slice, ascending by score within each."""
-    score, weight = rows.score, rows.weight
+    score, weight, outcome = rows.score, rows.weight, rows.outcome
     begins = bounds[:-1][np.diff(bounds) > 0]
     change = np.append(True, score[1:] != score[:-1])[: len(score)]
     change[begins] = True
     starts = np.flatnonzero(change)
     positive = _class_weights(member, weight, starts)
-    if not scores and len(starts):
+    if not scores and outcome is None and len(starts):
         bare = positive == 0
         retained = np.append(True, ~(bare[1:] & bare[:-1]))
         retained[np.searchsorted(starts, begins)] = True
@@ -335,14 +335,15 @@ def points_of(
         starts, positive = starts[kept_at], np.add.reduceat(positive, kept_at)
     rows_each = np.diff(starts, append=len(score))
     negative = rows_each - positive if weight is None else _class_weights(~member, weight, starts)
-    group_scores = score[starts] if scores else None
-    return Piece(
-        first, np.searchsorted(starts, bounds), _smallest(positive), _smallest(negative), group_scores
-    )
+    outcomes = [
+        None if outcome is None else _class_weights(side, outcome, starts) for side in (~member, member)
+    ]
+    channels = _channels([negative, positive], outcomes, score[starts] if scores else None)
+    return Piece.of(first, np.searchsorted(starts, bounds), channels)
 
 
 def _class_weights(member: NDArray[np.bool_], weight: Array | None, starts: Codes) -> NDArray[Any]:
-    """What the rows of a class weigh from each start up to the next."""
+    """What the rows of a class weigh from each start up to the next, or what their outcomes sum up to."""
     dtype = np.int64 if weight is None else np.float64
     if len(starts) == 0:
         return np.zeros(0, dtype=dtype)
@@ -364,10 +365,3 @@ def _together(sizes: Codes, limit: int) -> Iterator[tuple[int, int]]:
 def _in_order(values: list[NDArray[Any]], order: Codes | None) -> Array:
     together = np.concatenate([np.zeros(0), *values])
     return together if order is None else together[order]
-
-
-def _smallest(numbers: NDArray[Any]) -> NDArray[Any] | NonZero:
-    """Whole numbers in as few bytes as hold them; sums of weights without those that are 0: most points have one."""
-    if numbers.dtype == np.float64:
-        return NonZero.of(numbers)
-    return numbers.astype(np.min_scalar_type(int(numbers.max(initial=0))))

@@ -92,8 +92,8 @@ def test_what_a_grid_cannot_serve_is_refused_before_a_row_is_read(asked, monkeyp
 
 def test_less_memory_means_fewer_models_at_a_time_and_then_more_ranges():
     plans = [plan(memory=memory, exact=True) for memory in (4e9, 1.6e9, 0.5e9, 0.3e9)]
-    assert [each.models for each in plans] == [2, 1, 1, 1]
-    assert [each.passes for each in plans] == [each.ranges * 2 // each.models for each in plans]
+    assert [each.orders for each in plans] == [2, 1, 1, 1]
+    assert [each.passes for each in plans] == [each.ranges * 2 // each.orders for each in plans]
     ranges = [each.ranges for each in plans]
     assert ranges[:2] == [1, 1]
     assert 1 < ranges[2] < ranges[3]
@@ -123,7 +123,7 @@ def test_without_exact_it_counts_instead_of_reading_ranges():
 
 
 def test_models_that_drop_rows_of_their_own_are_read_alone():
-    assert plan(missing="drop_per_model").models == 1
+    assert plan(missing="drop_per_model").orders == 1
 
 
 @pytest.mark.parametrize(

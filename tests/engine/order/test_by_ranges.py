@@ -10,6 +10,7 @@ from plmetrics.engine import prepared
 from plmetrics.engine.memory import budget
 from plmetrics.engine.memory.budget import OrderPlan
 from plmetrics.engine.order import by_ranges as ranges
+from plmetrics.engine.order import range_reader
 from plmetrics.engine.prepare import preparation as prepare
 
 METRICS = ["roc_auc", "average_precision", "ks", "ece", "brier"]
@@ -91,7 +92,7 @@ def test_values_are_those_of_rows_held_in_memory(monkeypatch, models, parts, opt
     expected = evaluate(frame, **options).metrics
     planned(monkeypatch, models, parts)
     if lookup is not None:
-        monkeypatch.setattr(ranges, "LOOKUP_CELLS", lookup)
+        monkeypatch.setattr(range_reader, "LOOKUP_CELLS", lookup)
     assert_alike(evaluate(frame, **options).metrics, expected, "threshold")
 
 

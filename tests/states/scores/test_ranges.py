@@ -129,6 +129,7 @@ def test_many_cells_in_any_order_are_brought_together(monkeypatch):
     rng = np.random.default_rng(2)
     score, cell = rng.random(200), rng.integers(0, CELLS, 200)
     cells = np.array([4, 0, 1, 5])
-    found, weight = by_cell(score, cell, 2 * score).of_cells(cells)
+    found, weight, outcome = by_cell(score, cell, 2 * score).of_cells(cells)
+    assert outcome is None
     assert sorted(found) == sorted(score[np.isin(cell, cells)])
     np.testing.assert_array_equal(weight, 2 * found)
