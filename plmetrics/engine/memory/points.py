@@ -39,7 +39,7 @@ def compares_rests(suite: Suite, name: str) -> bool:
 def points_bytes(request: Request) -> int:
     """Bytes a row that the points of an ordering take, at most."""
     scores = _reads_numbers(request)
-    in_order = _IN_ORDER + _WEIGHT * _numbers_beside(request) + _SCORE * int(scores)
+    in_order = _IN_ORDER + _WEIGHT * _further_numbers(request) + _SCORE * int(scores)
     rests = sum(compares_rests(request.suite, of_set.name) for of_set in request.view.sets)
     return len(request.view.sets) * _in_a_set(request, scores=scores) + rests * in_order
 
@@ -59,7 +59,7 @@ def bytes_in_hand(request: Request, orders: int, cubes: int) -> int:
     Weights are held once, and once more beside the scores that are sorted, as outcomes are; all rows of a set are
     where rests are made. Numbers that have classes of their own have cells and weights of their own, too.
     """
-    beside = _WEIGHT * (1 + _SORTED) * _numbers_beside(request)
+    beside = _WEIGHT * (1 + _SORTED) * _further_numbers(request)
     rests = any(compares_rests(request.suite, of_set.name) for of_set in request.view.sets)
     ordered = 0 if not rests else _SCORE * _SORTED + beside // 2
     waiting = _SCORE + (_NUMBER * cubes + _WEIGHT * int(request.weighted) if request.values else 0)
@@ -75,7 +75,7 @@ def _reads_numbers(request: Request) -> bool:
     return has_curves or quantiles or any(metric.reads_points for metric in request.scores)
 
 
-def _numbers_beside(request: Request) -> int:
+def _further_numbers(request: Request) -> int:
     """How many numbers a row has beside the one that it is ordered by: its weight, and its outcome."""
     return int(request.weighted) + int(request.view.roles.treatment is not None)
 

@@ -101,10 +101,10 @@ def order_steps(prepared: Prepared) -> Iterator[Step]:
         yield Step("order", does=does if orders else "rows for curves")
         return
     if prepared.exact:
-        if _pointed(prepared, orderings(request)):
+        if _needing_points(prepared, orderings(request)):
             yield Step("order", does=_sorting(prepared))
         for together in _groups(prepared):
-            if not (read := _pointed(prepared, together)):
+            if not (read := _needing_points(prepared, together)):
                 continue
             if order.ranges > 1:
                 yield Step("order", (numbers_sample(prepared, read[0]),))
@@ -147,7 +147,7 @@ def models_by_points(
     counted = models_on_grids(prepared, aggregated) if _counts_on_grid(prepared) else None
     for together in _groups(prepared):
         points = {ordering.name: OrderPoints.empty(prepared, ordering) for ordering in together}
-        if read := _pointed(prepared, together):
+        if read := _needing_points(prepared, together):
             for limits in _ranges(prepared, read[0]):
                 for ordering, by_cube in reader.read(read, limits):
                     points[ordering.name].add(prepared, by_cube, reader.cells)
@@ -206,7 +206,7 @@ def _reads_numbers(metric: Metric, ordering: Ordering) -> bool:
     return metric.needs.scores or metric.finds_threshold if ordering.arms else metric.reads_points
 
 
-def _pointed(prepared: Prepared, together: Sequence[Ordering]) -> tuple[Ordering, ...]:
+def _needing_points(prepared: Prepared, together: Sequence[Ordering]) -> tuple[Ordering, ...]:
     """The orderings of which a slice set asks for points, not only for bins."""
     names = [slices.slice_set.name for slices in prepared.slices]
     return tuple(one for one in together if any(any(_reads(prepared, name, one)) for name in names))

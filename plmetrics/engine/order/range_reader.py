@@ -96,7 +96,7 @@ class Reader:
         """What each ordering orders in a range, by the occupied cells of each cube; a range is for a single one."""
         rows: dict[str, tuple[_ClassRows, _ClassRows]] = {}
         for ordering in orderings:
-            columns = _columns_beside(ordering)
+            columns = _further_columns(ordering)
             rows.setdefault(_population(ordering), (_ClassRows(columns), _ClassRows(columns)))
         step = max(STEP_ROWS, 4 * max(map(len, self.cells)))
         for frame in collected_batches(range_plan(self._prepared, orderings, limits), BATCH_ROWS):
@@ -129,7 +129,7 @@ class Reader:
             alike = [ordering for ordering in orderings if _population(ordering) == population]
             positive, present = alike[0].positives(frame), alike[0].members(frame)
             numbers = {ordering.name: frame[ordering.column].to_numpy() for ordering in alike}
-            numbers |= _numbers_beside(alike[0], frame)
+            numbers |= _further_numbers(alike[0], frame)
             sides = (~positive, positive) if present is None else (present & ~positive, present & positive)
             for target, member in zip(classes, sides, strict=True):
                 index = np.flatnonzero(member)
@@ -168,13 +168,13 @@ def _population(ordering: Ordering) -> str:
     return "" if ordering.value is None else ordering.name
 
 
-def _columns_beside(ordering: Ordering) -> tuple[str, ...]:
+def _further_columns(ordering: Ordering) -> tuple[str, ...]:
     """The names of the numbers of each row beside the one that it is ordered by."""
     names = {_WEIGHT: ordering.weight is not None, _OUTCOME: ordering.arms}
     return tuple(name for name, has in names.items() if has)
 
 
-def _numbers_beside(ordering: Ordering, frame: pl.DataFrame) -> dict[str, Array]:
+def _further_numbers(ordering: Ordering, frame: pl.DataFrame) -> dict[str, Array]:
     """Weights of rows, and outcomes times weight."""
     out: dict[str, Array] = {}
     if ordering.weight is not None:
