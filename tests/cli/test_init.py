@@ -115,6 +115,22 @@ def test_abalone(invoke: Any, tmp_path: Path) -> None:
     assert_it_runs(invoke, suite)
 
 
+@pytest.mark.parametrize(
+    ("file", "task"),
+    [
+        ("synthetic_ranking.csv", "ranking"),
+        ("synthetic_topics.csv", "multilabel"),
+        ("hpc_cv.parquet", "multiclass"),
+        ("covid_forecasts.parquet", "quantile"),
+    ],
+)
+def test_every_task_is_started(invoke: Any, tmp_path: Path, file: str, task: str) -> None:
+    suite = tmp_path / "s.yaml"
+    assert invoke("init", str(ADULT.parent / file), "-o", str(suite)).code == 0
+    assert yaml.safe_load(suite.read_text())["task"] == task
+    assert_it_runs(invoke, suite)
+
+
 def test_guesses_for_a_binary_table(invoke: Any, tmp_path: Path) -> None:
     content = started(invoke, write(table(), tmp_path, "parquet"))
     assert content["columns"] == {"label": "label", "weight": "sample_weight", "unit": "customer_id"}

@@ -45,7 +45,7 @@ class ColumnFacts:
     @property
     def two_valued(self) -> bool:
         """Whether it can be a binary label."""
-        return self.zero_one or self.distinct == 2
+        return self.zero_one or (self.distinct == 2 and not self.dtype.is_temporal())
 
     @property
     def is_share(self) -> bool:
@@ -65,7 +65,7 @@ class ColumnFacts:
     def is_date(self) -> bool:
         """Whether it holds dates, or texts that begin with one."""
         if self.dtype.is_temporal():
-            return self.dtype not in {pl.Duration, pl.Time}
+            return self.dtype != pl.Time
         texts = self.dtype == pl.String and self.low is not None
         return texts and all(map(_DATE.match, (self.low, self.high)))
 
@@ -78,7 +78,7 @@ class ColumnFacts:
 def column_facts(rows: pl.LazyFrame, columns: Iterable[str], *, exact: bool) -> dict[str, ColumnFacts]:
     """Facts of some columns from one scan; without `exact` the numbers of different values are estimates."""
     schema = rows.collect_schema()
-    chosen = [name for name in dict.fromkeys(columns) if _plain(schema[name]) and not is_pattern(name)]
+    chosen = [name for name in dict.fromkeys(columns) if _plain(schema[name]) and _is_nameable(name)]
     plans = [_plan(name, schema[name], exact=exact).alias(str(place)) for place, name in enumerate(chosen)]
     values = collected_frame(rows.select(pl.len().alias("rows"), *plans)).row(0, named=True)
     return {
@@ -100,7 +100,12 @@ def short_text(value: Any) -> str:
 
 
 def _plain(dtype: pl.DataType) -> bool:
-    return not dtype.is_nested() and dtype not in {pl.Binary, pl.Object, pl.Null}
+    return not dtype.is_nested() and dtype not in {pl.Binary, pl.Object, pl.Null} and dtype != pl.Duration
+
+
+def _is_nameable(name: str) -> bool:
+    """Whether a suite can name a column."""
+    return bool(name.strip()) and not is_pattern(name)
 
 
 def _plan(name: str, dtype: pl.DataType, *, exact: bool) -> pl.Expr:
@@ -108,6 +113,8 @@ def _plan(name: str, dtype: pl.DataType, *, exact: bool) -> pl.Expr:
     if dtype.is_float():
         bad = (~column.is_finite()).sum()
         column = pl.when(column.is_finite()).then(column)
+    elif dtype.is_decimal():
+        column = column.cast(pl.Float64)
     elif not dtype.is_numeric():
         column = column.cast(pl.String)
     values = column.drop_nulls()

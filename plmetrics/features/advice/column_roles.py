@@ -98,8 +98,8 @@ def require_columns(facts: Facts, wishes: Wishes) -> None:
         AmbiguousRoles: one is not, or cannot be named.
     """
     if len(facts) < _FEWEST_COLUMNS:
-        names = ", ".join(facts) or _NAMELESS
-        msg = f"the table has one column that can be read, {names}: it takes a label and a prediction"
+        what = f"one column, '{', '.join(facts)}'," if facts else "no column with a name"
+        msg = f"the table has {what} that can be evaluated: it takes a label and a prediction"
         raise AmbiguousRoles(
             Problem(msg, hint="put the labels and the scores of the same rows into one table")
         )
@@ -187,7 +187,7 @@ def are_shares_of_one(sample: pl.DataFrame, columns: Sequence[str]) -> bool:
     """Whether columns of decimal numbers in [0, 1] sum to 1 in every row of a sample."""
     if not all(sample[name].dtype.is_float() for name in columns):
         return False
-    total = sample.select(pl.sum_horizontal(pl.col(columns).drop_nans().cast(pl.Float64))).to_series()
+    total = sample.select(pl.sum_horizontal(pl.col(columns).fill_nan(None).cast(pl.Float64))).to_series()
     ends = sample.select(pl.min_horizontal(columns).min().alias("low")).item()
     return bool(((total - 1).abs() < _TOLERANCE).all()) and ends is not None and ends >= 0
 

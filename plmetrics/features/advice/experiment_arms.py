@@ -41,7 +41,9 @@ def experiment_roles(sample: pl.DataFrame, facts: Facts, wishes: Wishes) -> Role
     arm = wishes.treatment or column_by_name(fit, names)
     if arm is None or not _is_arm(facts[arm]):
         return None
-    outcomes = [wishes.label] if wishes.label is not None else _outcomes(facts, arm)
+    outcomes = _outcomes(facts, arm)
+    if wishes.label is not None:
+        outcomes = [wishes.label] if _is_outcome(facts[wishes.label]) else []
     if not outcomes or (not told and not any(map(is_outcome_name, outcomes))):
         return None
     values = sample[arm].drop_nulls().unique().sort().to_list()
@@ -65,9 +67,13 @@ def experiment_roles(sample: pl.DataFrame, facts: Facts, wishes: Wishes) -> Role
 
 
 def _is_arm(column: ColumnFacts) -> bool:
-    return (
-        not column.dtype.is_float() and not column.dtype.is_temporal() and 2 <= column.distinct <= _MOST_ARMS
-    )
+    fractions = column.dtype.is_float() or column.dtype.is_decimal()
+    return not fractions and not column.dtype.is_temporal() and 2 <= column.distinct <= _MOST_ARMS
+
+
+def _is_outcome(column: ColumnFacts) -> bool:
+    """Whether a column can be an outcome, which is a name in results too."""
+    return (column.numeric or column.zero_one) and column.low is not None and column.name.isprintable()
 
 
 def _outcomes(facts: Facts, arm: str) -> list[str]:
@@ -75,8 +81,7 @@ def _outcomes(facts: Facts, arm: str) -> list[str]:
     numbers = [
         name
         for name, column in facts.items()
-        if (column.numeric or column.zero_one)
-        and column.low is not None
+        if _is_outcome(column)
         and name != arm
         and not is_earlier(name)
         and not is_unit_name(name)

@@ -20,7 +20,6 @@ from plmetrics.core.rowsql import compile_row
 from plmetrics.engine.faults import reading
 from plmetrics.engine.streaming import sample
 from plmetrics.features.advice.column_facts import column_facts
-from plmetrics.features.advice.column_roles import guess_roles
 from plmetrics.features.advice.gate_examples import gate_examples
 from plmetrics.features.advice.metric_choice import advise
 from plmetrics.features.advice.suite_text import Metrics, suite_text
@@ -88,8 +87,11 @@ def starter(data: str, folder: Path, label: str | None = None, scores: Sequence[
         DataError: the data cannot be read, or has no rows.
     """
     wishes = Wishes(label=label, scores=tuple(scores))
-    table = TableSample.of(data).table(folder, guess_roles, wishes)
-    return suite_text(table, _FIRST, _first_metrics(table))
+    look = TableSample.of(data)
+    table = look.table(folder, recognised_roles, wishes)
+    usual = table.task in {"binary", "regression"} and not table.roles.models
+    chosen = _first_metrics(table) if usual else _plain_metrics(look, table)
+    return suite_text(table, _FIRST, chosen)
 
 
 def suggest(
@@ -253,6 +255,12 @@ def _first_metrics(table: Table) -> Metrics:
     )
 
 
+def _plain_metrics(look: TableSample, table: Table) -> Metrics:
+    """The metrics that rules advise, without reasons."""
+    metrics = _advised_metrics(advise(_survey(look, table, (None, None))), table, ())
+    return replace(metrics, chosen=[(text, "") for text, _ in metrics.chosen], comments=())
+
+
 def _advised_metrics(advice: Advice, table: Table, goals: Sequence[Goal]) -> Metrics:
     """The metrics that rules advise, a reason behind each unless the one before has the same; then what to avoid."""
     if table.roles.arms is not None:
@@ -363,7 +371,7 @@ def _layout(table: Table, costs: Costs) -> Layout:
         table.positive,
         roles.weight,
         roles.query,
-        roles.treatment,
+        roles.treatment if table.task == "uplift" else None,
         roles.classes,
         costs,
         ends,

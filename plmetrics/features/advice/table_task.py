@@ -34,6 +34,7 @@ _FEWEST_QUERIES = 5
 _MOST_DOCUMENTS = 2000
 _MOST_SHARES = 11
 _RARE = 0.05
+_OF_NUMBERS = ("regression", "quantile", "ranking", "uplift")
 
 
 def recognised_roles(sample: pl.DataFrame, facts: Facts, wishes: Wishes) -> Roles:
@@ -48,10 +49,26 @@ def recognised_roles(sample: pl.DataFrame, facts: Facts, wishes: Wishes) -> Role
         roles = next(filter(None, (fit(sample, facts, wishes) for fit in _BY_TASK[wishes.task])), None)
         if roles is None:
             raise _unfit(facts, wishes)
+        _require_numbers(facts, roles)
         return replace(roles, reasons={**roles.reasons, "task": _task_reason(roles)})
     if wishes.query is not None:
         return recognised_roles(sample, facts, replace(wishes, task="ranking"))
-    return next(roles for fit in _IN_ORDER if (roles := fit(sample, facts, wishes)) is not None)
+    roles = next(roles for fit in _IN_ORDER if (roles := fit(sample, facts, wishes)) is not None)
+    _require_numbers(facts, roles)
+    return roles
+
+
+def _require_numbers(facts: Facts, roles: Roles) -> None:
+    """See that labels that a task takes as numbers are some, and queries are none with fractions."""
+    label, query = facts[roles.label], roles.query
+    if roles.task in _OF_NUMBERS and not (label.numeric or (roles.task == "uplift" and label.zero_one)):
+        msg = f"column '{label.name}' holds {label.kind}, but labels of task '{roles.task}' are numbers"
+        raise AmbiguousRoles(Problem(msg, hint="choose another column with --label, or another --task"))
+    if query is not None and facts[query].dtype.is_float():
+        msg = f"column '{query}' holds numbers with fractions, which name no queries"
+        raise AmbiguousRoles(
+            Problem(msg, hint="choose another column with --query, or cast it to whole numbers")
+        )
 
 
 def _task_reason(roles: Roles) -> str:
@@ -72,6 +89,8 @@ _WANTED: Mapping[str, str] = {
     "multilabel": "that takes a column of 0 and 1 and a column of scores for each class, called alike (is_cat, p_cat)",
     "quantile": "that takes a column for each quantile (q_0.1, q_0.9), or a column of levels and one of values",
     "experiment": "that takes a column of arms, with 2 to 20 values, and outcomes",
+    "ranking": "that takes a column of queries, a label of numbers and a score",
+    "uplift": "that takes a column of 0 and 1 for the treatment, an outcome and a score",
     "binary": "that takes a label of two values",
     "regression": "that takes a label of numbers",
 }

@@ -271,7 +271,7 @@ def test_forecasts_are_told_apart_without_the_number_of_the_row() -> None:
 @pytest.mark.parametrize(
     ("table", "words"),
     [
-        (frame(weight=P), ("one column", "weight")),
+        (frame(weight=P), ("one column, 'weight'", "a label and a prediction")),
         (frame(first=KIND, second=np.roll(KIND, 1)), ("--label",)),
         (
             frame(a=np.where(Y > 0, "p", "q"), b=np.where(P > 0.5, "p", "q")),
@@ -332,6 +332,27 @@ def test_what_does_not_fit_is_said(options: Any, words: tuple[str, ...]) -> None
     with pytest.raises(ConfigError) as refused:
         plm.suggest(frame(y=Y, p=P), **options)
     assert all(word in str(refused.value) for word in words)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [timedelta(hours=int(place)) for place in PLACE],
+        pl.Series(P).cast(pl.Decimal(9, 4)),
+        pl.Series(KIND).cast(pl.Categorical),
+        [{"a": 1}] * ROWS,
+        [None] * ROWS,
+    ],
+    ids=["durations", "decimals", "categories", "structs", "nulls"],
+)
+def test_columns_of_any_type_do_no_harm(values: Any) -> None:
+    table = named({"y": Y, "score": P, "": PLACE, "^.*$": P, "x\ny": KIND, "more": values})
+    content = yaml.safe_load(plm.suggest(table).text)
+    assert (content["task"], content["columns"], content["models"]) == (
+        "binary",
+        {"label": "y"},
+        {"score": "score"},
+    )
 
 
 def test_goals_come_first_and_are_named() -> None:
