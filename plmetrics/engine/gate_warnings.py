@@ -56,15 +56,18 @@ def _gates_of_one_side(suite: Suite) -> Iterator[str]:
             for name, metric in gated.items()
             if metric.rewards == rewards and metric.fixed_threshold is not None
         ]
-        if names and not any(_counts_both_errors(metric, rewards) for metric in metrics):
+        if names and not any(_tells_trivial(metric, rewards) for metric in metrics):
             yield (
                 f"a model that calls {rows} positive passes the gate on {', '.join(names)}, and no metric of the suite "
                 f"tells: ask for {companion} as well, or gate f1"
             )
 
 
-def _counts_both_errors(metric: Metric, rewards: str) -> bool:
-    """Whether a metric of decisions loses where another is won by more of what that rewards; own ones may."""
-    if metric.path is not None:
+def _tells_trivial(metric: Metric, rewards: str) -> bool:
+    """Whether a metric is worse for a model that gives more of what another rewards; those of the suite's own may be.
+
+    Metrics of probabilities are: a model that calls every row has scores that are too high.
+    """
+    if metric.path is not None or metric.reads_probability:
         return True
     return not metric.threshold_free and not is_across_slices(metric) and metric.rewards != rewards

@@ -44,7 +44,10 @@ def balance_warnings(prepared: Prepared, aggregated: Aggregates) -> list[str]:
 
 
 def _by_score(prepared: Prepared, aggregated: Aggregates) -> Iterator[str]:
-    """Models whose scores are higher in one arm, where a run holds scores."""
+    """Models whose scores are higher in one arm, where a run holds scores.
+
+    Weights may be what makes arms comparable: with some, arms must be unlike both with and without them.
+    """
     rows = aggregated.rows
     if rows is None or TREATED not in rows.columns:
         return
@@ -52,9 +55,10 @@ def _by_score(prepared: Prepared, aggregated: Aggregates) -> Iterator[str]:
         column = score_column(name)
         if model.made or column not in rows.columns:
             continue
-        distance, error = standardised_difference(
-            rows[column], rows[TREATED], rows[WEIGHT] if WEIGHT in rows.columns else None
-        )
+        distance, error = standardised_difference(rows[column], rows[TREATED], None)
+        if WEIGHT in rows.columns:
+            weighted = standardised_difference(rows[column], rows[TREATED], rows[WEIGHT])
+            distance, error = min((distance, error), weighted, key=lambda pair: abs(pair[0]))
         if prepared.request.suite.columns.unit is not None:
             error *= sqrt(rows.height / max(int(aggregated.units.sum()), 1))
         if abs(distance) > max(_APART, _CLEAR * error):

@@ -37,6 +37,7 @@ def test_a_gate_that_a_trivial_model_passes(metrics: list[str], gated: str, call
         ["recall", "selection_rate"],
         ["recall", "f1"],
         ["recall", "fp"],
+        ["recall", "roc_auc", "brier"],
         ["recall(threshold=max(f1))"],
         ["recall(threshold=optimal(cost_fp=1, cost_fn=5))"],
         ["roc_auc"],

@@ -27,9 +27,11 @@ FRAME = pl.DataFrame(
         "drawn": (RNG.random(N) < 0.4).astype(int),
         "by_score": (RNG.random(N) < CHANCE).astype(int),
         "by_group": (RNG.random(N) < np.array([0.2, 0.5, 0.8])[GROUP]).astype(int),
+        "survey": RNG.random(N) + 0.5,
         "by_unit": RNG.integers(0, 2, 300)[UNIT],
     }
 )
+FRAME = FRAME.with_columns(inverse=1 / pl.when(pl.col("by_score") == 1).then("e").otherwise(1 - pl.col("e")))
 ROLES: dict[str, Any] = {"task": "uplift", "label": "y", "models": "p", "slices": ["g"]}
 
 
@@ -45,6 +47,8 @@ def test_scores_of_the_treated_that_are_higher() -> None:
     distance = (one.mean() - two.mean()) / np.sqrt((one.var() + two.var()) / 2)
     assert f" {distance:.2f} standard deviations above" in text
     assert told("by_score", ["qini", "ate_ipw(propensity=e)"]) == []
+    assert len(told("by_score", ["qini"], weight="survey")) == 1
+    assert told("by_score", ["qini"], weight="inverse") == []
 
 
 def test_slices_with_other_shares() -> None:
