@@ -99,3 +99,10 @@ def test_warnings_of_a_state_are_those_of_the_run(tmp_path):
     state = issued(plm.state, tmp_path / "t.parquet", tmp_path / "day.state", **call)
     assert state.warnings == issued(plm.evaluate, wide, **call).warnings
     assert set(state.warnings) <= set(issued(plm.merge, tmp_path / "day.state").warnings)
+
+
+def test_gates_that_a_trivial_model_passes_are_told_before_a_run(suite):
+    text = suite.read_text().replace("[accuracy]", "[recall]")
+    suite.write_text(f"{text}gates: [{{metric: recall, at_least: 0.5}}]\n")
+    (warning,) = issued(plm.validate, suite).warnings
+    assert warning.startswith("a model that calls every row positive passes the gate on recall")

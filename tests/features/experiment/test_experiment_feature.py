@@ -228,6 +228,7 @@ def test_an_experiment_leaves_a_run_folder(tmp_path: Path, monkeypatch: pytest.M
     outcome = CliRunner().invoke(app, ["run", "checkout.yaml"])
     assert outcome.exit_code == 3, outcome.output
     assert "more buyers [B]" in outcome.output
+    assert "1 gate)" in CliRunner().invoke(app, ["validate", "checkout.yaml"]).output
     assert "bought (two_proportion_z)" in outcome.output
     folder = next(path for path in (tmp_path / "runs" / "checkout").iterdir() if path.is_dir())
     assert pl.read_parquet(folder / "experiment.parquet").height == 3
