@@ -258,6 +258,8 @@ def _result(
     with alike(), damage_errors(file_places(stored)):
         outputs = [feature.run(restored) for feature in features_of(suite) if feature.of_sums]
     tables["curves"] = curves
+    judged = [output.gates for output in outputs if output.gates is not None]
+    tables["gates"] = pl.concat([tables["gates"], *judged])
     added = {name: table for output in outputs for name, table in output.tables.items()}
     record = with_additions(_record(run, total.head, stored, watch, tables["metrics"]), outputs, RunContext())
     record.update(masses_entry(analysis))

@@ -12,6 +12,7 @@ from plmetrics.api.warnings import issues_warnings
 from plmetrics.core.errors import ConfigError, Problem
 from plmetrics.features.stored.state_of_rows import state_of_rows, written_state
 from plmetrics.features.stored.stored_state import stored_state
+from plmetrics.features.stored.support import anchor_tables
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -83,6 +84,7 @@ def state(
     loaded = load_suite(Path(data), set or {})
     with without_values(loaded), error_places(loaded):
         source = open_rows(loaded)
-        head, table = state_of_rows(loaded.suite, source, pinned, watch.stage)
+        suite = anchor_tables(loaded.suite, loaded.folder)
+        head, table = state_of_rows(suite, source, pinned, watch.stage)
     target = loaded.folder / "states" if output is None else output
     return written_state(redact_head(loaded, head), table, target)

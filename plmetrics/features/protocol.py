@@ -269,6 +269,18 @@ class Feature(ABC):
         """
         return {}
 
+    def refusal(self, suite: Suite) -> str | None:  # noqa: ARG002
+        """Why stored states cannot hold what a suite asks of it; None where they can."""
+        return self.state_refusal
+
+    def anchor(self, section: Section, folder: Path) -> Section:  # noqa: ARG002
+        """The section for stored states: paths of tables that these read start from the folder of the suite."""
+        return section
+
+    def state_table(self, suite: Suite) -> Source | None:  # noqa: ARG002
+        """The table that its counts in stored states read beside the rows; see `anchor`."""
+        return None
+
     def capture(self, rows: CountedRows, builder: Builder) -> Mapping[str, Json] | None:  # noqa: ARG002
         """Add its counts of the rows to a stored state.
 

@@ -86,6 +86,7 @@ def plan_of(
             variables=[name for _, name in loaded.variables.names],
             constants=constants,
             by_folder=section.unit == "folder",
+            folder=loaded.folder,
         )
 
 

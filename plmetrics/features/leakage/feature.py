@@ -11,7 +11,7 @@ from plmetrics.features.protocol import Feature, Outputs
 from plmetrics.report.html.feature_table import FeatureTable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     import polars as pl
@@ -19,9 +19,12 @@ if TYPE_CHECKING:
 
     from plmetrics.engine.inquiry import Question
     from plmetrics.engine.request import Request, TableView
-    from plmetrics.features.protocol import Run
+    from plmetrics.features.protocol import CountedRows, Run
+    from plmetrics.features.stored.alignment import AlignedStates
     from plmetrics.report.summary import Summary
+    from plmetrics.states.stored import Builder
     from plmetrics.suite.model import Suite
+    from plmetrics.suite.sections.section import Section
     from plmetrics.table.source import Source
 
 
@@ -33,7 +36,30 @@ class LeakageFeature(Feature):
     description = "Checks for rows and attributes that give the label away; none if not given."
     page = FeatureTable("Leakage", "leakage", "check columns rows share observed limit verdict example note")
     paths = ("train",)
-    state_refusal = "leakage looks for rows that are alike, which a state does not hold"
+    of_sums = True
+
+    def refusal(self, suite: Suite) -> str | None:
+        """Values of attributes are too many for a state, and a frame is no file that another process can read."""
+        from plmetrics.features.leakage.leakage_section import section_of
+        from plmetrics.suite.sections.section import HANDED_OVER
+
+        spec = section_of(suite)
+        if spec.attributes:
+            return "leakage's attributes are judged by each of their values, which a state does not hold"
+        if spec.train == HANDED_OVER:
+            return "leakage's train is a frame, which states of other rows could not be compared with"
+        return None
+
+    def anchor(self, section: Section, folder: Path) -> Section:
+        """The training table by a path that does not depend on where the suite is."""
+        train = getattr(section, "train", None)
+        if train is None:
+            return section
+        from plmetrics.core.names import is_address
+
+        paths = [train] if isinstance(train, str) else train
+        places = tuple(path if is_address(path) else str((folder / path).absolute()) for path in paths)
+        return section.model_copy(update={"train": places[0] if isinstance(train, str) else places})
 
     def table(self, suite: Suite, argument: Any, base: Path | None) -> Source | None:
         """The training table.
@@ -78,9 +104,34 @@ class LeakageFeature(Feature):
         """Say what the checks found."""
         from plmetrics.features.leakage.leakage_table import leakage_gates, leakage_table, leakage_warnings
 
-        found: Any = run.counted[self.key]
-        table = leakage_table(run.request.suite, found)
+        if run.state is None:
+            findings: Any = run.counted[self.key]
+        else:
+            from plmetrics.features.leakage.stored_checks import findings_of_state
+
+            findings = findings_of_state(run.request.suite, run.state)
+        table = leakage_table(run.request.suite, findings)
         return Outputs({self.key: table}, leakage_gates(table), leakage_warnings(table))
+
+    def state_table(self, suite: Suite) -> Source | None:
+        """The training table.
+
+        Raises:
+            DataError: as for the rows to evaluate; located at `leakage.train`.
+        """
+        return self.table(suite, None, None)
+
+    def capture(self, rows: CountedRows, builder: Builder) -> None:
+        """Add the checks of the rows."""
+        from plmetrics.features.leakage.stored_checks import write
+
+        write(builder, rows, self.state_table(rows.view.suite))
+
+    def merge(self, alike: Sequence[AlignedStates], builder: Builder) -> None:
+        """Add the checks of states together."""
+        from plmetrics.features.leakage.stored_checks import merge
+
+        merge(alike, builder)
 
     def report(self, summary: Summary, width: int) -> list[Text]:
         """What was found beyond its limit, and how many checks found nothing."""

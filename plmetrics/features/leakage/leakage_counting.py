@@ -13,7 +13,7 @@ from plmetrics.features.leakage.training_rows import (
     Finding,
     LeakagePlans,
     evaluated_columns,
-    joined_finds,
+    join_passes,
 )
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ class LeakageCounting:
         frames = yield from frames_by_name({**self.checks.plans(), **keyed})
         for number in range(1, self.passes):
             more = yield from frames_by_name(self.checks.keyed_plans(number, self.passes))
-            frames |= {name: joined_finds(name, frames[name], frame) for name, frame in more.items()}
+            frames |= {name: join_passes(name, frames[name], frame) for name, frame in more.items()}
         return frames
 
 

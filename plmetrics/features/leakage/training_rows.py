@@ -38,7 +38,10 @@ _TIME, _MOMENT = "@time", "@moment"
 _WITHIN = "@within|"
 _PATH = ("leakage",)
 _OF_ONE = ("fold", "split", "inner")
-_EXAMPLE = "|example"
+EXAMPLE = "|example"
+REPEATED = {"folds": pl.col("low") != pl.col("high"), "duplicates": pl.col("n") > 1}
+"""By check which keys are in several places: in two folds, or in two rows."""
+
 _NANOSECONDS = {"ns": 1, "us": 1_000, "ms": 1_000_000}
 
 
@@ -215,27 +218,40 @@ class LeakagePlans:
 
     def keyed_plans(self, number: int, passes: int) -> dict[str, pl.LazyFrame]:
         """What is looked up by key in one of some passes, by name: of the keys whose hash belongs to it."""
-        here = _of_pass(self.keys, number, passes)
-        plans: dict[str, pl.LazyFrame] = {}
-        sound = (
-            self.rows.filter(pl.all_horizontal(pl.col(self.keys).is_not_null())) if self.keys else self.rows
-        ).filter(*here)
-        if self.keys and self.train is not None:
-            known = self.train.filter(*here)
-            plans |= _sample_plans(
-                "keys", sound.join(known, on=self.keys, how="semi"), self.keys, pl.len().cast(pl.Int64)
-            )
+        plans = self.lookups(number, passes)
+        for check, (groups, by) in self.groups(number, passes).items():
+            plans |= _sample_plans(check, groups.filter(REPEATED[check]), by)
+        return plans
+
+    def lookups(self, number: int, passes: int) -> dict[str, pl.LazyFrame]:
+        """Rows whose keys are in the training table."""
+        if not self.keys or self.train is None:
+            return {}
+        known = self.train.filter(*_of_pass(self.keys, number, passes))
+        matches = self._keyed(number, passes).join(known, on=self.keys, how="semi")
+        return _sample_plans("keys", matches, self.keys, pl.len().cast(pl.Int64))
+
+    def groups(self, number: int, passes: int) -> dict[str, tuple[pl.LazyFrame, list[str]]]:
+        """Rows by key, by check, with the columns of the keys; see `REPEATED`."""
+        out: dict[str, tuple[pl.LazyFrame, list[str]]] = {}
+        rows = pl.len().cast(pl.Int64).alias("n")
         if self.fold is not None:
             ends = (pl.col(_FOLD).min().alias("low"), pl.col(_FOLD).max().alias("high"))
-            groups = sound.group_by([*self.keys, *self.within]).agg(pl.len().cast(pl.Int64).alias("n"), *ends)
-            plans |= _sample_plans("folds", groups.filter(pl.col("low") != pl.col("high")), self.keys)
-        if self.spec.duplicates:
-            listed = isinstance(self.spec.duplicates, tuple)
-            rows, by = (self.rows, list(self.spec.duplicates)) if listed else (sound, self.keys)  # type: ignore[arg-type]
-            rows = rows.filter(*_of_pass(by, number, passes))
-            groups = rows.group_by([*by, *self.within]).agg(pl.len().cast(pl.Int64).alias("n"))
-            plans |= _sample_plans("duplicates", groups.filter(pl.col("n") > 1), by)
-        return plans
+            keyed = self._keyed(number, passes)
+            out["folds"] = keyed.group_by([*self.keys, *self.within]).agg(rows, *ends), self.keys
+        if isinstance(self.spec.duplicates, tuple):
+            by = list(self.spec.duplicates)
+            listed = self.rows.filter(*_of_pass(by, number, passes))
+            out["duplicates"] = listed.group_by([*by, *self.within]).agg(rows), by
+        elif self.spec.duplicates:
+            keyed = self._keyed(number, passes)
+            out["duplicates"] = keyed.group_by([*self.keys, *self.within]).agg(rows), self.keys
+        return out
+
+    def _keyed(self, number: int, passes: int) -> pl.LazyFrame:
+        """The rows of a pass that have keys."""
+        present = pl.all_horizontal(pl.col(self.keys).is_not_null())
+        return self.rows.filter(present, *_of_pass(self.keys, number, passes))
 
     def findings(self, frames: dict[str, pl.DataFrame]) -> list[Finding]:
         """What the collected plans say, in the order of the checks."""
@@ -253,7 +269,7 @@ class LeakagePlans:
             if check == "keys":
                 lacking, none = _lacking(frames["train"])
                 rows, note = None if none else rows, "; ".join(filter(None, [note, lacking])) or None
-            example = _example(frames[f"{check}|example"])
+            example = _example(frames[f"{check}{EXAMPLE}"])
             out.append(Finding(check, columns, rows, counts["rows"], example=example, note=note))
         if self.last is not None and self.spec.time is not None:
             out.append(self._late(counts, self.spec.time, self.last[1], frames["counts"]["first"]))
@@ -275,7 +291,7 @@ def _sample_plans(
     counted = pl.col("n").sum() if rows is None else rows
     return {
         check: frame.select(counted.alias("rows")),
-        f"{check}{_EXAMPLE}": frame.select(by).sort(by).head(1),
+        f"{check}{EXAMPLE}": frame.select(by).sort(by).head(1),
     }
 
 
@@ -287,10 +303,10 @@ def _of_pass(by: Sequence[str], number: int, passes: int) -> list[pl.Expr]:
     return [reduce(xor, words) % passes == number]
 
 
-def joined_finds(name: str, one: pl.DataFrame, other: pl.DataFrame) -> pl.DataFrame:
+def join_passes(name: str, one: pl.DataFrame, other: pl.DataFrame) -> pl.DataFrame:
     """What two passes found: how many rows, or the first of them by value."""
     both = pl.concat([one, other])
-    return both.sort(both.columns).head(1) if name.endswith(_EXAMPLE) else both.sum()
+    return both.sort(both.columns).head(1) if name.endswith(EXAMPLE) else both.sum()
 
 
 def _fold_type(dtype: pl.DataType) -> pl.DataType:

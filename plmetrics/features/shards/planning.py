@@ -5,17 +5,18 @@ from __future__ import annotations
 import hashlib
 import json
 from itertools import groupby
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from plmetrics.core.errors import ConfigError, Problem
+from plmetrics.features.registry import features_of
 from plmetrics.features.shards.file_table import file_contents, table_content, variable_paths
 from plmetrics.features.shards.shared_constants import GRIDS, constants_alone, shared_constants
 from plmetrics.features.shards.unit_plan import Unit, UnitPlan, read_plan
 from plmetrics.features.stored.merging import read_state
 from plmetrics.features.stored.state_of_rows import check_constants
 from plmetrics.features.stored.stored_state import stored_state
-from plmetrics.features.stored.support import countable
+from plmetrics.features.stored.support import anchor_tables, countable
 from plmetrics.runs.record import fingerprint, versions
 from plmetrics.states.stored import FORMAT, frame_text
 from plmetrics.suite.yaml.dump import readable
@@ -23,7 +24,6 @@ from plmetrics.table.files import shown_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from pathlib import Path
 
     from plmetrics.features.stored.state_of_rows import Stage
     from plmetrics.states.stored import State
@@ -45,6 +45,7 @@ def plan_units(
     variables: Iterable[str] = (),
     constants: Path | None = None,
     by_folder: bool = False,
+    folder: Path | None = None,
 ) -> UnitPlan:
     """The plan of a table's units.
 
@@ -55,6 +56,7 @@ def plan_units(
         variables: those of the environment that the suite names; their values are not written.
         constants: the file of a state whose constants are taken, in place of those of all rows.
         by_folder: whether the files of a folder are one unit; each file is one else.
+        folder: that of the suite, which paths in it start from; the working directory if not given.
 
     Raises:
         ConfigError: the suite asks for what no state carries, or its table has no files.
@@ -64,7 +66,8 @@ def plan_units(
         msg = "rows of one forecast may lie in several files, so that units of a long table do not add"
         raise ConfigError(Problem(msg, ("data", "long"), "write a column for each quantile"))
     names = tuple(dict.fromkeys(variables))
-    table = table_content(source)
+    suite = anchor_tables(suite, folder or Path.cwd())
+    table = table_content(source) | _tables_of_features(suite, names)
     counted = countable(suite)
     shared_state = (
         shared_constants(suite, source, stage) if constants is None else _state_constants(counted, constants)
@@ -74,6 +77,20 @@ def plan_units(
     groups = _groups(files) if by_folder else ([file] for file in files)
     units = [_unit(shared, group) for group in groups]
     return UnitPlan(name=suite.name, suite=worker_suite(suite), variables=names, units=tuple(units), **shared)
+
+
+def _tables_of_features(suite: Suite, names: Iterable[str]) -> dict[str, Any]:
+    """The files that features read beside the rows, by key: states of other ones are not those of this plan."""
+    tables = {feature.key: feature.state_table(suite) for feature in features_of(suite)}
+    stamps = {
+        key: [
+            [file["path"], file["stamp"] or file["bytes"]]
+            for file in file_contents(table, variable_paths(names))
+        ]
+        for key, table in tables.items()
+        if table is not None
+    }
+    return {"beside": stamps} if stamps else {}
 
 
 def plan_of_rows(

@@ -13,6 +13,7 @@ from plmetrics.suite.tasks import RANKING_CURVES, is_row_curve
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from plmetrics.suite.model import Suite
     from plmetrics.table.source import Source
@@ -37,6 +38,19 @@ def countable(suite: Suite) -> Suite:
     return suite.model_copy(update={"exact": False})
 
 
+def anchor_tables(suite: Suite, folder: Path) -> Suite:
+    """The suite whose features read other tables by paths that do not depend on where it lies."""
+    sections = {
+        feature.key: feature.anchor(suite.sections[feature.key], folder)
+        for feature in features_of(suite)
+        if feature.key in suite.sections
+    }
+    if all(section is suite.sections[key] for key, section in sections.items()):
+        return suite
+    moved = suite.model_copy(update={"sections": {**suite.sections, **sections}})
+    return moved.with_templates(suite.templates)
+
+
 def resamples_totals(suite: Suite) -> bool:
     """Whether replicates need to know how many different units there are: those of totals do."""
     return any(metric.additive for metric in suite.needed("overall", *suite.slices))
@@ -52,8 +66,9 @@ def _problems(suite: Suite) -> Iterator[Problem]:
         msg = "exact: true needs the rows, which a state does not hold: it counts scores on a grid"
         yield Problem(msg, ("exact",), "leave exact out for values with a bound")
     for feature in features_of(suite):
-        if feature.state_refusal is not None:
-            yield Problem(feature.state_refusal, feature.path(suite), _INSTEAD)
+        refusal = feature.refusal(suite)
+        if refusal is not None:
+            yield Problem(refusal, feature.path(suite), _INSTEAD)
     yield from _fits(suite)
     if suite.reproducible:
         yield from _order_dependent(suite)
