@@ -194,3 +194,11 @@ def test_what_has_no_rows_refuses() -> None:
         evaluated(table(50), ["recall(threshold=max(f1))"], uncertainty=ANEW, labels=True)
     with pytest.raises(plm.ConfigError, match="chooses on rows"):
         plm.state(table(50), label="y", models="p", metrics=["recall(threshold=max(f1))"], uncertainty=ANEW)
+
+
+def test_the_order_of_rows_does_not_show() -> None:
+    rows, text = table(300, 5).with_columns(unit=pl.int_range(300) % 100), "f1(threshold=max(f1))"
+    asked = {"unit": "unit", "weight": "w", "slices": {"g": "g"}, "uncertainty": ANEW, "reproducible": True}
+    found = evaluated(rows, [text], **asked)
+    again = evaluated(rows.sample(fraction=1, shuffle=True, seed=1), [text], **asked)
+    assert found.metrics.equals(again.metrics)
