@@ -13,7 +13,7 @@ from plmetrics.catalogue import registry
 from plmetrics.catalogue.advice.goals import GOALS, goal_by_name, goals_of
 from plmetrics.catalogue.advice.table_facts import TableFacts
 from plmetrics.catalogue.advice.table_survey import Layout, survey
-from plmetrics.core.errors import ConfigError, DataError, Problem
+from plmetrics.core.errors import CallError, DataError, Problem
 from plmetrics.core.names import did_you_mean, is_address
 from plmetrics.core.redaction import mask_address
 from plmetrics.core.rowsql import compile_row
@@ -144,7 +144,7 @@ def suggest(
     goals = _goals((goal,) if isinstance(goal, str) else goal)
     named = (scores,) if isinstance(scores, str) else tuple(scores)
     if task is not None and task not in registry.tasks():
-        raise ConfigError(Problem(f"unknown task '{task}'", hint=did_you_mean(task, registry.tasks())))
+        raise CallError(Problem(f"unknown task '{task}'", hint=did_you_mean(task, registry.tasks())))
     wishes = Wishes(task=task, label=label, scores=named, query=query, treatment=treatment)
     place = Path.cwd() if folder is None else Path(folder)
     look = TableSample.of(data)
@@ -153,7 +153,7 @@ def suggest(
     table = replace(table, roles=roles)
     if costs != (None, None) and table.task != "binary":
         msg = f"costs of errors belong to task 'binary', but this table is of task '{table.task}'"
-        raise ConfigError(Problem(msg, hint="leave --cost-fp and --cost-fn out"))
+        raise CallError(Problem(msg, hint="leave --cost-fp and --cost-fn out"))
     _check_goals(goals, table.task)
     facts = _survey(look, table, costs)
     advice = advise(facts, goals)
@@ -287,14 +287,14 @@ def _goals(names: Sequence[str]) -> tuple[Goal, ...]:
     """The goals of some names.
 
     Raises:
-        ConfigError: there is none of a name.
+        CallError: there is none of a name.
     """
     out = []
     for name in names:
         goal = goal_by_name(name)
         if goal is None:
             known = [goal.name for goal in GOALS]
-            raise ConfigError(Problem(f"unknown goal '{name}'", hint=did_you_mean(name, known)))
+            raise CallError(Problem(f"unknown goal '{name}'", hint=did_you_mean(name, known)))
         out.append(goal)
     return tuple(dict.fromkeys(out))
 
@@ -303,14 +303,14 @@ def _check_goals(goals: Sequence[Goal], task: str) -> None:
     """See that goals belong to a task.
 
     Raises:
-        ConfigError: one does not.
+        CallError: one does not.
     """
     for goal in goals:
         if task not in goal.tasks:
             others = ", ".join(other.name for other in goals_of(task)) or "none"
             msg = f"goal '{goal.name}' belongs to task {' or '.join(goal.tasks)}, but this table is of task '{task}'"
             hint = f"goals of task '{task}': {others}; if the task is another one, say --task"
-            raise ConfigError(Problem(msg, hint=hint))
+            raise CallError(Problem(msg, hint=hint))
 
 
 def _goal_notes(goals: Sequence[Goal], facts: TableFacts) -> list[str]:
@@ -342,10 +342,10 @@ def _check(costs: Costs) -> None:
     present = [cost for cost in costs if cost is not None]
     if len(present) == 1:
         msg = "a cost of one error says nothing without that of the other"
-        raise ConfigError(Problem(msg, hint="give both --cost-fp and --cost-fn"))
+        raise CallError(Problem(msg, hint="give both --cost-fp and --cost-fn"))
     if any(not isfinite(cost) or cost <= 0 for cost in present):
         msg = f"costs must be numbers above 0, not {present[0]} and {present[1]}"
-        raise ConfigError(Problem(msg))
+        raise CallError(Problem(msg))
 
 
 def _available(roles: Roles) -> tuple[Roles, str | None]:

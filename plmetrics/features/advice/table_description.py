@@ -125,7 +125,7 @@ def data_lines(table: Table) -> Iterator[str]:
 def column_lines(table: Table) -> Iterator[str]:
     """The section `columns`, and the positive label."""
     roles, facts = table.roles, table.facts
-    yield "columns:"
+    yield "columns:" if roles.arms is None or table.unit is not None else "# columns:"
     if roles.arms is None:
         yield _label_line(table)
     if roles.weight is not None:
