@@ -208,3 +208,36 @@ def test_a_run_reads_as_many_ranges_as_its_memory_asks_for(
     assert len(read) > 2 * len({each[0].name for each in read})
     assert here["bound"].is_null().all()
     agree(here, evaluate(frame, what).metrics, ["model", "slice", "metric", "n"], "value")
+
+
+MIXED = ["roc_auc", "ece", {"name": "late", "quantile": "spent", "q": 0.9}]
+MIXED += [{"name": "some", "quantile": "score * (1 + label)", "q": 0.5, "where": "score > 0"}]
+
+
+@pytest.mark.parametrize("weight", [None, "weight"])
+def test_scores_and_quantiles_of_rows_without_a_label_are_read_side_by_side(
+    monkeypatch: pytest.MonkeyPatch, weight: str | None
+) -> None:
+    absent = pl.when(pl.col("unit") % 3 > 0)
+    frame = table().with_columns(absent.then("bought").alias("bought"), pl.col("p_x").fill_null(0.5))
+    asked: dict[str, Any] = {"label": "bought", "models": {"m": "p_x", "o": "p_y"}, "metrics": MIXED}
+    asked |= {"labels": True, "weight": weight, "slices": {"region": "region"}}
+    asked |= {"compare": {"slices": {"region": "rest"}}}
+    expected = plm.evaluate(frame, **asked)
+    planned(monkeypatch, 1, 3)
+    here = plm.evaluate(frame, **asked)
+    keys = ["model", "slice_set", "slice", "metric", "status", "n"]
+    agree(here.metrics, expected.metrics, keys, "value")
+    agree(here.comparisons, expected.comparisons, [*keys, "contrast"], "difference")
+
+
+def test_the_order_of_rows_of_two_arms_does_not_show_where_it_must_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    planned(monkeypatch, 1, 3)
+    options: dict[str, Any] = {"weight": "weight", "reproducible": True}
+    options["compare"] = {"slices": {"region": "rest"}}
+    frame = table().with_columns(pl.col("other").round(1))
+    one, other = (evaluate(rows, "outcomes", **options) for rows in (frame, frame.reverse()))
+    assert other.metrics.equals(one.metrics)
+    assert other.comparisons.equals(one.comparisons)
