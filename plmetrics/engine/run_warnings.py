@@ -154,7 +154,7 @@ def run_facts(prepared: Prepared, aggregated: Aggregates) -> TableFacts:
         figures |= _label(model, prefix, sums, centres.of(0, 1))
     elif suite.task == "ranking" and prepared.rows.pairs:
         figures["documents"] = prepared.rows.pairs / figures["rows"]
-    elif suite.task == "uplift" and f"{model}|treated" in sums:
+    elif suite.task == "uplift" and f"{model}|treated" in sums and sums[f"{prefix}weight"]:
         figures["treated"] = sums[f"{model}|treated"] / sums[f"{prefix}weight"]
     return TableFacts(task=suite.task, **figures)
 

@@ -102,7 +102,7 @@ def _by_slice(prepared: Prepared, aggregated: Aggregates) -> Iterator[str]:
             continue
         treated, mass = state.columns[f"{model}|treated"], state.columns[f"{prefix}weight"]
         total, rows = state.total(f"{prefix}weight"), state.total(f"{prefix}n")
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(all="ignore"):
             share = state.total(f"{model}|treated") / total
             if of_units:
                 squares = (treated - share[state.code] * mass) ** 2
