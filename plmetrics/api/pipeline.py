@@ -228,15 +228,17 @@ def estimate(
     contrasts = any(feature.compares(suite) for feature in features_of(suite))
     analysis = Analysis(suite, sets, population, request.pairs, weights, aggregated.units, contrasts)
     of_sums = _of_sums(analysis, prepared)
+    of_bins = _of_bins(analysis, prepared, aggregated)
     if not needs_rows(prepared):
-        return analysis, {}, of_sums
+        return analysis, {}, pl.concat([of_bins, of_sums])
     ordered, curves = _of_rows(analysis, prepared, aggregated, counted, watch)
-    return analysis, ordered, pl.concat([curves, of_sums])
+    return analysis, ordered, pl.concat([of_bins, curves, of_sums])
 
 
 def _of_sums(analysis: Analysis, prepared: Prepared) -> pl.DataFrame:
     """The curves that are drawn from sums, and from the numbers of queries."""
-    if len(analysis.suite.row_curves) == len(analysis.suite.curves):
+    suite = analysis.suite
+    if len(suite.row_curves) + len(suite.bin_curves) == len(suite.curves):
         return CURVES_SCHEMA.to_frame()
     if analysis.suite.task == "ranking":
         return _of_queries(analysis, prepared)
@@ -247,6 +249,17 @@ def _of_sums(analysis: Analysis, prepared: Prepared) -> pl.DataFrame:
     from plmetrics.inference.curves.forecasts import forecast_curves
 
     return forecast_curves(analysis)
+
+
+def _of_bins(analysis: Analysis, prepared: Prepared, aggregated: Aggregates) -> pl.DataFrame:
+    """The curves that are drawn from sums by bins."""
+    if aggregated.bins is None:
+        return CURVES_SCHEMA.to_frame()
+    from plmetrics.engine.aggregate.bin_sums import set_places
+    from plmetrics.inference.curves.row_bins import row_bin_curves
+
+    places, classes = set_places(prepared), prepared.request.classes
+    return row_bin_curves(analysis, aggregated.bins, places, classes, aggregated.block_keys)
 
 
 def _of_queries(analysis: Analysis, prepared: Prepared) -> pl.DataFrame:
@@ -269,7 +282,7 @@ def _of_rows(
     """The metrics and curves of the order of rows."""
     from plmetrics.engine.order.by_ranges import models_to_order
     from plmetrics.engine.order.in_memory import models_by_row
-    from plmetrics.inference.ordered.stage import ordered_stage, rank_stage, row_curves
+    from plmetrics.inference.ordered.stage import ordered_stage, rank_stage
 
     request = prepared.request
     models: ScoresOfModels = models_to_order(prepared, aggregated) if counted is None else counted
@@ -278,10 +291,7 @@ def _of_rows(
     classes, spans = request.classes, prepared.score_spans
     ordered, curves = ordered_stage(analysis, models, exact=prepared.exact, classes=classes, spans=spans)
     if request.reads_pairs:
-        rows = list(models_by_row(prepared, aggregated))
-        ordered |= rank_stage(analysis, rows)
-        if request.draws_rows:
-            curves = pl.concat([row_curves(analysis, rows, classes), curves])
+        ordered |= rank_stage(analysis, list(models_by_row(prepared, aggregated)))
     return ordered, curves
 
 

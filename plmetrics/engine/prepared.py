@@ -63,7 +63,8 @@ class Prepared:
 
     `view` has the rows that are counted, with all models, on settled slice keys, and `table` their canonical columns.
     `grids` are those of another run that it takes its from, `score_spans` the ends of histograms of scores by model,
-    `looks` what features know of the rows, by key, and `steps` what it took to find all that.
+    `looks` what features know of the rows, by key, and `steps` what it took to find all that. `bin_edges` are those of
+    the bins that curves of labels and predictions are added in.
     """
 
     request: Request
@@ -83,6 +84,7 @@ class Prepared:
     looks: Mapping[str, object] = field(default_factory=dict)
     score_spans: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     steps: tuple[Step, ...] = ()
+    bin_edges: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
 
     def row_of(self, model: str) -> Rows:
         """The roles of a model's rows, with the constants that its metrics read."""

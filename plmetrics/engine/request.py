@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from plmetrics.catalogue.needs import Bins, Need, OrderedRows, Points, Quantiles, Queries, Ranks, Sums
 from plmetrics.engine.arithmetic import Arithmetic
 from plmetrics.suite.sections.basics import ModelColumns
-from plmetrics.suite.tasks import CLASS_CURVES, CLASS_TASKS, CONFUSION_CURVES
+from plmetrics.suite.tasks import CLASS_CURVES, CLASS_TASKS
 from plmetrics.table.prediction_table import prediction_table
 from plmetrics.table.slices import SliceSet
 
@@ -202,14 +202,6 @@ class Request:
         return tuple(value for need in needs if isinstance(need, Queries) for value in need.values)
 
     @property
-    def draws_rows(self) -> bool:
-        """Whether curves are drawn from labels and predictions row by row."""
-        curves = [curve.curve for curve in self.suite.row_curves]
-        if self.suite.task in CLASS_TASKS:
-            return any(curve in CONFUSION_CURVES for curve in curves)
-        return bool(curves) and self.suite.task in {"regression", "quantile"}
-
-    @property
     def ranks(self) -> tuple[Metric, ...]:
         """The metrics of the ranks of labels and predictions."""
         return self._needing(Ranks)
@@ -217,7 +209,7 @@ class Request:
     @property
     def reads_pairs(self) -> bool:
         """Whether labels and predictions are read row by row."""
-        return self.draws_rows or bool(self.ranks)
+        return bool(self.ranks)
 
     @property
     def values(self) -> tuple[RowValue, ...]:

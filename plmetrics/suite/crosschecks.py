@@ -23,7 +23,6 @@ from plmetrics.suite.tasks import (
     CURVES,
     RANKING_CURVES,
     ROLES_OF_TASKS,
-    is_row_curve,
 )
 
 if TYPE_CHECKING:
@@ -184,8 +183,6 @@ def _curve(index: int, curve: Curve, fields: Mapping[str, Any], add: Add) -> Non
         others = " or ".join(f"'{task}'" for task, names in CURVES.items() if curve.curve in names)
         hint = "known: " + ", ".join(available) if available else f"task '{fields['task']}' has no curves"
         add(f"curve '{curve.curve}' belongs to task {others}", path, hint)
-    if is_row_curve(curve.curve, fields["task"]) and fields.get("exact") is False:
-        add(f"curve '{curve.curve}' needs the rows, which exact: false rules out", path)
     for key, curves in _PARAMETERS.items():
         if key in curve.model_fields_set and curve.curve not in curves:
             named = " or ".join(f"'{name}'" for name in curves)

@@ -26,7 +26,7 @@ from plmetrics.suite.sections.gates import Gate  # noqa: TC001 (pydantic reads i
 from plmetrics.suite.sections.output import Notify, Output
 from plmetrics.suite.sections.section import MOST_ROWS, Column, Section, Strict, each_once
 from plmetrics.suite.sections.uncertainty import Uncertainty  # noqa: TC001 (pydantic reads it)
-from plmetrics.suite.tasks import CONFUSION_CURVES, FORECAST_CURVES, RANKING_CURVES, Task
+from plmetrics.suite.tasks import SUM_CURVES, Task, is_bin_curve
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -245,11 +245,13 @@ class Suite(Strict):
 
     @property
     def row_curves(self) -> tuple[Curve, ...]:
-        """The curves that are drawn from rows: from scores in order, or from labels and predictions."""
-        apart = {*FORECAST_CURVES, *RANKING_CURVES}
-        if self.task == "binary":
-            apart.update(CONFUSION_CURVES)
-        return tuple(curve for curve in self.curves if curve.curve not in apart)
+        """The curves that are drawn from scores in order."""
+        return tuple(curve for curve in self.curves if curve.curve not in SUM_CURVES)
+
+    @property
+    def bin_curves(self) -> tuple[Curve, ...]:
+        """The curves that are drawn from sums of rows by bins."""
+        return tuple(curve for curve in self.curves if is_bin_curve(curve.curve, self.task))
 
     def calibration_shares(self, *slice_sets: str) -> Mapping[CalibrationShare, tuple[str, ...]]:
         """The shares that curves of forecasts are made from in some slice sets, each with all sets it is drawn for."""
@@ -260,11 +262,8 @@ class Suite(Strict):
         parts = [tuple(model.columns()) for model in self.models.values()]
         drawn = self._sets_of_curves()
         of = {name.rpartition("|")[2] for name in slice_sets}
-        return {
-            share: drawn[share.curve]
-            for share in shares_of_curves(drawn, parts)
-            if of & {*drawn[share.curve]}
-        }
+        shares = shares_of_curves(drawn, parts)
+        return {share: drawn[share.curve] for share in shares if of & {*drawn[share.curve]}}
 
     def confusion_cells(self, *slice_sets: str) -> Mapping[Metric, tuple[str, ...]]:
         """The counts that matrices of two classes have in some slice sets, each with all sets of the curve."""
@@ -273,9 +272,8 @@ class Suite(Strict):
         from plmetrics.catalogue.binary.counts import confusion_cells
 
         sets = self._sets_of_curves()["confusion"]
-        if {name.rpartition("|")[2] for name in slice_sets}.isdisjoint(sets):
-            return {}
-        return dict.fromkeys(confusion_cells(weighted=self.weighted), sets)
+        absent = {name.rpartition("|")[2] for name in slice_sets}.isdisjoint(sets)
+        return {} if absent else dict.fromkeys(confusion_cells(weighted=self.weighted), sets)
 
     def _sets_of_curves(self) -> dict[str, tuple[str, ...]]:
         """The slice sets that each curve is drawn for."""

@@ -97,8 +97,11 @@ BINNED_CURVES = ("reliability", "score_histogram", "net_benefit")
 BANDED_CURVES = ("roc", "pr", "gain", "lift", "corp", "qini", "uplift", "guelman")
 """Curves whose bands come from counts of scores by block, where intervals are asked for."""
 
-ROW_CURVES = (*CONFUSION_CURVES, *REGRESSION_CURVES, "effect_calibration")
-"""Curves that are drawn from the rows themselves; the confusion of two classes is drawn from sums."""
+BIN_CURVES = (*CONFUSION_CURVES, *REGRESSION_CURVES, "effect_calibration")
+"""Curves that are drawn from sums of rows by bins; the confusion of two classes is drawn from its four sums."""
+
+SUM_CURVES = frozenset((*FORECAST_CURVES, *RANKING_CURVES, *BIN_CURVES))
+"""Curves that need no scores in order."""
 
 CURVES: dict[str, tuple[str, ...]] = {
     "binary": BINARY_CURVES,
@@ -112,6 +115,6 @@ CURVES: dict[str, tuple[str, ...]] = {
 """The curves of each task."""
 
 
-def is_row_curve(curve: str, task: str) -> bool:
-    """Whether a curve of a task is drawn from the rows themselves."""
-    return curve in ROW_CURVES and not (task == "binary" and curve in CONFUSION_CURVES)
+def is_bin_curve(curve: str, task: str) -> bool:
+    """Whether a curve of a task is drawn from sums of rows by bins."""
+    return curve in BIN_CURVES and not (task == "binary" and curve in CONFUSION_CURVES)

@@ -58,11 +58,6 @@ DOORS: list[tuple[dict[str, Any], str, str]] = [
         "cross_validation.repeat: repeat needs fold\n    name its column: fold=...",
     ),
     (
-        {"curves": ["residual_qq"], "task": "regression", "exact": False},
-        "curves.0: curve 'residual_qq' needs the rows, which exact: false rules out",
-        "curves.0: curve 'residual_qq' needs the rows, which exact=False rules out",
-    ),
-    (
         {"slices": {"s": {"bins": 3, "column": "p"}}},
         "slices.s.bins: bins must be a list of edges, not 3\n    write bins: [25, 40, 65]",
         'slices.s.bins: bins must be a list of edges, not 3\n    write "bins": [25, 40, 65]',

@@ -23,7 +23,7 @@ from plmetrics.engine.aggregate.totals import (
     sums_of,
     totals,
 )
-from plmetrics.engine.inquiry import answer, together
+from plmetrics.engine.inquiry import answer, constant_question, together
 from plmetrics.engine.memory.budget import reads_apart
 from plmetrics.engine.step import Step
 from plmetrics.engine.streaming import AGGREGATES_PER_NODE
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from plmetrics.engine.inquiry import Question
     from plmetrics.engine.prepared import Accounting, Prepared
     from plmetrics.engine.request import Request
+    from plmetrics.states.bin_sums import BinSums
     from plmetrics.states.sums import SlicedSums
     from plmetrics.table.slices import Cube
 
@@ -57,7 +58,8 @@ class NoRowsLeftError(DataError):
 class Aggregates:
     """What the scan brought: the sums of each cube, the rows for ordered metrics, and the blocks that occur.
 
-    `digests` are words that tell the units of each block from others, None where nobody asked for them.
+    `digests` are words that tell the units of each block from others, None where nobody asked for them; `bins` are sums
+    by bins, None where no curve is drawn from them.
     """
 
     sums: tuple[SumsState, ...]
@@ -67,6 +69,7 @@ class Aggregates:
     used: dict[str, int]
     any_order: bool
     digests: NDArray[np.uint64] | None = None
+    bins: BinSums | None = None
 
     def arithmetic(self) -> AbstractContextManager[object]:
         """Within it products are exact where no order may show; sums of weights that overflowed are no warning."""
@@ -89,10 +92,19 @@ def aggregate(
         DataError: rows failed a check, and the suite says that is an error.
         PlmetricsError: rows in do not equal rows used and dropped: a bug.
     """
-    asked = together(sum_cubes(prepared, digested=digested), counting)
-    (frames, rows), counted = answer(asked, apart=reads_apart(prepared.view))
-    result = collect_aggregates(prepared, frames, rows)
+    asked = together(sum_cubes(prepared, digested=digested), sum_bins(prepared), counting)
+    (frames, rows), bins, counted = answer(asked, apart=reads_apart(prepared.view))
+    result = collect_aggregates(prepared, frames, rows, bins)
     return replace(result, digests=_digests(prepared, frames[0])) if digested else result, counted
+
+
+def sum_bins(prepared: Prepared) -> Question[BinSums | None]:
+    """The sums by bins that curves are drawn from, as they are added; None where there is no such curve."""
+    if not prepared.request.suite.bin_curves:
+        return constant_question(None)
+    from plmetrics.engine.aggregate.bin_sums import bin_sums
+
+    return bin_sums(prepared)
 
 
 def sum_cubes(
@@ -157,7 +169,10 @@ def families(request: Request) -> str:
 
 
 def collect_aggregates(
-    prepared: Prepared, frames: Sequence[pl.DataFrame], rows: pl.DataFrame | None
+    prepared: Prepared,
+    frames: Sequence[pl.DataFrame],
+    rows: pl.DataFrame | None,
+    bins: BinSums | None = None,
 ) -> Aggregates:
     """What a scan brought, or what saved states hold of several, as the stages behind it read it.
 
@@ -170,7 +185,12 @@ def collect_aggregates(
         _state(prepared, cube, frame, keys) for cube, frame in zip(prepared.cubes, frames, strict=True)
     )
     used_rows = _conserve(prepared, states[0])
-    return Aggregates(states, rows, keys, units, used_rows, prepared.request.arithmetic.any_order)
+    if bins is not None:
+        from plmetrics.engine.aggregate.bin_sums import bin_totals
+
+        bins = bin_totals(prepared, bins)
+    any_order = prepared.request.arithmetic.any_order
+    return Aggregates(states, rows, keys, units, used_rows, any_order, bins=bins)
 
 
 def needs_rows(prepared: Prepared) -> bool:

@@ -18,7 +18,6 @@ from plmetrics.catalogue.metric import leaves
 from plmetrics.catalogue.needs import Bins
 from plmetrics.core.errors import ConfigError, Problem
 from plmetrics.states.scores.limits import replicates_rows
-from plmetrics.suite.tasks import is_row_curve
 
 if TYPE_CHECKING:
     from plmetrics.engine.inquiry import Question
@@ -179,7 +178,7 @@ def by_points(request: Request, rows: int) -> bool:
     suite = request.suite
     if rows < POINT_ROWS or not _orders(request) or request.reads_pairs:
         return False
-    if any(curve.strategy == "count" or is_row_curve(curve.curve, suite.task) for curve in suite.curves):
+    if any(curve.strategy == "count" for curve in suite.curves):
         return False
     return not (_replicates_rows(suite, rows, 1) or any(need.rows_in_order for need in request.orders))
 
@@ -343,7 +342,7 @@ def _no_room_to_hold(
 
 
 def refuse_rows(suite: Suite, remedy: str) -> None:
-    """Refuse metrics and curves that a grid of scores cannot serve.
+    """Refuse metrics that a grid of scores cannot serve.
 
     Args:
         suite: what is asked, its classes known.
@@ -352,10 +351,6 @@ def refuse_rows(suite: Suite, remedy: str) -> None:
     Raises:
         ConfigError: there is one.
     """
-    for index, curve in enumerate(suite.curves):
-        if is_row_curve(curve.curve, suite.task):
-            msg = f"curve {curve.curve} needs the rows, which exact: false or the memory budget rules out"
-            raise ConfigError(Problem(msg, ("curves", index), remedy))
     for index, metric in enumerate(suite.metrics):
         for leaf in leaves(metric):
             if leaf.needs.rows_in_order:

@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    import numpy as np
+    from numpy.typing import NDArray
+
     from plmetrics.core.results import Json
     from plmetrics.engine.request import TableView
     from plmetrics.states.scores.run_grids import Grids
@@ -47,3 +50,4 @@ class Constants:
     exponents: Mapping[str, int] = field(default_factory=dict)
     score_spans: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     features: Mapping[str, Mapping[str, Json]] = field(default_factory=dict)
+    bin_edges: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)

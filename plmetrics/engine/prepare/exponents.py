@@ -63,6 +63,17 @@ def adds_in_bins(suite: Suite) -> bool:
     return has_curves or any(isinstance(need, Bins) for need in needs)
 
 
+def _in_tables(prepared: Prepared) -> dict[str, pl.Expr]:
+    """What rows add to the tables that curves are drawn from."""
+    from plmetrics.engine.aggregate.bin_sums import bin_values, run_tables
+
+    values: dict[str, pl.Expr] = {}
+    for model in prepared.request.models:
+        for table in run_tables(prepared):
+            values |= bin_values(prepared, model, table)
+    return values
+
+
 def exponents_of(prepared: Prepared) -> Question[dict[str, int]]:
     """The exponent of every sum of floats, by the name of its column."""
     sums: dict[str, Total] = {}
@@ -71,6 +82,8 @@ def exponents_of(prepared: Prepared) -> Question[dict[str, int]]:
     values = {
         name: total.value for name, total in sums.items() if total.most is None and total.value is not None
     }
+    if prepared.request.suite.bin_curves:
+        values |= _in_tables(prepared)
     if prepared.table.weight is not None:
         values[_WEIGHT] = prepared.table.weight
     if prepared.view.roles.treatment is not None and adds_in_bins(prepared.request.suite):

@@ -30,6 +30,9 @@ from plmetrics.table.slices import plan_cubes
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    import numpy as np
+    from numpy.typing import NDArray
+
     from plmetrics.core.results import Json
     from plmetrics.engine.inquiry import Question
     from plmetrics.engine.request import Request, TableView
@@ -90,6 +93,7 @@ def prepare(request: Request, constants: Constants | None = None, looks: Looks |
         grids=None if constants is None else constants.grids,
         looks=looked_up.looks,
         score_spans=looked_up.spans,
+        bin_edges=inquiry.answer(_bin_edges(view, table, rows, blocks, constants)),
     )
     if request.arithmetic.any_order:
         from plmetrics.engine.prepare.exponents import with_exponents
@@ -217,6 +221,23 @@ def _spans(
     from plmetrics.engine.prepare.score_spans import score_spans
 
     return score_spans(request.models, table)
+
+
+def _bin_edges(
+    view: TableView,
+    table: PredictionTable,
+    rows: Accounting,
+    blocks: Blocks | None,
+    constants: Constants | None,
+) -> Question[Mapping[str, NDArray[np.float64]]]:
+    """The edges of the bins that curves of labels and predictions are added in."""
+    curves = [curve.curve for curve in view.suite.bin_curves]
+    if constants is not None or not curves:
+        return constant_question({} if constants is None else constants.bin_edges)
+    from plmetrics.engine.prepare.bin_edges import bin_edges
+    from plmetrics.states.bin_tables import tables_of
+
+    return bin_edges(view, table, tables_of(curves, blocks=blocks is not None), rows.read)
 
 
 def _centres(

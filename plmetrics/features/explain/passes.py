@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from plmetrics.engine.aggregate.aggregation import families, needs_rows, sums_scan
+from plmetrics.engine.aggregate.aggregation import families, needs_rows, sum_bins, sums_scan
 from plmetrics.engine.aggregate.paired_rows import paired_step, reads_paired_rows
 from plmetrics.engine.aggregate.row_plan import BLOCK
 from plmetrics.engine.inquiry import first_plans
@@ -94,7 +94,8 @@ def _steps(request: Request, prepared: Prepared) -> Iterator[Step]:
         yield Step("rank", does=_sorts(prepared.request))
     yield from _of_features(request, "aggregate")
     sums = sums_scan(prepared)[1]
-    yield replace(sums, plans=(*sums.plans, *first_plans(counting(prepared))))
+    others = *first_plans(sum_bins(prepared)), *first_plans(counting(prepared))
+    yield replace(sums, plans=(*sums.plans, *others))
     if needs_rows(prepared):
         yield from order_steps(prepared)
     uncertainty = prepared.request.suite.uncertainty

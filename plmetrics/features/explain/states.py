@@ -87,7 +87,7 @@ def state_size(request: Request, prepared: Prepared | None, entries: Sequence[in
         return StateSize(metrics, reasons, None, None)
     schemas = _schemas(prepared)
     rows, size = _sums(prepared, schemas, entries)
-    counts = list(_scores(prepared, blocks))
+    counts = [*_scores(prepared, blocks), *_bins(prepared)]
     of_scores = sum(counted.bytes for counted in counts)
     rows, size = rows + sum(counted.rows for counted in counts), size + of_scores
     parts = 3 * len(prepared.cubes) + len(counts)
@@ -154,6 +154,16 @@ def _scores(prepared: Prepared, blocks: int) -> Iterator[_CountSize]:
             for bins in kinds:
                 places = _places(bins, fine, size, ordering)
                 yield _counts(prepared, size, places, 1 if bins in UNBLOCKED else blocks, bins)
+
+
+def _bins(prepared: Prepared) -> Iterator[_CountSize]:
+    """The sums by bins that curves are drawn from."""
+    if not prepared.request.suite.bin_curves:
+        return
+    from plmetrics.engine.aggregate.bin_sums import table_sizes
+
+    for rows, columns in table_sizes(prepared):
+        yield _CountSize(rows, rows * columns * _NUMBER)
 
 
 def _places(bins: Bins, fine: int, slices: int, ordering: Ordering) -> int:

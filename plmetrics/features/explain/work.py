@@ -8,7 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from plmetrics.engine.aggregate.aggregation import needs_rows, sum_plans
+from plmetrics.engine.aggregate.aggregation import needs_rows, sum_bins, sum_plans
+from plmetrics.engine.inquiry import first_plans
 from plmetrics.engine.order.orderings import orderings
 from plmetrics.states.scores.coarse import coarse_number
 from plmetrics.states.scores.grid import FINE_BINS
@@ -54,6 +55,7 @@ def work_of(
         *_reading(prepared, passes, columns),
         *_preparing(prepared, sizes),
         *_sums(prepared, sizes),
+        _bins(prepared),
         *_order(prepared, sizes),
         *_resampling(prepared, sizes),
         Work("intervals", "estimates", estimates),
@@ -104,6 +106,12 @@ def _sums(prepared: Prepared, sizes: Sizes) -> Iterator[Work]:
         yield Work("aggregate", "entries of sums", entries * (floats + counts))
         if prepared.request.arithmetic.any_order:
             yield Work("aggregate", "rows by exact sum", rows * counts)
+
+
+def _bins(prepared: Prepared) -> Work:
+    """What is added by bins for curves: a row by group for each table of a model and slice set."""
+    tables = len(first_plans(sum_bins(prepared)))
+    return Work("aggregate", "rows by group", prepared.rows.read * tables)
 
 
 def _number(schema: pl.Schema, *, floats: bool) -> int:

@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from plmetrics.engine.aggregate.aggregation import Aggregates
     from plmetrics.engine.prepared import Prepared
     from plmetrics.engine.request import Request, TableView
+    from plmetrics.states.bin_sums import BinSums
     from plmetrics.states.moments import Moment
     from plmetrics.states.scores.grid import Bins
     from plmetrics.states.scores.run_grids import Grids
@@ -78,6 +79,7 @@ def capture(
     aggregated: Aggregates,
     source: Source,
     of_features: Mapping[str, Any],
+    bins: BinSums | None = None,
 ) -> CapturedState:
     """Take the state of a run.
 
@@ -87,10 +89,15 @@ def capture(
         aggregated: the same as estimates read it.
         source: the table as it was opened.
         of_features: the constants of features, by key; see `feature_constants`.
+        bins: the sums by bins as they were added.
     """
     bound, builder = prepared.request.view, Builder()
     _sums(builder, prepared, frames)
     _slices(builder, prepared)
+    if bins is not None:
+        from plmetrics.states.bin_sums import write_bins
+
+        write_bins(builder, bins.frames)
     grids = prepared.grids
     if needs_rows(prepared):
         grids = _scores(builder, prepared, aggregated)
@@ -360,8 +367,18 @@ def said_of(
         "exponents": dict(prepared.addition.exponents),
         "grid": None if grids is None else grids_digest(grids),
         **({"score_spans": spans} if spans else {}),
+        **_said_of_bins(prepared),
         **({"features": dict(of_features)} if of_features else {}),
     }
+
+
+def _said_of_bins(prepared: Prepared) -> dict[str, Any]:
+    """The edges of bins that curves are added in, if there are some."""
+    if not prepared.bin_edges:
+        return {}
+    from plmetrics.states.bin_sums import edges_text
+
+    return {"bin_edges": edges_text(prepared.bin_edges)}
 
 
 def _moments(prepared: Prepared, cubes: Sequence[Cube]) -> dict[str, Moment]:

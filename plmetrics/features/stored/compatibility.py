@@ -87,9 +87,17 @@ def constants_that_differ(mine: Mapping[str, Any], theirs: Mapping[str, Any]) ->
             yield f"the exponent of the sum '{name}' (reproducible) is {exponent} and {their_value}"
     yield from _spans_that_differ(mine.get("score_spans", {}), theirs.get("score_spans", {}))
     yield from _lookups_that_differ(mine.get("features", {}), theirs.get("features", {}))
+    yield from _edges_that_differ(mine.get("bin_edges", {}), theirs.get("bin_edges", {}))
     if mine["grid"] != theirs["grid"]:
         models = dict.fromkeys(name.split("|")[0] for name in (mine["grid"] or {"keys": {}})["keys"])
         yield f"the grid that scores are counted on (models {', '.join(models)})"
+
+
+def _edges_that_differ(mine: Mapping[str, Any], theirs: Mapping[str, Any]) -> Iterator[str]:
+    different = [name for name, edges in mine.items() if theirs.get(name) != edges]
+    if different:
+        models = ", ".join(dict.fromkeys(name.partition("|")[0] for name in different))
+        yield f"the bins that curves are drawn from (models {models})"
 
 
 def _spans_that_differ(mine: Mapping[str, Any], theirs: Mapping[str, Any]) -> Iterator[str]:

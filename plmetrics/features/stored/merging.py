@@ -14,7 +14,7 @@ from plmetrics.features.registry import features_in
 from plmetrics.features.stored.alignment import AlignedStates, StateReference, tables
 from plmetrics.features.stored.summation import add_parts
 from plmetrics.features.stored.units import blocks_of
-from plmetrics.states.stored import CELL, PART, Builder, Part, SavedState
+from plmetrics.states.stored import BLOCK, CELL, PART, Builder, Part, SavedState
 from plmetrics.table.slices import order
 
 if TYPE_CHECKING:
@@ -63,6 +63,7 @@ def merge_states(states: Sequence[StateReference], *, totals: bool, room: int) -
     for number in range(len(alike[0].head.sets)):
         _slices(builder, number, alike)
     add_parts(builder, groups, alike, blocks, room)
+    _bins(builder, alike, blocks)
     _constants(builder, alike[0].first)
     blocks.write(builder)
     of_features: dict[str, Any] = {
@@ -139,6 +140,25 @@ def _renumber(
             group.numbers[place] = renumbered[_NEW].to_numpy().astype(np.int64)
         elif frame is not None:
             group.numbers[place] = np.zeros(frame.height, dtype=np.int64)
+
+
+def _bins(builder: Builder, alike: Sequence[AlignedStates], blocks: MergedBlocks) -> None:
+    """Add the tables of sums by bins, state after state."""
+    if not any(part.kind == "bins" for group in alike for part in group.head.parts):
+        return
+    from plmetrics.states.bin_sums import KIND, Name, add_frames, read_bins, write_bins
+
+    slices = {part.sets[0]: number for number, part in enumerate(builder.parts) if part.kind == "slices"}
+    sums: dict[Name, pl.DataFrame] = {}
+    for group in alike:
+        for state in group.states:
+            for name, frame in read_bins(read_state(state, KIND)).items():
+                cells = group.numbers[slices[name[2]]][frame[CELL].to_numpy()]
+                rows = frame.with_columns(pl.Series(CELL, cells, dtype=pl.UInt32))
+                if BLOCK in rows.columns and blocks.modulus is not None:
+                    rows = rows.with_columns(pl.col(BLOCK) % blocks.modulus)
+                sums[name] = add_frames([*([sums[name]] if name in sums else []), rows])
+    write_bins(builder, sums)
 
 
 def _constants(builder: Builder, first: SavedState) -> None:

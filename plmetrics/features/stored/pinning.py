@@ -22,6 +22,11 @@ def read_constants(content: Mapping[str, Any], grids: Grids | None) -> Constants
     }
     classes = tuple(content["classes"])
     spans = {model: (low, high) for model, (low, high) in content.get("score_spans", {}).items()}
+    edges = {}
+    if "bin_edges" in content:
+        from plmetrics.states.bin_sums import edges_from
+
+        edges = edges_from(content["bin_edges"])
     return Constants(
         content["centres"],
         thresholds,
@@ -31,6 +36,7 @@ def read_constants(content: Mapping[str, Any], grids: Grids | None) -> Constants
         content["exponents"],
         spans,
         content.get("features", {}),
+        edges,
     )
 
 

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from plmetrics.engine.prepare.constants import Constants
     from plmetrics.engine.prepare.slices import FoundSlices
     from plmetrics.engine.request import Request, TableView
+    from plmetrics.states.bin_sums import BinSums
     from plmetrics.states.scores.coarse import Array
     from plmetrics.states.scores.grid import Bins
     from plmetrics.states.stored import Head, SavedState
@@ -91,8 +92,9 @@ def restore(suite: Suite, saved: SavedState) -> RestoredRun:
         grids=constants.grids,
         addition=Addition(constants.exponents),
         score_spans=constants.score_spans,
+        bin_edges=constants.bin_edges,
     )
-    sums = collect_aggregates(prepared, _frames(saved), None)
+    sums = collect_aggregates(prepared, _frames(saved), None, _bins(prepared, saved))
     return RestoredRun(prepared, sums, _scores(prepared, sums, saved))
 
 
@@ -144,6 +146,17 @@ def _frames(saved: SavedState) -> list[pl.DataFrame]:
         frame = saved.of(sums).join(saved.of(number), on=CELL, how="left").drop(CELL)
         out.append(frame.rename({BLOCK: ROW_BLOCK}, strict=False))
     return out
+
+
+def _bins(prepared: Prepared, saved: SavedState) -> BinSums | None:
+    """The sums by bins of a state; None where no curve is drawn from them."""
+    if not prepared.request.suite.bin_curves:
+        return None
+    from plmetrics.engine.aggregate.bin_sums import run_tables
+    from plmetrics.states.bin_sums import BinSums, read_bins
+
+    tables = {table.name: table for table in run_tables(prepared)}
+    return BinSums(tables, read_bins(saved), prepared.bin_edges)
 
 
 def _blocks(saved: SavedState) -> Blocks | None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from plmetrics.core.errors import Problem
-from plmetrics.engine.aggregate.aggregation import collect_aggregates, sum_cubes
+from plmetrics.engine.aggregate.aggregation import collect_aggregates, sum_bins, sum_cubes
 from plmetrics.engine.binding.bind import bind
 from plmetrics.engine.faults import check_rows, reading
-from plmetrics.engine.inquiry import answer
+from plmetrics.engine.inquiry import answer, together
 from plmetrics.engine.memory.budget import budget_of, reads_apart
 from plmetrics.engine.memory.settings import memory_settings
 from plmetrics.engine.prepare.preparation import prepare
@@ -72,11 +72,12 @@ def _state(
         uneven = check_rows(counted.data.missing, source)
         prepared = prepare(bound, constants)
     with stage("aggregate"), reading(source):
-        frames, _ = answer(sum_cubes(prepared), apart=reads_apart(prepared.view))
+        asked = together(sum_cubes(prepared), sum_bins(prepared))
+        (frames, _), bins = answer(asked, apart=reads_apart(prepared.view))
         sums = collect_aggregates(prepared, frames, None)
     with stage("count"), reading(source):
         of_features = feature_constants(bound, source) if constants is None else constants.features
-        captured = capture(prepared, frames, sums, source, of_features)
+        captured = capture(prepared, frames, sums, source, of_features, bins)
     return head_of(counted, source, captured, (*uneven, *prepared.warnings)), captured.table
 
 

@@ -9,7 +9,7 @@ from plmetrics.catalogue.needs import Bins
 from plmetrics.core.errors import ConfigError, Problem
 from plmetrics.features.registry import features_of
 from plmetrics.suite.sections.comparison_tests import OF_ROWS
-from plmetrics.suite.tasks import RANKING_CURVES, is_row_curve
+from plmetrics.suite.tasks import RANKING_CURVES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -79,8 +79,7 @@ def _problems(suite: Suite) -> Iterator[Problem]:
                 choice = isinstance(leaf.needs, Bins) and leaf.needs.optional
                 yield Problem(message, ("metrics", index), "use strategy=uniform" if choice else _INSTEAD)
     for index, curve in enumerate(suite.curves):
-        by_rows = is_row_curve(curve.curve, suite.task) or curve.curve in RANKING_CURVES
-        if by_rows:
+        if curve.curve in RANKING_CURVES:
             message = f"curve {curve.curve} needs the rows, which a state does not hold"
             yield Problem(message, ("curves", index), _INSTEAD)
         elif curve.strategy == "count":

@@ -25,7 +25,6 @@ from plmetrics.inference.curves.ranking import (
 )
 from plmetrics.inference.curves.recalibration import recalibration
 from plmetrics.inference.curves.reliability import reliability
-from plmetrics.inference.curves.residuals import points_of_rows
 from plmetrics.inference.curves.thinning import thin
 from plmetrics.suite.tasks import BANDED_CURVES, BINNED_CURVES
 
@@ -34,7 +33,6 @@ if TYPE_CHECKING:
 
     from plmetrics.inference.curves.bands import Replicates
     from plmetrics.inference.curves.ranking import Points
-    from plmetrics.states.pairs import Pairs, SlicedPairs
     from plmetrics.states.scores.sorted import SlicedScores
     from plmetrics.suite.sections.basics import Curve
     from plmetrics.table.slices import Slices
@@ -97,7 +95,7 @@ class Drawing:
             else:
                 parts = {curve.curve: pointed[curve.curve]}
             for name, points in parts.items():
-                self._add(name, model, slices, [self._classed(part, class_number) for part in points])
+                self.add(name, model, slices, [self._classed(part, class_number) for part in points])
 
     def _classed(self, points: Points, number: int | None) -> Points:
         """Points with the name of the class that they are of, if they are of one."""
@@ -151,13 +149,6 @@ class Drawing:
         parts = [draw(points, replicates) for points, replicates in zip(operating, drawn, strict=True)]
         return {curve.curve: [part[curve.curve] for part in parts] for curve in curves}
 
-    def rows(self, curve: Curve, model: str, slices: Slices, pairs: SlicedPairs, edges: Any) -> None:
-        """Draw a curve of one model from its labels and predictions; `edges` are those of its histogram."""
-        if curve.curve == "confusion":
-            self._add(curve.curve, model, slices, confusion(pairs, self._classes))
-            return
-        self._add(curve.curve, model, slices, points_of_rows(curve.curve, pairs, edges, self._level))
-
     def frame(self) -> pl.DataFrame:
         """All curves, those across models last."""
         for (slice_set, text), by_model in self._hulls.items():
@@ -183,7 +174,8 @@ class Drawing:
         )
         self._frames.append(frame.with_columns(model=pl.Series([owners[index] for index in keep])))
 
-    def _add(self, curve: str, model: str, slices: Slices, parts: Sequence[Mapping[str, Any]]) -> None:
+    def add(self, curve: str, model: str, slices: Slices, parts: Sequence[Mapping[str, Any]]) -> None:
+        """Add the points of a curve in each slice."""
         name = slices.slice_set.name
         self._frames += [
             _frame(curve, model, name, text, part)
@@ -229,24 +221,3 @@ def _frame(curve: str, model: str, slice_set: str, text: str, part: Mapping[str,
         pl.lit(None, dtype=t).alias(name) for name, t in CURVES_SCHEMA.items() if name not in frame.columns
     ]
     return frame.with_columns(missing).select(list(CURVES_SCHEMA))
-
-
-def confusion(pairs: SlicedPairs, classes: Sequence[str]) -> list[Mapping[str, Any]]:
-    """Per slice a point for each pair of classes: `class` is the true one, `x` the number of the called one.
-
-    `y` is the share of the true class's weight, undefined where it has none, `threshold` the weight itself and `n` the
-    rows. Classes are numbered from 0 in their order, which is also the order of the points.
-    """
-    return [_table(part, classes) for part in pairs]
-
-
-def _table(pairs: Pairs, classes: Sequence[str]) -> Mapping[str, Any]:
-    number = len(classes)
-    key = pairs.label.astype(np.int64) * number + pairs.score.astype(np.int64)
-    rows = np.bincount(key, minlength=number**2)
-    weight = np.bincount(key, weights=pairs.weight, minlength=number**2).astype(np.float64)
-    truth, prediction = np.divmod(np.arange(number**2), number)
-    total = weight.reshape(number, number).sum(axis=1)[truth]
-    share = np.divide(weight, total, out=np.full(number**2, np.nan), where=total > 0)
-    names = np.array(classes, dtype=object)[truth]
-    return {"class": names, "x": prediction.astype(np.float64), "y": share, "threshold": weight, "n": rows}

@@ -16,18 +16,19 @@ from plmetrics.inference.intervals.percentile import quantiles
 from plmetrics.inference.ordered.views import score_view
 from plmetrics.inference.weights import resample
 from plmetrics.states.arms import ARMS
-from plmetrics.states.scores.sorted import Binning
+from plmetrics.states.scores.quantile_bins import quantile_places
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from plmetrics.core.segments import Segments
+    from plmetrics.states.bin_sums import SliceBins
     from plmetrics.states.scores.sorted import SlicedScores
 
 Array = NDArray[np.float64]
 Points = dict[str, Any]
 
-DECILES = Binning(10, "quantile")
+TENTHS = 10
 
 
 def points_of_effects(
@@ -36,14 +37,8 @@ def points_of_effects(
     """The points of a curve in each slice; none where an arm is empty.
 
     qini, uplift and guelman: y over the share x of rows with the highest scores, from nobody on, with the score of the
-    last of them as `threshold`. effect_calibration: mean score and observed effect by tenth of the scores, lowest
-    first; a tenth without rows of one arm is left out. Where blocks are resampled there are percentile bands.
+    last of them as `threshold`. Where blocks are resampled there are percentile bands.
     """
-    if curve == "effect_calibration":
-        out: list[dict[str, Any]] = []
-        for _, _, counts in sliced.bin_counts(DECILES, 1 if weights is None else weights.shape[1]):
-            out += [_calibration(part, weights, level, weighted=sliced.weighted) for part in counts]
-        return out
     state = sliced.point_state()
     replicates = repeat(None, sliced.slices) if weights is None else drawn_arms(sliced, weights)
     return [_gain_points(curve, state, index, drawn, level) for index, drawn in enumerate(replicates)]
@@ -74,25 +69,69 @@ _GAINED: dict[str, Callable[[TargetedTotals], Any]] = {
     "uplift": TargetedTotals.uplift,
     "guelman": TargetedTotals.guelman,
 }
-EFFECT_CURVES = (*_GAINED, "effect_calibration")
+EFFECT_CURVES = tuple(_GAINED)
 """The curves that are drawn here."""
 
 
-def _calibration(part: Array, weights: Array | None, level: float, *, weighted: bool) -> Points:
-    """Bins of one slice `[block, bin, channel]`."""
-    total = part.sum(axis=0)
-    both_arms = (total[:, 0] > 0) & (total[:, 1] > 0)
-    part, total = part[:, both_arms], total[both_arms]
-    mass = total[:, 0] + total[:, 1]
-    out: Points = {"x": total[:, len(ARMS)] / mass, "y": _effect(total)}
-    if not weighted:
-        out["n"] = mass
-    if weights is not None:
-        effects = _effect(resample(weights, part[None, ..., : len(ARMS)])[0])
-        alone = effective_blocks((part[..., 0].T, part[..., 1].T)) < 2
-        ends = quantiles(effects, ((1 - level) / 2, (1 + level) / 2))
-        out["lower"], out["upper"] = np.where(alone, np.nan, ends)
-    return out
+def effect_points(
+    part: SliceBins, resampled: tuple[SliceBins, NDArray[np.uint64], Array] | None, level: float
+) -> Points:
+    """Mean score and observed effect by tenth of the scores, lowest first; a tenth without rows of one arm is left out.
+
+    Args:
+        part: sums by score.
+        resampled: where there are to be percentile bands, sums by score and block, the keys of blocks, and how often
+            each is drawn `[replicate, block]`.
+        level: that of the bands.
+    """
+    tenth, size = _tenths(part.weight), TENTHS
+    arms = [np.bincount(tenth, weights=each, minlength=size) for each in _arms(part)]
+    both_arms = (arms[0] > 0) & (arms[1] > 0)
+    if not len(tenth) or not both_arms.any():
+        return {}
+    effect = _effect(np.stack(arms, axis=-1))
+    out: Points = {"x": part.mean("score", tenth, size), "y": effect}
+    if part.rows is part.weight:
+        out["n"] = np.bincount(tenth, weights=part.rows, minlength=size)
+    if resampled is not None:
+        out["lower"], out["upper"] = _band(part, tenth, effect, *resampled, level)
+    return {name: values[both_arms] for name, values in out.items()}
+
+
+def _tenths(weight: Array) -> NDArray[np.int64]:
+    """The tenth of the weight that each bin is in as a whole, bins ascending."""
+    ends = np.unique(quantile_places(weight[None, :, None], TENTHS)[0]) if len(weight) else np.zeros(0)
+    return np.searchsorted(ends, np.arange(len(weight)))
+
+
+def _arms(part: SliceBins) -> tuple[Array, ...]:
+    """The weight of the controls and of the treated, and the sums of their outcomes."""
+    treated = part.sums["treated"]
+    return (part.weight - treated, treated, part.sums["control outcome"], part.sums["treated outcome"])
+
+
+def _band(
+    part: SliceBins,
+    tenth: NDArray[np.int64],
+    effect: Array,
+    by_block: SliceBins,
+    keys: NDArray[np.uint64],
+    weights: Array,
+    level: float,
+) -> Array:
+    """Percentiles of the effects of replicates, those of wider bins moved by what these are off over all rows."""
+    assert by_block.block is not None
+    tops = part.upper()[np.flatnonzero(np.diff(tenth, append=TENTHS))]
+    there = np.unique(tenth)[np.minimum(np.searchsorted(tops, by_block.upper()), len(tops) - 1)]
+    counts = np.zeros((len(keys), TENTHS, len(ARMS)))
+    block = np.searchsorted(keys, by_block.block)
+    for channel, values in enumerate(_arms(by_block)):
+        np.add.at(counts[..., channel], (block, there), values)
+    moved = effect - _effect(counts.sum(axis=0))
+    effects = _effect(resample(weights, counts[None])[0]) + moved
+    alone = effective_blocks((counts[..., 0].T, counts[..., 1].T)) < 2
+    ends = np.asarray(quantiles(effects, ((1 - level) / 2, (1 + level) / 2)))
+    return np.where(alone, np.nan, ends)
 
 
 def _effect(counts: Array) -> Array:

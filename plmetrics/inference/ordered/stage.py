@@ -5,13 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
 import polars as pl
 
 from plmetrics.catalogue.needs import OrderedRows, Ranks
 from plmetrics.engine.order.orderings import AREAS, RANKS
 from plmetrics.inference.curves.drawing import Drawing
-from plmetrics.inference.curves.residuals import histogram_edges
 from plmetrics.inference.finalised import OrderedValues
 from plmetrics.inference.ordered.complements import of_rests
 from plmetrics.inference.ordered.metrics import ordered_values
@@ -19,7 +17,7 @@ from plmetrics.inference.ordered.rank_correlations import grid_rank_values, rank
 from plmetrics.inference.subject import rest_place
 from plmetrics.states.class_probabilities import class_key
 from plmetrics.states.scores.sliced_grid import SlicedGrid
-from plmetrics.suite.tasks import CLASS_CURVES, ROW_CURVES
+from plmetrics.suite.tasks import CLASS_CURVES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -70,7 +68,7 @@ def ordered_stage(
             if drawn_here:
                 number = None if value is None else numbers[value]
                 drawing.scores(drawn_here, model, states.slices, sliced, number)
-    return out, _in_result_order(drawing.frame(), analysis)
+    return out, in_result_order(drawing.frame(), analysis)
 
 
 def _paired_areas(
@@ -95,7 +93,10 @@ def _paired_areas(
 def rank_stage(
     analysis: Analysis, rows: Sequence[tuple[str, Pairs, Callable[[int], SlicedPairs]]]
 ) -> OrderedByPlace:
-    """Rank correlations of every model and slice set; rows come as for `row_curves`."""
+    """Rank correlations of every model and slice set.
+
+    Rows come model by model, with a function that gives those of a slice set by its number.
+    """
     out: OrderedByPlace = {}
     for model, _, of_set in rows:
         for index, states in enumerate(analysis.sets):
@@ -141,38 +142,7 @@ def _values(
     return out
 
 
-def row_curves(
-    analysis: Analysis,
-    rows: Sequence[tuple[str, Pairs, Callable[[int], SlicedPairs]]],
-    classes: Sequence[str] = (),
-) -> pl.DataFrame:
-    """The curves of labels and predictions, of every model and slice set that asks for them.
-
-    Rows come model by model, with a function that gives those of a slice set by its number.
-    """
-    drawing = Drawing(analysis.level, None, classes)
-    numbers = {
-        "residual_histogram": [pairs.error for _, pairs, _ in rows],
-        "label_histogram": [pairs.label for _, pairs, _ in rows],
-    }
-    edges = {}
-    for name, parts in numbers.items():
-        nonempty = [part for part in parts if len(part)]
-        if nonempty:
-            ends = np.array([(part.min(), part.max()) for part in nonempty])
-            edges[name] = histogram_edges(ends[:, 0], ends[:, 1])
-    for model, _, of_set in rows:
-        for index, states in enumerate(analysis.sets):
-            requested = [curve for curve in _curves_of(analysis, states.slices) if curve.curve in ROW_CURVES]
-            if not requested:
-                continue
-            pairs = of_set(index)
-            for curve in requested:
-                drawing.rows(curve, model, states.slices, pairs, edges)
-    return _in_result_order(drawing.frame(), analysis)
-
-
-def _in_result_order(curves: pl.DataFrame, analysis: Analysis) -> pl.DataFrame:
+def in_result_order(curves: pl.DataFrame, analysis: Analysis) -> pl.DataFrame:
     """The curves, those of tags in the order of their set: curves across models are each one of all models."""
     parts = [states.slices for states in analysis.sets]
     if curves.is_empty() or not any(part.slice_set.is_tagged for part in parts):

@@ -151,9 +151,7 @@ def test_bad_parameters_are_explained(metric: str, words: str) -> None:
     assert words in str(error.value)
 
 
-def test_what_needs_sorted_rows_is_refused_without_them() -> None:
-    with pytest.raises(plm.ConfigError, match=r"curve 'effect_calibration' needs the rows"):
-        evaluate(table(), "ate", exact=False, curves=["effect_calibration"])
+def test_effects_need_no_sorted_rows() -> None:
     assert evaluate(table(), ALL[:4], exact=False)["status"].unique().to_list() == ["ok"]
 
 

@@ -67,7 +67,6 @@ def test_they_go_with_areas_of_the_classes_and_without_the_table_of_confusion():
             {"models": {**MODELS, "hard": {"prediction": "y"}}},
             "model 'hard' has only hard predictions, and curve roc",
         ),
-        ({"curves": ["confusion"], "exact": False}, "curve 'confusion' needs the rows"),
         ({"curves": ["corp"]}, "known: confusion, roc, pr, reliability, score_histogram"),
     ],
 )
@@ -92,15 +91,3 @@ def test_states_hold_them():
     assert merged.group_by(keys).len().sort(keys).equals(rows.group_by(keys).len().sort(keys))
     for column in ("x", "y", "n"):
         assert merged[column].to_list() == pytest.approx(rows[column].to_list(), nan_ok=True), column
-
-
-def test_states_refuse_the_confusion():
-    with pytest.raises(plm.ConfigError, match="curve confusion needs the rows, which a state does not hold"):
-        plm.state(
-            sample(20, seed=4),
-            task="multiclass",
-            label="y",
-            models=MODELS,
-            metrics=["accuracy"],
-            curves=["confusion"],
-        )

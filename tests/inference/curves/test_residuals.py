@@ -150,7 +150,15 @@ def test_constant_values_and_single_rows():
     assert (conditional["n"], conditional["lower"], conditional["upper"]) == (1, None, None)
 
 
-@pytest.mark.parametrize("exact", [False])
-def test_they_need_the_rows(exact):
-    with pytest.raises(plm.ConfigError, match="needs the rows"):
-        curves(table(50), exact=exact)
+def test_equal_residuals_are_one_point_at_the_middle_of_their_ranks():
+    rows = pl.DataFrame({"y": [0.0] * 8, "p": [-2.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 4.0], "q": 0.0, "g": "a"})
+    own = curves(rows).filter(curve="residual_qq", slice="all", model="p")
+    np.testing.assert_allclose(own["x"], stats.norm.ppf([0.5 / 8, 0.5, 7.5 / 8]), atol=1e-12)
+
+
+def test_offsets_of_any_size_cost_no_digits():
+    rows = table()
+    far = rows.with_columns(pl.col("y", "p", "q") + 1e9)
+    own, other = (curves(frame).filter(curve="conditional_label") for frame in (rows, far))
+    for column in ("y", "lower", "upper"):
+        np.testing.assert_allclose(other[column] - 1e9, own[column], atol=1e-5)

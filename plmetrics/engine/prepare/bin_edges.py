@@ -1,0 +1,131 @@
+"""Edges of the bins that curves of labels and predictions are added in: constants of a run, from a sample of its rows.
+
+In a table of few rows each different number has a bin of its own, so that nothing is lost.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from plmetrics.engine.prepared import rows_of
+from plmetrics.table.checks import valid_column
+from plmetrics.table.sampling import telling
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+    from plmetrics.engine.inquiry import Question
+    from plmetrics.engine.request import TableView
+    from plmetrics.states.bin_sums import Edges
+    from plmetrics.states.bin_tables import BinTable
+    from plmetrics.states.sums import Rows
+    from plmetrics.table.prediction_table import PredictionTable
+
+    Array = NDArray[np.float64]
+
+FEW_ROWS = 5_000
+"""Up to so many rows each number has a bin of its own."""
+
+SAMPLE_ROWS = 400_000
+HISTOGRAM_BINS = 50
+_FINE, _IN_TAILS, _TAIL = 2_000, 300, 0.05
+_BINS = {"score joint": 200, "label joint": 200, "error joint": 500, "score block": 100}
+"""How many bins there are of sets that are counted together with others."""
+
+
+def number_of(rows: Rows, name: str) -> pl.Expr:
+    """A number of each row, by its name."""
+    return {"label": rows.label, "score": rows.score, "error": rows.error}[name]
+
+
+def bin_edges(
+    view: TableView, table: PredictionTable, tables: Iterable[BinTable], read: int
+) -> Question[Edges]:
+    """The edges of all sets of bins of some tables, by model, and the centres of the numbers that are added."""
+    tables = list(tables)
+    sets = dict.fromkeys(key for part in tables for key in part.keys if not key.endswith("class"))
+    centres = dict.fromkeys(number for part in tables for number in part.numbers)
+    names = dict.fromkeys([*(key.split()[0] for key in sets), *centres])
+    if not names:
+        return {}
+    numbers = {
+        f"{model}|{name}": _of_model(view, model, number_of(rows_of(model, table), name))
+        for model in table.models
+        for name in names
+    }
+    step = max(1, read // SAMPLE_ROWS)
+    chosen = view.arithmetic.sample(
+        table.frame, step, telling(view.roles, table.frame.collect_schema().names())
+    )
+    sample = chosen.select(number.cast(pl.Float64).alias(name) for name, number in numbers.items())
+    spans = table.frame.select(
+        getattr(number.cast(pl.Float64), end)().alias(f"{end}|{name}")
+        for name, number in numbers.items()
+        for end in ("min", "max")
+    )
+    sampled, ends = yield [sample, spans]
+    out: Edges = {}
+    for model in table.models:
+        values = {name: _finite(sampled[f"{model}|{name}"]) for name in names}
+        for key in sets:
+            number = key.split()[0]
+            if key.endswith("histogram"):
+                out[f"{model}|{key}"] = _histogram(ends, number, table.models)
+            elif read <= FEW_ROWS:
+                out[f"{model}|{number}"] = np.unique(values[number])
+            else:
+                by_label = key == "score by label"
+                part = values["label" if by_label else number]
+                highest = ends[f"max|{model}|{'label' if by_label else number}"].item()
+                out[f"{model}|{key}"] = _edges(part, highest, "label joint" if by_label else key)
+        for number in centres:
+            out[f"{model}|{number} centre"] = np.array([_centre(values[number])])
+    return out
+
+
+def _of_model(view: TableView, model: str, number: pl.Expr) -> pl.Expr:
+    """A number of the rows that count for a model."""
+    number = pl.when(number.is_finite()).then(number)
+    return pl.when(pl.col(valid_column(model))).then(number) if view.roles.apart else number
+
+
+def _finite(values: pl.Series) -> Array:
+    return np.sort(values.drop_nulls().to_numpy()) + 0.0
+
+
+def _centre(ascending: Array) -> float:
+    return float(ascending[len(ascending) // 2]) if len(ascending) else 0.0
+
+
+def _edges(ascending: Array, highest: float | None, key: str) -> Array:
+    """The upper edges of bins: all different numbers, where these are few, else quantiles; and the highest of all rows.
+
+    Those of errors are closer in the tails, where a plot of quantiles looks.
+    """
+    different = np.unique(np.append(ascending, [] if highest is None else [highest]))
+    bins = _BINS.get(key, _FINE)
+    if len(different) <= bins:
+        return different
+    shares = np.arange(1, bins) / bins
+    if key == "error":
+        tail = np.geomspace(1 / len(ascending), _TAIL, _IN_TAILS)
+        shares = np.sort(np.concatenate([tail, shares, 1 - tail]))
+    places = np.clip(np.ceil(shares * len(ascending)).astype(np.int64) - 1, 0, len(ascending) - 1)
+    edges: Array = np.unique(np.append(ascending[places], different[-1]))
+    return edges
+
+
+def _histogram(ends: pl.DataFrame, number: str, models: Iterable[str]) -> Array:
+    """The ends of bins of equal width that all models and slices share: the lowest and the highest number.
+
+    Where all are one, that number stands in the middle of bins of unit width together.
+    """
+    lows, highs = ([ends[f"{end}|{model}|{number}"].item() for model in models] for end in ("min", "max"))
+    low = min((value for value in lows if value is not None), default=0.0)
+    high = max((value for value in highs if value is not None), default=0.0)
+    return np.linspace(*((low - 0.5, high + 0.5) if low == high else (low, high)), HISTOGRAM_BINS + 1)

@@ -1,0 +1,95 @@
+"""Curves of labels and predictions, from sums of rows by bins: confusions, residuals, and effects by predicted ones."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from plmetrics.inference.curves.drawing import Drawing
+from plmetrics.inference.curves.effects import effect_points
+from plmetrics.inference.curves.residuals import residual_points
+from plmetrics.inference.ordered.stage import in_result_order
+from plmetrics.states.bin_tables import TABLES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    import polars as pl
+    from numpy.typing import NDArray
+
+    from plmetrics.inference.subject import Analysis
+    from plmetrics.states.bin_sums import BinSums, SliceBins
+    from plmetrics.table.slices import Slices
+
+Place = tuple[int, int, "Slices"]
+
+
+def row_bin_curves(
+    analysis: Analysis,
+    bins: BinSums,
+    places: Iterable[Place],
+    classes: Sequence[str],
+    blocks: NDArray[np.uint64],
+) -> pl.DataFrame:
+    """The curves of every model and slice set that asks for them, as rows of the table `curves`.
+
+    Args:
+        analysis: what is estimated.
+        bins: the sums.
+        places: the slices, with the number of their set and that of the first of them in it.
+        classes: those of a multiclass label.
+        blocks: the keys of the blocks that are resampled.
+    """
+    drawing, places = Drawing(analysis.level, None, classes), list(places)
+    for model in analysis.models:
+        for number, first, slices in places:
+            name = slices.slice_set.name
+            asked = [curve for curve in analysis.suite.bin_curves if name in {"overall", *curve.slices}]
+            for curve in dict.fromkeys(curve.curve for curve in asked):
+                tables = [
+                    list(bins.slices(model, table.name, number, first, len(slices)))
+                    for table in TABLES[curve]
+                    if table.name in bins.tables
+                ]
+                weights = analysis.replication.counts if len(tables) > 1 else None
+                resampled = weights if slices.slice_set.resampled else None
+                points = [
+                    _points(curve, parts, classes, analysis.level, resampled, blocks)
+                    for parts in zip(*tables, strict=True)
+                ]
+                drawing.add(curve, model, slices, points)
+    return in_result_order(drawing.frame(), analysis)
+
+
+def _points(
+    curve: str,
+    parts: tuple[SliceBins, ...],
+    classes: Sequence[str],
+    level: float,
+    weights: Any,
+    blocks: NDArray[np.uint64],
+) -> Mapping[str, Any]:
+    """The points of a curve in one slice."""
+    if curve == "confusion":
+        return _confusion(parts[0], classes)
+    if curve == "effect_calibration":
+        return effect_points(parts[0], None if weights is None else (parts[1], blocks, weights), level)
+    return residual_points(curve, parts[0], level)
+
+
+def _confusion(part: SliceBins, classes: Sequence[str]) -> Mapping[str, Any]:
+    """A point for each pair of classes: `class` is the true one, `x` the number of the called one.
+
+    `y` is the share of the true class's weight, undefined where it has none, `threshold` the weight itself and `n` the
+    rows. Classes are numbered from 0 in their order, which is also the order of the points.
+    """
+    number = len(classes)
+    key = part.places[0] * number + part.places[1]
+    rows, weight = np.zeros((2, number**2))
+    rows[key], weight[key] = part.rows, part.weight
+    truth, prediction = np.divmod(np.arange(number**2), number)
+    total = weight.reshape(number, number).sum(axis=1)[truth]
+    share = np.divide(weight, total, out=np.full(number**2, np.nan), where=total > 0)
+    names = np.array(classes, dtype=object)[truth]
+    return {"class": names, "x": prediction.astype(np.float64), "y": share, "threshold": weight, "n": rows}

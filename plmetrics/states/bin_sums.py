@@ -1,0 +1,164 @@
+"""Sums by bins of several models and slice sets, as they are added, stored and read slice by slice."""
+
+from __future__ import annotations
+
+import base64
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from plmetrics.states.stored import BLOCK, CELL, Part
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from plmetrics.states.bin_tables import BinTable
+    from plmetrics.states.stored import Builder, SavedState
+
+Array = NDArray[np.float64]
+Edges = dict[str, Array]
+
+KIND = "bins"
+"""The kind of their parts in a state."""
+
+BINS = ("@bin", "@second_bin")
+ROWS = "n"
+WEIGHT, SQUARED_WEIGHT = "weight", "weight squared"
+KEYS = (CELL, *BINS, BLOCK)
+
+Name = tuple[str, str, int]
+"""The model, the table, and the number of the slice set."""
+
+
+def sum_name(model: str, table: str, name: str) -> str:
+    """The column of a sum.
+
+    >>> sum_name("m", "by score", "label")
+    'm|by score|label'
+    """
+    return f"{model}|{table}|{name}"
+
+
+def edges_of(edges: Mapping[str, Array], model: str, key: str) -> Array:
+    """The edges of a set of bins of a model's rows; those of all bins of the number where a set has none.
+
+    Bins end with their upper edges, and one more lies above the last.
+    """
+    found = edges.get(f"{model}|{key}")
+    return edges[f"{model}|{key.split(maxsplit=1)[0]}"] if found is None else found
+
+
+def centre_of(edges: Mapping[str, Array], model: str, number: str) -> float:
+    """The number that those of rows are added about: large offsets would cost digits."""
+    return float(edges[f"{model}|{number} centre"][0])
+
+
+def edges_text(edges: Mapping[str, Array]) -> dict[str, str]:
+    """Edges as texts of the same bits.
+
+    >>> edges_from(edges_text({"m|score": np.array([0.1, 2.0])}))
+    {'m|score': array([0.1, 2. ])}
+    """
+    return {name: base64.b64encode(values.astype("<f8").tobytes()).decode() for name, values in edges.items()}
+
+
+def edges_from(texts: Mapping[str, str]) -> Edges:
+    """Edges from their texts."""
+    return {name: np.frombuffer(base64.b64decode(text), dtype="<f8") for name, text in texts.items()}
+
+
+def add_frames(frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    """Tables of the same columns, added by their keys."""
+    every = pl.concat(frames)
+    keys = [name for name in KEYS if name in every.columns]
+    sums = [pl.col(name).sum() for name in every.columns if name not in keys]
+    return every.group_by(keys).agg(sums).sort(keys)
+
+
+@dataclass(frozen=True, slots=True)
+class SliceBins:
+    """The sums of one slice: an entry for each combination of bins that has rows, ascending.
+
+    `places` are the numbers of its bins by key, and `edges` those of the keys. `sums` of numbers are about `centres`.
+    """
+
+    places: tuple[NDArray[np.int64], ...]
+    edges: tuple[Array, ...]
+    rows: Array
+    weight: Array
+    squared_weight: Array
+    sums: Mapping[str, Array]
+    centres: Mapping[str, float]
+    block: NDArray[np.uint64] | None = None
+
+    def upper(self, key: int = 0) -> Array:
+        """The upper edge of each entry's bin; infinite above the last edge."""
+        ends: Array = np.append(self.edges[key], np.inf)[self.places[key]]
+        return ends
+
+    def mean(self, number: str, groups: NDArray[np.int64] | None = None, size: int = 0) -> Array:
+        """The mean of a number by entry, or by group of entries."""
+        groups, size = (np.arange(len(self.rows)), len(self.rows)) if groups is None else (groups, size)
+        mass, total = (
+            np.bincount(groups, weights=each, minlength=size) for each in (self.weight, self.sums[number])
+        )
+        mean: Array = self.centres[number] + np.divide(total, mass, out=np.zeros(size), where=mass > 0)
+        return mean
+
+
+@dataclass(slots=True)
+class BinSums:
+    """Tables by model, name of the table and slice set; slices are numbered within their set.
+
+    `exact_totals` turns a table of a state into one of totals.
+    """
+
+    tables: Mapping[str, BinTable] = field(default_factory=dict)
+    frames: dict[Name, pl.DataFrame] = field(default_factory=dict)
+    edges: Mapping[str, Array] = field(default_factory=dict)
+
+    def slices(self, model: str, table: str, number: int, first: int, size: int) -> Iterator[SliceBins]:
+        """The sums of the slices of a set, from the first one on so many."""
+        frame, columns = self.frames[model, table, number], self.tables[table]
+        cells = frame[CELL].to_numpy()
+        ends = np.searchsorted(cells, np.arange(first, first + size + 1))
+        edges = tuple(
+            np.zeros(0) if key.endswith("class") else edges_of(self.edges, model, key) for key in columns.keys
+        )
+        centres = {name: centre_of(self.edges, model, name) for name in columns.numbers}
+        for low, high in pairwise(ends.tolist()):
+            part = frame[low:high]
+            rows = part[ROWS].to_numpy().astype(np.float64)
+            sums = {
+                name: part[sum_name(model, table, name)].to_numpy()
+                for name in (*columns.sums, WEIGHT, SQUARED_WEIGHT)
+                if sum_name(model, table, name) in part.columns
+            }
+            yield SliceBins(
+                tuple(part[BINS[key]].to_numpy().astype(np.int64) for key in range(len(columns.keys))),
+                edges,
+                rows,
+                sums.pop(WEIGHT, rows),
+                sums.pop(SQUARED_WEIGHT, rows),
+                sums,
+                centres,
+                part[BLOCK].to_numpy() if columns.blocks else None,
+            )
+
+
+def write_bins(builder: Builder, frames: Mapping[Name, pl.DataFrame]) -> None:
+    """Add the parts that hold tables."""
+    for (model, table, number), frame in frames.items():
+        builder.add(Part(KIND, (number,), model, table), frame)
+
+
+def read_bins(saved: SavedState) -> dict[Name, pl.DataFrame]:
+    """The tables that a state holds."""
+    return {
+        (part.model, part.bins, part.sets[0]): saved.of(number)
+        for number, part in saved.head.numbers(KIND).items()
+    }
