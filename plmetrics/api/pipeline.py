@@ -227,7 +227,7 @@ def estimate(
     )
     contrasts = any(feature.compares(suite) for feature in features_of(suite))
     analysis = Analysis(suite, sets, population, request.pairs, weights, aggregated.units, contrasts)
-    of_sums = _of_sums(analysis, prepared)
+    of_sums = _of_sums(analysis)
     of_bins = _of_bins(analysis, prepared, aggregated)
     if not needs_rows(prepared):
         return analysis, {}, pl.concat([of_bins, of_sums])
@@ -235,13 +235,11 @@ def estimate(
     return analysis, ordered, pl.concat([of_bins, curves, of_sums])
 
 
-def _of_sums(analysis: Analysis, prepared: Prepared) -> pl.DataFrame:
-    """The curves that are drawn from sums, and from the numbers of queries."""
+def _of_sums(analysis: Analysis) -> pl.DataFrame:
+    """The curves that are drawn from sums."""
     suite = analysis.suite
     if len(suite.row_curves) + len(suite.bin_curves) == len(suite.curves):
         return CURVES_SCHEMA.to_frame()
-    if analysis.suite.task == "ranking":
-        return _of_queries(analysis, prepared)
     if analysis.suite.task == "binary":
         from plmetrics.inference.curves.decisions import confusion_curve
 
@@ -260,16 +258,6 @@ def _of_bins(analysis: Analysis, prepared: Prepared, aggregated: Aggregates) -> 
 
     places, classes = set_places(prepared), prepared.request.classes
     return row_bin_curves(analysis, aggregated.bins, places, classes, aggregated.block_keys)
-
-
-def _of_queries(analysis: Analysis, prepared: Prepared) -> pl.DataFrame:
-    """The curve of differences in each query; all entries of it in the suite are of one metric."""
-    from plmetrics.engine.ranking.query_numbers import query_numbers
-    from plmetrics.inference.curves.query_differences import query_differences
-
-    text = next(curve.metric for curve in analysis.suite.curves if curve.metric is not None)
-    metric = next(metric for metric in analysis.suite.metrics if metric.text == text)
-    return query_differences(analysis, query_numbers(prepared, metric))
 
 
 def _of_rows(

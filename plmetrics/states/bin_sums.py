@@ -28,7 +28,16 @@ KIND = "bins"
 BINS = ("@bin", "@second_bin")
 ROWS = "n"
 WEIGHT, SQUARED_WEIGHT = "weight", "weight squared"
-KEYS = (CELL, *BINS, BLOCK)
+QUERY = "@query"
+"""The name of a query that has a row of its own."""
+
+LOW, LOW_QUERY, HIGH, HIGH_QUERY = "@low", "@low_query", "@high", "@high_query"
+"""The lowest and the highest number of a bin, and the first of the queries that have it."""
+
+KEYS = (CELL, *BINS, BLOCK, QUERY)
+BY_QUERY = "queries"
+"""What is there in the place of edges where each query has a row of its own."""
+
 
 Name = tuple[str, str, int]
 """The model, the table, and the number of the slice set."""
@@ -75,8 +84,20 @@ def add_frames(frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
     """Tables of the same columns, added by their keys."""
     every = pl.concat(frames)
     keys = [name for name in KEYS if name in every.columns]
-    sums = [pl.col(name).sum() for name in every.columns if name not in keys]
-    return every.group_by(keys).agg(sums).sort(keys)
+    ends = end_expressions(LOW, HIGH, LOW_QUERY, HIGH_QUERY) if LOW in every.columns else []
+    others = (name for name in every.columns if name not in {*keys, LOW, LOW_QUERY, HIGH, HIGH_QUERY})
+    return every.group_by(keys).agg(*(pl.col(name).sum() for name in others), *ends).sort(keys)
+
+
+def end_expressions(low: str, high: str, low_query: str, high_query: str) -> list[pl.Expr]:
+    """The ends of a group, from those of its rows, and the first by name of the queries at each."""
+    least, most = pl.col(low).min(), pl.col(high).max()
+    return [
+        least.alias(LOW),
+        pl.col(low_query).filter(pl.col(low) == least).min().alias(LOW_QUERY),
+        most.alias(HIGH),
+        pl.col(high_query).filter(pl.col(high) == most).min().alias(HIGH_QUERY),
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +105,7 @@ class SliceBins:
     """The sums of one slice: an entry for each combination of bins that has rows, ascending.
 
     `places` are the numbers of its bins by key, and `edges` those of the keys. `sums` of numbers are about `centres`.
+    `queries` are the columns with names of queries, where there are some.
     """
 
     places: tuple[NDArray[np.int64], ...]
@@ -94,6 +116,7 @@ class SliceBins:
     sums: Mapping[str, Array]
     centres: Mapping[str, float]
     block: NDArray[np.uint64] | None = None
+    queries: pl.DataFrame | None = None
 
     def upper(self, key: int = 0) -> Array:
         """The upper edge of each entry's bin; infinite above the last edge."""
@@ -147,6 +170,7 @@ class BinSums:
                 sums,
                 centres,
                 part[BLOCK].to_numpy() if columns.blocks else None,
+                part if columns.queries else None,
             )
 
 

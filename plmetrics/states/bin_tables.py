@@ -20,6 +20,8 @@ EFFECTS, EFFECT_BLOCKS = "effects", "effects by block"
 class BinTable:
     """Sums of rows by some bins; with `blocks` by the block of a row as well.
 
+    With `queries` rows are queries whose names are there: of all, or of those with the ends of a bin.
+
     `sums` are numbers of a row, or their products, of which each row adds one: see `engine.aggregate.bin_sums`.
     """
 
@@ -27,6 +29,7 @@ class BinTable:
     keys: tuple[str, ...]
     sums: tuple[str, ...] = ()
     blocks: bool = False
+    queries: bool = False
 
     @property
     def numbers(self) -> tuple[str, ...]:
@@ -53,6 +56,7 @@ TABLES: dict[str, tuple[BinTable, ...]] = {
         BinTable(EFFECTS, ("score",), ("score", *ARM_SUMS)),
         BinTable(EFFECT_BLOCKS, ("score block",), ARM_SUMS, blocks=True),
     ),
+    "query_differences": (BinTable("differences", ("difference",), ("difference",), queries=True),),
 }
 """The tables of each curve."""
 

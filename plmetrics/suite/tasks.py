@@ -97,10 +97,10 @@ BINNED_CURVES = ("reliability", "score_histogram", "net_benefit")
 BANDED_CURVES = ("roc", "pr", "gain", "lift", "corp", "qini", "uplift", "guelman")
 """Curves whose bands come from counts of scores by block, where intervals are asked for."""
 
-BIN_CURVES = (*CONFUSION_CURVES, *REGRESSION_CURVES, "effect_calibration")
+BIN_CURVES = (*CONFUSION_CURVES, *REGRESSION_CURVES, *RANKING_CURVES, "effect_calibration")
 """Curves that are drawn from sums of rows by bins; the confusion of two classes is drawn from its four sums."""
 
-SUM_CURVES = frozenset((*FORECAST_CURVES, *RANKING_CURVES, *BIN_CURVES))
+SUM_CURVES = frozenset((*FORECAST_CURVES, *BIN_CURVES))
 """Curves that need no scores in order."""
 
 CURVES: dict[str, tuple[str, ...]] = {

@@ -13,7 +13,10 @@ from plmetrics.engine.aggregate.totals import cells_of
 from plmetrics.engine.prepare.bin_edges import number_of
 from plmetrics.states.bin_sums import (
     BINS,
+    BY_QUERY,
     KEYS,
+    LOW,
+    QUERY,
     ROWS,
     SQUARED_WEIGHT,
     WEIGHT,
@@ -21,12 +24,14 @@ from plmetrics.states.bin_sums import (
     add_frames,
     centre_of,
     edges_of,
+    end_expressions,
     sum_name,
 )
 from plmetrics.states.bin_tables import ARM_SUMS, SQUARE, tables_of
+from plmetrics.states.queries import QUERY_NAME
 from plmetrics.states.stored import BLOCK, CELL
 from plmetrics.table.checks import valid_column
-from plmetrics.table.roles import UNIT
+from plmetrics.table.roles import UNIT, plain_column
 from plmetrics.table.slices import Cube
 
 if TYPE_CHECKING:
@@ -103,7 +108,7 @@ def _value(prepared: Prepared, model: str, row: Rows, name: str) -> pl.Expr:
         arm = row.treated if name.startswith("treated") else ~row.treated
         return arm.cast(pl.Float64) if name == "treated" else pl.when(arm).then(row.label).otherwise(0.0)
     number = name.removesuffix(SQUARE)
-    value = number_of(row, number) - centre_of(prepared.bin_edges, model, number)
+    value = number_of(row, number, prepared.request.suite) - centre_of(prepared.bin_edges, model, number)
     return value * value if name.endswith(SQUARE) else value
 
 
@@ -124,10 +129,11 @@ def _jobs(prepared: Prepared) -> Iterator[Job]:
     for curve in suite.bin_curves:
         for table in tables_of([curve.curve], blocks=True):
             drawn.setdefault(table.name, {"overall"}).update(curve.slices)
+    baseline = None if suite.compare is None else suite.compare.baseline
     for number, first, slices in set_places(prepared):
         for model in prepared.request.models:
             for table in run_tables(prepared):
-                if slices.slice_set.name in drawn[table.name]:
+                if slices.slice_set.name in drawn[table.name] and not (table.queries and model == baseline):
                     yield model, table, number, first, slices
 
 
@@ -141,6 +147,8 @@ def _cube(prepared: Prepared, slices: Slices) -> Cube:
 def _plan(prepared: Prepared, model: str, table: BinTable, slices: Slices) -> pl.LazyFrame:
     """The sums of a table by the keys of a slice set, its bins and the blocks."""
     frame, columns = prepared.table.frame, _cube(prepared, slices).columns
+    if table.queries:
+        return _query_plan(prepared, model, table, frame, columns)
     if prepared.request.suite.apart:
         frame = frame.filter(pl.col(valid_column(model)))
     row, values = prepared.row_of(model), bin_values(prepared, model, table)
@@ -152,10 +160,26 @@ def _plan(prepared: Prepared, model: str, table: BinTable, slices: Slices) -> pl
     return frame.with_columns(**bins, **values).group_by(keys).agg(pl.len().cast(pl.Int64).alias(ROWS), *sums)
 
 
+def _query_plan(
+    prepared: Prepared, model: str, table: BinTable, frame: pl.LazyFrame, columns: Sequence[str]
+) -> pl.LazyFrame:
+    """The queries in which both models take part, by name where they are few; else with those at the ends of bins."""
+    row, key = prepared.row_of(model), table.keys[0]
+    number, name = number_of(row, key, prepared.request.suite), pl.col(plain_column(QUERY_NAME))
+    made = {BINS[0]: _bin(prepared, model, row, key), LOW: number, QUERY: name.cast(pl.String)}
+    values = bin_values(prepared, model, table)
+    frame = frame.filter(number.is_finite()).with_columns(**made, **values)
+    keys, few = [*columns, BINS[0]], f"{model}|{BY_QUERY}" in prepared.bin_edges
+    sums = prepared.addition.sums({name: pl.col(name) for name in values})
+    ends = [] if few else end_expressions(LOW, LOW, QUERY, QUERY)
+    keys += [QUERY] if few else []
+    return frame.group_by(keys).agg(pl.len().cast(pl.Int64).alias(ROWS), *sums, *ends)
+
+
 def _bin(prepared: Prepared, model: str, row: Rows, key: str) -> pl.Expr:
     """The bin of each row: the first whose upper edge is not below its number; bins of histograms hold their lower."""
     number, _, kind = key.partition(" ")
-    value = number_of(row, number)
+    value = number_of(row, number, prepared.request.suite)
     if kind == "class":
         return value.cast(pl.UInt32, strict=False)
     edges, histogram = edges_of(prepared.bin_edges, model, key), kind == "histogram"

@@ -10,7 +10,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from plmetrics.catalogue.needs import Queries
 from plmetrics.engine.prepared import rows_of
+from plmetrics.states.bin_sums import BY_QUERY
+from plmetrics.states.queries import query_column
 from plmetrics.table.checks import valid_column
 from plmetrics.table.sampling import telling
 
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
     from plmetrics.states.bin_sums import Edges
     from plmetrics.states.bin_tables import BinTable
     from plmetrics.states.sums import Rows
+    from plmetrics.suite.model import Suite
     from plmetrics.table.prediction_table import PredictionTable
 
     Array = NDArray[np.float64]
@@ -38,9 +42,25 @@ _BINS = {"score joint": 200, "label joint": 200, "error joint": 500, "score bloc
 """How many bins there are of sets that are counted together with others."""
 
 
-def number_of(rows: Rows, name: str) -> pl.Expr:
+def number_of(rows: Rows, name: str, suite: Suite) -> pl.Expr:
     """A number of each row, by its name."""
+    if name == "difference":
+        return _difference(rows, suite)
     return {"label": rows.label, "score": rows.score, "error": rows.error}[name]
+
+
+def _difference(rows: Rows, suite: Suite) -> pl.Expr:
+    """The value of a query's metric less that of the baseline; all curves of differences are of one metric."""
+    text = next(curve.metric for curve in suite.bin_curves)
+    needs = next(metric.needs for metric in suite.metrics if metric.text == text)
+    assert isinstance(needs, Queries)
+    assert suite.compare is not None
+    assert suite.compare.baseline is not None
+    value, other = (
+        rows.column(query_column(model, needs.values[0].key))
+        for model in (rows.model, suite.compare.baseline)
+    )
+    return value - other
 
 
 def bin_edges(
@@ -54,7 +74,7 @@ def bin_edges(
     if not names:
         return {}
     numbers = {
-        f"{model}|{name}": _of_model(view, model, number_of(rows_of(model, table), name))
+        f"{model}|{name}": _of_model(view, model, number_of(rows_of(model, table), name, view.suite))
         for model in table.models
         for name in names
     }
@@ -83,6 +103,8 @@ def bin_edges(
                 part = values["label" if by_label else number]
                 highest = ends[f"max|{model}|{'label' if by_label else number}"].item()
                 out[f"{model}|{key}"] = _edges(part, highest, "label joint" if by_label else key)
+        if read <= FEW_ROWS and "difference" in names:
+            out[f"{model}|{BY_QUERY}"] = np.zeros(0)
         for number in centres:
             out[f"{model}|{number} centre"] = np.array([_centre(values[number])])
     return out
@@ -91,7 +113,8 @@ def bin_edges(
 def _of_model(view: TableView, model: str, number: pl.Expr) -> pl.Expr:
     """A number of the rows that count for a model."""
     number = pl.when(number.is_finite()).then(number)
-    return pl.when(pl.col(valid_column(model))).then(number) if view.roles.apart else number
+    apart = view.roles.apart and view.suite.task != "ranking"
+    return pl.when(pl.col(valid_column(model))).then(number) if apart else number
 
 
 def _finite(values: pl.Series) -> Array:
@@ -105,14 +128,14 @@ def _centre(ascending: Array) -> float:
 def _edges(ascending: Array, highest: float | None, key: str) -> Array:
     """The upper edges of bins: all different numbers, where these are few, else quantiles; and the highest of all rows.
 
-    Those of errors are closer in the tails, where a plot of quantiles looks.
+    Those of errors and differences are closer in the tails, where one looks.
     """
     different = np.unique(np.append(ascending, [] if highest is None else [highest]))
     bins = _BINS.get(key, _FINE)
     if len(different) <= bins:
         return different
     shares = np.arange(1, bins) / bins
-    if key == "error":
+    if key in {"error", "difference"}:
         tail = np.geomspace(1 / len(ascending), _TAIL, _IN_TAILS)
         shares = np.sort(np.concatenate([tail, shares, 1 - tail]))
     places = np.clip(np.ceil(shares * len(ascending)).astype(np.int64) - 1, 0, len(ascending) - 1)

@@ -9,7 +9,6 @@ from plmetrics.catalogue.needs import Bins
 from plmetrics.core.errors import ConfigError, Problem
 from plmetrics.features.registry import features_of
 from plmetrics.suite.sections.comparison_tests import OF_ROWS
-from plmetrics.suite.tasks import RANKING_CURVES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -79,10 +78,7 @@ def _problems(suite: Suite) -> Iterator[Problem]:
                 choice = isinstance(leaf.needs, Bins) and leaf.needs.optional
                 yield Problem(message, ("metrics", index), "use strategy=uniform" if choice else _INSTEAD)
     for index, curve in enumerate(suite.curves):
-        if curve.curve in RANKING_CURVES:
-            message = f"curve {curve.curve} needs the rows, which a state does not hold"
-            yield Problem(message, ("curves", index), _INSTEAD)
-        elif curve.strategy == "count":
+        if curve.strategy == "count":
             message = (
                 f"curve {curve.curve} with bins of equal weight needs the rows in order: a state has none"
             )

@@ -2,73 +2,49 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import polars as pl
 
-from plmetrics.core.results import CURVES_SCHEMA
 from plmetrics.inference.curves.thinning import MOST_POINTS
+from plmetrics.states.bin_sums import HIGH, HIGH_QUERY, LOW, LOW_QUERY, QUERY
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from numpy.typing import NDArray
 
-    from plmetrics.engine.ranking.query_numbers import QueryNumbers
-    from plmetrics.inference.subject import Analysis
-    from plmetrics.table.slices import Slices
+    from plmetrics.states.bin_sums import SliceBins
 
-CURVE = "query_differences"
+    Points = dict[str, Any]
 
 
-def query_differences(analysis: Analysis, queries: QueryNumbers) -> pl.DataFrame:
-    """The value of a model less that of the baseline in each query of each slice, as rows of the table `curves`.
+def difference_points(part: SliceBins) -> Points:
+    """The differences of the queries of a slice, the largest first, and `class`, the query.
 
-    x is the rank of the difference, the largest first, and `class` the query; equal differences are in the order of
-    their queries. A query without a value of either model has none. Of more than 1,000 those of even ranks stay.
+    x is the rank; equal differences are in the order of their queries. Of more than 1,000 those of even ranks stay.
+    Where bins hold several queries, the first and the last of a bin are there as they are, and those between them as
+    the mean of all, without a name.
     """
-    compare = analysis.suite.compare
-    assert compare is not None
-    asked = {
-        name for curve in analysis.suite.curves if curve.curve == CURVE for name in ("overall", *curve.slices)
-    }
-    names = queries.names.to_numpy()
-    parts: list[pl.DataFrame] = []
-    for model, baseline in compare.pairs_of(analysis.models):
-        difference = queries.of(model) - queries.of(baseline)
-        order = np.lexsort((names.astype(str), -difference))
-        order = order[np.isfinite(difference[order])]
-        for index, states in enumerate(analysis.sets):
-            if states.slices.slice_set.name in asked:
-                code = queries.slices(index)[order]
-                parts += _by_slice(model, states.slices, code, difference[order], names[order])
-    return pl.concat([CURVES_SCHEMA.to_frame(), *parts])
-
-
-def _by_slice(
-    model: str,
-    slices: Slices,
-    code: NDArray[np.int64],
-    values: NDArray[np.float64],
-    names: NDArray[np.object_],
-) -> Iterator[pl.DataFrame]:
-    """The points of each slice; values descend."""
-    texts: Sequence[str] = slices.texts()
-    inside = np.argsort(code, kind="stable")
-    ends = np.searchsorted(code[inside], np.arange(len(texts) + 1))
-    for text, (first, last) in zip(texts, pairwise(ends.tolist()), strict=True):
-        rows = inside[first:last]
-        kept = even_ranks(len(rows))
-        columns = {"class": names[rows[kept]].tolist(), "x": kept + 1.0, "y": values[rows[kept]]}
-        constants: dict[str, str | None] = {"model": model, "curve": CURVE}
-        constants |= {"slice_set": slices.slice_set.name, "slice": text}
-        constants |= dict.fromkeys(("lower", "upper", "threshold", "n"))
-        points = pl.DataFrame(columns, schema={name: CURVES_SCHEMA[name] for name in columns})
-        yield points.with_columns(
-            pl.lit(value, dtype=CURVES_SCHEMA[name]).alias(name) for name, value in constants.items()
-        ).select(list(CURVES_SCHEMA))
+    assert part.queries is not None
+    value = part.mean("difference")
+    by_name = QUERY in part.queries.columns
+    names = part.queries[QUERY].to_numpy() if by_name else np.full(len(value), "", dtype=object)
+    order = np.lexsort((names.astype(str), -part.places[0]))
+    ends = np.cumsum(part.rows[order]).astype(np.int64)
+    if not len(ends):
+        return {}
+    ranks = even_ranks(int(ends[-1]))
+    place = np.searchsorted(ends, ranks, side="right")
+    at = order[place]
+    x = ranks + 1.0
+    if by_name:
+        return {"x": x, "y": value[at], "class": names[at]}
+    first, last = ranks == (ends - part.rows[order])[place], ranks == ends[place] - 1
+    low, high = (part.queries[name].to_numpy()[at] for name in (LOW, HIGH))
+    y = np.select([first, last], [high, low], np.clip(value[at], low, high))
+    names = np.full(len(at), None, dtype=object)
+    for ends_there, name in ((last, LOW_QUERY), (first, HIGH_QUERY)):
+        names[ends_there] = part.queries[name].to_numpy()[at[ends_there]]
+    return {"x": x, "y": y, "class": names}
 
 
 def even_ranks(number: int, most: int = MOST_POINTS) -> NDArray[np.int64]:

@@ -8,6 +8,7 @@ import numpy as np
 
 from plmetrics.inference.curves.drawing import Drawing
 from plmetrics.inference.curves.effects import effect_points
+from plmetrics.inference.curves.query_differences import difference_points
 from plmetrics.inference.curves.residuals import residual_points
 from plmetrics.inference.ordered.stage import in_result_order
 from plmetrics.states.bin_tables import TABLES
@@ -50,8 +51,10 @@ def row_bin_curves(
                 tables = [
                     list(bins.slices(model, table.name, number, first, len(slices)))
                     for table in TABLES[curve]
-                    if table.name in bins.tables
+                    if (model, table.name, number) in bins.frames
                 ]
+                if not tables:
+                    continue
                 weights = analysis.replication.counts if len(tables) > 1 else None
                 resampled = weights if slices.slice_set.resampled else None
                 points = [
@@ -73,6 +76,8 @@ def _points(
     """The points of a curve in one slice."""
     if curve == "confusion":
         return _confusion(parts[0], classes)
+    if curve == "query_differences":
+        return difference_points(parts[0])
     if curve == "effect_calibration":
         return effect_points(parts[0], None if weights is None else (parts[1], blocks, weights), level)
     return residual_points(curve, parts[0], level)

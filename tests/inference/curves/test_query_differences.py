@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -11,6 +11,9 @@ from sklearn.metrics import ndcg_score
 
 import plmetrics as plm
 from plmetrics.inference.curves.query_differences import even_ranks
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 CURVE = {"curve": "query_differences", "metric": "ndcg", "slices": "g"}
 
@@ -119,9 +122,61 @@ def test_what_is_wrong_is_said(changes: dict[str, Any], message: str) -> None:
         curves(table(4), **changes)
 
 
-def test_other_curves_have_no_metric_and_states_no_queries() -> None:
+def test_other_curves_have_no_metric() -> None:
     with pytest.raises(plm.ConfigError, match="metric belongs to curve 'query_differences'"):
         plm.evaluate(table(), label="y", models=["a"], curves=[{"curve": "roc", "metric": "ndcg"}])
-    asked = {"task": "ranking", "label": "y", "query": "q", "models": ["a", "b"], "metrics": ["ndcg"]}
-    with pytest.raises(plm.ConfigError, match="a state does not hold"):
-        plm.state(table(), **asked, compare={"baseline": "a"}, curves=[{**CURVE, "slices": []}])
+
+
+SHARDS: dict[str, Any] = {
+    "task": "ranking",
+    "label": "y",
+    "query": "q",
+    "models": ["a", "b", "c"],
+    "metrics": ["ndcg", "mrr"],
+    "slices": "g",
+    "compare": {"baseline": "a"},
+    "curves": [CURVE],
+}
+
+
+@pytest.mark.parametrize("few", [True, False])
+def test_states_of_shards_give_what_a_run_over_all_queries_gives(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, few: bool
+) -> None:
+    if not few:
+        monkeypatch.setattr("plmetrics.engine.prepare.bin_edges.FEW_ROWS", 10)
+    rows = table(60).with_columns(c=pl.when(pl.col("q").str.ends_with("1")).then("a").otherwise("c"))
+    for number in range(3):
+        rows[number * 120 : (number + 1) * 120].write_parquet(tmp_path / f"{number}.parquet")
+    every = str(tmp_path / "*.parquet")
+    plain = plm.evaluate(every, **SHARDS, reproducible=True).curves
+    constants = plm.state(every, **SHARDS, reproducible=True)
+    states = [
+        plm.state(str(tmp_path / f"{number}.parquet"), **SHARDS, reproducible=True, constants=constants)
+        for number in range(3)
+    ]
+    assert plm.merge(*reversed(states)).curves.equals(plain)
+    for model in "bc":
+        expected = by_hand(rows, model)
+        own = plain.filter(model=model, slice="all")
+        np.testing.assert_allclose(own["y"], sorted(expected.values(), reverse=True), atol=1e-12)
+        named = own.drop_nulls("class")
+        assert dict(named.select("class", "y").iter_rows()) == pytest.approx(
+            {q: expected[q] for q in named["class"]}
+        )
+        assert (named.height == len(expected)) is (few or model == "b")
+
+
+def test_of_many_queries_bins_say_their_ends_and_the_mean_between(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("plmetrics.engine.prepare.bin_edges.FEW_ROWS", 10)
+    monkeypatch.setattr("plmetrics.engine.prepare.bin_edges._FINE", 40)
+    rows = table(800, 3)
+    own = curves(rows, slices=None, curves=[{**CURVE, "slices": []}]).filter(model="b")
+    expected = by_hand(rows, "b")
+    ascending = np.array(sorted(expected.values(), reverse=True))
+    assert own["x"].to_list() == list(range(1, len(expected) + 1))
+    assert own["y"].is_sorted(descending=True)
+    named = own.drop_nulls("class")
+    np.testing.assert_allclose(named["y"], ascending[named["x"].to_numpy().astype(int) - 1], atol=1e-12)
+    assert {*named["x"]} >= {1.0, float(len(expected))}
+    assert np.abs(own["y"].to_numpy() - ascending).max() < 0.05
