@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from plmetrics.states.scores.sorting import sort_weighted
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -76,10 +78,7 @@ class Ascending:
         if len(numbers) > 1:
             order = np.lexsort((*numbers[::-1], score))
             return cls(score[order], *(column[order] for column in numbers))
-        both = np.empty(len(score), dtype=np.complex128)
-        both.real, both.imag = score, numbers[0]
-        both.sort()
-        score, number = both.real.copy(), both.imag.copy()
+        score, number = sort_weighted(score, numbers[0])
         return cls(score, number) if outcome is None else cls(score, None, number)
 
     def part(self, low: int, high: int) -> Ascending:

@@ -1,4 +1,4 @@
-"""Whole numbers sorted slice by slice on all processors: what the rows of exact metrics are made into."""
+"""Sorts of rows as whole numbers: slice by slice on all processors, and beside their weights."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from plmetrics.core.threads import parallel_map, processors
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from plmetrics.states.scores.coarse import Codes
+    from plmetrics.states.scores.coarse import Array, Codes
 
     Keys = NDArray[np.uint64]
 
@@ -24,6 +24,9 @@ _STEP = 1 << 17
 
 _SHARES = 4
 """Shares of rows a processor: one that is done early takes another."""
+
+_LONG_RUN = 64
+"""Weights of so many rows of one score are sorted by themselves, those of fewer together with the scores."""
 
 
 def sort_slices(keys: Keys, offsets: Codes) -> None:
@@ -94,3 +97,36 @@ def by_slice(keys: Keys, codes: Codes, slices: int) -> tuple[Keys, Codes]:
 def _workers(rows: int) -> int:
     """How many processors so many rows keep busy."""
     return max(1, min(processors(), rows // WORTH_A_THREAD))
+
+
+def sort_weighted(score: Array, weight: Array) -> tuple[Array, Array]:
+    """Scores ascending with their weights, and those of equal scores ascending as well.
+
+    The upper bits of a score and the place of its row are one whole number: these sort several times faster than pairs.
+
+    >>> [part.tolist() for part in sort_weighted(np.array([2.0, -1.0, 2.0]), np.array([5.0, 4.0, 3.0]))]
+    [[-1.0, 2.0, 2.0], [4.0, 3.0, 5.0]]
+    """
+    room = len(score).bit_length()
+    keys = score.view(np.int64)
+    if score.min(initial=0.0) < 0:
+        keys = keys ^ ((keys >> 63) & np.iinfo(np.int64).max)
+    keys = (keys >> room << room) | np.arange(len(score))
+    keys.sort()
+    place = keys & ((1 << room) - 1)
+    score, weight, keys = score[place], weight[place], keys >> room
+    starts = np.flatnonzero(np.concatenate(([True], keys[1:] != keys[:-1], [True])))
+    sizes = np.diff(starts)
+    alike = sizes > 1
+    for run in np.flatnonzero(sizes > _LONG_RUN).tolist():
+        first, last = starts[run : run + 2]
+        if score[first:last].min() == score[first:last].max():
+            weight[first:last].sort()
+            alike[run] = False
+    if alike.any():
+        rows = np.flatnonzero(np.repeat(alike, sizes))
+        pairs = np.empty(len(rows), dtype=np.complex128)
+        pairs.real, pairs.imag = score[rows], weight[rows]
+        pairs.sort()
+        score[rows], weight[rows] = pairs.real, pairs.imag
+    return score, weight

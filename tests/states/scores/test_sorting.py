@@ -10,7 +10,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from plmetrics.states.scores import sorting
-from plmetrics.states.scores.sorting import by_slice, sort_slices
+from plmetrics.states.scores.sorting import by_slice, sort_slices, sort_weighted
 
 
 @pytest.fixture(autouse=True, params=[1 << 17, 5])
@@ -40,3 +40,22 @@ def test_keys_are_sorted_within_their_slices(rows, values, slices, share, seed):
     sort_slices(held, offsets)
     for part, (first, last) in zip(parts, pairwise(offsets), strict=True):
         assert held[first:last].tolist() == sorted(part.tolist())
+
+
+@settings(phases=(Phase.explicit, Phase.generate), max_examples=60)
+@given(
+    st.integers(0, 400),
+    st.sampled_from([1, 3, 100, 1 << 52]),
+    st.sampled_from([0.0, -0.5]),
+    st.sampled_from([2, 1 << 40]),
+    st.integers(0, 2**20),
+)
+def test_weighted_rows_are_sorted_as_pairs(rows, values, shift, weights, seed):
+    rng = np.random.default_rng(seed)
+    score, weight = rng.integers(0, values, rows) / values + shift, rng.integers(1, weights, rows) / 8.0
+    score[rng.random(rows) < 0.2] += np.spacing(1.0)  # closer to another score than the upper bits tell
+    found = sort_weighted(score, weight)
+    pairs = sorted(zip(score.tolist(), weight.tolist(), strict=True))
+    assert [part.tolist() for part in found] == (
+        [list(part) for part in zip(*pairs, strict=True)] or [[], []]
+    )
