@@ -16,7 +16,6 @@ Operand: TypeAlias = Any
 """What a formula is written for once: a number, an array, values along points, or an expression."""
 
 _WORTH_KEEPING = 1 << 20
-_WORTH_ONE_GO = 4
 
 
 class Along(np.lib.mixins.NDArrayOperatorsMixin, ABC):
@@ -153,13 +152,16 @@ class Segments(Along):
 
 
 def _accumulate(values: Values, offsets: Values, out: Values, *, integral: bool) -> None:
-    """Running totals within segments; of whole numbers in one go, with what came before taken off where one begins."""
-    if not integral or len(offsets) <= _WORTH_ONE_GO:
+    """Running totals within segments; of whole numbers in one go, with what came before taken off where one begins.
+
+    These are added as integers, which is several times as fast.
+    """
+    if not integral:
         for first, last in pairwise(offsets.tolist()):
             np.add.accumulate(values[..., first:last], axis=-1, out=out[..., first:last])
         return
     starts = offsets[:-1][np.diff(offsets) > 0]
-    out[...] = values
+    numbers = values.astype(np.int64)
     if len(starts) > 1:
-        out[..., starts[1:]] -= np.add.reduceat(out, starts, axis=-1)[..., :-1]
-    np.add.accumulate(out, axis=-1, out=out)
+        numbers[..., starts[1:]] -= np.add.reduceat(numbers, starts, axis=-1)[..., :-1]
+    out[...] = np.add.accumulate(numbers, axis=-1, out=numbers)

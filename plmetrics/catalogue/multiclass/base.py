@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -40,7 +39,7 @@ class Multiclass(Metric):
 
     def settled(self, facts: Facts) -> Self:
         """The metric with the classes of the run."""
-        settled_metric = copy.copy(self)
+        settled_metric = replace(self)  # without what was made for other classes
         object.__setattr__(settled_metric, "classes", facts.classes)
         return settled_metric
 

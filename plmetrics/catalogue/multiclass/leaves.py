@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -41,12 +42,12 @@ class ClassScoreMetric(Metric):
     def __post_init__(self) -> None:
         """The inner metric's parameters are checked."""
 
-    @property
+    @cached_property
     def text(self) -> str:
         """The inner metric's, and what it reads."""
         return f"{self.inner.text}|{self.value.key}"
 
-    @property
+    @cached_property
     def needs(self) -> OrderedRows:
         """That of the inner metric, in the order of the value."""
         assert isinstance(self.inner.needs, OrderedRows)

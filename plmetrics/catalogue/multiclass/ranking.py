@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -56,6 +57,10 @@ class OverClasses(Multiclass, DerivedMetric):
 
     def terms(self) -> tuple[Metric, ...]:
         """The binary metric of every class."""
+        return self._of_classes
+
+    @cached_property
+    def _of_classes(self) -> tuple[Metric, ...]:
         return tuple(one_vs_rest(self.of_one(), self.classes, number) for number in range(len(self.classes)))
 
     def parts(self) -> tuple[Metric, ...]:
@@ -145,8 +150,10 @@ class RocAuc(OverClasses):
 
     def terms(self) -> tuple[Metric, ...]:
         """Of every class, or of every ordered pair."""
-        if self.scheme == "ovr":
-            return super().terms()
+        return super().terms() if self.scheme == "ovr" else self._of_pairs
+
+    @cached_property
+    def _of_pairs(self) -> tuple[Metric, ...]:
         pairs = self._pairs()
         return tuple(one_vs_one(self.of_one(), self.classes, one, other) for one, other in pairs)
 

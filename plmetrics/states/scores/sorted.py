@@ -217,8 +217,8 @@ class SlicedRows:
             negative = _reduce(np.where(member, 0.0, weight), starts)
         return {
             "score": Segments(self.ordered.score[starts], offsets),
-            "positive": Segments(positive, offsets),
-            "negative": Segments(negative, offsets),
+            "positive": Segments(positive, offsets, whole=weight is None),
+            "negative": Segments(negative, offsets, whole=weight is None),
         }
 
     def replicate_points(self, weights: Array, *, scores: bool = False) -> Iterator[dict[str, Segments]]:
