@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from plmetrics.states.scores.sorting import sort_weighted
+from plmetrics.states.scores.sorting import sort_with_weights
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -78,7 +78,7 @@ class Ascending:
         if len(numbers) > 1:
             order = np.lexsort((*numbers[::-1], score))
             return cls(score[order], *(column[order] for column in numbers))
-        score, number = sort_weighted(score, numbers[0])
+        score, number = sort_with_weights(score, numbers[0])
         return cls(score, number) if outcome is None else cls(score, None, number)
 
     def part(self, low: int, high: int) -> Ascending:

@@ -99,12 +99,12 @@ def _workers(rows: int) -> int:
     return max(1, min(processors(), rows // WORTH_A_THREAD))
 
 
-def sort_weighted(score: Array, weight: Array) -> tuple[Array, Array]:
+def sort_with_weights(score: Array, weight: Array) -> tuple[Array, Array]:
     """Scores ascending with their weights, and those of equal scores ascending as well.
 
     The upper bits of a score and the place of its row are one whole number: these sort several times faster than pairs.
 
-    >>> [part.tolist() for part in sort_weighted(np.array([2.0, -1.0, 2.0]), np.array([5.0, 4.0, 3.0]))]
+    >>> [part.tolist() for part in sort_with_weights(np.array([2.0, -1.0, 2.0]), np.array([5.0, 4.0, 3.0]))]
     [[-1.0, 2.0, 2.0], [4.0, 3.0, 5.0]]
     """
     room = len(score).bit_length()

@@ -10,7 +10,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from plmetrics.states.scores import sorting
-from plmetrics.states.scores.sorting import by_slice, sort_slices, sort_weighted
+from plmetrics.states.scores.sorting import by_slice, sort_slices, sort_with_weights
 
 
 @pytest.fixture(autouse=True, params=[1 << 17, 5])
@@ -54,7 +54,7 @@ def test_weighted_rows_are_sorted_as_pairs(rows, values, shift, weights, seed):
     rng = np.random.default_rng(seed)
     score, weight = rng.integers(0, values, rows) / values + shift, rng.integers(1, weights, rows) / 8.0
     score[rng.random(rows) < 0.2] += np.spacing(1.0)  # closer to another score than the upper bits tell
-    found = sort_weighted(score, weight)
+    found = sort_with_weights(score, weight)
     pairs = sorted(zip(score.tolist(), weight.tolist(), strict=True))
     assert [part.tolist() for part in found] == (
         [list(part) for part in zip(*pairs, strict=True)] or [[], []]
