@@ -50,11 +50,12 @@ def student(
     transformed = scale.forward(replicates)
     at_end = np.isinf(transformed).any(axis=0)
     error = standard_deviation(transformed)
-    if at_end.any():
-        error = np.where(at_end, standard_deviation(replicates) * np.abs(scale.slope(value)), error)
-    centre = scale.forward(value)
-    half = stdtrit(blocks - 1.0, (1 + level) / 2) * block_factor(blocks) * error
-    return scale.backward(centre - half), scale.backward(centre + half)
+    with np.errstate(over="ignore"):
+        if at_end.any():
+            error = np.where(at_end, standard_deviation(replicates) * np.abs(scale.slope(value)), error)
+        centre = scale.forward(value)
+        half = stdtrit(blocks - 1.0, (1 + level) / 2) * block_factor(blocks) * error
+        return scale.backward(centre - half), scale.backward(centre + half)
 
 
 def on_scale(

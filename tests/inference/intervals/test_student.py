@@ -54,6 +54,13 @@ def test_a_replicate_at_an_end_calls_for_the_delta_method() -> None:
     assert (lower[0], upper[0]) == (alone[0][0], alone[1][0])
 
 
+def test_a_value_next_to_an_end_has_the_whole_range() -> None:
+    lower, upper = student(
+        np.array([2.2e-309]), np.array([[0.0], [0.5], [1.0]]), np.array([5]), scale_of((0.0, 1.0)), 0.9
+    )
+    assert (lower[0], upper[0]) == (0.0, 1.0)
+
+
 ROWS = 300
 
 
