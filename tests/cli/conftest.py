@@ -67,6 +67,7 @@ def make_result(verdict: str = "pass", folder: Path | None = None, **changes: An
         slices={},
         curves=(),
         gates=(1,),
+        sections={},
     )
     keys = {
         "metrics": row(
