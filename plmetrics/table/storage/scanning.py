@@ -19,6 +19,8 @@ def scan_options(files: Sequence[SourceFile]) -> dict[str, Any]:
         return {}
     most, milliseconds = retries()
     options: dict[str, Any] = {"max_retries": most, "retry_timeout_ms": milliseconds}
+    # Polars waits for ever for a server that stops in the middle of an answer.
+    options["read_timeout"] = f"{milliseconds}ms"
     if plain_http(files[0].path):
         options["allow_http"] = "true"
     return {"credential_provider": None, "storage_options": options}

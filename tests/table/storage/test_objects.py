@@ -7,6 +7,7 @@ import io
 import json
 import random
 from pathlib import Path
+from time import monotonic, sleep
 
 import polars as pl
 import pytest
@@ -14,6 +15,8 @@ from table.storage.s3_server import BUCKET, KEY, SECRET, after_reads, listing, s
 
 import plmetrics as plm
 from plmetrics.core.errors import AbsentDataError, ConfigError, DataError, EnvironmentFault
+from plmetrics.engine.faults import reading
+from plmetrics.engine.streaming import collected_frame
 from plmetrics.table.opening import open_source
 
 DAYS = ("2026-01-01", "2026-01-02", "2026-01-03")
@@ -207,6 +210,17 @@ def test_a_listing_that_names_an_object_which_is_gone(store):
     store.rules.append(listing(listed(old)))
     with pytest.raises(AbsentDataError, match=f"{old[1]['Key']}: no such object"):
         open_source(address)
+
+
+def test_a_server_that_stops_in_the_middle(store, monkeypatch):
+    monkeypatch.setenv("POLARS_CLOUD_MAX_RETRIES", "1")
+    monkeypatch.setenv("POLARS_CLOUD_RETRY_TIMEOUT_MS", "300")
+    source = open_source(fill(store))
+    store.rules.append(lambda method, _: sleep(12) if method == "GET" else None)
+    start = monotonic()
+    with pytest.raises(EnvironmentFault, match="cannot be reached"), reading(source):
+        collected_frame(source.frame)
+    assert monotonic() - start < 9
 
 
 def test_credentials(store, monkeypatch):
