@@ -88,6 +88,13 @@ def test_shards_may_write_to_folders_of_their_own(invoke: Any) -> None:
     outcome = invoke("merge", "node-1")
     assert outcome.code == 5
     assert "of 5 planned units are missing" in outcome.err
+    for number in (1, 2):
+        half = f"half-{number}.state"
+        assert invoke("merge", f"node-{number}", "--allow-missing", "--states", half).code == 3
+    assert "missing" not in invoke("merge", "half-1.state", "half-2.state", "--output", "merged").err
+    assert invoke("merge", "half-1.state", "node-2", "--output", "mixed").code == 0
+    assert invoke("run", "s.yaml", "--output", "runs").code == 0
+    assert tables("merged") == tables("mixed") == tables("runs")
 
 
 def test_missing_units_are_named(invoke: Any) -> None:

@@ -34,7 +34,7 @@ class UnitCoverage:
     """How much of what was planned some states have.
 
     `present` and `planned` are in rows, or in what stands for them; `missing` are units in words, `units` how many were
-    planned. `least` is the share that a result may rest on.
+    planned. `plan` is the digest of the plan, where there is one alone. `least` is the share that a result may rest on.
     """
 
     present: float = 0.0
@@ -42,6 +42,7 @@ class UnitCoverage:
     missing: list[str] = field(default_factory=list)
     units: int = 0
     warnings: list[str] = field(default_factory=list)
+    plan: str | None = None
     least: float = 1.0
 
     @property
@@ -52,7 +53,7 @@ class UnitCoverage:
 
     def head(self) -> Mapping[str, Json]:
         """What the merged state says of it."""
-        return {"missing": self.missing, "share": self.share, "units": self.units}
+        return {"missing": self.missing, "share": self.share, "units": self.units, "plan": self.plan}
 
     def words(self) -> list[str]:
         """Warnings."""
@@ -104,18 +105,25 @@ def planned_states(
     """
     coverage = UnitCoverage(least=least)
     chosen = [state for state in states if _unit_of(state) is None]
+    merged: dict[str | None, list[StateReference]] = defaultdict(list)
     for state in chosen:
-        _count_rows(coverage, state)
+        merged[(state.head.plan or {}).get("plan")].append(state)
     folders: dict[Place | None, list[StateReference]] = defaultdict(list)
     for state in states:
         if _unit_of(state) is not None:
             folders[None if plan is not None else _folder_of(state)].append(state)
-    plans: dict[tuple[str, ...], tuple[UnitPlan, list[StateReference]]] = {}
+    plans: dict[str, tuple[UnitPlan, list[StateReference]]] = {}
     for folder, of_units in folders.items():
         of_folder = read_plan(plan or _plan_file(folder, of_units))
-        plans.setdefault(of_folder.ids, (of_folder, []))[1].extend(of_units)
-    for of_folders, of_units in plans.values():
-        chosen += _add_units(coverage, of_folders, of_units)
+        plans.setdefault(of_folder.digest, (of_folder, []))[1].extend(of_units)
+    digests = {*plans, *merged}
+    coverage.plan = digests.pop() if len(digests) == 1 else None
+    for digest, (of_folders, of_units) in plans.items():
+        chosen += _add_units(coverage, of_folders, of_units, merged.pop(digest, ()))
+    for state in merged.pop(None, ()):
+        _count_rows(coverage, [state])
+    for of_plan_alone in merged.values():
+        _count_rows(coverage, of_plan_alone)
     if coverage.missing and folders and not allow_missing:
         raise missing_units(coverage.missing, coverage.units)
     return chosen, coverage
@@ -161,13 +169,14 @@ def _plan_file(folder: Place | None, states: Sequence[StateReference]) -> Place:
 
 
 def _add_units(
-    coverage: UnitCoverage, plan: UnitPlan, states: Sequence[StateReference]
+    coverage: UnitCoverage, plan: UnitPlan, states: Sequence[StateReference], merged: Sequence[StateReference]
 ) -> list[StateReference]:
-    """The states of a plan's units; notes what is missing."""
-    ids = set(plan.ids)
+    """The states of a plan's units; notes what is missing in them, and in merged ones of that plan."""
+    ids = {unit.id for unit in plan.units}
     chosen = [state for state in states if _unit_of(state) in ids]
     there = {_unit_of(state) for state in chosen}
-    missing = [unit for unit in plan.units if unit.id not in there]
+    lacks = _missing_everywhere(merged)
+    missing = [unit for unit in plan.units if unit.id not in there and (not merged or unit.text in lacks)]
     of_units = of_plan(plan, missing, 1.0)
     coverage.present += of_units.present
     coverage.planned += of_units.planned
@@ -180,10 +189,17 @@ def _add_units(
     return chosen
 
 
-def _count_rows(coverage: UnitCoverage, state: StateReference) -> None:
-    """Count a state that is of no unit, but may have been merged without some."""
-    rows, plan = state.head.rows["read"], state.head.plan or {}
+def _count_rows(coverage: UnitCoverage, states: Sequence[StateReference]) -> None:
+    """Count states that are of no unit, but may have been merged without some; several are of one plan."""
+    rows, first = sum(state.head.rows["read"] for state in states), states[0].head
+    plan = first.plan or {}
     coverage.present += rows
-    coverage.planned += rows / plan["share"] if plan.get("share") else rows
-    coverage.missing += plan.get("missing", ())
+    coverage.planned += first.rows["read"] / plan["share"] if plan.get("share") else rows
+    coverage.missing += _missing_everywhere(states)
     coverage.units += plan.get("units", 0)
+
+
+def _missing_everywhere(states: Sequence[StateReference]) -> list[str]:
+    """The units that each of some merged states lacks, in words."""
+    first, *others = [(state.head.plan or {}).get("missing", ()) for state in states] or [()]
+    return [unit for unit in first if all(unit in other for other in others)]

@@ -77,9 +77,9 @@ class UnitPlan:
     units: tuple[Unit, ...]
 
     @property
-    def ids(self) -> tuple[str, ...]:
-        """The ids of its units: plans that have the same are the same."""
-        return tuple(unit.id for unit in self.units)
+    def digest(self) -> str:
+        """A hash of the ids of its units: plans that have the same are the same."""
+        return hashlib.sha256(" ".join(unit.id for unit in self.units).encode()).hexdigest()[:_SHOWN]
 
     @property
     def size(self) -> tuple[int, str]:
