@@ -78,6 +78,7 @@ SUITES = {
                 "roc_auc",
                 "average_precision",
             ],
+            "curves": ["confusion", "reliability"],
         },
     ),
     "regression": TaskSuite(
@@ -94,6 +95,7 @@ SUITES = {
                 "median_absolute_error",
                 "absolute_error_quantile(q=0.9)",
             ],
+            "curves": ["residual_qq", "conditional_label", "residual_quantiles"],
             "compare": "s0",
         },
     ),
@@ -116,6 +118,7 @@ SUITES = {
             "task": "uplift",
             "models": {"m": "effect"},
             "metrics": ["ate", "qini", "auuc", "uplift_at_k(k=0.1)"],
+            "curves": ["qini", "effect_calibration"],
         },
     ),
     "forecast": TaskSuite(

@@ -50,6 +50,8 @@ class Result(ResultTables):
     Overall
       metric  p
       recall  0.5
+    <BLANKLINE>
+    Intervals are off: uncertainty: true in the suite adds them
     """
 
     verdict: str

@@ -32,6 +32,8 @@ _MAPPED = 4_000_000
 _MAPPED_IF_AMPLE, _KEPT_IF_AMPLE = 32 << 20, 64 << 20
 _STATUS = Path("/proc/self/status")
 _TOLERATED = 1.15
+_STEADY = 1 << 20
+"""The system counts pages in batches: a peak that grows by less has not moved."""
 
 
 @contextmanager
@@ -102,7 +104,7 @@ class Watch:
         What the process held before beyond the libraries, such as a frame, is the caller's.
         """
         peak = held_bytes("VmHWM")
-        if peak is None or self.peak is None or self.resident is None or peak <= self.peak:
+        if peak is None or self.peak is None or self.resident is None or peak <= self.peak + _STEADY:
             return None
         return peak - max(0, self.resident - LIBRARIES)
 
