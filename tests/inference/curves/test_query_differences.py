@@ -33,18 +33,20 @@ def table(queries: int = 40, rows: int = 6, seed: int = 0) -> pl.DataFrame:
     )
 
 
+ARGUMENTS: dict[str, Any] = {
+    "task": "ranking",
+    "label": "y",
+    "query": "q",
+    "models": ["a", "b", "c"],
+    "metrics": ["ndcg", "mrr"],
+    "slices": "g",
+    "compare": {"baseline": "a"},
+    "curves": [CURVE],
+}
+
+
 def curves(rows: pl.DataFrame, **arguments: Any) -> pl.DataFrame:
-    given = {
-        "task": "ranking",
-        "label": "y",
-        "query": "q",
-        "models": ["a", "b", "c"],
-        "metrics": ["ndcg", "mrr"],
-        "slices": "g",
-        "compare": {"baseline": "a"},
-        "curves": [CURVE],
-    }
-    return plm.evaluate(rows, **{**given, **arguments}).curves
+    return plm.evaluate(rows, **{**ARGUMENTS, **arguments}).curves
 
 
 def by_hand(rows: pl.DataFrame, model: str) -> dict[str, float]:
@@ -127,18 +129,6 @@ def test_other_curves_have_no_metric() -> None:
         plm.evaluate(table(), label="y", models=["a"], curves=[{"curve": "roc", "metric": "ndcg"}])
 
 
-SHARDS: dict[str, Any] = {
-    "task": "ranking",
-    "label": "y",
-    "query": "q",
-    "models": ["a", "b", "c"],
-    "metrics": ["ndcg", "mrr"],
-    "slices": "g",
-    "compare": {"baseline": "a"},
-    "curves": [CURVE],
-}
-
-
 @pytest.mark.parametrize("few", [True, False])
 def test_states_of_shards_give_what_a_run_over_all_queries_gives(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, few: bool
@@ -149,10 +139,10 @@ def test_states_of_shards_give_what_a_run_over_all_queries_gives(
     for number in range(3):
         rows[number * 120 : (number + 1) * 120].write_parquet(tmp_path / f"{number}.parquet")
     every = str(tmp_path / "*.parquet")
-    plain = plm.evaluate(every, **SHARDS, reproducible=True).curves
-    constants = plm.state(every, **SHARDS, reproducible=True)
+    plain = plm.evaluate(every, **ARGUMENTS, reproducible=True).curves
+    constants = plm.state(every, **ARGUMENTS, reproducible=True)
     states = [
-        plm.state(str(tmp_path / f"{number}.parquet"), **SHARDS, reproducible=True, constants=constants)
+        plm.state(str(tmp_path / f"{number}.parquet"), **ARGUMENTS, reproducible=True, constants=constants)
         for number in range(3)
     ]
     assert plm.merge(*reversed(states)).curves.equals(plain)
