@@ -210,23 +210,15 @@ def test_the_order_of_rows_with_equal_scores_and_weights_does_not_show_in_rests(
 
 
 @pytest.mark.parametrize("weight", [None, "w"])
-def test_a_run_reads_as_many_ranges_as_its_memory_asks_for(monkeypatch, weight):
-    read = []
-    monkeypatch.setattr(budget, "POINT_ROWS", 1000)
-    own = ranges.Reader.read
-    monkeypatch.setattr(
-        ranges.Reader,
-        "read",
-        lambda self, models, limits: (read.append(models), own(self, models, limits))[1],
-    )
+def test_a_run_reads_as_many_ranges_as_its_memory_asks_for(reads, weight):
     counted = []
     several = (1_500_000, 2_500_000) if weight is None else (9_000_000, 14_000_000)
     for memory in (*several, 40_000_000):
         evaluate(table(60_000), exact=True, memory=memory, weight=weight)
-        counted.append(len(read) - sum(counted))
+        counted.append(len(reads) - sum(counted))
     assert counted[0] > counted[1] > 2
     assert counted[2] == 1
-    assert [len(models) for models in read] == [*(1 for _ in read[1:]), 2]
+    assert [len(models) for models in reads] == [*(1 for _ in reads[1:]), 2]
 
 
 def test_memory_that_is_too_small_is_refused_with_what_to_do(monkeypatch):
