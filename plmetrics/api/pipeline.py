@@ -253,7 +253,7 @@ def _of_bins(analysis: Analysis, prepared: Prepared, aggregated: Aggregates) -> 
     """The curves that are drawn from sums by bins."""
     if aggregated.bins is None:
         return CURVES_SCHEMA.to_frame()
-    from plmetrics.engine.aggregate.bin_sums import set_places
+    from plmetrics.engine.aggregate.bin_values import set_places
     from plmetrics.inference.curves.row_bins import row_bin_curves
 
     places, classes = set_places(prepared), prepared.request.classes

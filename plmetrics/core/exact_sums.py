@@ -67,12 +67,17 @@ def exponent_of(most: float) -> int:
     return min(max(_STEP * -(-exponent // _STEP), _LEAST), _GREATEST)
 
 
-def fixed_sums(name: str, value: pl.Expr, exponent: int) -> list[pl.Expr]:
-    """The aggregations that stand beside the ordinary sum of a column."""
+def fixed_parts(name: str, value: pl.Expr, exponent: int) -> list[pl.Expr]:
+    """The whole numbers of each row that are added beside the values of a column."""
     scaled = value.cast(pl.Float64) * pl.lit(2.0 ** (_BITS - exponent))
     units = scaled.cast(pl.Int64, wrap_numerical=True)
     remainder = ((scaled - units.cast(pl.Float64)) * pl.lit(_FINER)).cast(pl.Int64, wrap_numerical=True)
-    return [units.sum().alias(f"{FIXED}{name}"), remainder.sum().alias(f"{LEFT}{name}")]
+    return [units.alias(f"{FIXED}{name}"), remainder.alias(f"{LEFT}{name}")]
+
+
+def fixed_sums(name: str, value: pl.Expr, exponent: int) -> list[pl.Expr]:
+    """The aggregations that stand beside the ordinary sum of a column."""
+    return [part.sum() for part in fixed_parts(name, value, exponent)]
 
 
 def ordered_sum(value: pl.Expr, exponent: int) -> pl.Expr:
@@ -149,14 +154,18 @@ class Addition:
         """The columns that have whole numbers beside their sums."""
         return frozenset(self.exponents) - self.inexact
 
+    def parts(self, values: Mapping[str, pl.Expr]) -> list[pl.Expr]:
+        """What each row adds for some columns: the value, and whole numbers beside it where it is exact."""
+        parts, exact = [], self.exact
+        for name, value in values.items():
+            parts.append(value.alias(name))
+            if name in exact:
+                parts += fixed_parts(name, value, self.exponents[name])
+        return parts
+
     def sums(self, values: Mapping[str, pl.Expr]) -> list[pl.Expr]:
         """The aggregations of some columns, which `totals` reads; those of any two tables add."""
-        sums, exact = [], self.exact
-        for name, value in values.items():
-            sums.append(value.sum().alias(name))
-            if name in exact:
-                sums += fixed_sums(name, value, self.exponents[name])
-        return sums
+        return [part.sum() for part in self.parts(values)]
 
     def totals(self, frame: pl.DataFrame) -> pl.DataFrame:
         """A frame of sums with totals in their place, see `exact_columns`."""

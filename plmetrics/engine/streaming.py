@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from plmetrics.table.source import Source
@@ -55,6 +55,11 @@ def frames_of(plans: Sequence[pl.LazyFrame], *, apart: bool = False) -> list[pl.
 def collected_batches(plan: pl.LazyFrame, rows: int) -> Iterator[pl.DataFrame]:
     """The rows of a plan, so many at a time, in any order."""
     return plan.collect_batches(chunk_size=rows, maintain_order=False)
+
+
+def batch_sink(plan: pl.LazyFrame, rows: int, take: Callable[[pl.DataFrame], None]) -> pl.LazyFrame:
+    """A plan that hands over its rows, so many at a time and in any order, while it runs, and has none in the end."""
+    return plan.sink_batches(take, chunk_size=rows, maintain_order=False, lazy=True)
 
 
 def write_rows(plan: pl.LazyFrame, file: Path, ending: str) -> None:

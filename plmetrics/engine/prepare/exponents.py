@@ -65,7 +65,7 @@ def adds_in_bins(suite: Suite) -> bool:
 
 def _in_tables(prepared: Prepared) -> dict[str, pl.Expr]:
     """What rows add to the tables that curves are drawn from."""
-    from plmetrics.engine.aggregate.bin_sums import bin_values, run_tables
+    from plmetrics.engine.aggregate.bin_values import bin_values, run_tables
 
     values: dict[str, pl.Expr] = {}
     for model in prepared.request.models:

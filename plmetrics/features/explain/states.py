@@ -160,7 +160,7 @@ def _bins(prepared: Prepared) -> Iterator[_CountSize]:
     """The sums by bins that curves are drawn from."""
     if not prepared.request.suite.bin_curves:
         return
-    from plmetrics.engine.aggregate.bin_sums import table_sizes
+    from plmetrics.engine.aggregate.bin_values import table_sizes
 
     for rows, columns in table_sizes(prepared):
         yield _CountSize(rows, rows * columns * _NUMBER)

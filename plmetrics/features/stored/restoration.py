@@ -152,7 +152,7 @@ def _bins(prepared: Prepared, saved: SavedState) -> BinSums | None:
     """The sums by bins of a state; None where no curve is drawn from them."""
     if not prepared.request.suite.bin_curves:
         return None
-    from plmetrics.engine.aggregate.bin_sums import run_tables
+    from plmetrics.engine.aggregate.bin_values import run_tables
     from plmetrics.states.bin_sums import BinSums, read_bins
 
     tables = {table.name: table for table in run_tables(prepared)}

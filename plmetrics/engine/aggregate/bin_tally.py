@@ -1,0 +1,64 @@
+"""Sums of rows by place, a whole number from 0 on, batch by batch: dense arrays, or a frame of places that occur."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from plmetrics.states.bin_sums import ROWS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from plmetrics.core.segments import Values
+
+PLACE = "@place"
+
+
+class BinTally:
+    """The number of rows and the sums of some columns by place, and by block where `keys` have one beside it.
+
+    Arrays have an entry for each of `size` places; without a size only places that occur take memory. Sums of `whole`
+    numbers are modulo 2^64.
+    """
+
+    def __init__(
+        self,
+        columns: Iterable[str],
+        whole: Iterable[str] = (),
+        size: int | None = None,
+        keys: Sequence[str] = (PLACE,),
+    ) -> None:
+        dtypes = dict.fromkeys(columns, np.float64) | dict.fromkeys((ROWS, *whole), np.int64)
+        self._dense = size is not None
+        self._keys = keys
+        self._sums = {name: np.zeros(size or 0, dtype=dtype) for name, dtype in dtypes.items()}
+        none = {name: np.zeros(0, np.uint64) for name in keys}
+        self._frames = [] if self._dense else [pl.DataFrame(none | self._sums)]
+
+    def add(self, keys: Mapping[str, Values], values: Mapping[str, Values]) -> None:
+        """Add rows of some keys."""
+        ones = np.ones(len(keys[PLACE]), dtype=np.int64)
+        if self._dense:
+            for name, column in {ROWS: ones, **values}.items():
+                np.add.at(self._sums[name], keys[PLACE], column)
+            return
+        rows = pl.DataFrame(
+            {name: keys[name].astype(np.uint64) for name in self._keys} | {ROWS: ones, **values}
+        )
+        self._frames.append(self._added(rows.select(self._frames[0].columns)))
+        first, *others = self._frames
+        if sum(other.height for other in others) > first.height:
+            self._frames = [self._added(pl.concat(self._frames))]
+
+    def frame(self) -> pl.DataFrame:
+        """The places that occur, each with its sums."""
+        if not self._dense:
+            return self._added(pl.concat(self._frames))
+        place = np.flatnonzero(self._sums[ROWS])
+        return pl.DataFrame({PLACE: place, **{name: column[place] for name, column in self._sums.items()}})
+
+    def _added(self, frame: pl.DataFrame) -> pl.DataFrame:
+        return frame.group_by(self._keys).agg(pl.exclude(self._keys).sum())

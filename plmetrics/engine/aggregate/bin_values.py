@@ -1,0 +1,141 @@
+"""What rows add to tables of sums by bins, and the bins of their numbers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import polars as pl
+
+from plmetrics.engine.prepare.bin_edges import number_of
+from plmetrics.states.bin_sums import SQUARED_WEIGHT, WEIGHT, centre_of, edges_of, sum_name
+from plmetrics.states.bin_tables import ARM_SUMS, SQUARE, BinTable, tables_of
+from plmetrics.states.scores.bin_lookup import FixedBins, Keys
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from numpy.typing import NDArray
+
+    from plmetrics.engine.prepared import Prepared
+    from plmetrics.states.sums import Rows
+    from plmetrics.table.slices import Slices
+
+    Array = NDArray[np.float64]
+
+
+class Job(NamedTuple):
+    """A table of a model and some slices: the number of their set, and that of the first of them in it."""
+
+    model: str
+    table: BinTable
+    number: int
+    first: int
+    slices: Slices
+
+
+class NumberBins:
+    """The bins of a number: the first whose upper edge is not below it; in a histogram bins have their lower edges.
+
+    >>> NumberBins(np.array([0.0, 1.0])).places(np.array([-1.0, 0.0, 0.5, 1.5])).tolist()
+    [0, 0, 1, 2]
+    >>> NumberBins(np.array([0.0, 1.0, 2.0]), histogram=True).places(np.array([0.0, 1.0, 2.0])).tolist()
+    [0, 1, 1]
+    """
+
+    def __init__(self, edges: Array, *, histogram: bool = False) -> None:
+        self._edges = np.nextafter(edges[1:-1], -np.inf) if histogram else edges
+        self._keys = Keys.of(self._edges, even_first=True)
+        self._fixed = FixedBins.at(self._edges, self._keys)
+
+    @property
+    def size(self) -> int:
+        """How many there are."""
+        return len(self._edges) + 1
+
+    def places(self, numbers: Array) -> NDArray[np.uint16]:
+        """The bin of each number; above all edges where it is NaN."""
+        numbers = np.where(np.isnan(numbers), np.inf, numbers)
+        return self._fixed.bins(numbers, self._keys(numbers))
+
+
+def bins_of(edges: Mapping[str, Array], model: str, key: str) -> NumberBins:
+    """The bins of a key of a table."""
+    return NumberBins(edges_of(edges, model, key), histogram=key.endswith("histogram"))
+
+
+def is_class(key: str) -> bool:
+    """Whether the bins of a key are classes."""
+    return key.endswith("class")
+
+
+def number_column(model: str, key: str) -> str:
+    """The column of what the bins of a key are of."""
+    return f"@{'class' if is_class(key) else 'number'}|{model}|{key.split(maxsplit=1)[0]}"
+
+
+def key_number(prepared: Prepared, model: str, key: str) -> pl.Expr:
+    """What the bins of a key are of."""
+    number = number_of(prepared.row_of(model), key.split(maxsplit=1)[0], prepared.request.suite)
+    return number.cast(pl.UInt32, strict=False) if is_class(key) else number.cast(pl.Float64)
+
+
+def run_tables(prepared: Prepared) -> tuple[BinTable, ...]:
+    """The tables of a run."""
+    curves = (curve.curve for curve in prepared.request.suite.bin_curves)
+    return tables_of(curves, blocks=prepared.blocks is not None)
+
+
+def set_places(prepared: Prepared) -> Iterator[tuple[int, int, Slices]]:
+    """The slices of a run, with the number of their set and that of the first of them in it."""
+    offset: dict[int, int] = {}
+    for slices in prepared.slices:
+        number = prepared.number_of(slices)
+        yield number, offset.get(number, 0), slices
+        offset[number] = offset.get(number, 0) + len(slices)
+
+
+def bin_values(prepared: Prepared, model: str, table: BinTable) -> dict[str, pl.Expr]:
+    """What each row adds to the sums of a table, by column."""
+    row = prepared.row_of(model)
+    values: dict[str, pl.Expr] = {}
+    if row.weight is not None:
+        values = {WEIGHT: row.weight, SQUARED_WEIGHT: row.weight * row.weight}
+    for name in table.sums:
+        value = _value(prepared, model, row, name)
+        values[name] = value if row.weight is None else value * row.weight
+    return {sum_name(model, table.name, name): value.cast(pl.Float64) for name, value in values.items()}
+
+
+def _value(prepared: Prepared, model: str, row: Rows, name: str) -> pl.Expr:
+    if name in ARM_SUMS:
+        arm = row.treated if name.startswith("treated") else ~row.treated
+        return arm.cast(pl.Float64) if name == "treated" else pl.when(arm).then(row.label).otherwise(0.0)
+    number = name.removesuffix(SQUARE)
+    value = number_of(row, number, prepared.request.suite) - centre_of(prepared.bin_edges, model, number)
+    return value * value if name.endswith(SQUARE) else value
+
+
+def table_sizes(prepared: Prepared) -> Iterator[tuple[int, int]]:
+    """Of each table at most how many rows it has, and its columns: no more rows than there are, or bins in slices."""
+    rows, classes = prepared.rows.read, len(prepared.request.classes)
+    for model, table, _, _, slices in table_jobs(prepared):
+        places = len(slices)
+        for key in table.keys:
+            places *= classes if is_class(key) else len(edges_of(prepared.bin_edges, model, key)) + 1
+        yield min(rows, places if not table.blocks else rows), len(table.keys) + len(table.sums) + 2
+
+
+def table_jobs(prepared: Prepared) -> Iterator[Job]:
+    """Which tables there are, of which models and slices."""
+    suite = prepared.request.suite
+    drawn: dict[str, set[str]] = {}
+    for curve in suite.bin_curves:
+        for table in tables_of([curve.curve], blocks=True):
+            drawn.setdefault(table.name, {"overall"}).update(curve.slices)
+    baseline = None if suite.compare is None else suite.compare.baseline
+    for number, first, slices in set_places(prepared):
+        for model in prepared.request.models:
+            for table in run_tables(prepared):
+                if slices.slice_set.name in drawn[table.name] and not (table.queries and model == baseline):
+                    yield Job(model, table, number, first, slices)
