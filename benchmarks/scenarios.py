@@ -247,9 +247,10 @@ SCENARIOS = {
             "sums of a table counted in units by one process and by two, each of one thread, and 1,000 units of 100 "
             "rows against one scan of their files: the seconds between them are the milliseconds of a unit",
             64_000_000,
-            ("one_scan", "one_process", "two_processes", "tiny_files", "tiny_units"),
+            ("one_scan", "one_process", "two_processes", "one_bare", "two_bare", "tiny_files", "tiny_units"),
             (
                 Aim("two_processes", "one_process", 1 / 1.7),
+                Aim("two_bare", "one_bare", None),
                 Aim("one_process", "one_scan", None),
                 Aim("tiny_units", "tiny_files", None, "difference"),
             ),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -47,6 +49,42 @@ def with_bytecode(folder: Path) -> Path:
     return folder
 
 
+_BARE = """
+import sys
+import polars as pl
+label = pl.col("label").cast(pl.Float64)
+sums = [pl.len()]
+for score in (pl.col("s0"), pl.col("s1")):
+    true = score >= 0.5
+    loss = -pl.when(label == 1).then(score.log()).otherwise((1 - score).log())
+    values = {"true": true, "tp": true & (label == 1), "loss": loss, "square": (score - label) ** 2}
+    sums += [value.sum().alias(f"{name} of {score.meta.output_name()}") for name, value in values.items()]
+for file in sys.argv[1:]:
+    pl.scan_parquet(file).group_by("country", "device").agg(*sums).collect(engine="streaming")
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class BareScans:
+    """Scans of the files by bare Polars in processes of one thread each: how well this machine does two at once."""
+
+    processes: int
+
+    def __call__(self, folder: Path) -> None:
+        """Scan all files, each process its share of them."""
+        files = sorted(map(str, folder.glob("*.parquet")))
+        started = [
+            subprocess.Popen(
+                [sys.executable, "-c", _BARE, *files[first :: self.processes]],
+                env=os.environ | {"POLARS_MAX_THREADS": "1"},
+            )
+            for first in range(self.processes)
+        ]
+        for process in started:
+            if process.wait() != 0:
+                raise subprocess.CalledProcessError(process.returncode, "a scan by bare Polars")
+
+
 def tiny_files(folder: Path) -> Path:
     """The first rows of the table in a thousand files, which lie in its folder and go with it."""
     import polars as pl
@@ -77,6 +115,10 @@ CONTESTANTS = (
             ("two_processes", "processes:2", "2 processes of 1 thread each"),
         )
     ),
+    Contestant(
+        "one_bare", "scans of the files by bare Polars, 1 process of 1 thread", with_bytecode, BareScans(1)
+    ),
+    Contestant("two_bare", "the same, 2 processes of 1 thread each", with_bytecode, BareScans(2)),
     Contestant(
         "tiny_files", f"1,000 files of 100 rows in one scan; {_SUITE}", tiny_files, Units(None), tiny_values
     ),
