@@ -167,6 +167,14 @@ def check_feature_counts(request: Request, counts: Mapping[str, object]) -> dict
     }
 
 
+def feature_files(result: Result) -> dict[str, bytes]:
+    """The files of a run folder that hold what features counted of the rows, by name."""
+    if result.drift_state is None:
+        return {}
+    mappings = (feature.files(result.drift_state) for feature in features_of(result.suite))
+    return {name: content for files in mappings for name, content in files.items()}
+
+
 def label_status_of(suite: Suite, context: RunContext) -> LabelStatus:
     """Why a slice has no labels: they are absent, or not due yet."""
     labels = suite.labels

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 import polars as pl
 
-from plmetrics.api.context import RunContext
+from plmetrics.api.context import RunContext, feature_files
 from plmetrics.api.gates import gate_history
 from plmetrics.api.pipeline import estimate, infer, masses_entry, with_additions
 from plmetrics.api.result import Result
@@ -28,7 +29,7 @@ from plmetrics.table.files import shown_path, stamp_of
 from plmetrics.table.stamps import watch_stamps
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from os import PathLike
 
     from plmetrics.api.shards.completeness import UnitCoverage
@@ -37,9 +38,12 @@ if TYPE_CHECKING:
     from plmetrics.features.stored.alignment import StateReference
     from plmetrics.features.stored.restoration import RestoredRun
     from plmetrics.runs.exit_policy import ExitPolicy
+    from plmetrics.runs.history.earlier_runs import EarlierRuns
     from plmetrics.states.stored import Head, SavedState
     from plmetrics.suite.model import Suite
     from plmetrics.table.storage.places import Place
+
+    Counts = Callable[[EarlierRuns], Mapping[str, object]]
 
 
 @issues_warnings
@@ -86,21 +90,14 @@ def merge(
         DataError: a state is absent, damaged or of another version, or two share rows.
         EnvironmentFault: something cannot be written.
     """
-    from plmetrics.features.stored.compatibility import check_apart, check_compatible, check_complete
+    from plmetrics.features.stored.compatibility import check_complete
     from plmetrics.features.stored.state_files import write_state
     from plmetrics.table.storage.copies import local_copies
 
     watch = Stopwatch(progress)
     missing: list[str] = []
     if interval is not None:
-        from plmetrics.api.nights.roll_up import states_of_intervals
-
-        if exits is not None and exits.fail_on:
-            msg = "states of intervals have no gates: --fail-on would have no effect on their sum"
-            hint = "gates judge each interval as it is evaluated: plmetrics backfill --fail-on, plmetrics history"
-            raise CallError(Problem(msg, hint=hint))
-        with call_errors("interval"):
-            states, missing = states_of_intervals(states, interval, allow_missing=allow_missing)
+        states, missing = _interval_states(states, interval, exits, allow_missing=allow_missing)
     coverage = None
     with local_copies(states, ENDING) as (copies, addresses):
         sources = list(_all_states(copies))
@@ -109,9 +106,8 @@ def merge(
             with watch.stage("read"):
                 stored = [reference.at(addresses) for reference in parallel_map(stored_state, sources)]
                 if not stored:
-                    raise ConfigError(
-                        Problem("there are no states to merge", hint="name state files, or a folder of them")
-                    )
+                    hint = "name state files, or a folder of them"
+                    raise ConfigError(Problem("there are no states to merge", hint=hint))
                 check_complete(stored)
                 if any(reference.head.plan is not None for reference in stored):
                     from plmetrics.api.shards.completeness import planned_states
@@ -120,9 +116,7 @@ def merge(
                     stored, coverage = planned_states(
                         stored, file, least_coverage, allow_missing=allow_missing
                     )
-                full = [reference for reference in stored if reference.head.parts]
-                check_compatible(full or stored)
-                check_apart(full, allow_overlap=allow_overlap or interval is not None)
+                _check_sum(stored, allow_overlap=allow_overlap or interval is not None)
             suite, total = _sum(stored, watch)
     if state is not None:
         with watch.stage("write"):
@@ -134,23 +128,25 @@ def merge(
 
 
 def result_of_units(
-    places: Sequence[str], coverage: UnitCoverage, watch: Stopwatch, home: Place | None
+    places: Sequence[str],
+    coverage: UnitCoverage,
+    watch: Stopwatch,
+    home: Place | None,
+    counts: Counts | None = None,
 ) -> Result:
-    """The result of the states of a plan's units; `home` is the folder of a suite's runs, if it has one.
+    """The result of the states of a plan's units.
+
+    `home` is the folder of a suite's runs, if it has one; `counts` gives what features judge them against.
 
     Raises:
         AbsentDataError: they have no rows.
         DataError: a state is damaged, or the rows of a query are in several units.
     """
-    from plmetrics.features.stored.compatibility import check_apart, check_compatible
-
     with watch.stage("read"):
         stored = parallel_map(stored_state, [place_of(place) for place in places])
-        full = [reference for reference in stored if reference.head.parts]
-        check_compatible(full or stored)
-        check_apart(full, allow_overlap=True)
+        _check_sum(stored, allow_overlap=True)
     suite, total = _sum(stored, watch)
-    return _beside_runs(suite, total, stored, watch, home, coverage)
+    return _beside_runs(suite, total, stored, watch, home, coverage, counts)
 
 
 def merged_result(stored: Sequence[StateReference], interval: RecordedInterval) -> Result:
@@ -161,6 +157,38 @@ def merged_result(stored: Sequence[StateReference], interval: RecordedInterval) 
     return replace(
         result, record=cast("RunRecord", {**result.record, "interval": interval, "run_id": interval["key"]})
     )
+
+
+def _interval_states(
+    states: Sequence[State | str | PathLike[str]],
+    interval: str,
+    exits: ExitPolicy | None,
+    *,
+    allow_missing: bool,
+) -> tuple[tuple[Place, ...], list[str]]:
+    """The states of the intervals of a span, and in words those that are missing."""
+    from plmetrics.api.nights.roll_up import states_of_intervals
+
+    if exits is not None and exits.fail_on:
+        msg = "states of intervals have no gates: --fail-on would have no effect on their sum"
+        hint = "gates judge each interval as it is evaluated: plmetrics backfill --fail-on, plmetrics history"
+        raise CallError(Problem(msg, hint=hint))
+    with call_errors("interval"):
+        return states_of_intervals(states, interval, allow_missing=allow_missing)
+
+
+def _check_sum(stored: Sequence[StateReference], *, allow_overlap: bool) -> None:
+    """Whether states can be added; those without rows have no part in it.
+
+    Raises:
+        ConfigError: they are of different suites, or have different constants.
+        DataError: two share rows.
+    """
+    from plmetrics.features.stored.compatibility import check_apart, check_compatible
+
+    full = [reference for reference in stored if reference.head.parts]
+    check_compatible(full or stored)
+    check_apart(full, allow_overlap=allow_overlap)
 
 
 def _sum(stored: Sequence[StateReference], watch: Stopwatch) -> tuple[Suite, SavedState]:
@@ -204,13 +232,13 @@ def _publish(
     from plmetrics.runs.folder import RunFolder
 
     if output is None:
-        result = _result(suite, total, stored, watch, RunContext(), coverage)
+        result = _beside_runs(suite, total, stored, watch, None, coverage)
         result.record["warnings"] += words
         return result
     with RunFolder.start(output, suite.name, exits) as folder:
         result = _beside_runs(suite, total, stored, watch, output / suite.name, coverage)
         result.record["warnings"] += words
-        record = folder.publish(result)
+        record = folder.publish(result, feature_files(result))
     return replace(result, folder=folder.path, record=record)
 
 
@@ -221,14 +249,23 @@ def _beside_runs(
     watch: Stopwatch,
     home: Place | None,
     coverage: UnitCoverage | None,
+    counts: Counts | None = None,
 ) -> Result:
-    """The result, whose gates may ask for earlier runs."""
+    """The result, whose gates may ask for earlier runs, and whose features for their counts."""
     from plmetrics.runs.history.earlier_runs import EarlierRuns
 
     runs = EarlierRuns.of(suite, total.head.files, home)
-    result = _result(suite, total, stored, watch, RunContext(history=gate_history(suite, runs)), coverage)
+    references = (counts or partial(_counts, suite))(runs)
+    context = RunContext(history=gate_history(suite, runs), counts=references)
+    result = _result(suite, total, stored, watch, context, coverage)
     result.record.update(runs.added_to(result.record))
     return result
+
+
+def _counts(suite: Suite, runs: EarlierRuns) -> dict[str, object]:
+    """What features judge merged states against, by key."""
+    opened = {feature.key: feature.merged_counts(suite, runs) for feature in features_of(suite)}
+    return {key: counts for key, counts in opened.items() if counts is not None}
 
 
 def _result(
@@ -254,9 +291,20 @@ def _result(
             tables["comparisons"], analysis, rows_of_tests(run.prepared), tables["metrics"], None, ordered
         )
         tables["comparisons"] = correct_comparisons(analysis, compared).select(list(COMPARISONS_SCHEMA))
-    restored = Run(run.prepared.view.source, run.prepared, run.aggregated, {}, analysis=analysis, state=total)
+    restored = Run(
+        run.prepared.view.source,
+        run.prepared,
+        run.aggregated,
+        context.counts,
+        analysis=analysis,
+        state=total,
+    )
     with alike(), damage_errors(file_places(stored)):
-        outputs = [feature.run(restored) for feature in features_of(suite) if feature.of_sums]
+        outputs = [
+            feature.run(restored)
+            for feature in features_of(suite)
+            if feature.of_sums or feature.key in context.counts
+        ]
     tables["curves"] = curves
     judged = [output.gates for output in outputs if output.gates is not None]
     tables["gates"] = pl.concat([tables["gates"], *judged])
@@ -276,7 +324,7 @@ def _result(
         suite=run.prepared.request.suite,
         kept=replicates,
         folder=None,
-        drift_state=None,
+        drift_state=next((output.state for output in outputs if output.state is not None), None),
         record=record,
     )
 
@@ -289,6 +337,7 @@ def _record(
 
     prepared, sums = run.prepared, run.aggregated
     suite = prepared.request.suite
+    gaps = [feature.merge_gap(suite) for feature in features_of(suite)]
     rows: RecordedRows = {
         "read": prepared.rows.read,
         "zero_weight": prepared.rows.zero_weight,
@@ -316,7 +365,7 @@ def _record(
             dict.fromkeys(
                 [
                     *head.warnings,
-                    *(feature.merge_warning for feature in features_of(suite) if feature.merge_warning),
+                    *(f"{gap.message}: {gap.hint}" for gap in gaps if gap is not None),
                     *prepared.warnings,
                     *state_warnings(prepared, sums, metrics),
                 ]

@@ -5,14 +5,13 @@ from __future__ import annotations
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING
 
-from plmetrics.api.context import RunContext
+from plmetrics.api.context import RunContext, feature_files
 from plmetrics.api.pipeline import evaluate_suite
 from plmetrics.api.stopwatch import Stopwatch
 from plmetrics.api.suite_files import error_places, open_rows, without_values, without_variables
 from plmetrics.core.errors import EnvironmentFault, PlmetricsError
-from plmetrics.features.registry import features_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -97,10 +96,7 @@ class Evaluation:
 
     def files(self, result: Result) -> dict[str, bytes]:
         """The files of the run folder beside its tables, by name."""
-        if result.drift_state is None:
-            return {}
-        mappings = (feature.files(result.drift_state) for feature in features_of(result.suite))
-        return {name: content for files in mappings for name, content in files.items()}
+        return feature_files(result)
 
     @property
     def recorded_interval(self) -> RecordedInterval | None:
@@ -163,7 +159,7 @@ class Messenger:
         """Send what is to be told of a run that completed; in words what was not delivered."""
         from plmetrics.exports.notification import message_of_result
 
-        code = int(cast("Any", record)["exit_code"])
+        code = record["exit_code"]
         interval = self.evaluation.interval_text
         return self._send(
             message_of_result(

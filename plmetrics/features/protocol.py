@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from plmetrics.catalogue.metric import Metric
+    from plmetrics.core.errors import Problem
     from plmetrics.core.names import SuitePath
     from plmetrics.core.results import Json
     from plmetrics.engine.aggregate.aggregation import Aggregates
@@ -134,9 +135,8 @@ class Feature(ABC):
         paths: keys of the section that hold paths.
         state_refusal: why stored states cannot hold it; None where they can.
         state_rounding: why what stored states hold of it depends on the order of the rows; None where it does not.
-        merge_warning: what results from merged states lack of it; None where they lack nothing.
         of_sums: whether its tables follow from the sums of a run alone, or from its counts in the state that these are
-            of, so that merged states have them.
+            of, so that merged states have them. Those of others do where `merged_counts` are there.
         shares_constants: whether its counts in stored states add only where its constants are the same.
         divides_units: whether what it counts depends on the unit of a row, also without intervals.
         charts: by name the charts of its tables.
@@ -151,7 +151,6 @@ class Feature(ABC):
     paths: ClassVar[tuple[str, ...]] = ()
     state_refusal: ClassVar[str | None] = None
     state_rounding: ClassVar[str | None] = None
-    merge_warning: ClassVar[str | None] = None
     of_sums: ClassVar[bool] = False
     shares_constants: ClassVar[bool] = False
     divides_units: ClassVar[bool] = False
@@ -279,6 +278,14 @@ class Feature(ABC):
 
     def state_table(self, suite: Suite) -> Source | None:  # noqa: ARG002
         """The table that its counts in stored states read beside the rows; see `anchor`."""
+        return None
+
+    def merge_gap(self, suite: Suite) -> Problem | None:  # noqa: ARG002
+        """What results from merged states lack of it, and what to do; None where they lack nothing."""
+        return None
+
+    def merged_counts(self, suite: Suite, runs: EarlierRuns) -> object:  # noqa: ARG002
+        """The counts that merged states are judged against, as `counts`; files that are absent raise no error."""
         return None
 
     def capture(self, rows: CountedRows, builder: Builder) -> Mapping[str, Json] | None:  # noqa: ARG002

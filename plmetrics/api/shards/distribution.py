@@ -5,9 +5,11 @@ from __future__ import annotations
 import tempfile
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from plmetrics.api.context import check_feature_counts, feature_counts
 from plmetrics.api.shards.plans import engine_of, plan_of
 from plmetrics.api.stopwatch import Stopwatch
 from plmetrics.api.suite_run import Evaluation
@@ -18,9 +20,10 @@ from plmetrics.features.shards.engine_section import EngineSection, engine_secti
 from plmetrics.features.shards.unit_plan import TASK, UnitPlan
 from plmetrics.runners.choice import process_count, runner_of
 from plmetrics.runs.files import names_in, place_of
+from plmetrics.runs.history.earlier_runs import EarlierRuns
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from plmetrics.api.result import Result
     from plmetrics.api.stopwatch import Progress
@@ -50,7 +53,8 @@ _ON_GRID = (
 class Distribution:
     """Where the units of a table are counted, and where their states lie.
 
-    `on` is the runner in place of that of the section, `home` the folder of the suite's runs, if it has one.
+    `on` is the runner in place of that of the section, `home` the folder of the suite's runs, if it has one; relative
+    paths start from `base`.
     """
 
     section: EngineSection
@@ -58,6 +62,7 @@ class Distribution:
     folder: Place
     home: Place | None = None
     progress: Progress | None = None
+    base: Path | None = None
 
     def result(self, suite: Suite, plan_of_units: Plan) -> Result:
         """The result of the states of all units.
@@ -75,10 +80,16 @@ class Distribution:
         """
         check_distributable(suite)
         on, section, watch = self.on or self.section.on, self.section, Stopwatch(self.progress)
+        counts = partial(feature_counts, suite, base=self.base)
         with ExitStack() as stack:
             with errors_at("engine", "on") if self.on is None else call_errors("on"):
                 runner = stack.enter_context(runner_of(on, section.address, section.cpus_per_task))
-            plan = plan_of_units(watch, lambda source: runner.begin(TASK, len(source.files)))
+
+            def begin(source: Source) -> None:
+                _check_references(suite, source, counts(EarlierRuns.of(suite, (), self.home)))
+                runner.begin(TASK, len(source.files))
+
+            plan = plan_of_units(watch, begin)
             from plmetrics.api.merging import result_of_units
             from plmetrics.api.shards.unit_runs import run_units
             from plmetrics.features.shards.coverage import missing_units, of_plan
@@ -95,7 +106,7 @@ class Distribution:
             reasons = f": {next(iter(outcome.crashes.values()))}"
             raise missing_units([unit.text for unit in missing], len(plan.units), reasons, _CRASHED)
         states = [outcome.receipts[unit.id].path for unit in plan.units if unit.id in outcome.receipts]
-        result = result_of_units(states, coverage, watch, self.home)
+        result = result_of_units(states, coverage, watch, self.home, counts)
         _remove_stale(self.folder, plan, states)
         if suite.exact is None and counts_scores(plan):
             result.record["warnings"].append(_ON_GRID)
@@ -120,7 +131,9 @@ class DistributedEvaluation(Evaluation):
         """The result of the states of all units; see `Distribution`."""
         loaded, section = self.loaded, engine_of(self.loaded)
         folder = self.home / STATES if section.states is None else place_of(section.states, loaded.folder)
-        distribution = Distribution(section, self._on, folder, self.home, self.options.progress)
+        distribution = Distribution(
+            section, self._on, folder, self.home, self.options.progress, loaded.folder
+        )
         return distribution.result(loaded.suite, lambda watch, opened: plan_of(loaded, watch, opened=opened))
 
 
@@ -153,20 +166,21 @@ def check_distributable(suite: Suite) -> None:
     Raises:
         ConfigError: names all of it.
     """
-    problems = [
-        Problem(
-            f"{feature.key} is judged by a run over the rows, and a runner counts units of them",
-            feature.path(suite),
-            f"leave out {feature.key}, or the runner",
-        )
-        for feature in features_of(suite)
-        if feature.merge_warning
-    ]
+    gaps = (feature.merge_gap(suite) for feature in features_of(suite))
+    problems = [gap for gap in gaps if gap is not None]
     if "interval" in suite.sections:
         msg = "a suite with intervals reads one of them in a run, and a runner counts all units of a table"
         problems.append(Problem(msg, ("interval",), "leave out the runner: backfill --jobs N runs intervals"))
     if problems:
         raise ConfigError(problems)
+
+
+def _check_references(suite: Suite, source: Source, counts: Mapping[str, object]) -> None:
+    """Check what units are judged against, before they are counted."""
+    if counts:
+        from plmetrics.engine.binding.bind import bind
+
+        check_feature_counts(bind(suite, source), counts)
 
 
 def _memory(suite: Suite, on: object, units: int) -> int | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from plmetrics.api.stopwatch import Stopwatch
 from plmetrics.api.suite_files import error_places, open_rows, without_values
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from plmetrics.api.stopwatch import Progress
-    from plmetrics.features.shards.unit_plan import UnitPlan
+    from plmetrics.features.shards.unit_plan import UnitFacts, UnitPlan
     from plmetrics.suite.yaml.load import LoadedSuite
     from plmetrics.table.source import Source
 
@@ -26,7 +26,7 @@ def units(
     plan: str | Path | None = None,
     constants: str | Path | None = None,
     progress: Progress | None = None,
-) -> list[dict[str, Any]]:
+) -> list[UnitFacts]:
     """List the units of a suite's table: files that are counted together, each into a state of its own.
 
     Args:

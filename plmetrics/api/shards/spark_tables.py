@@ -7,8 +7,9 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
+from plmetrics.api.context import feature_counts
 from plmetrics.api.merging import result_of_units
 from plmetrics.api.shards.distribution import check_distributable
 from plmetrics.api.stopwatch import Stopwatch
@@ -20,6 +21,7 @@ from plmetrics.features.shards.planning import plan_of_rows
 from plmetrics.features.shards.shared_constants import counts_scores, needs_constants, shared_constants
 from plmetrics.features.shards.spark_states import SCHEMA, TASK, table_of_rows, write_states
 from plmetrics.runners.worker import call_on_batches
+from plmetrics.runs.history.earlier_runs import EarlierRuns
 from plmetrics.table.database.spark import spark_faults, spark_frame, spark_rows
 from plmetrics.table.opening import open_source
 
@@ -33,6 +35,8 @@ if TYPE_CHECKING:
     from plmetrics.states.stored import State
     from plmetrics.suite.model import Suite
     from plmetrics.table.storage.places import Place
+
+SparkFrame: TypeAlias = Any  # pyspark is not installed where types are checked
 
 SAMPLE = 1_000_000
 """Constants that states share are looked up in so many rows at most, which are fetched for that."""
@@ -52,6 +56,7 @@ class SparkEvaluation(Evaluation):
             variables=[name for _, name in self.loaded.variables.names],
             home=self.home,
             progress=self.options.progress,
+            base=self.loaded.folder,
         )
 
 
@@ -62,6 +67,7 @@ def evaluate_spark(
     variables: Sequence[str] = (),
     home: Place | None = None,
     progress: Progress | None = None,
+    base: Path | None = None,
 ) -> Result:
     """Evaluate a Spark table: states of its rows by `mapInArrow`, merged here.
 
@@ -71,6 +77,7 @@ def evaluate_spark(
         variables: those of the environment that the suite names; their values do not travel.
         home: the folder of the suite's runs, if it has one.
         progress: called with the name of each stage as it begins.
+        base: the folder that relative paths start from.
 
     Raises:
         ConfigError: the suite asks for what no state carries.
@@ -78,6 +85,8 @@ def evaluate_spark(
         EnvironmentFault: Spark cannot be used.
     """
     check_distributable(suite)
+    counts = partial(feature_counts, suite, base=base)
+    counts(EarlierRuns.of(suite, (), home))
     if "engine" in suite.sections:
         msg = "Spark counts the rows of its tables, and no other runner"
         raise ConfigError(Problem(msg, ("engine",), "leave out engine"))
@@ -94,21 +103,21 @@ def evaluate_spark(
         states = _states(rows, columns, query, plan.content().decode(), Path(folder))
         if not states:
             raise AbsentDataError(Problem("the Spark table has no rows", ("data",)))
-        result = result_of_units(states, UnitCoverage(warnings=warnings), watch, home)
+        result = result_of_units(states, UnitCoverage(warnings=warnings), watch, home, counts)
     if suite.exact is None and counts_scores(plan):
         msg = "metrics of the order are counted on a grid, and have a bound: Spark makes states; write exact: false"
         result.record["warnings"].append(msg)
     return replace(result, suite=suite)
 
 
-def _zero_rows(suite: Suite, rows: Any) -> pl.DataFrame:
+def _zero_rows(suite: Suite, rows: SparkFrame) -> pl.DataFrame:
     """No row of the columns that the suite may read."""
     empty = spark_frame(rows, rows.columns, 0)
     return empty.select(columns_to_fetch(suite, empty.schema) or empty.columns)
 
 
 def _constants(
-    suite: Suite, rows: Any, empty: pl.DataFrame, watch: Stopwatch
+    suite: Suite, rows: SparkFrame, empty: pl.DataFrame, watch: Stopwatch
 ) -> tuple[State | None, list[str]]:
     """The constants that states share, and a warning where they are those of a sample."""
     if not needs_constants(suite, open_source(empty.lazy())):
@@ -128,7 +137,9 @@ def _seed(suite: Suite) -> int:
     return 0 if suite.uncertainty is None else suite.uncertainty.seed
 
 
-def _states(rows: Any, columns: Sequence[str], query: str | None, plan: str, folder: Path) -> list[str]:
+def _states(
+    rows: SparkFrame, columns: Sequence[str], query: str | None, plan: str, folder: Path
+) -> list[str]:
     """The files of the states that Spark makes."""
     with spark_faults(), _batches_of_rows(rows):
         chosen = rows.select(*[f"`{name.replace('`', '``')}`" for name in columns])
@@ -139,7 +150,7 @@ def _states(rows: Any, columns: Sequence[str], query: str | None, plan: str, fol
 
 
 @contextmanager
-def _batches_of_rows(rows: Any) -> Iterator[None]:
+def _batches_of_rows(rows: SparkFrame) -> Iterator[None]:
     """Batches of 200,000 rows from Spark, whose own are of 10,000; its setting is put back."""
     settings = rows.sparkSession.conf
     before = settings.get(_BATCHES, None)

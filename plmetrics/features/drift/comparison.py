@@ -4,13 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from plmetrics.core.errors import PlmetricsError
 from plmetrics.features.drift.against_counts import drift_against, on_slices_of
 from plmetrics.features.drift.counts import DriftCounts, WindowsCounting
 from plmetrics.features.drift.drift_gates import drift_gates
 from plmetrics.features.drift.drift_section import section_of
 from plmetrics.features.drift.drift_table import drift_tables
 from plmetrics.features.drift.references import ReferenceCounts
-from plmetrics.features.drift.stored_counts import check_reference, descriptions_of, reference_of, run_state
+from plmetrics.features.drift.stored_counts import (
+    check_reference,
+    counts_of,
+    descriptions_of,
+    reference_of,
+    run_state,
+)
 from plmetrics.features.drift.window_counts import Summary, WindowCounting
 from plmetrics.features.protocol import Outputs
 from plmetrics.features.stored.merging import by_layout
@@ -22,6 +29,7 @@ if TYPE_CHECKING:
     from plmetrics.engine.request import Request, TableView
     from plmetrics.features.protocol import Run
 
+UNMEASURED = "drift is not measured here, and its gates are inconclusive"
 FIRST = "there is no earlier run of this suite yet that drift can be measured from"
 
 
@@ -59,12 +67,19 @@ def drift_outputs(run: Run) -> Outputs:
     """
     suite, reference, state = run.request.suite, run.counts.get("drift"), None
     warnings: tuple[str, ...] = ()
-    counts = run.counted["drift"]
+    counts = run.counted["drift"] if run.state is None else counts_of(run.state)
     if isinstance(counts, Summary):
         assert isinstance(reference, ReferenceCounts)
-        state = run_state(run.request.view, counts)
-        counts = _against(run, reference, counts)
-        warnings = () if counts is not None else (f"{FIRST}{reference.passed_over}",)
+        state = run_state(run.request.view, counts, run.state)
+        fault = reference.fault
+        try:
+            counts = _against(run, reference, counts)
+        except PlmetricsError as error:
+            if not reference.optional:
+                raise
+            counts, fault = None, error.problems[0].message
+        if counts is None:
+            warnings = (f"{UNMEASURED}: {fault}" if fault else f"{FIRST}{reference.passed_over}",)
     assert counts is None or isinstance(counts, DriftCounts)
     table, histograms = drift_tables(suite, counts)
     tables = {"drift": table, "drift_histograms": histograms}

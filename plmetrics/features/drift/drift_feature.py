@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import polars as pl
     from rich.text import Text
 
+    from plmetrics.core.errors import Problem
     from plmetrics.engine.inquiry import Question
     from plmetrics.engine.request import Request, TableView
     from plmetrics.features.protocol import CountedRows, Run
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from plmetrics.runs.history.earlier_runs import EarlierRuns
     from plmetrics.states.stored import Builder, State
     from plmetrics.suite.model import Suite
+    from plmetrics.suite.sections.section import Section
     from plmetrics.table.source import Source
     from plmetrics.table.storage.places import Place
 
@@ -49,10 +51,6 @@ class DriftFeature(Feature):
         }
     )
     state_rounding = "drift adds values within bins as they come"
-    merge_warning = (
-        "drift is not measured here, nor are its gates judged: a merged state (--states FILE) keeps the counts, and is "
-        "a reference for runs with drift: {state: FILE}"
-    )
 
     def table(self, suite: Suite, argument: Any, base: Path | None) -> Source | None:
         """The table of the reference."""
@@ -65,6 +63,25 @@ class DriftFeature(Feature):
         from plmetrics.features.drift.references import reference_counts
 
         return reference_counts(suite, argument, base, runs)
+
+    def merge_gap(self, suite: Suite) -> Problem | None:
+        """Why merged states are not compared with the reference."""
+        from plmetrics.features.drift.references import merge_gap
+
+        return merge_gap(suite)
+
+    def merged_counts(self, suite: Suite, runs: EarlierRuns) -> Any:
+        """The counts of the reference, or why there are none."""
+        from plmetrics.features.drift.references import counts_for_merge
+
+        return counts_for_merge(suite, runs)
+
+    def anchor(self, section: Section, folder: Path) -> Section:
+        """The counts of the reference by paths that do not depend on where the suite is."""
+        from plmetrics.features.drift.references import anchor_references
+
+        assert isinstance(section, Drift)
+        return anchor_references(section, folder)
 
     def columns(self, suite: Suite) -> tuple[str, ...]:
         """The other columns that are compared."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
-from plmetrics.core.errors import ConfigError, DataError, Problem, errors_at
+from plmetrics.core.errors import ConfigError, DataError, PlmetricsError, Problem, errors_at
 from plmetrics.core.names import is_address
 from plmetrics.features.drift.against_counts import on_slices_of
 from plmetrics.features.drift.description import Description
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from plmetrics.core.names import SuitePath
     from plmetrics.engine.request import TableView
+    from plmetrics.features.drift.drift_section import Drift
     from plmetrics.features.stored.alignment import StateReference
     from plmetrics.runs.history.earlier_runs import EarlierRuns
     from plmetrics.runs.reading import StoredRun
@@ -43,12 +44,15 @@ class ReferenceCounts:
 
     There are no states before the first run of a suite whose own runs are the reference; `passed_over` then says of
     earlier ones why they do not serve. Of the intervals that `runs` chose those whose counts do not serve are left out.
+    Where it is `optional`, what is wrong with it is a warning; `fault` says why it cannot be read.
     """
 
     states: tuple[StateReference, ...]
     path: SuitePath
     passed_over: str = ""
     runs: EarlierRuns | None = None
+    optional: bool = False
+    fault: str = ""
 
 
 def reference_table(suite: Suite, argument: Any, base: Path | None) -> Source | None:
@@ -102,6 +106,61 @@ def reference_counts(
         else:
             states = _states_of_run(source, spec.choice, runs, base)
     return ReferenceCounts(states, ("drift", key), runs.none_yet("drift.run"))
+
+
+def merge_gap(suite: Suite) -> Problem | None:
+    """Why states of a suite are not compared with its reference once they are merged, and what to do."""
+    spec = section_of(suite)
+    cut = [
+        name
+        for name in spec.sets(tuple(suite.slices))
+        if suite.slices[name].quantiles or suite.slices[name].top
+    ]
+    if not spec.is_counted:
+        reason = "its reference is rows, and states hold counts"
+        hint = (
+            "write a state of the reference (plmetrics state SUITE --set data.path=REFERENCE --output FILE), then "
+            "drift: {state: FILE}"
+        )
+    elif isinstance(spec.reference, IntervalReference):
+        reason, hint = "its reference is earlier intervals", "name their states: drift: {state: [FILE, FILE]}"
+    elif HANDED_OVER in (spec.state, spec.run):
+        reason, hint = "its reference was handed over", "write it to a file, then drift: {state: FILE}"
+    elif cut:
+        reason = (
+            f"a run cuts the slice set '{cut[0]}' as the reference does, and states as their own rows say"
+        )
+        hint = "give it bins or values, or leave it out of drift.slices"
+    else:
+        return None
+    return Problem(f"drift is not measured here, nor are its gates judged: {reason}", ("drift",), hint)
+
+
+def counts_for_merge(suite: Suite, runs: EarlierRuns) -> ReferenceCounts | None:
+    """The counts that merged states are compared with; None where they are compared with none, see `merge_gap`."""
+    if merge_gap(suite) is not None:
+        return None
+    try:
+        counts = reference_counts(suite, None, None, runs)
+    except PlmetricsError as error:
+        return ReferenceCounts((), ("drift",), optional=True, fault=error.problems[0].message)
+    return None if counts is None else replace(counts, optional=True)
+
+
+def anchor_references(spec: Drift, folder: Path) -> Drift:
+    """The section with paths of states and runs that do not depend on where the suite is."""
+
+    def absolute(path: str) -> str:
+        return path if path == HANDED_OVER or is_address(path) else str((folder / path).absolute())
+
+    state = spec.state
+    if state is None and spec.run is None:
+        return spec
+    paths: dict[str, Any] = {
+        "state": tuple(map(absolute, state)) if isinstance(state, tuple) else state and absolute(state),
+        "run": spec.run and absolute(spec.run),
+    }
+    return spec.model_copy(update=paths)
 
 
 def _open_states(sources: Sequence[Any], base: Path | None) -> tuple[StateReference, ...]:

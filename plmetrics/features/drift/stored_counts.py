@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -24,6 +25,7 @@ from plmetrics.features.drift.window_counts import (
     selection,
     sum_of_summaries,
 )
+from plmetrics.features.stored.alignment import AlignedStates, StateReference
 from plmetrics.features.stored.capture import CapturedState
 from plmetrics.features.stored.state_files import state_bytes
 from plmetrics.features.stored.stored_state import head_of
@@ -35,7 +37,7 @@ if TYPE_CHECKING:
 
     from plmetrics.core.names import SuitePath
     from plmetrics.engine.request import TableView
-    from plmetrics.features.stored.alignment import AlignedStates, StateReference
+    from plmetrics.states.stored import SavedState
 
 CELLS, COUNTED, SUMMED = "drift_cells", "drift", "drift_sums"
 
@@ -113,8 +115,17 @@ def sum_of_states(alike: Sequence[AlignedStates]) -> Summary | None:
     return sum_of_summaries([_summary(group) for group in alike])
 
 
-def run_state(view: TableView, summary: Summary) -> State:
-    """A state that holds nothing but what drift counts: what a run keeps beside its results."""
+def counts_of(state: SavedState) -> Summary:
+    """What drift counts in a state that is one of several, or was merged from them."""
+    reference = StateReference(state.head, state.table, state.place, state.content)
+    return sum_of_summaries([_summary(AlignedStates(state, [reference]))])
+
+
+def run_state(view: TableView, summary: Summary, merged: SavedState | None = None) -> State:
+    """A state that holds nothing but what drift counts: what a run keeps beside its results.
+
+    Its files are those of `merged`, where the counts are those of a merged state.
+    """
     builder = Builder()
     description = write(builder, summary)
     fields = {
@@ -128,6 +139,7 @@ def run_state(view: TableView, summary: Summary) -> State:
     }
     captured = CapturedState(fields, builder.table())
     head = head_of(view.suite, view.source, captured, ())
+    head = head if merged is None else replace(head, files=merged.head.files, states=merged.head.states)
     return State(head, captured.table, state_bytes(head, captured.table)[1])
 
 

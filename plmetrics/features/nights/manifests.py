@@ -54,7 +54,7 @@ _SHAPE: Shape = {
 
 @dataclass(frozen=True, slots=True)
 class Acceptance:
-    """That a person lets a result count although gates failed: why, who and when."""
+    """A person's acceptance of a result whose gates failed: reason, name and time."""
 
     because: str
     by: str

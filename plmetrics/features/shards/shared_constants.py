@@ -91,7 +91,7 @@ def constants_alone(head: Head, table: pl.DataFrame) -> State:
     rows = table.filter(pl.col(PART).is_in(list(numbers))).select(
         pl.col(PART).replace_strict(places, return_dtype=pl.UInt16), *(name for name in names if name != PART)
     )
-    return State(replace(head, parts=tuple(numbers.values()), files=(), warnings=()), rows, "")
+    return State(replace(head, parts=tuple(numbers.values()), files=(), warnings=(), drift=None), rows, "")
 
 
 def counts_scores(plan: UnitPlan) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from plmetrics.core.errors import ConfigError, DataError, Problem
 from plmetrics.core.names import did_you_mean
@@ -26,6 +26,15 @@ PLAN = "units.plan"
 """The name of a plan beside the states of its units."""
 
 _SHOWN = 16
+
+
+class UnitFacts(TypedDict):
+    """A unit as people and schedulers read it."""
+
+    id: str
+    files: list[str]
+    rows: int | None
+    bytes: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +60,8 @@ class Unit:
         more = f" and {len(self.files) - 1} more" if len(self.files) > 1 else ""
         return f"{self.short_id} ({self.files[0]['name']}{more})"
 
-    def facts(self) -> dict[str, Any]:
-        """What people and schedulers read of it."""
+    def facts(self) -> UnitFacts:
+        """Its entry in a list of units."""
         names = [file["name"] for file in self.files]
         return {"id": self.id, "files": names, "rows": self.rows, "bytes": self.bytes}
 

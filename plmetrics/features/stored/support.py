@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from plmetrics.catalogue.metric import leaves
 from plmetrics.catalogue.needs import Bins
 from plmetrics.core.errors import ConfigError, Problem
+from plmetrics.core.names import is_address
 from plmetrics.features.registry import features_of
 from plmetrics.suite.sections.comparison_tests import OF_ROWS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from plmetrics.suite.model import Suite
+    from plmetrics.suite.templates import TextTemplate
     from plmetrics.table.source import Source
 
 _INSTEAD = "leave it out of the suite of the states, and run it over the rows"
@@ -47,7 +49,19 @@ def anchor_tables(suite: Suite, folder: Path) -> Suite:
     if all(section is suite.sections[key] for key, section in sections.items()):
         return suite
     moved = suite.model_copy(update={"sections": {**suite.sections, **sections}})
-    return moved.with_templates(suite.templates)
+    paths = {(feature.key, key) for feature in features_of(suite) for key in feature.paths}
+    texts = [
+        _anchor_template(text, folder) if tuple(text.path[:2]) in paths else text for text in suite.templates
+    ]
+    return moved.with_templates(texts)
+
+
+def _anchor_template(template: TextTemplate, folder: Path) -> TextTemplate:
+    """The text of a path that starts from a folder, so that no value of a variable is written."""
+    if is_address(template.value) or Path(template.value).is_absolute():
+        return template
+    text, value = (str((folder / path).absolute()) for path in (template.text, template.value))
+    return template._replace(text=text, value=value)
 
 
 def resamples_totals(suite: Suite) -> bool:
