@@ -66,6 +66,7 @@ MODULES: dict[str, dict[str, str]] = {
     "regression.correlation": {"regression": "pearson concordance_ccc spearman kendall"},
     "regression.scaled": {"regression": "mase scaled_mae"},
     "regression.losses": {"regression": "huber log_cosh quantile_loss lin_lin linex"},
+    "regression.deviances": {"regression": "tweedie_deviance poisson_deviance gamma_deviance"},
     "regression.quantiles": {"regression": "median_absolute_error absolute_error_quantile max_error"},
     "forecast.distributions": {"quantile": "quantile_loss wis weighted_interval_score crps"},
     "forecast.intervals": {"quantile": "interval_coverage interval_width interval_score crossing_rate"},
@@ -79,6 +80,9 @@ MODULES: dict[str, dict[str, str]] = {
         "f1_at_k f1 r_precision mean_rank"
     },
     "ranking.judgements": {"ranking": "bpref judged_at_k rbp err"},
+    "ranking.retrieval": {
+        "ranking": "interpolated_precision interpolated_ap gmap set_precision set_recall set_f1"
+    },
     "ranking.totals": {
         "ranking": "num_ret num_rel num_rel_ret num_q num_q_without_relevant documents_per_query"
     },

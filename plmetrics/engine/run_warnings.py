@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from plmetrics.engine.request import Request, TableView
     from plmetrics.suite.model import Suite
 
+_MOST_QUERIES = 0.5
+
 
 def run_warnings(prepared: Prepared, aggregated: Aggregates, metrics: pl.DataFrame) -> list[str]:
     """Warnings of a run: a class that no row has, gates that exclude each other, metrics and values that mislead."""
@@ -47,7 +49,7 @@ def state_warnings(prepared: Prepared, aggregated: Aggregates, metrics: pl.DataF
     suite, facts = prepared.request.suite, run_facts(prepared, aggregated)
     return [
         *_of_gates(suite),
-        *misleading_metrics(suite, facts),
+        *misleading_metrics(suite, facts, _short_queries(prepared, aggregated, facts)),
         *_of_treatment(prepared, aggregated),
         *_by_value(suite, facts, metrics),
     ]
@@ -82,10 +84,13 @@ def models_of_the_label(view: TableView) -> list[str]:
     ]
 
 
-def misleading_metrics(suite: Suite, facts: TableFacts) -> list[str]:
+def misleading_metrics(
+    suite: Suite, facts: TableFacts, short: Mapping[int, float] | None = None
+) -> list[str]:
     """Warnings of a suite that relies on a metric which misleads on its table.
 
     It relies on a metric that it asks for without a companion that the rule names, or judges by a gate without one.
+    `short` are the shares of queries with at most so many rows, as a run counts them.
     """
     gated = {gate.metric.text: gate.metric for gate in suite.gates}.values()
     warnings = []
@@ -96,7 +101,7 @@ def misleading_metrics(suite: Suite, facts: TableFacts) -> list[str]:
             if metrics:
                 named = names_text(tuple(dict.fromkeys(metric.text for metric in metrics)))
                 warnings.append(f"{start}{named} may mislead: {rule.caution(facts)} (rule {rule.id})")
-    return [*warnings, *_whole_queries(suite, facts)]
+    return [*warnings, *_whole_queries(suite, facts, short or {})]
 
 
 def _of_gates(suite: Suite) -> list[str]:
@@ -108,24 +113,50 @@ def _of_gates(suite: Suite) -> list[str]:
     return gate_warnings(suite)
 
 
-def _whole_queries(suite: Suite, facts: TableFacts) -> Iterator[str]:
+def _whole_queries(suite: Suite, facts: TableFacts, short: Mapping[int, float]) -> Iterator[str]:
     """Metrics of the first k rows that are 1 for any order, as k reaches the last row of most queries.
 
-    Rows that a ranking does not have, as those of `data.trec` may be, are missed by any order.
+    Of a sample that is judged by the mean number of rows. Rows that a ranking does not have, as those of `data.trec`
+    may be, are missed by any order.
     """
-    documents = facts.documents
-    if documents is None or suite.data.trec is not None:
+    if suite.data.trec is not None:
         return
-    names = [
-        metric.text
-        for metric in suite.metrics
-        if metric.saturation is not None and documents <= metric.saturation
-    ]
+    cuts = {metric.text: metric.saturation for metric in suite.metrics if metric.saturation is not None}
+    shares = {name: short[k] for name, k in cuts.items() if short.get(k, 0.0) > _MOST_QUERIES}
+    if shares:
+        yield (
+            f"{names_text(tuple(shares))} may mislead: k reaches all documents of {min(shares.values()):.0%} of the "
+            "queries, which every order scores the same; choose a smaller k"
+        )
+    documents = facts.documents
+    names = [name for name, k in cuts.items() if k not in short and documents is not None and documents <= k]
     if names:
         yield (
             f"{names_text(names)} may mislead: a query has {facts.texts()['documents']} documents, and k reaches them "
             "all, so that every order scores the same; choose a smaller k"
         )
+
+
+def _short_queries(prepared: Prepared, aggregated: Aggregates, facts: TableFacts) -> dict[int, float]:
+    """The share of queries with at most so many rows, by the cuts of metrics that any order is best for then."""
+    cuts = {metric.saturation for metric in prepared.request.suite.metrics if metric.saturation is not None}
+    if not cuts or not facts.rows:
+        return {}
+    from plmetrics.catalogue.ranking.base import short_queries
+
+    columns = aggregated.sums[0].columns
+    counted = {
+        k: max(
+            (
+                float(columns[name].sum())
+                for model in prepared.populations()
+                if (name := f"{model}|{short_queries(k)}") in columns
+            ),
+            default=None,
+        )
+        for k in cuts
+    }
+    return {k: count / facts.rows for k, count in counted.items() if count is not None}
 
 
 def run_facts(prepared: Prepared, aggregated: Aggregates) -> TableFacts:

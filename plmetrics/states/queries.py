@@ -307,6 +307,19 @@ class RankedRows:
         mean = np.divide(total[group] + inside, hits, out=np.zeros(len(group)), where=hits > 0)
         return _sum_at(group, chance * mean, len(split))
 
+    def interpolated(self, at: float, recalls: tuple[float, ...]) -> Array:
+        """Mean over recalls of the largest precision at ranks with round(recall R) relevant rows, expected there."""
+        chosen = self._chosen(EVERY_RANK)
+        groups, hits, before = self._all.take(chosen), *(counts[chosen] for counts in self.hits(at))
+        group, step = _ragged_index(groups.size)
+        query, expected = groups.query[group], before[group] + (step + 1) * (hits / groups.size)[group]
+        precision, relevant = expected / (groups.before[group] + step + 1), self.judged.relevant(at)
+        largest = np.zeros((len(recalls), self.queries))
+        for place, recall in enumerate(recalls):
+            least = np.floor(recall * relevant + 0.5)[query]
+            np.maximum.at(largest[place], query, np.where(expected >= least - 1e-9, precision, 0.0))
+        return np.where(relevant > 0, largest.mean(axis=0), np.nan)
+
     @property
     def returned(self) -> Array:
         """How many rows of each query the model retrieved."""

@@ -321,12 +321,27 @@ def _inspect(file: SourceFile, endings: Mapping[str, str], complaints: Complaint
         return None
     if ending_of(path, endings) is None:
         message = f"the ending '{path.suffix}' is not known" if path.suffix else "the file has no ending"
-        complaints.add(path, message, f"data files end in {', '.join(endings)}")
+        complaints.add(path, message, _trec_hint(path) or f"data files end in {', '.join(endings)}")
         return None
     if status.st_size == 0:
         complaints.add(path, "is empty (0 bytes)", "the program that writes it may have stopped halfway")
         return None
     return replace(file, size=status.st_size, stamp=stamp(status))
+
+
+def _trec_hint(path: Path) -> str | None:
+    """How a file of TREC's lines is read, if the first is one: of a run, or of judgements."""
+    try:
+        with path.open("rb") as file:
+            words = file.readline(4096).decode("utf-8", "replace").split()
+    except OSError:
+        return None
+    is_run = len(words) == 6 and words[1].upper() == "Q0"
+    if not is_run and not (len(words) == 4 and re.fullmatch(r"-?\d+", words[-1])):
+        return None
+    files = f"{{qrels: QRELS, run: {path.name}}}" if is_run else f"{{qrels: {path.name}, run: RUN}}"
+    what = "a run" if is_run else "judgements"
+    return f"it reads like {what} of TREC: write task: ranking and data: {{trec: {files}}} in a suite"
 
 
 def _is_legible(path: Path, complaints: Complaints) -> bool:

@@ -48,7 +48,25 @@ def test_a_cut_that_reaches_all_documents(metric: str, warned: int) -> None:
     """Every order has the recall 1 there; the state of the run says so, too."""
     call = {"task": "ranking", "label": "y", "query": "q", "models": "p", "metrics": [metric]}
     for result in (plm.evaluate(QUERIES, **call), plm.merge(plm.state(QUERIES, **call))):
-        assert sum("k reaches them all" in text for text in result.warnings) == warned
+        assert (
+            sum("k reaches all documents of 100% of the queries" in text for text in result.warnings)
+            == warned
+        )
+
+
+@pytest.mark.parametrize(("short", "warned"), [(40, 1), (28, 1), (20, 0)])
+def test_a_cut_that_reaches_all_documents_of_most_queries(short: int, warned: int) -> None:
+    """However many documents a few others have: of 50 queries some have 8, the others 800."""
+    sizes = [8] * short + [800] * (50 - short)
+    query = np.repeat(np.arange(50), sizes)
+    rows = pl.DataFrame({"q": query, "y": np.arange(len(query)) % 2, "p": np.arange(len(query)) * 7 % 11})
+    call = {"task": "ranking", "label": "y", "query": "q", "models": "p", "metrics": ["recall@10", "hit@5"]}
+    for result in (plm.evaluate(rows, **call), plm.merge(plm.state(rows, **call))):
+        texts = [text for text in result.warnings if "k reaches all documents" in text]
+        assert len(texts) == warned
+        assert not warned or texts[0].startswith(
+            f"recall_at_k(k=10) may mislead: k reaches all documents of {short / 50:.0%} of the queries"
+        )
 
 
 def test_macro_averages_alone_where_one_class_is_nearly_all_rows() -> None:

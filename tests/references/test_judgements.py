@@ -26,12 +26,12 @@ NAMES = {
 
 
 def files(folder: Path, seed: int) -> dict[str, str]:
-    """A run with ties over documents of which a half was judged, and judged documents that it lacks."""
+    """A run with ties over documents of which half were judged, some of them below 0, and judged ones that it lacks."""
     rng = np.random.default_rng(seed)
     qrels, run = [], []
     for query in range(25):
         for document in range(rng.integers(4, 30)):
-            relevance = rng.choice([0, 1, 2], p=[0.6, 0.25, 0.15]) if document else 1
+            relevance = rng.choice([-2, -1, 0, 1, 2], p=[0.1, 0.1, 0.4, 0.25, 0.15]) if document else 1
             if rng.random() < 0.5 or document == 0:
                 qrels.append(f"q{query} 0 d{document:02} {relevance}")
             if rng.random() < 0.8 or document == 1:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import log2
+from math import ceil, exp, log, log2
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
@@ -80,6 +80,13 @@ def if_any(grades: list[float], value: Callable[[int], float], at: float = 1.0) 
     return value(count) if count else None
 
 
+def interpolated(grades: list[float], recall: float) -> float | None:
+    """Largest precision at a rank with this share of the relevant rows, their number rounded."""
+    least = int(recall * len(relevant(grades)) + 0.5)
+    ranks = [rank for rank in range(1, len(grades) + 1) if top(grades, rank) >= least]
+    return if_any(grades, lambda _: max(top(grades, rank) / rank for rank in ranks))
+
+
 MANY = 10**9
 DEFINITIONS: dict[str, Callable[[list[float]], float | None]] = {
     "ndcg": lambda g: ndcg(g, MANY),
@@ -100,6 +107,16 @@ DEFINITIONS: dict[str, Callable[[list[float]], float | None]] = {
     "hit@2": lambda g: float(top(g, 2) > 0),
     "f1_at_k(k=4)": lambda g: if_any(g, lambda count: 2 * top(g, 4) / (4 + count)),
     "r_precision": lambda g: if_any(g, lambda count: top(g, count) / count),
+    "precision_at_k(k=4, denominator=min_k)": lambda g: (
+        top(g, 4) / min(4, len(relevant(g))) if relevant(g) else 0.0
+    ),
+    "r_precision(multiple=1.5)": lambda g: if_any(
+        g, lambda count: top(g, ceil(1.5 * count)) / ceil(1.5 * count)
+    ),
+    "interpolated_precision(recall=0.3)": lambda g: interpolated(g, 0.3),
+    "interpolated_ap(points=5)": lambda g: if_any(
+        g, lambda _: fmean(interpolated(g, step / 4) or 0.0 for step in range(5))
+    ),
     "mean_rank": lambda g: if_any(g, lambda _: fmean(relevant(g))),
 }
 
@@ -182,6 +199,33 @@ def test_published_values(scores: list[int], grades: list[int], text: str, expec
     frame = pl.DataFrame({"topic": ["q"] * len(scores), "grade": grades, "score": scores})
     found = plm.evaluate(frame, task="ranking", label="grade", query="topic", models="score", metrics=[text])
     assert found.metrics["value"].item() == pytest.approx(expected, abs=6e-8)
+
+
+def test_whole_lists_and_the_geometric_mean() -> None:
+    """Of tables every row is retrieved; a query of weight 2 counts twice in a logarithm, too."""
+    frame = table(6)
+    asked = ["set_precision", "set_recall", "set_f1", "gmap"]
+    found = plm.evaluate(
+        frame, **ROLES, models="one", weight="weight", metrics=asked, uncertainty=True
+    ).metrics
+    sizes = {
+        "set_precision": lambda g: len(relevant(g)) / len(g),
+        "set_recall": lambda g: if_any(g, lambda _: 1.0),
+        "set_f1": lambda g: if_any(g, lambda count: 2 * count / (count + len(g))),
+    }
+    expected = [by_hand(frame, "one", number, "average") for number in sizes.values()]
+    logarithm = lambda g: if_any(g, lambda _: log(average_precision(g, MANY, "all") or 0.0))  # noqa: E731
+    expected.append(exp(by_hand(frame, "one", logarithm, "average")))
+    assert found["value"].to_list() == pytest.approx(expected, rel=1e-12)
+    last = found.row(-1, named=True)
+    assert last["lower"] < last["value"] < last["upper"]
+
+
+def test_tied_rows_have_the_precision_that_is_expected_at_their_ranks() -> None:
+    rows = pl.DataFrame({"q": [1] * 5, "y": [1, 0, 0, 1, 0], "p": [2, 2, 2, 1, 1]})
+    roles: dict[str, Any] = {"task": "ranking", "label": "y", "query": "q", "models": "p"}
+    asked = ["interpolated_precision(recall=0.5)", "interpolated_precision(recall=1)"]
+    assert plm.evaluate(rows, **roles, metrics=asked).metrics["value"].to_list() == pytest.approx([0.4, 0.4])
 
 
 def test_weight_2_is_the_query_twice_and_weight_0_the_query_absent() -> None:

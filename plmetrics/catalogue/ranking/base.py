@@ -100,7 +100,20 @@ class QueryMetric(Metric):
         value = QueryValue(
             self.text, self.per_query, getattr(self, "ties", None), getattr(self, "judged", None)
         )
-        return Queries((value, self._relevant), getattr(self, "gain", None))
+        return Queries((value, self._relevant, *self._short), getattr(self, "gain", None))
+
+    @property
+    def _short(self) -> tuple[QueryValue, ...]:
+        """Whether a query has no more rows than the metric reads, where that makes any order the best."""
+        k = self.saturation
+        if k is None:
+            return ()
+
+        def is_short(ranked: RankedRows) -> Array:
+            sizes = ranked.judged.sizes
+            return np.asarray((sizes > 0) & (sizes <= k), dtype=np.float64)
+
+        return (QueryValue(short_queries(k), is_short),)
 
     @property
     def _relevant(self) -> QueryValue:
@@ -111,8 +124,9 @@ class QueryMetric(Metric):
 
     def atoms(self) -> Mapping[str, Atom]:
         """Sum and number of the queries that take part, and the numbers of those that may not."""
-        key, relevant = (value.key for value in self.needs.values)
+        key, relevant, *short = (value.key for value in self.needs.values)
         return {
+            **{name: _count_atom(name, lambda rows: _of(rows, short[0]) == 1) for name in short},
             "value_sum": Atom(f"sum|{key}", lambda rows: _of(rows, key).fill_null(0.0)),
             "taking": Atom(f"taking|{key}", lambda rows: _of(rows, key).is_not_null(), counts=True),
             "empty_queries": _count_atom(f"empty|{relevant}", lambda rows: _of(rows, relevant) == 0),
@@ -146,6 +160,11 @@ class QueryMetric(Metric):
     @property
     def _empty(self) -> str:
         return str(getattr(self, "empty", self.empty_counts))
+
+
+def short_queries(k: int) -> str:
+    """The key of the number of queries with at most k rows."""
+    return f"short|{k}"
 
 
 def _of(rows: Rows, key: str) -> pl.Expr:

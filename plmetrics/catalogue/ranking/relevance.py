@@ -109,8 +109,9 @@ class MeanReciprocalRank(QueryMetric):
 class PrecisionAtK(QueryMetric):
     """Share of relevant rows in the first k ranks, averaged over queries; a query with fewer rows is divided by k, too.
 
-    Weighted by query; between 0 and 1; 0 for queries without a relevant row, which the note counts; undefined
-    (`no_rows`) without queries. Source: Manning et al. (2008).
+    With the denominator min_k it is divided by how many could be relevant at most, the smaller of k and R (trec_eval's
+    relative precision, capped recall elsewhere). Weighted by query; between 0 and 1; 0 for queries without a relevant
+    row, which the note counts; undefined (`no_rows`) without queries. Source: Manning et al. (2008).
 
     >>> import polars as pl, plmetrics as plm
     >>> rows = pl.DataFrame({"q": [1, 1, 1], "y": [1, 0, 1], "p": [0.9, 0.5, 0.1]})
@@ -124,15 +125,24 @@ class PrecisionAtK(QueryMetric):
     empty_counts: ClassVar[str] = "zero"
     formula = "mean over queries of (relevant in the first k) / k"
     use_when = _FINDS.format("the share of it that is relevant")
-    beware = "Its largest value is below 1 for queries with fewer than k relevant rows."
+    beware = "Its largest value is below 1 for queries with fewer than k relevant rows (not with min_k)."
     reference = _MANNING
     k: int = top_parameter()
+    denominator: str = parameter(
+        "k",
+        doc="what the relevant rows are divided by: k, or the smaller of k and all relevant rows",
+        check=one_of("k", "min_k"),
+        domain="k or min_k",
+    )
     relevant_at: float = relevant_at_parameter()
     ties: str = ties_parameter()
 
     def per_query(self, ranked: RankedRows) -> Array:
-        """Relevant rows in the first k, divided by k."""
-        return ranked.found(self.relevant_at, cut_of(self.k)) / self.k
+        """Relevant rows in the first k, divided by k or by how many could be."""
+        hits = ranked.found(self.relevant_at, cut_of(self.k))
+        if self.denominator == "k":
+            return hits / self.k
+        return np.asarray(ops.ratio(hits, np.minimum(ranked.judged.relevant(self.relevant_at), self.k), 0.0))
 
 
 @register
@@ -247,8 +257,9 @@ class F1AtK(QueryMetric):
 class RPrecision(QueryMetric):
     """Precision at rank R, the query's own number of relevant rows, averaged over queries.
 
-    Weighted by query; between 0 and 1; queries without a relevant row take no part and are counted in the note;
-    undefined (`no_relevant`) if none is left. Source: Manning et al. (2008).
+    With `multiple` m at the rank m R, rounded up, and divided by that. Weighted by query; between 0 and 1; queries
+    without a relevant row take no part and are counted in the note; undefined (`no_relevant`) if none is left. Source:
+    Manning et al. (2008).
 
     >>> import polars as pl, plmetrics as plm
     >>> rows = pl.DataFrame({"q": [1, 1, 1], "y": [1, 0, 1], "p": [0.9, 0.5, 0.1]})
@@ -262,13 +273,19 @@ class RPrecision(QueryMetric):
     use_when = "Queries differ in how many relevant rows they have, so that no one k suits all."
     beware = "For a query with one relevant row it only says whether that stands first."
     reference = _MANNING
+    multiple: float = parameter(
+        1.0,
+        doc="how many times R the rank is",
+        check=lambda multiple: 0 < multiple <= 1000,
+        domain="a number above 0, at most 1000",
+    )
     relevant_at: float = relevant_at_parameter()
     ties: str = ties_parameter()
 
     def per_query(self, ranked: RankedRows) -> Array:
         """Relevant rows in the first R, divided by R."""
-        total = ranked.judged.relevant(self.relevant_at)
-        return np.asarray(ops.ratio(ranked.found(self.relevant_at, total.astype(np.int64)), total))
+        rank = np.ceil(self.multiple * ranked.judged.relevant(self.relevant_at) - 1e-9)
+        return np.asarray(ops.ratio(ranked.found(self.relevant_at, rank.astype(np.int64)), rank))
 
 
 @register

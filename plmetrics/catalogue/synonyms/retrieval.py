@@ -5,7 +5,6 @@ from __future__ import annotations
 from plmetrics.catalogue.synonyms.names import Names
 
 _NONE = "there is none here: bpref is for rows that were not judged"
-_SETS = "of ranks here: write a k"
 
 TREC_EVAL = Names(
     "trec_eval",
@@ -18,6 +17,10 @@ TREC_EVAL = Names(
             "recall_K": "recall_at_k(k=K)",
             "success_K": "hit_at_k(k=K)",
             "Rprec": "r_precision",
+            "relative_P_K": "precision_at_k(k=K, denominator=min_k)",
+            "gm_map": "gmap",
+            "set_P": "set_precision",
+            "set_F": "set_f1",
         }
     },
     neighbours={
@@ -27,14 +30,12 @@ TREC_EVAL = Names(
             "success": ("hit_at_k(k=10)", "with a rank"),
             "infAP": ("", _NONE),
             "infap": ("", _NONE),
-            "gm_map": ("map", "the arithmetic mean over queries here"),
             "ndcg_rel": ("ndcg", "gains are labels, or 2^label - 1, here"),
             "Rndcg": ("ndcg", "with one k for all queries here"),
-            "iprec_at_recall": ("precision_at_k(k=10)", "at ranks here, not at recalls"),
-            "set_P": ("precision_at_k(k=10)", _SETS),
-            "set_recall": ("recall_at_k(k=100)", _SETS),
-            "set_F": ("f1_at_k(k=10)", _SETS),
-            "set_map": ("map", "of ranks here"),
+            "iprec_at_recall": ("interpolated_precision(recall=0.1)", "with a recall"),
+            "Rprec_mult": ("r_precision(multiple=0.2)", "with a multiple"),
+            "set_map": ("set_precision", "its product with set_recall, query by query"),
+            "unj": ("judged_at_k(k=10)", "which is 1 - that"),
         }
     },
 )
@@ -61,14 +62,14 @@ IR_MEASURES = Names(
             "Judged": "judged_at_k",
             "NumRet": "num_ret",
             "NumRel": "num_rel",
+            "SetP": "set_precision",
+            "SetR": "set_recall",
+            "SetF": "set_f1",
         }
     },
     neighbours={
         "ranking": {
-            "IPrec": ("precision_at_k(k=10)", "at ranks here, not at recalls"),
-            "SetP": ("precision_at_k(k=10)", _SETS),
-            "SetR": ("recall_at_k(k=100)", _SETS),
-            "SetF": ("f1_at_k(k=10)", _SETS),
+            "IPrec": ("interpolated_precision(recall=0.1)", "with a recall"),
             "NumQ": ("", "n in every row of the results counts queries"),
         }
     },

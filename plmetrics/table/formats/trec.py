@@ -2,8 +2,8 @@
 
 Columns are separated by any blanks. A line of judgements is `QUERY ITERATION DOCUMENT RELEVANCE`, one of a run is
 `QUERY Q0 DOCUMENT RANK SCORE RUN`, where the rank and what follows the run are not read: documents are ordered by
-score. What was not judged has relevance 0, and so has what was judged below 0. A document that was judged and not
-retrieved has no score.
+score. What was not judged has relevance 0, and a relevance below 0 says that it was not, as in trec_eval. A document
+that was judged and not retrieved has no score.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def read_trec(
         for name, path in runs.items()
     }
     complaints.settle()
-    table = _judged_rows(judged.with_columns(pl.col(RELEVANCE).clip(0)), scored, complete=complete)
+    table = _judged_rows(judged, scored, complete=complete)
     judgements = table.join(judged, on=QUERY, how="semi")
     if judgements.is_empty():
         subject = "the run" if len(runs) == 1 else "a run"
@@ -84,7 +84,8 @@ def _judged_rows(judged: pl.DataFrame, runs: Mapping[str, pl.DataFrame], *, comp
         table = judged.join(queries, on=QUERY, how="semi")
     for run in runs.values():
         table = table.join(run, on=keys, how="full", coalesce=True)
-    return table.with_columns(pl.col(RELEVANCE).fill_null(0.0), pl.col(RELEVANCE).is_not_null().alias(JUDGED))
+    relevance = pl.col(RELEVANCE).fill_null(-1.0)
+    return table.with_columns(relevance.clip(0.0), (relevance >= 0).alias(JUDGED))
 
 
 def _read_file(

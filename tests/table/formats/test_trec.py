@@ -26,7 +26,7 @@ def rows(tmp_path: Path, run: Any = RUN, qrels: str = QRELS, **more: Any) -> lis
 def test_judged_and_retrieved_documents_are_joined(tmp_path: Path) -> None:
     assert rows(tmp_path) == [
         ("1", "a", 2.0, 0.25, True),
-        ("1", "b", 0.0, None, True),
+        ("1", "b", 0.0, None, False),
         ("1", "c", 0.0, 0.5, False),
         ("2", "a", 1.0, None, True),
         ("2", "z", 0.0, 10.0, False),
