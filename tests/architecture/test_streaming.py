@@ -24,6 +24,7 @@ REQUIRED = {
     "mase": "mase(scale=w)",
     "scaled_mae": "scaled_mae(by=g)",
     "lin_lin": "lin_lin(over=1, under=3)",
+    "tweedie_deviance": "tweedie_deviance(power=1.5)",
     "linex": "linex(a=0.001)",
     "precision_at_recall": "precision_at_recall(recall=0.9)",
     "precision_at_volume": "precision_at_volume(volume=0.1)",

@@ -31,6 +31,8 @@ REQUIRED = {
     "recall_at_fpr": {"fpr": 0.01},
     "fpr_at_recall": {"recall": 0.95},
     "precision_at_k": {"k": 10},
+    "interpolated_precision": {"recall": 0.3},
+    "tweedie_deviance": {"power": 1.5},
     "recall_at_k": {"k": 0.1},
     "lift_at_k": {"k": 0.1},
     "quantile_loss": {"tau": 0.9},

@@ -5,7 +5,6 @@ from __future__ import annotations
 from plmetrics.catalogue.synonyms.names import Names
 
 _HIGHER = "lower is better here"
-_DEVIANCE = "a custom metric: docs, custom metrics"
 _AVERAGE = "scikit-learn's needs an average: write it here, too"
 _BOTH = "that of the positive class here; averages over classes: task multiclass"
 _CURVE = "a curve: curves: [{}]"
@@ -70,6 +69,8 @@ SCIKIT_LEARN = Names(
             "mean_pinball_loss": "quantile_loss(tau=0.5)",
             "r2_score": "r2",
             "explained_variance_score": "explained_variance",
+            "mean_poisson_deviance": "tweedie_deviance(power=1)",
+            "mean_gamma_deviance": "tweedie_deviance(power=2)",
         },
         "ranking": {"ndcg_score": "ndcg(empty=zero)", "dcg_score": "dcg"},
     },
@@ -139,12 +140,13 @@ SCIKIT_LEARN = Names(
                 "a share explained of absolute errors is a formula of two metrics",
             ),
             "d2_pinball_score": ("quantile_loss(tau=0.5)", "a share explained is a formula of two metrics"),
-            "d2_tweedie_score": ("r2", "which it equals at power 0"),
-            "mean_poisson_deviance": ("", _DEVIANCE),
-            "mean_gamma_deviance": ("", _DEVIANCE),
-            "mean_tweedie_deviance": ("", _DEVIANCE),
-            "neg_mean_poisson_deviance": ("", _DEVIANCE),
-            "neg_mean_gamma_deviance": ("", _DEVIANCE),
+            "d2_tweedie_score": (
+                "tweedie_deviance(power=1.5)",
+                "of which it is 1 - the ratio to that of the mean label",
+            ),
+            "mean_tweedie_deviance": ("tweedie_deviance(power=1.5)", "with a power; 0 is mse"),
+            "neg_mean_poisson_deviance": ("tweedie_deviance(power=1)", _HIGHER),
+            "neg_mean_gamma_deviance": ("tweedie_deviance(power=2)", _HIGHER),
         },
         "quantile": {
             "mean_pinball_loss": ("quantile_loss(tau=0.5)", "of one level; wis and crps are of all")

@@ -185,7 +185,6 @@ SHORT_NAMES = Names(
             "lin_ccc": ("concordance_ccc", ""),
             "huber_error": ("huber", ""),
             "smooth_l1": ("huber", "which it equals at delta=1"),
-            "poisson_deviance": ("", "a custom metric: docs, custom metrics"),
             "variance_explained": ("explained_variance", ""),
             "d2": ("r2", ""),
             "mad": ("mae", "the median one is median_absolute_error"),

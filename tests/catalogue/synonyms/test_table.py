@@ -20,6 +20,7 @@ REQUIRED = {
     "level": 0.9,
     "by": "g",
     "predictors": 2,
+    "power": 2,
     "cost_fp": 1,
     "cost_fn": 5,
 }
