@@ -100,6 +100,9 @@ OnMissing: TypeAlias = Annotated[Missing, typer.Option(help="Refuse missing valu
 Ranks: TypeAlias = Annotated[
     bool, typer.Option("--ranks/--no-ranks", help="Mann-Whitney tests, which count every value.")
 ]
+Shifts: TypeAlias = Annotated[
+    bool, typer.Option("--shifts", help="Shifts of values by Hodges and Lehmann, with intervals.")
+]
 Reproducible: TypeAlias = Annotated[
     bool, typer.Option("--reproducible", help="The same to the last bit in any order of the rows.")
 ]
@@ -130,6 +133,7 @@ def readout(
     correction: Corrected = Correction.holm,
     missing: OnMissing = Missing.error,
     ranks: Ranks = True,
+    shifts: Shifts = False,
     reproducible: Reproducible = False,
     form: Form = Format.text,
     debug: Debug = False,
@@ -164,6 +168,7 @@ def readout(
                 correction=correction.value,
                 missing=missing.value,
                 ranks=ranks,
+                shifts=shifts,
                 reproducible=reproducible,
             )
         write_result(_output(table, form))

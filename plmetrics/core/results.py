@@ -18,7 +18,8 @@ _NUMBERS = (
     "limit pooled mean sd minimum maximum per_sd reference current statistic rest searched mean_control "
     "share_reference share_current "
     "sampling_error labelled mean_labelled mean_unlabelled standardised "
-    "always_valid_p mann_whitney_p superiority lift lift_lower lift_upper cohen_d effect power minimum_effect"
+    "always_valid_p mann_whitney_p superiority shift shift_lower shift_upper lift lift_lower lift_upper cohen_d effect "
+    "power minimum_effect"
 )
 """Columns of floats, in whatever table."""
 
@@ -104,7 +105,8 @@ LABELLING_SCHEMA = table_schema(
 EXPERIMENT_SCHEMA = table_schema(
     "outcome slice_set slice arm control n n_control units units_control mean mean_control difference "
     "lower upper std_error test p_value p_adjusted family family_size always_valid_p mann_whitney_p "
-    "superiority lift lift_lower lift_upper cohen_d effect required_n power minimum_effect status note"
+    "superiority shift shift_lower shift_upper lift lift_lower lift_upper cohen_d effect required_n power "
+    "minimum_effect status note"
 )
 
 TABLES = {
@@ -230,6 +232,7 @@ class RunRecord(TypedDict, total=False):
     states: Sequence[Mapping[str, Json]]
     rows: RecordedRows
     timings: Mapping[str, float]
+    exit_code: int
     warnings: list[str]
     defaults: Sequence[str]
     references: Mapping[str, Json]

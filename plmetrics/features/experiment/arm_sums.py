@@ -21,7 +21,7 @@ from plmetrics.features.experiment.design import (
 )
 from plmetrics.features.experiment.exact_moments import exact_moments
 from plmetrics.features.experiment.moments import moments
-from plmetrics.features.experiment.order_statistics import quantile_moments, rank_sums
+from plmetrics.features.experiment.order_statistics import quantile_moments, rank_sums, value_counts
 from plmetrics.features.experiment.outcomes import VALUE, centred_numbers, is_sound, part_column
 from plmetrics.features.experiment.slice_places import add_slices, slices_in, table_with_places
 
@@ -45,6 +45,7 @@ class ArmSums:
     `n` rows and `units` (rows, where no unit is named) stand behind `mean`; `variance` is that of the mean, with
     degrees of `freedom`, and `unadjusted` the same without the covariate. `above` is Mann-Whitney's U of the arm
     against the control and `ties` the sum of t^3 - t over their tied values; None where ranks are not asked for.
+    `values` counts the rows of each arm by slice, `@place`, and value: none where shifts are not asked for.
     """
 
     outcome: Outcome
@@ -57,6 +58,7 @@ class ArmSums:
     unadjusted: Array
     above: Array | None = None
     ties: Array | None = None
+    values: tuple[pl.DataFrame, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,12 +119,17 @@ def experiment_sums(source: Source, experiment: Experiment, *, apart: bool = Fal
     shape = (len(slices), len(constants.arms))
     sums = []
     for index, outcome in enumerate(experiment.outcomes):
-        ranks = [
-            table_with_places(frames[f"ranks|{index}|{at}"], place)
-            for at, place in enumerate(places)
-            if f"ranks|{index}|{at}" in frames
-        ]
-        sums.append(_sums(outcome, index, constants, shape, placed, ranks))
+        ranks, values = (
+            [
+                table_with_places(frames[f"{kind}|{index}|{at}"], place)
+                for at, place in enumerate(places)
+                if f"{kind}|{index}|{at}" in frames
+            ]
+            for kind in ("ranks", "values")
+        )
+        column = {part_column(VALUE, index): "value"}
+        counted = tuple(table.rename(column).sort("@place", "value") for table in values)
+        sums.append(_sums(outcome, index, constants, shape, placed, ranks, counted))
     shared = int(frames["shared"].item()) if clustered else 0
     return ExperimentSums(constants.arms, tuple(slices), tuple(sums), constants.sizes, shared)
 
@@ -142,14 +149,13 @@ def _plans(
     for place, (_, columns) in enumerate(sets):
         if not experiment.reproducible:
             plans[f"moments|{place}"] = moments(rows, values, _keys(columns, experiment), unit)
-        if experiment.ranks and unit is None:
+        asked = {"ranks": (experiment.ranks, rank_sums), "values": (experiment.shifts, value_counts)}
+        for kind in (kind for kind, (wanted, _) in asked.items() if wanted and unit is None):
             keys = [slice_column(column) for column in columns]
             for index, outcome in enumerate(experiment.outcomes):
                 if outcome.size is None and outcome.quantile is None:
-                    sound = rows.filter(is_sound(outcome, index))
-                    plans[f"ranks|{index}|{place}"] = rank_sums(
-                        sound, part_column(VALUE, index), keys, ARM, arms
-                    )
+                    sound, column = rows.filter(is_sound(outcome, index)), part_column(VALUE, index)
+                    plans[f"{kind}|{index}|{place}"] = asked[kind][1](sound, column, keys, ARM, arms)
         for index, outcome in enumerate(experiment.outcomes):
             if outcome.quantile is not None:
                 sound, keys = rows.filter(is_sound(outcome, index)), _keys(columns, experiment)
@@ -206,6 +212,7 @@ def _sums(
     shape: tuple[int, int],
     moments: Sequence[pl.DataFrame],
     ranks: Sequence[pl.DataFrame],
+    values: tuple[pl.DataFrame, ...],
 ) -> ArmSums:
     sums: dict[str, Array] = {}
     for name in COLUMNS:
@@ -215,10 +222,10 @@ def _sums(
             sums[name][table["@place"].to_numpy(), table[ARM].to_numpy()] = column
     sums["mean"] += constants.centres[index][VALUE]
     if not ranks:
-        return ArmSums(outcome, constants.binary[index], **sums)
+        return ArmSums(outcome, constants.binary[index], values=values, **sums)
     for name in ("above", "ties"):
         sums[name] = np.zeros(shape)
         for table in ranks:
             for arm in range(1, shape[1]):
                 sums[name][table["@place"].to_numpy(), arm] = table[f"{name}|{arm}"].to_numpy()
-    return ArmSums(outcome, constants.binary[index], **sums)
+    return ArmSums(outcome, constants.binary[index], values=values, **sums)

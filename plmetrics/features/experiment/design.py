@@ -38,6 +38,7 @@ class Experiment:
     reproducible: bool = False
     strata: tuple[str, ...] = ()
     sets: tuple[Slices, ...] = ()
+    shifts: bool = False
 
 
 def experiment_columns(schema: pl.Schema, experiment: Experiment) -> dict[str, pl.Expr]:

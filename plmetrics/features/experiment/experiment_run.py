@@ -88,6 +88,7 @@ def _experiment(run: Run, section: ExperimentPlan) -> Experiment:
         suite.reproducible,
         section.strata,
         sets,
+        section.shifts,
     )
 
 

@@ -128,6 +128,10 @@ class ExperimentPlan(Section):
     ranks: bool = Field(
         default=True, description="Whether values are ranked, for Mann-Whitney tests (rows as units)."
     )
+    shifts: bool = Field(
+        default=False,
+        description="Whether shifts of values by Hodges and Lehmann are estimated (rows as units), with intervals.",
+    )
     sequential: Sequential | bool = Field(
         default=False, description="Whether results may be read at any time; the test is then `always_valid`."
     )

@@ -42,6 +42,14 @@ def quantile_moments(
     )
 
 
+def value_counts(rows: pl.LazyFrame, column: str, keys: Sequence[str], arm: str, arms: int) -> pl.LazyFrame:
+    """How many rows of each arm, `arm|i`, have each value of a number, in order by cell."""
+    counted = rows.filter(pl.col(column).is_finite()).group_by(*keys, column)
+    return counted.agg(
+        (pl.col(arm) == place).sum().cast(pl.Int64).alias(f"arm|{place}") for place in range(arms)
+    ).sort(*keys, column, nulls_last=True)
+
+
 def rank_sums(rows: pl.LazyFrame, column: str, keys: Sequence[str], arm: str, arms: int) -> pl.LazyFrame:
     """Mann-Whitney's U of each arm against the control, and the ties, from counts of values.
 
@@ -49,14 +57,7 @@ def rank_sums(rows: pl.LazyFrame, column: str, keys: Sequence[str], arm: str, ar
     which is cheaper than a count within each slice.
     """
     keys = list(keys) or ["@all"]
-    value = pl.col(column)
-    counted = (
-        rows.filter(value.is_finite())
-        .with_columns(pl.lit(0, dtype=pl.Int8).alias("@all"))
-        .group_by(*keys, column)
-        .agg((pl.col(arm) == place).sum().cast(pl.Int64).alias(f"arm|{place}") for place in range(arms))
-        .sort(*keys, column, nulls_last=True)
-    )
+    counted = value_counts(rows.with_columns(pl.lit(0, dtype=pl.Int8).alias("@all")), column, keys, arm, arms)
     control = pl.col("arm|0")
     below, before = 2 * pl.col("@below") - control, (pl.col("@below") - control).min()
     plan = counted.with_columns(control.cum_sum().alias("@below")).group_by(keys)

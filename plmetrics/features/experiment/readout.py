@@ -41,6 +41,7 @@ def readout(
     missing: Literal["error", "drop"] = "error",
     ranks: bool = True,
     reproducible: bool = False,
+    shifts: bool = False,
 ) -> pl.DataFrame:
     """Compare the arms of an experiment with its control, for every outcome and slice.
 
@@ -79,6 +80,8 @@ def readout(
         correction: how `p_adjusted` counts the tests of all outcomes, arms and slices of one slice set.
         missing: drop leaves out a row without an arm or unit, and for each outcome the rows without it.
         ranks: False leaves out `mann_whitney_p` and `superiority`, which count every value of an outcome.
+        shifts: True adds `shift` with its interval, the median difference of a value of the arm and one of the control
+            (Hodges and Lehmann): of rows, as `plm.tests.hodges_lehmann` has it. It holds the distinct values in memory.
         reproducible: whether the table is to be the same to the last bit however rows are ordered, split into files
             and spread over threads; it reads the table about eight times.
 
@@ -137,7 +140,7 @@ def readout(
     )
     columns = (strata,) if isinstance(strata, str) else tuple(strata)
     experiment = Experiment(
-        outcomes, arm, control, _slice_sets(by), unit, missing, ranks, reproducible, columns
+        outcomes, arm, control, _slice_sets(by), unit, missing, ranks, reproducible, columns, shifts=shifts
     )
     source = open_source(data)
     with reading(source):

@@ -107,6 +107,7 @@ def _of_outcome(experiment: ExperimentSums, sums: ArmSums, plan: Plan) -> pl.Dat
         "p_value": read.p_value,
         "always_valid_p": at_any_time.p_value,
         **_rank_columns(sums, arms),
+        **_shift_columns(sums, arms, plan.level),
         "lift": change.estimate,
         "lift_lower": change.lower,
         "lift_upper": change.upper,
@@ -184,6 +185,23 @@ def _rank_columns(sums: ArmSums, arms: int) -> dict[str, Array]:
     n, above, ties = (_flat(values, slice(1, None), arms) for values in (sums.n, sums.above, sums.ties))
     test = rank_tests(n, _flat(sums.n, slice(0, 1), arms), above, ties)
     return dict(zip(names, (test.p_value, np.asarray(test.estimate)), strict=True))
+
+
+def _shift_columns(sums: ArmSums, arms: int, level: float) -> dict[str, Array]:
+    """Shifts by Hodges and Lehmann, where they are asked for."""
+    if not sums.values:
+        return {}
+    from plmetrics.inference.comparisons.shifts import arm_shifts
+
+    found = np.full((3, len(sums.n), arms), np.nan)
+    for table in sums.values:
+        place, value, control = (table[name].to_numpy() for name in ("@place", "value", "arm|0"))
+        for arm in range(arms):
+            of_arm = table[f"arm|{arm + 1}"].to_numpy()
+            shifts = arm_shifts(place, value, of_arm, control, len(sums.n), level=level)
+            found[:, :, arm] = np.where(np.isnan(shifts[0]), found[:, :, arm], shifts)
+    names = ("shift", "shift_lower", "shift_upper")
+    return dict(zip(names, found.reshape(3, -1), strict=True))
 
 
 def _power_columns(

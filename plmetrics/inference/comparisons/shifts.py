@@ -7,6 +7,7 @@ Mann and Whitney (of Wilcoxon) does not reject: from one rank of them to another
 from __future__ import annotations
 
 from functools import lru_cache
+from itertools import cycle
 from math import floor, sqrt
 from typing import TYPE_CHECKING, Any
 
@@ -20,11 +21,18 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 Array = NDArray[np.float64]
+Counts = NDArray[np.int64]
 
 _EXACT = 50
 """Below so many values of either arm ranks are those of the exact distribution."""
 
 _AT_HAND = 1 << 22
+_FEW_PAIRS = 1 << 6
+"""So many pairs are sorted rather than counted again."""
+
+_ASIDE = (-0.02, 0.02, None)
+"""Where a search looks next: a share of the pairs below and above a rank's place on a straight line, then halfway."""
+
 _TOO_FEW = "too_few_units"
 
 
@@ -59,17 +67,45 @@ def hodges_lehmann(a: Any, b: Any, *, level: float = 0.95, paired: bool = False)
     if paired:
         first, second = as_pair(a, b)
         return _of_pairs(np.sort(first - second), tail)
-    first, second = np.sort(numbers(a, "a")), np.sort(numbers(b, "b"))
-    pairs, n = len(first) * len(second), len(first) + len(second)
-    if pairs == 0:
-        return TestResult("hodges_lehmann", n=n, status=_TOO_FEW)
-    ties = len(np.unique(np.concatenate([first, second]))) < n
-    if max(len(first), len(second)) < _EXACT and not ties:
-        rank = _exact_rank(_rank_sums(len(first), len(second)), tail)
-    else:
-        rank = floor(pairs / 2.0 - float(ndtri(1.0 - tail)) * sqrt(pairs * (n + 1) / 12.0))
-    at = _differences(first, second)
-    return _result(at, pairs, rank, n)
+    first, second = numbers(a, "a"), numbers(b, "b")
+    values, place = np.unique(np.concatenate([first, second]), return_inverse=True)
+    one, other = (np.bincount(part, minlength=len(values)) for part in np.split(place, [len(first)]))
+    shifts = arm_shifts(np.zeros(len(values), dtype=np.int64), values, one, other, 1, level=level)
+    estimate, lower, upper = (None if np.isnan(number[0]) else float(number[0]) for number in shifts)
+    status = "ok" if lower is not None else _TOO_FEW
+    n = len(first) + len(second)
+    return TestResult("hodges_lehmann", None, None, estimate, lower, upper, n=n, status=status)
+
+
+def arm_shifts(
+    cell: Counts, value: Array, first: Counts, second: Counts, cells: int, *, level: float
+) -> tuple[Array, Array, Array]:
+    """The estimate and the interval's ends of the shift in each of many cells, NaN where there is none.
+
+    Args:
+        cell: the place of each distinct value's cell, ascending.
+        value: the distinct values of each cell, ascending within it.
+        first: how many values of one arm are equal to it.
+        second: how many of the other arm.
+        cells: how many cells there are.
+        level: two-sided level of the interval.
+    """
+    tail = (1.0 - level) / 2.0
+    n, m = (np.bincount(cell, counts, cells).astype(np.int64) for counts in (first, second))
+    ties = np.bincount(cell, first + second > 1, cells) > 0
+    pairs = n * m
+    rank = np.floor(pairs / 2.0 - float(ndtri(1.0 - tail)) * np.sqrt(pairs * (n + m + 1.0) / 12.0))
+    few = np.flatnonzero((np.maximum(n, m) < _EXACT) & ~ties & (pairs > 0))
+    sizes, inverse = np.unique(np.stack([n[few], m[few]]), axis=1, return_inverse=True)
+    exact = [_exact_rank(_rank_sums(int(one), int(other)), tail) for one, other in sizes.T]
+    rank[few] = np.array(exact, dtype=np.float64)[inverse.reshape(-1)]
+    low = rank.astype(np.int64)
+    ranks = np.stack([(pairs + 1) // 2, pairs // 2 + 1, low, pairs + 1 - low])
+    wanted = (pairs > 0) & ((np.arange(4)[:, None] < 2) | (low >= 1))
+    found = np.full(ranks.shape, np.nan)
+    place, kind = np.nonzero(wanted.T)
+    found[kind, place] = _differences_at(cell, value, first, second, place, ranks[kind, place])
+    return (found[0] + found[1]) / 2.0, found[2], found[3]
 
 
 def _of_pairs(difference: Array, tail: float) -> TestResult:
@@ -92,15 +128,138 @@ def _result(at: Callable[[int], float], size: int, rank: int, n: int) -> TestRes
     return TestResult("hodges_lehmann", None, None, estimate, at(rank), at(size + 1 - rank), n=n)
 
 
-def _differences(first: Array, second: Array) -> Callable[[int], float]:
-    """What gives a difference by its rank."""
-    if len(first) * len(second) <= _AT_HAND:
-        return _ranks_of(np.subtract.outer(first, second).ravel())
+def _differences_at(
+    cell: Counts, value: Array, first: Counts, second: Counts, place: Counts, rank: Counts
+) -> Array:
+    """Differences of two arms' values by their rank in a cell; `place` are the cells, ascending."""
+    if not len(place):
+        return np.empty(0)
+    one, other = np.flatnonzero(first), np.flatnonzero(second)
+    pools = _Values(cell[one], value[one], first[one]), _Values(cell[other], value[other], second[other])
+    size = np.cumsum(pools[0].sizes(place))
+    parts = np.split(np.arange(len(place)), np.flatnonzero(np.diff(size // _AT_HAND)) + 1)
+    return np.concatenate([_Search(*pools, place[part], rank[part]).differences() for part in parts])
 
-    def below(value: float) -> int:
-        return int((len(second) - np.searchsorted(second, first - value)).sum())
 
-    return lambda rank: _smallest(below, rank, first[0] - second[-1], first[-1] - second[0])
+class _Values:
+    """The distinct values of an arm by cell, with how many there are of each."""
+
+    def __init__(self, cell: Counts, value: Array, count: Counts) -> None:
+        self.value, self.count = value, count
+        self.running = np.concatenate([[0], np.cumsum(count)])
+        self._cell = cell
+        self._key = _keys(cell, value)
+
+    def ends(self, place: Counts) -> tuple[Counts, Counts]:
+        """The first value of cells, and the one behind the last."""
+        return np.searchsorted(self._cell, place), np.searchsorted(self._cell, place, side="right")
+
+    def sizes(self, place: Counts) -> Counts:
+        """How many distinct values cells have."""
+        first, last = self.ends(place)
+        return last - first
+
+    def at_least(self, place: Counts, value: Array) -> Counts:
+        """The first value of a cell that is not below another."""
+        return np.searchsorted(self._key, _keys(place, value))
+
+
+def _keys(cell: Counts, value: Array) -> NDArray[np.complex128]:
+    """Numbers in the order of cells, and of values within them."""
+    keys = np.empty(len(value), dtype=np.complex128)
+    keys.real, keys.imag = cell, value
+    return keys
+
+
+class _Search:
+    """A search for differences by rank, each between two numbers that come closer until few pairs are left.
+
+    A line is a value of the first arm, for each difference that is looked for in its cell; those of the second arm that
+    make a difference above the lower and not above the upper number are a range of places.
+    """
+
+    def __init__(self, first: _Values, second: _Values, place: Counts, rank: Counts) -> None:
+        start, end = first.ends(place)
+        self._second, self._rank, self._size = second, rank, end - start
+        self._begin = np.concatenate([[0], np.cumsum(self._size)])
+        lines = np.repeat(start - self._begin[:-1], self._size) + np.arange(self._begin[-1])
+        self._value, self._count = first.value[lines], first.count[lines]
+        low, high = second.ends(place)
+        self._place, self._last = np.repeat(place, self._size), np.repeat(high, self._size)
+        self._from, self._to = np.repeat(low, self._size), self._last.copy()
+        self._lower = np.nextafter(first.value[start] - second.value[high - 1], -np.inf)
+        self._upper = first.value[end - 1] - second.value[low]
+        self._below = np.zeros(len(place), dtype=np.int64)
+        self._above = (
+            np.add.reduceat(self._count, self._begin[:-1]) * np.diff(second.running[[low, high]], axis=0)[0]
+        )
+        self._few = np.maximum(_FEW_PAIRS, self._size + high - low)
+
+    def differences(self) -> Array:
+        """The differences."""
+        searched = np.arange(len(self._rank))
+        for aside in cycle(_ASIDE):
+            middle = self._between(searched, aside)
+            inside = (self._lower[searched] < middle) & (middle < self._upper[searched])
+            goes_on = inside & (self._pairs()[searched] > self._few[searched])
+            searched, middle = searched[goes_on], middle[goes_on]
+            if not searched.size:
+                break
+            self._narrow(searched, middle)
+        return self._among_pairs()
+
+    def _between(self, searched: Counts, aside: float | None) -> Array:
+        """Numbers between the lower and the upper ones: halfway, or beside where ranks say that differences are."""
+        lower, upper, below = self._lower[searched], self._upper[searched], self._below[searched]
+        halfway = lower / 2.0 + upper / 2.0
+        if aside is None:
+            return halfway
+        share = (self._rank[searched] - below) / (self._above[searched] - below) + aside
+        number = lower + np.clip(share, 0.0, 1.0) * (upper - lower)
+        return np.where((lower < number) & (number < upper), number, halfway)
+
+    def _lines(self, searched: Counts) -> Counts:
+        size = self._size[searched]
+        begin = np.cumsum(size) - size
+        return np.repeat(self._begin[searched] - begin, size) + np.arange(size.sum())
+
+    def _pairs(self) -> Counts:
+        """How many distinct pairs are left of each."""
+        return np.add.reduceat(self._to - self._from, self._begin[:-1])
+
+    def _narrow(self, searched: Counts, middle: Array) -> None:
+        lines, size = self._lines(searched), self._size[searched]
+        at = self._second.at_least(self._place[lines], self._value[lines] - np.repeat(middle, size))
+        at = np.clip(at, self._from[lines], self._to[lines])
+        running = self._second.running
+        counted = self._count[lines] * (running[self._last[lines]] - running[at])
+        below = np.add.reduceat(counted, np.cumsum(size) - size)
+        higher = below < self._rank[searched]
+        self._lower[searched[higher]], self._upper[searched[~higher]] = middle[higher], middle[~higher]
+        self._below[searched[higher]], self._above[searched[~higher]] = below[higher], below[~higher]
+        goes_up = np.repeat(higher, size)
+        self._to[lines[goes_up]], self._from[lines[~goes_up]] = at[goes_up], at[~goes_up]
+
+    def _among_pairs(self) -> Array:
+        """By sorting the pairs that are left; the upper number where that is the only one left."""
+        found = self._upper.copy()
+        pairs = self._pairs()
+        short = np.flatnonzero(pairs <= self._few)
+        for part in np.split(short, np.flatnonzero(np.diff(np.cumsum(pairs[short]) // _AT_HAND)) + 1):
+            lines = self._lines(part)
+            width = (self._to - self._from)[lines]
+            begin = np.cumsum(width) - width
+            other = np.repeat(self._from[lines] - begin, width) + np.arange(width.sum())
+            each = np.repeat(lines, width)
+            task = np.repeat(np.arange(len(part)), pairs[part])
+            difference = self._value[each] - self._second.value[other]
+            order = np.lexsort((difference, task))
+            running = np.cumsum((self._count[each] * self._second.count[other])[order])
+            last = np.cumsum(pairs[part]) - 1
+            before = np.concatenate([[0], running[last[:-1]]])
+            place = np.searchsorted(running, before + self._rank[part] - self._below[part])
+            found[part] = difference[order][np.minimum(place, last)]
+        return found
 
 
 def _walsh_means(values: Array) -> Callable[[int], float]:
@@ -131,26 +290,26 @@ def _smallest(below: Callable[[float], int], rank: int, low: float, high: float)
     return float(high)
 
 
-def _exact_rank(ways: Sequence[int], tail: float) -> int:
+def _exact_rank(ways: Sequence[int] | Array, tail: float) -> int:
     """The rank of an interval's lower end: the smallest number of which the chance of no more is above the tail."""
-    total, running = sum(ways), 0
-    for number, count in enumerate(ways):
-        running += count
-        if running > tail * total:
-            return number
-    return 0
+    running = np.cumsum(np.asarray(ways, dtype=np.float64))
+    return int(np.searchsorted(running, tail * running[-1], side="right"))
 
 
 @lru_cache(maxsize=16)
-def _rank_sums(first: int, second: int) -> tuple[int, ...]:
-    """In how many orders of two arms each number of pairs has the first arm's value above."""
-    ways = [1] + [0] * (first * second)
+def _rank_sums(first: int, second: int) -> Array:
+    """In how many orders of two arms each number of pairs has the first arm's value above.
+
+    The product over i of (1 - q^(second + i)) / (1 - q^i), a power series.
+    """
+    size = first * second + 1
+    ways = np.zeros(size)
+    ways[0] = 1.0
     for step in range(1, first + 1):
-        for place in range(len(ways) - 1, second + step - 1, -1):
-            ways[place] -= ways[place - second - step]
-        for place in range(step, len(ways)):
-            ways[place] += ways[place - step]
-    return tuple(ways)
+        ways[second + step :] -= ways[: max(size - second - step, 0)].copy()
+        whole = np.concatenate([ways, np.zeros(-size % step)]).reshape(-1, step)
+        ways = whole.cumsum(axis=0).reshape(-1)[:size]
+    return ways
 
 
 @lru_cache(maxsize=16)

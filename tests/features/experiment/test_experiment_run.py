@@ -99,3 +99,15 @@ def test_looks_that_spend_the_error() -> None:
 def test_plans_that_do_not_fit(plan: dict[str, Any], message: str) -> None:
     with pytest.raises(plm.ConfigError, match=message):
         run("drawn", sequential=plan)
+
+
+def test_shifts_of_a_suite_are_those_of_a_readout() -> None:
+    rng = np.random.default_rng(0)
+    columns = {"v": rng.choice(["A", "B"], 300), "y": rng.normal(size=300), "g": rng.choice(["x", "y"], 300)}
+    rows = pl.DataFrame(columns)
+    plan: dict[str, Any] = {"arm": "v", "control": "A", "outcomes": ["y"], "shifts": True}
+    table = plm.evaluate(rows, task="experiment", experiment=plan, slices={"g": "g"}).tables["experiment"]
+    names = ["shift", "shift_lower", "shift_upper"]
+    assert table["shift"].null_count() == 1, "the sample ratio's"
+    alone = plm.readout(rows, outcome="y", arm="v", control="A", by=["g"], shifts=True)
+    assert table.select(names).equals(alone.select(names))

@@ -91,6 +91,27 @@ def test_ranks_are_those_of_scipy(found: pl.DataFrame) -> None:
         assert row["superiority"] == pytest.approx(theirs.statistic / len(a) / len(b))
 
 
+@pytest.mark.parametrize("reproducible", [False, True])
+def test_shifts_are_medians_of_all_differences(reproducible: bool) -> None:
+    """By outcome, arm and slice, with the interval of the Mann-Whitney test by normal ranks, as there are ties."""
+    shifted = readout(shifts=True, reproducible=reproducible)
+    for row in shifted.filter(pl.col("outcome").is_not_null()).rows(named=True):
+        a, b = arms_of(row)
+        every = np.sort(np.subtract.outer(a, b).ravel())
+        assert row["shift"] == pytest.approx(np.median(every), abs=1e-12)
+        ours = plm.tests.hodges_lehmann(a, b)
+        assert (row["shift_lower"], row["shift_upper"]) == (ours.lower, ours.upper)
+        if max(len(a), len(b)) >= 50:
+            size, n = len(every), len(a) + len(b)
+            rank = int(np.floor(size / 2 - stats.norm.ppf(0.975) * np.sqrt(size * (n + 1) / 12)))
+            ends = every[rank - 1], every[-rank]
+            assert (row["shift_lower"], row["shift_upper"]) == pytest.approx(ends, abs=1e-12)
+    assert readout()["shift"].null_count() == len(shifted)
+    assert readout(CLUSTERS, unit="user", shifts=True)["shift"].null_count() == len(
+        readout(CLUSTERS, unit="user")
+    )
+
+
 def test_corrections_count_outcomes_arms_and_slices_of_a_set(found: pl.DataFrame) -> None:
     for name, tests in (("overall", 4), ("country", 12), ("country_device", 24)):
         rows = found.filter(family=name)

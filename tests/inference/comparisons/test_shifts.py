@@ -46,11 +46,41 @@ def test_many_values_without_all_their_differences(monkeypatch: pytest.MonkeyPat
     rank = int(np.floor(90 * 120 / 2 - norm.ppf(0.975) * np.sqrt(90 * 120 * 211 / 12)))
     wanted = (np.median(every), every[rank - 1], every[-rank])
     kept = plm.tests.hodges_lehmann(a, b), plm.tests.hodges_lehmann(a, b[:90], paired=True)
-    monkeypatch.setattr(shifts, "_AT_HAND", 0)
+    monkeypatch.setattr(shifts, "_AT_HAND", 1)
+    monkeypatch.setattr(shifts, "_FEW_PAIRS", 1)
     counted = plm.tests.hodges_lehmann(a, b), plm.tests.hodges_lehmann(a, b[:90], paired=True)
     for found in (kept[0], counted[0]):
         assert (found.estimate, found.lower, found.upper) == pytest.approx(wanted, abs=1e-9)
     assert (counted[1].estimate, counted[1].lower) == pytest.approx((kept[1].estimate, kept[1].lower))
+
+
+def test_cells_are_searched_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of sizes from 0, with ties and outliers, however many pairs are sorted or lines taken at once."""
+    rng = np.random.default_rng(0)
+    wanted, cells = [], []
+    for _ in range(60):
+        sizes, decimals = rng.integers(0, 90, 2), int(rng.integers(0, 4))
+        a, b = rng.standard_cauchy(sizes[0]).round(decimals), rng.normal(size=sizes[1]).round(decimals)
+        values, place = np.unique(np.concatenate([a, b]), return_inverse=True)
+        counts = [np.bincount(part, minlength=len(values)) for part in (place[: len(a)], place[len(a) :])]
+        cells.append((np.full(len(values), len(cells)), values, *counts))
+        every = np.sort(np.subtract.outer(a, b).ravel())
+        ends = [np.nan, np.nan]
+        if every.size and (len(values) < sizes.sum() or sizes.max() >= 50):
+            rank = int(
+                np.floor(every.size / 2 - norm.ppf(0.975) * np.sqrt(every.size * (sizes.sum() + 1) / 12))
+            )
+            ends = [every[rank - 1], every[-rank]] if rank >= 1 else ends
+        elif every.size:
+            alone = plm.tests.hodges_lehmann(a, b)
+            ends = [np.nan if end is None else end for end in (alone.lower, alone.upper)]
+        wanted.append([np.median(every) if every.size else np.nan, *ends])
+    columns = [np.concatenate(part) for part in zip(*cells, strict=True)]
+    for pairs, at_hand in ((1, 1), (1, 1 << 22), (50, 1000), (1 << 20, 1 << 22)):
+        monkeypatch.setattr(shifts, "_FEW_PAIRS", pairs)
+        monkeypatch.setattr(shifts, "_AT_HAND", at_hand)
+        found = np.array(shifts.arm_shifts(*columns, len(cells), level=0.95)).T
+        np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=1e-12)
 
 
 def test_intervals_hold_the_shift() -> None:
