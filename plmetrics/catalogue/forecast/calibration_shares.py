@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import polars as pl
 
-from plmetrics.catalogue.forecast.rows import SAME_LEVEL, MeanOfForecasts, quantile
+from plmetrics.catalogue.forecast.rows import SAME_LEVEL, MeanOfForecasts, member_number, quantile
 from plmetrics.catalogue.parameters import parameter
 from plmetrics.core import ops
 from plmetrics.states.sums import Atom
@@ -43,7 +43,7 @@ def forecast_levels(parts: Sequence[str]) -> tuple[float, ...]:
     """
     if "sd" in parts:
         return tuple(number / NORMAL_BINS for number in range(1, NORMAL_BINS))
-    members = _members(parts)
+    members = member_number(parts)
     return (
         tuple(rank / (members + 1) for rank in _ranks(members)[1:-1]) if members else levels_of(tuple(parts))
     )
@@ -64,10 +64,6 @@ def transform_bins(parts: Sequence[str]) -> tuple[Interval, ...]:
     """The bins of the probability integral transform: between a model's levels, with one at either end."""
     levels = forecast_levels(parts)
     return tuple(pairwise((0.0, *levels, 1.0))) if levels else ()
-
-
-def _members(parts: Sequence[str]) -> int:
-    return sum(part.startswith("member|") for part in parts)
 
 
 def _ranks(members: int) -> list[int]:
@@ -128,7 +124,7 @@ class QuantileCoverage(CalibrationShare):
 
     def row(self, rows: Rows, point: float) -> pl.Expr:
         """Whether the label is at or below the quantile."""
-        if _members(rows.parts):
+        if member_number(rows.parts):
             return _indicator(rows.part(LOW) < point)
         return _indicator(rows.label <= quantile(rows, point))
 
@@ -149,7 +145,7 @@ class CentralCoverage(CalibrationShare):
     def row(self, rows: Rows, point: Interval) -> pl.Expr:
         """Whether the label lies between both quantiles."""
         low, high = point
-        if _members(rows.parts):
+        if member_number(rows.parts):
             return _indicator((rows.part(HIGH) > low) & (rows.part(LOW) < high))
         return _indicator((rows.label >= quantile(rows, low)) & (rows.label <= quantile(rows, high)))
 
@@ -205,7 +201,7 @@ def transform_parts(label: pl.Expr, parts: Mapping[str, pl.Expr]) -> dict[str, p
     values = [value for part, value in parts.items() if part.startswith(("quantile|", "member|"))]
     below = pl.sum_horizontal((value < label).cast(pl.Float64) for value in values)
     below_or_at = pl.sum_horizontal((value <= label).cast(pl.Float64) for value in values)
-    members = _members(names)
+    members = member_number(names)
     edges = (
         [rank / (members + 1) for rank in range(members + 2)] if members else [0.0, *levels_of(names), 1.0]
     )

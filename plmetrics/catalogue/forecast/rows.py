@@ -72,6 +72,11 @@ def matching_level(parts: Sequence[str], level: float) -> float | None:
     return near[0] if near else None
 
 
+def member_number(parts: Sequence[str]) -> int:
+    """How many members an ensemble has; 0 for other forecasts."""
+    return sum(part.startswith("member|") for part in parts)
+
+
 def quantile(rows: Rows, level: float) -> pl.Expr:
     """A quantile of the forecast: a column, or that of the normal distribution."""
     declared_level = matching_level(rows.parts, level)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import polars as pl
 
 from plmetrics.catalogue.forecast.intervals import CentralInterval, IntervalCoverage
-from plmetrics.catalogue.forecast.rows import MeanOfForecasts, quantile
+from plmetrics.catalogue.forecast.rows import MeanOfForecasts, member_number, quantile
 from plmetrics.catalogue.parameters import bins_parameter
 from plmetrics.catalogue.registry import register
 from plmetrics.core import ops
@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 _PEARSON = (
     "Pearson (1900), On the criterion that a given system of deviations ... can be reasonably supposed to have arisen "
     "from random sampling, Philosophical Magazine 50(302); Diebold, Gunther and Tay (1998), Evaluating density "
-    "forecasts, International Economic Review 39(4)"
+    "forecasts, International Economic Review 39(4); Hamill (2001), Interpretation of rank histograms for verifying "
+    "ensemble forecasts, Monthly Weather Review 129(3)"
 )
 _BERKOWITZ = "Berkowitz (2001), Testing density forecasts, with applications to risk management, JBES 19(4), equation 9"
 _KUPIEC = "Kupiec (1995), Techniques for verifying the accuracy of risk measurement models, Journal of Derivatives 3(2)"
@@ -79,21 +80,38 @@ class _TransformBins(_Test):
         """The ends of bins."""
         return tuple(number / self.bins for number in range(1, self.bins))
 
-    def atoms(self) -> Mapping[str, Atom | tuple[Atom, ...]]:
-        """The rows of each bin: those above so many quantiles."""
+    def lacks(self, parts: tuple[str, ...]) -> str | None:
+        """Quantiles between the bins, or members whose ranks the bins divide."""
+        ranks = member_number(parts) + 1
+        if ranks == 1 or ranks % self.bins == 0:
+            return None if ranks > 1 else super().lacks(parts)
+        even = ", ".join(str(bins) for bins in range(2, ranks + 1) if ranks % bins == 0)
+        return f"bins that divide the {ranks} ranks among members ({even})"
 
-        def below(rows: Rows) -> pl.Expr:
-            return pl.sum_horizontal(
-                (quantile(rows, level) < rows.label).cast(pl.Int32) for level in self.levels()
-            )
+    def atoms(self) -> Mapping[str, Atom | tuple[Atom, ...]]:
+        """The rows of each bin: those above so many quantiles, or members."""
 
         def inside(number: int) -> Atom:
-            return Atom(
-                f"transform_bin|{number}|{self.bins}", lambda rows: below(rows) == number, counts=True
-            )
+            def row(rows: Rows) -> pl.Expr:
+                if member_number(rows.parts):
+                    return self._of_ranks(rows, number)
+                above = [(quantile(rows, level) < rows.label).cast(pl.Int32) for level in self.levels()]
+                return pl.when(pl.sum_horizontal(above) == number).then(1.0).otherwise(0.0)
+
+            return Atom(f"transform_bin|{number}|{self.bins}", row, most=1.0)
 
         crossing = MeanOfForecasts.atoms(self)["crossing"]
         return {"bin_mass": tuple(inside(number) for number in range(self.bins)), "crossing": crossing}
+
+    def _of_ranks(self, rows: Rows, number: int) -> pl.Expr:
+        """The part of the ranks that a label may have among members, several where it equals some, in a bin."""
+        members = [rows.part(part) for part in rows.parts]
+        width = (len(members) + 1) // self.bins
+        below = pl.sum_horizontal((member < rows.label).cast(pl.Float64) for member in members)
+        equal = pl.sum_horizontal((member == rows.label).cast(pl.Float64) for member in members) + 1.0
+        first = below.clip(lower_bound=float(number * width))
+        last = (below + equal).clip(upper_bound=float((number + 1) * width))
+        return (last - first).clip(lower_bound=0.0) / equal
 
     def _atom(self) -> Atom:
         return Atom("no_score", lambda rows: rows.label * 0.0)
@@ -112,8 +130,10 @@ class TransformChiSquare(_TransformBins):
     """Chi-squared statistic of labels between quantiles that are equally far apart: sum of (O_b - n/B)^2 / (n/B).
 
     O_b are the rows whose label lies above b of the quantiles 1/B, 2/B, ... and at or below the others: the bins of
-    the probability integral transform. Quantiles are declared, or those of a normal distribution. About B - 1 for
-    forecasts that are right; 0 or more; undefined (`no_rows`) without rows; it has no interval. Source: Pearson (1900).
+    the probability integral transform. Quantiles are declared, or those of a normal distribution; of m members bins are
+    of (m + 1) / B ranks of the label among them (Talagrand's rank histogram), and a row that equals some lies evenly in
+    the ranks it may have, which keeps the statistic small. About B - 1 for forecasts that are right; 0 or more;
+    undefined (`no_rows`) without rows; it has no interval. Sources: Pearson (1900), Hamill (2001).
 
     >>> import polars as pl, plmetrics as plm
     >>> rows = pl.DataFrame({"y": [1.0, 2.0, 3.0, 9.0], "mean": [5.0] * 4, "sd": [1.0] * 4})

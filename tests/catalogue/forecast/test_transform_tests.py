@@ -48,6 +48,52 @@ def test_bins_are_compared_as_by_scipy(bins: int) -> None:
     assert set(found["interval_status"]) == {"not_estimable"}
 
 
+def ensemble(rows: int, members: int, digits: int | None = None) -> tuple[pl.DataFrame, dict[str, Any]]:
+    draws = RNG.normal(size=(rows, members + 1))
+    draws = draws if digits is None else draws.round(digits)
+    names = [f"x{place}" for place in range(members)]
+    frame = pl.DataFrame({"y": draws[:, 0], "g": np.arange(rows) % 2, "w": np.arange(rows) % 3})
+    return frame.hstack(pl.DataFrame(draws[:, 1:], schema=names)), {"m": {"members": names}}
+
+
+def rank_shares(rows: pl.DataFrame, members: list[str], bins: int) -> np.ndarray:
+    """By hand: each row once, evenly over the ranks that the label may have, and ranks together in bins."""
+    counts = np.zeros(len(members) + 1)
+    for label, *values in rows.select("y", *members).rows():
+        below, equal = sum(value < label for value in values), sum(value == label for value in values)
+        counts[below : below + equal + 1] += 1 / (equal + 1)
+    return counts.reshape(bins, -1).sum(axis=1)
+
+
+@pytest.mark.parametrize("digits", [None, 0])
+@pytest.mark.parametrize(("members", "bins"), [(9, 10), (9, 5), (9, 2), (10, 11), (19, 10)])
+def test_ranks_among_members_are_compared_as_by_scipy(members: int, bins: int, digits: int | None) -> None:
+    frame, models = ensemble(400, members, digits)
+    names = [f"pit_chi2(bins={bins})", f"pit_chi2_p_value(bins={bins})"]
+    for (place,), lines in values(frame, names, models, slices="g").group_by("slice"):
+        rows = frame if place == "all" else frame.filter(g=int(str(place)[-1]))
+        theirs = stats.chisquare(rank_shares(rows, models["m"]["members"], bins))
+        assert lines["value"].to_list() == pytest.approx([theirs.statistic, theirs.pvalue], rel=1e-9)
+    twice = frame.filter(pl.col("w") > 0).select(pl.all().repeat_by("w").explode())
+    weighted = values(frame, names, models, weight="w")["value"].to_list()
+    assert weighted == pytest.approx(values(twice, names, models)["value"].to_list(), rel=1e-9)
+
+
+def test_p_values_of_right_ensembles_are_uniform() -> None:
+    frame, models = ensemble(400 * 300, 9)
+    by = frame.with_columns(g=pl.int_range(pl.len()) // 300)
+    p = values(by, "pit_chi2_p_value", models, slices="g").filter(slice_set="g")["value"]
+    assert stats.kstest(p, "uniform").pvalue > 0.001
+
+
+def test_ranks_that_bins_do_not_divide() -> None:
+    frame, models = ensemble(10, 11)
+    with pytest.raises(
+        plm.ConfigError, match=r"bins that divide the 12 ranks among members \(2, 3, 4, 6, 12\)"
+    ):
+        values(frame, "pit_chi2(bins=5)", models)
+
+
 def test_weights_count_rows() -> None:
     twice = TABLE.filter(pl.col("w") > 0).select(pl.all().repeat_by(pl.col("w").cast(int)).explode())
     names = ["pit_chi2", "berkowitz", "berkowitz_p_value", "interval_coverage_p_value(level=0.8)"]
