@@ -44,6 +44,12 @@ def metrics(
             metavar="WORD", help="Only metrics with this word in their names, here or elsewhere, or texts."
         ),
     ] = None,
+    goal: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="GOAL", help="Only metrics of this goal; may be given several times; `list` shows all."
+        ),
+    ] = None,
     form: Annotated[
         Format, typer.Option("--format", help="text, json, csv, or markdown: the table of the documentation.")
     ] = Format.text,
@@ -53,9 +59,16 @@ def metrics(
     with guard(debug=debug, json=form == "json"):
         from plmetrics.catalogue import registry
 
+        if goal and "list" in goal:
+            from plmetrics.report.catalogue import goals_json, goals_text
+
+            write_result(goals_json() if form is Format.json else goals_text())
+            return
         if task is not None and task not in registry.tasks():
             raise UsageError.unknown(task, registry.tasks(), "task")
         chosen = registry.classes(task)
+        if goal:
+            chosen = _of_goals(goal, chosen)
         if search is not None:
             chosen = _about(search, chosen)
         if name is not None:
@@ -105,6 +118,27 @@ def _about(word: str, classes: Sequence[type[Metric]]) -> tuple[type[Metric], ..
         raise UsageError(
             Problem(f"no metric has '{word}' in its names or texts", hint="plmetrics metrics lists all")
         )
+    return chosen
+
+
+def _of_goals(names: Sequence[str], classes: Sequence[type[Metric]]) -> tuple[type[Metric], ...]:
+    """The metrics that the rules of goals advise."""
+    from plmetrics.catalogue.advice.goals import GOALS, goal_by_name
+
+    advised: set[tuple[str, str]] = set()
+    for name in names:
+        goal = goal_by_name(name)
+        if goal is None:
+            raise UsageError.unknown(name, [goal.name for goal in GOALS], "goal")
+        advised |= {(rule.task, text.partition("(")[0]) for rule in goal.rules for text in rule.metrics}
+    chosen = tuple(
+        metric
+        for metric in classes
+        if any((metric.task, text) in advised for text in (metric.name, *metric.aliases, *metric.presets))
+    )
+    if not chosen:
+        problem = f"no metric of this task belongs to {' or '.join(names)}"
+        raise UsageError(Problem(problem, hint="--goal list shows the tasks of each"))
     return chosen
 
 

@@ -68,7 +68,9 @@ def suggest(
     """
     with guard(debug=debug, json=form == "json"):
         if goal and "list" in goal:
-            write_result(_goals(form))
+            from plmetrics.report.catalogue import goals_json, goals_text
+
+            write_result(goals_json() if form is Format.json else goals_text())
             return
         if data is None:
             raise UsageError(Problem("DATA is missing", hint="name a file, folder or glob of predictions"))
@@ -91,23 +93,6 @@ def _dialogue(data: str, answers: Answers) -> Answers:
     from plmetrics.features.advice import dialogue, suggestion
 
     return dialogue.ask(suggestion.TableSample.of(data), answers, TerminalPrompt())
-
-
-def _goals(form: Format) -> str:
-    """The goals there are, each with its tasks."""
-    from plmetrics.catalogue.advice.goals import GOALS
-
-    if form is Format.json:
-        import json
-
-        rows = [
-            {"goal": goal.name, "kind": goal.kind, "question": goal.question, "tasks": goal.tasks}
-            for goal in GOALS
-        ]
-        return json.dumps(rows, indent=2, ensure_ascii=False) + "\n"
-    width = max(len(goal.name) for goal in GOALS)
-    lines = [f"{goal.name:<{width}}  {goal.question} ({', '.join(goal.tasks)})" for goal in GOALS]
-    return "\n".join(lines) + "\n"
 
 
 def _json(proposal: Suggestion) -> str:

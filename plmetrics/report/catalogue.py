@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from rich.cells import cell_len
 from rich.text import Text
 
 from plmetrics.catalogue.advice.advice_rules import matching_rules
+from plmetrics.catalogue.advice.goals import GOALS
 from plmetrics.catalogue.parameters import parameter_name
 from plmetrics.catalogue.parameters import parameters as parameters_of
 from plmetrics.catalogue.synonyms.table import synonyms
@@ -134,6 +136,22 @@ def markdown_text(metrics: Sequence[MetricClass]) -> str:
         table = "\n".join(f"| {' | '.join(cells)} |" for cells in rows)
         blocks.append(f"Task `{task}`:\n\n{table}\n")
     return "\n".join(blocks)
+
+
+def goals_text() -> str:
+    """The goals of an evaluation, a line each: name, question, tasks."""
+    width = max(len(goal.name) for goal in GOALS)
+    lines = [f"{goal.name:<{width}}  {goal.question} ({', '.join(goal.tasks)})" for goal in GOALS]
+    return "\n".join(lines) + "\n"
+
+
+def goals_json() -> str:
+    """The goals of an evaluation as JSON: name, kind, question, tasks."""
+    rows = [
+        {"goal": goal.name, "kind": goal.kind, "question": goal.question, "tasks": goal.tasks}
+        for goal in GOALS
+    ]
+    return json.dumps(rows, indent=2, ensure_ascii=False) + "\n"
 
 
 def names_elsewhere(metric: MetricClass) -> Iterator[Synonym]:

@@ -13,6 +13,7 @@ import pytest
 
 import plmetrics
 from plmetrics.catalogue import registry
+from plmetrics.catalogue.advice.goals import GOALS
 
 COMMANDS = (
     *("run", "validate", "explain", "metrics", "diff", "report", "schema", "init", "suggest"),
@@ -181,6 +182,60 @@ def test_metrics_are_searched_by_their_words(invoke: Any) -> None:
     by_name = json.loads(invoke("metrics", "--search", "BinaryAUROC", "--format", "json").out)
     assert [(entry["task"], entry["name"]) for entry in by_name] == [("binary", "roc_auc")]
     assert "no metric has 'qqqq'" in invoke("metrics", "--search", "qqqq").err
+
+
+def test_metrics_of_a_goal(invoke: Any) -> None:
+    def names(*options: str) -> list[tuple[str, str]]:
+        listed = json.loads(invoke("metrics", *options, "--format", "json").out)
+        return sorted((entry["task"], entry["name"]) for entry in listed)
+
+    credit = "brier calibration_ratio gini hosmer_lemeshow_p_value ks lift_at_k recall_at_k roc_auc"
+    assert names("--goal", "credit") == [("binary", name) for name in credit.split()]
+    assert names("--goal", "one-good-result") == [
+        ("multiclass", "accuracy"),
+        ("multilabel", "label_ranking_average_precision"),
+        ("ranking", "hit_at_k"),
+        ("ranking", "mrr"),
+    ]
+    both = names("--goal", "fraud", "--goal", "search")
+    assert ("ranking", "err") in both
+    assert ("binary", "recall_at_fpr") in both
+    assert names("--goal", "search", "--goal", "fraud", "--task", "ranking") == [
+        entry for entry in both if entry[0] == "ranking"
+    ]
+    assert names("--goal", "credit", "--search", "gini") == [("binary", "gini")]
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--goal", "credti"), "unknown goal 'credti'"),
+        (("--goal", "credti"), "did you mean 'credit'?"),
+        (("--goal", "credit", "--task", "ranking"), "no metric of this task belongs to credit"),
+    ],
+)
+def test_metrics_of_no_goal(invoke: Any, options: tuple[str, ...], words: str) -> None:
+    outcome = invoke("metrics", *options)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert words in outcome.err
+
+
+def test_goals_are_listed_as_suggest_lists_them(invoke: Any) -> None:
+    for form in ((), ("--format", "json")):
+        listed = invoke("metrics", "--goal", "list", *form).out
+        assert "one_good_result" in listed
+        assert listed == invoke("suggest", "--goal", "list", *form).out
+
+
+def test_every_metric_of_a_goal_is_in_the_catalogue() -> None:
+    known = {
+        (metric.task, name)
+        for metric in registry.classes()
+        for name in (metric.name, *metric.aliases, *metric.presets)
+    }
+    assert {
+        (rule.task, text.partition("(")[0]) for goal in GOALS for rule in goal.rules for text in rule.metrics
+    } <= known
 
 
 def test_schema(invoke: Any) -> None:

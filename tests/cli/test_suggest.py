@@ -271,3 +271,60 @@ def test_validate_leaves_bad_rows_to_the_run(invoke: Any, tmp_path: Path) -> Non
     file = tmp_path / "suite.yaml"
     file.write_text(SUITE.format(task="binary", score="p", metrics="mcc", where=""))
     assert invoke("validate", str(file)).code == 0
+
+
+@pytest.mark.parametrize(
+    ("line", "files"),
+    [
+        (
+            "301 Q0 FR1 1 12.5 bm25",
+            "it reads like a run of TREC: write task: ranking and data: {trec: {qrels: QRELS, run: x.txt}}",
+        ),
+        (
+            "301\t0\tFR1\t-1",
+            "it reads like judgements of TREC: write task: ranking and data: {trec: {qrels: x.txt, run: RUN}}",
+        ),
+        ("301 0 FR1 high", "data files end in .parquet"),
+    ],
+)
+def test_text_files_of_trec(invoke: Any, tmp_path: Path, line: str, files: str) -> None:
+    (tmp_path / "x.txt").write_text(f"{line}\n")
+    outcome = invoke("suggest", str(tmp_path / "x.txt"))
+    assert (outcome.code, outcome.out) == (4, "")
+    assert files in " ".join(outcome.err.split())
+
+
+@pytest.mark.parametrize(
+    ("columns", "words"),
+    [
+        (
+            {"q": ["a", "b"], "y": [[1, 0, 2], [0, 1]], "p": [[0.3, 0.2, 0.1], [0.5, 0.1]]},
+            "write a row per element, in Polars frame.explode('y', 'p'), and name their query: --query COLUMN",
+        ),
+        (
+            {"id": [1, 2, 3], "y": [1, 0, 2], "p": [[0.3, 0.7]] * 3},
+            "write a column per element, in Polars frame.with_columns(pl.col('p').list.to_struct()).unnest('p')",
+        ),
+        (
+            {"id": [1, 2, 3], "y": [1, 0, 2], "p": [[0.3], [0.7, 0.1], []]},
+            "write a row per element, or a column",
+        ),
+    ],
+)
+def test_columns_of_lists(invoke: Any, tmp_path: Path, columns: dict[str, Any], words: str) -> None:
+    frame = pl.DataFrame(columns)
+    fixed = (
+        frame.with_columns(pl.col("p").list.to_array(2)) if len(set(frame["p"].list.len())) == 1 else frame
+    )
+    for rows in (frame, fixed):
+        rows.write_parquet(tmp_path / "x.parquet")
+        outcome = invoke("suggest", str(tmp_path / "x.parquet"))
+        assert (outcome.code, outcome.out) == (2, "")
+        assert words in " ".join(outcome.err.split())
+
+
+def test_rows_of_lists_that_were_written_out_are_a_ranking(invoke: Any, tmp_path: Path) -> None:
+    rng = np.random.default_rng(2)
+    lists = {"q": range(40), "y": rng.integers(0, 3, (40, 6)).tolist(), "p": rng.random((40, 6)).tolist()}
+    pl.DataFrame(lists).explode("y", "p").write_parquet(tmp_path / "x.parquet")
+    assert "task: ranking" in invoke("suggest", str(tmp_path / "x.parquet"), "--query", "q").out

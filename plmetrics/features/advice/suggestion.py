@@ -24,7 +24,7 @@ from plmetrics.features.advice.gate_examples import gate_examples
 from plmetrics.features.advice.metric_choice import advise
 from plmetrics.features.advice.suite_text import Metrics, suite_text
 from plmetrics.features.advice.table_description import Table
-from plmetrics.features.advice.table_roles import AmbiguousRoles, Wishes
+from plmetrics.features.advice.table_roles import AmbiguousRoles, Wishes, list_advice
 from plmetrics.features.advice.table_task import recognised_roles
 from plmetrics.table.opening import open_source
 
@@ -200,7 +200,8 @@ class TableSample:
             AmbiguousRoles: the table leaves open what is the label, or a score.
         """
         with reading(self.source):
-            roles = guess(self.rows, self.sampled, wishes)
+            with list_advice(self.rows):
+                roles = guess(self.rows, self.sampled, wishes)
             facts = column_facts(self.source.frame, roles.columns, exact=False)
         # An estimate may take two values for one, so it counts for no less than what the sample holds.
         least = {name: max(column.distinct, self.sampled[name].distinct) for name, column in facts.items()}

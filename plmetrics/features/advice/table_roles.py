@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from plmetrics.core.errors import ConfigError
+import polars as pl
+
+from plmetrics.core.errors import ConfigError, Problem
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
 
 class AmbiguousRoles(ConfigError):  # noqa: N818
@@ -94,3 +97,35 @@ class Roles:
         measured = () if self.arms is None else (*self.arms.outcomes, *self.arms.covariates.values())
         others = (*measured, *self.labels.values(), *self.units, *self.slices, *self.ages, *self.dates)
         return tuple(dict.fromkeys((self.label, *self.scores, *named, *others)))
+
+
+@contextmanager
+def list_advice(rows: pl.DataFrame) -> Iterator[None]:
+    """What to do with columns of lists, where the others leave open what to evaluate."""
+    try:
+        yield
+    except AmbiguousRoles as error:
+        lists = [name for name, dtype in rows.schema.items() if isinstance(dtype, (pl.List, pl.Array))]
+        if lists:
+            error.problems = (_list_problem(rows, lists), *error.problems)
+        raise
+
+
+def _list_problem(rows: pl.DataFrame, lists: Sequence[str]) -> Problem:
+    """Lists of the same lengths are rows of a query, a list of one length in all rows is a column per class."""
+    names = ", ".join(map(repr, lists))
+    columns = {name: pl.col(name) for name in lists}
+    columns |= {name: pl.col(name).arr.to_list() for name in lists if rows.schema[name] == pl.Array}
+    sizes = rows.select(column.list.len() for column in columns.values())
+    alike = all(sizes[name].equals(sizes[lists[0]]) for name in lists)
+    if len(lists) > 1 and alike:
+        hint = (
+            f"write a row per element, in Polars frame.explode({names}), and name their query: --query COLUMN"
+        )
+    elif sizes[lists[0]].n_unique() == 1:
+        one = repr(lists[0])
+        hint = f"write a column per element, in Polars frame.with_columns(pl.col({one}).list.to_struct()).unnest({one})"
+    else:
+        hint = "write a row per element, or a column per element"
+    holds = "holds" if len(lists) == 1 else "hold"
+    return Problem(f"{names} {holds} lists, and a label or a score is one value a row", hint=hint)
