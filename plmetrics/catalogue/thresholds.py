@@ -16,6 +16,7 @@ from plmetrics.catalogue.needs import Sums
 from plmetrics.catalogue.threshold_rule import ThresholdRule
 from plmetrics.core.names import number_text
 from plmetrics.core.text import Call, Value, parse_call
+from plmetrics.states.sums import class_threshold
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -196,6 +197,15 @@ def _metric_argument(metric: Metric) -> Value:
     """A metric as a value in a rule's text: a bare word where it has no parameters."""
     call = parse_call(metric.text)
     return call if call.parameters else call.name
+
+
+def threshold_keys(metric: Metric) -> tuple[str, ...]:
+    """Where the threshold that a metric's rule chose stands among those of a model, or those of its classes."""
+    rule = metric.chosen_threshold
+    if rule is None:
+        return ()
+    classes = getattr(metric, "threshold_classes", ())
+    return tuple(class_threshold(rule.text, name) for name in classes) or (rule.text,)
 
 
 def threshold_text(threshold: float | ThresholdRule) -> str:

@@ -215,13 +215,18 @@ class Request:
     def values(self) -> tuple[RowValue, ...]:
         """The other numbers that rows are ordered by."""
         by_key = {need.by.key: need.by for need in self.orders if need.by is not None}
-        if self.suite.task in CLASS_TASKS and any(c.curve in CLASS_CURVES for c in self.suite.curves):
-            from plmetrics.states.class_probabilities import class_probability
+        curves = self.suite.curves if self.suite.task in CLASS_TASKS else ()
+        if kinds := dict.fromkeys(curve.of_classes for curve in curves if curve.curve in CLASS_CURVES):
+            from plmetrics.states.class_probabilities import class_values
 
-            classes = self.classes
-            drawn = [class_probability(classes, number) for number in range(len(classes))]
+            drawn = [value for kind in kinds for value in class_values(self.classes, kind)]
             by_key = {value.key: value for value in drawn} | by_key
         return tuple(by_key.values())
+
+    @property
+    def width(self) -> int:
+        """The most numbers that a row is ordered by at once."""
+        return max((value.width for value in self.values), default=1)
 
     def levels_of(self, value: RowValue) -> tuple[float, ...]:
         """The levels of the quantiles that metrics need of a number of each row."""

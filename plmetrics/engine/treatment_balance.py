@@ -29,16 +29,22 @@ _APART = 0.1
 _CLEAR = 5.0
 """So many standard errors are no chance, whichever of many slices are farthest apart."""
 SIZEABLE = 100
-_REMEDY = "effects hold what told the arms apart before; weigh rows by a propensity, as ate_ipw does"
+_REMEDY = (
+    "effects hold what told the arms apart before; weigh rows by a propensity e, as ate_ipw does, areas and tops by "
+    "a weight of 1 / e (treated) and 1 / (1 - e) (controls)"
+)
 
 
 def balance_warnings(prepared: Prepared, aggregated: Aggregates) -> list[str]:
     """Warnings of arms that are not alike, of a suite that does not weigh rows by propensities.
 
+    Metrics of the order of scores have no propensities but weights: these end the warnings where they balance the arms.
+
     Source: Austin (2009), Balance diagnostics for comparing the distribution of baseline covariates between treatment
     groups, Statistics in Medicine 28(25).
     """
-    if any(metric.weighs_arms for metric in prepared.request.suite.metrics):
+    metrics = prepared.request.suite.metrics
+    if any(metric.weighs_arms for metric in metrics) and not any(metric.needs_score for metric in metrics):
         return []
     return [*_by_score(prepared, aggregated), *_by_slice(prepared, aggregated)]
 

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from plmetrics.inference.across_runs.retained import Keeper
     from plmetrics.inference.contrasts import Contrasts
     from plmetrics.inference.estimate import ReplicateKind
-    from plmetrics.inference.finalised import OrderedValues
+    from plmetrics.inference.finalised import MetricValues
     from plmetrics.inference.slice_comparisons import SliceContrasts
     from plmetrics.inference.weights import ResamplingWeights
     from plmetrics.suite.model import Suite
@@ -46,7 +46,7 @@ _WORTH_A_THREAD = 1 << 16
 """Of so many replicates of slices, NumPy's work on one metric outweighs what Python adds to it."""
 
 
-OrderedByPlace = dict[tuple[int, str, str, "ReplicateKind | None"], "OrderedValues"]
+OrderedByPlace = dict[tuple[int, str, str, "ReplicateKind | None"], "MetricValues"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +163,7 @@ def resampling(suite: Suite, units: NDArray[np.int64]) -> ResamplingWeights | No
 
 def tables(
     analysis: Analysis,
-    ordered: Mapping[tuple[int, str, str, ReplicateKind | None], OrderedValues],
+    ordered: Mapping[tuple[int, str, str, ReplicateKind | None], MetricValues],
     keeper: Keeper | None = None,
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """The tables `metrics` and `comparisons`, the latter with a row per pair; also of what only gates look at.
@@ -179,7 +179,7 @@ class _Tables:
     def __init__(
         self,
         analysis: Analysis,
-        ordered: Mapping[tuple[int, str, str, ReplicateKind | None], OrderedValues],
+        ordered: Mapping[tuple[int, str, str, ReplicateKind | None], MetricValues],
         keeper: Keeper | None,
     ) -> None:
         self._analysis = analysis

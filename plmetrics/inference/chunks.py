@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from math import isnan
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from plmetrics.catalogue.thresholds import threshold_keys
 from plmetrics.core.names import number_text
 from plmetrics.inference.estimate import Estimate
 from plmetrics.inference.sums import ModelSums
@@ -58,18 +60,22 @@ class Population:
     def threshold(self, metric: Metric, model: str) -> float | None:
         """The threshold that a metric's rule gave a model, NaN if none does what it asks, or that the model has itself.
 
-        None without either.
+        None without either, and where classes have different ones.
         """
-        rule = metric.chosen_threshold
+        rule, given = metric.chosen_threshold, self.thresholds.get(model, {})
         if rule is None:
             fixed = metric.fixed_threshold
-            return None if fixed is None else self.thresholds.get(model, {}).get(number_text(fixed))
-        return self.thresholds[model][rule.text] if rule.constant is None else rule.constant
+            return None if fixed is None else given.get(number_text(fixed))
+        if rule.constant is not None:
+            return rule.constant
+        cuts = [given[key] for key in threshold_keys(metric)]
+        return cuts[0] if len(cuts) == 1 else next(filter(isnan, cuts), None)
 
-    def thresholds_by_class(self, model: str) -> Mapping[str, float]:
-        """The thresholds that classes of a model have in place of the default one."""
+    def thresholds_by_class(self, metric: Metric, model: str) -> Mapping[str, float]:
+        """The thresholds that classes of a model have in place of the default one, and those that a rule chose."""
         start, given = class_threshold(DEFAULT_THRESHOLD, ""), self.thresholds.get(model, {})
-        return {key: given[key] for key in given if key.startswith(start)}
+        keys = threshold_keys(metric)
+        return {key: given[key] for key in given if key.startswith(start) or key in keys}
 
 
 @dataclass(frozen=True, slots=True)

@@ -147,7 +147,7 @@ class Contrasts:
         """Models that say the same are only equal where they are judged at the same threshold."""
         population = self._analysis.population
         first, second = (population.threshold(metric, model) for model in pair)
-        by_class = (population.thresholds_by_class(model) for model in pair)
+        by_class = (population.thresholds_by_class(metric, model) for model in pair)
         return first == second and next(by_class) == next(by_class)
 
     def slices(

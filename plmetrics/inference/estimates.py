@@ -18,14 +18,14 @@ from plmetrics.inference.chunks import (
     concatenate_estimates,
 )
 from plmetrics.inference.estimate import Estimate, whole_blocks
-from plmetrics.inference.finalised import OrderedValues, conditions, finalise, finalising, value_or_nan
+from plmetrics.inference.finalised import MetricValues, conditions, finalise, finalising, value_or_nan
 from plmetrics.inference.weights import Nudges
 from plmetrics.states.sums import DEFAULT_THRESHOLD
 
 if TYPE_CHECKING:
     from plmetrics.catalogue.metric import Metric
-    from plmetrics.inference.estimate import ReplicateKind
     from plmetrics.inference.weights import ResamplingWeights
+    from plmetrics.states.sums import View
 
 Array = NDArray[np.float64]
 Texts = NDArray[np.object_]
@@ -37,7 +37,7 @@ def estimate(
     chunk: Chunk,
     population: Population,
     weights: ResamplingWeights | Nudges | None,
-    ordered: OrderedValues | None,
+    ordered: MetricValues | None,
     min_rows: int,
 ) -> EstimateColumns:
     """One metric of one model in a chunk of slices.
@@ -56,53 +56,58 @@ def estimate(
     """
     prefix = population.prefix(metric, model)
     totals = chunk.sums.totals(metric, model, prefix)
-    replicates: Array | None = None
-    deviations: Array | None = None
-    if ordered is not None:
-        part = slice(chunk.first, chunk.last)
-        value = ordered.value[part]
-        reasons = [(status, condition[part]) for status, condition in ordered.reasons]
-        if ordered.replicates is not None:
-            replicates = ordered.replicates[:, part]
-        if ordered.deviations is not None:
-            deviations = ordered.deviations[:, part]
-    else:
-        value = finalise(metric, totals)
-        reasons = conditions(metric, totals)
-        if weights is not None and metric.value_kind.is_resampled:
-            nudges = weights if isinstance(weights, Nudges) else None
-            replicates = value_or_nan(metric, chunk.sums.replicates(metric, model, prefix, nudges))
-            if metric.additive:
-                replicates = replicates * weights.scale[:, None]
-    status = _status(reasons, totals.n, min_rows, value)
+    values = (
+        _of_sums(metric, model, chunk, totals, weights, prefix)
+        if ordered is None
+        else ordered.part(slice(chunk.first, chunk.last))
+    )
+    status = _status(values, totals.n, min_rows)
     threshold = population.threshold(metric, model)
     if threshold is not None and np.isnan(threshold):
         status[status == "ok"] = "unreachable"
-    masses = metric.denominators(chunk.sums.by_block(metric, model, prefix))
-    effective = chunk.sums.effective(masses)
-    blocks = reduce(np.minimum, effective)
-    sizes = _sizes(metric, totals, effective, independent=population.independent)
-    clean = np.where(status == "ok", value, np.nan)
-    kind: ReplicateKind = weights.kind if isinstance(weights, Nudges) else "bootstrap"
-    groups = chunk.sums.held(f"{prefix}n") if isinstance(weights, Nudges) else None
-    placements = None
-    if ordered is not None and ordered.placements is not None:
-        first, second = (side[chunk.first : chunk.last] for side in ordered.placements)
-        placements = first, second
-    point_estimate = Estimate(clean, status, blocks, replicates, sizes, deviations, kind, groups, placements)
-    bound = None
-    if ordered is not None and ordered.bound is not None:
-        bounded = (status == "ok") | (status == UNREACHABLE_ON_GRID)
-        bound = np.where(bounded, ordered.bound[chunk.first : chunk.last], np.nan)
-    if metric.fixed_threshold == DEFAULT_THRESHOLD and population.thresholds_by_class(model):
-        threshold = np.nan
-    cut = None if threshold is None else np.full(value.shape, threshold)
-    if ordered is not None and ordered.threshold is not None:
-        cut = np.where(status == "ok", ordered.threshold[chunk.first : chunk.last], np.nan)
+    effective = chunk.sums.effective(metric.denominators(chunk.sums.by_block(metric, model, prefix)))
+    point_estimate = Estimate(
+        np.where(status == "ok", values.value, np.nan),
+        status,
+        reduce(np.minimum, effective),
+        values.replicates,
+        _sizes(metric, totals, effective, independent=population.independent),
+        values.deviations,
+        weights.kind if isinstance(weights, Nudges) else "bootstrap",
+        chunk.sums.held(f"{prefix}n") if isinstance(weights, Nudges) else None,
+        values.placements,
+    )
+    bounded = (status == "ok") | (status == UNREACHABLE_ON_GRID)
+    bound = None if values.bound is None else np.where(bounded, values.bound, np.nan)
+    cut: Array | None
+    if values.threshold is not None:
+        cut = np.where(status == "ok", values.threshold, np.nan)
+    elif metric.fixed_threshold == DEFAULT_THRESHOLD and population.thresholds_by_class(metric, model):
+        cut = np.full(status.shape, np.nan)
+    else:
+        cut = None if threshold is None else np.full(status.shape, threshold)
     columns = EstimateColumns(
         point_estimate, totals.n, totals.weight, bound, _notes(metric, totals, status), cut
     )
     return _with_labels(columns, metric, model, chunk, population)
+
+
+def _of_sums(
+    metric: Metric,
+    model: str,
+    chunk: Chunk,
+    totals: View,
+    weights: ResamplingWeights | Nudges | None,
+    prefix: str,
+) -> MetricValues:
+    """The values and replicates that sums over rows give."""
+    replicates: Array | None = None
+    if weights is not None and metric.value_kind.is_resampled:
+        nudges = weights if isinstance(weights, Nudges) else None
+        replicates = value_or_nan(metric, chunk.sums.replicates(metric, model, prefix, nudges))
+        if metric.additive:
+            replicates = replicates * weights.scale[:, None]
+    return MetricValues(finalise(metric, totals), conditions(metric, totals), replicates, None)
 
 
 def with_row_error(
@@ -116,13 +121,13 @@ def with_row_error(
     return replace(estimates, estimate=with_error)
 
 
-def _status(reasons: list[tuple[str, NDArray[np.bool_]]], n: Array, min_rows: int, value: Array) -> Texts:
-    status = np.full(value.shape, "ok", dtype=object)
-    for name, condition in reversed(reasons):
-        status[np.broadcast_to(condition, value.shape)] = name
+def _status(values: MetricValues, n: Array, min_rows: int) -> Texts:
+    status = np.full(values.value.shape, "ok", dtype=object)
+    for name, condition in reversed(values.reasons):
+        status[np.broadcast_to(condition, status.shape)] = name
     status[n < min_rows] = "too_few_rows"
     status[n == 0] = "no_rows"
-    status[(status == "ok") & ~np.isfinite(value)] = "not_finite"
+    status[(status == "ok") & ~np.isfinite(values.value)] = "not_finite"
     return status
 
 
@@ -177,7 +182,7 @@ def _notes(metric: Metric, totals: object, status: Texts) -> Texts:
 __all__ = [
     "Chunk",
     "EstimateColumns",
-    "OrderedValues",
+    "MetricValues",
     "Population",
     "chunks",
     "concatenate_estimates",

@@ -25,8 +25,8 @@ Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class OrderedValues:
-    """One ordered metric of one model over the slices of a set.
+class MetricValues:
+    """One metric of one model over slices, before rows are too few.
 
     `value` `[slice]`; `reasons` are (status, condition) pairs; `replicates` and, for norm-type metrics,
     `deviations` are `[replicate, slice]`. `bound` is the largest possible error, None where values are exact.
@@ -40,6 +40,18 @@ class OrderedValues:
     bound: Array | None = None
     threshold: Array | None = None
     placements: tuple[Array, Array] | None = None
+
+    def part(self, slices: slice) -> MetricValues:
+        """The values of a range of the slices."""
+        return MetricValues(
+            self.value[slices],
+            [(status, condition[slices]) for status, condition in self.reasons],
+            None if self.replicates is None else self.replicates[:, slices],
+            None if self.deviations is None else self.deviations[:, slices],
+            None if self.bound is None else self.bound[slices],
+            None if self.threshold is None else self.threshold[slices],
+            None if self.placements is None else (self.placements[0][slices], self.placements[1][slices]),
+        )
 
 
 @contextmanager

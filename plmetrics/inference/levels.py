@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from plmetrics.catalogue.derived import AcrossSlices
     from plmetrics.catalogue.metric import Metric
     from plmetrics.inference.estimate import ReplicateKind
-    from plmetrics.inference.finalised import OrderedValues
+    from plmetrics.inference.finalised import MetricValues
     from plmetrics.inference.subject import Analysis
     from plmetrics.table.slices import Slices
 
-    Ordered = Mapping[tuple[int, str, str, ReplicateKind | None], OrderedValues]
+    Ordered = Mapping[tuple[int, str, str, ReplicateKind | None], MetricValues]
 
 Numbers = NDArray[np.int64]
 

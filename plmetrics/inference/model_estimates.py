@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from plmetrics.catalogue.metric import Metric
     from plmetrics.inference.chunks import Chunk, EstimateColumns
     from plmetrics.inference.estimate import ReplicateKind
-    from plmetrics.inference.finalised import OrderedValues
+    from plmetrics.inference.finalised import MetricValues
     from plmetrics.inference.subject import Analysis
 
 
@@ -26,7 +26,7 @@ class Estimates:
         analysis: Analysis,
         index: int,
         chunk: Chunk,
-        ordered: Mapping[tuple[int, str, str, ReplicateKind | None], OrderedValues],
+        ordered: Mapping[tuple[int, str, str, ReplicateKind | None], MetricValues],
     ) -> None:
         self._analysis = analysis
         self._index = index

@@ -1,44 +1,100 @@
-"""The probability of one class as a number that rows are ordered by, with its rows as the positive ones."""
+"""Probabilities of classes as numbers that rows are ordered by: of one class against the rest, or against one other."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from itertools import combinations, permutations
+from typing import TYPE_CHECKING, Literal
 
+import polars as pl
+
+from plmetrics.core.slice_texts import quote
 from plmetrics.states.sums import RowValue
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import polars as pl
-
     from plmetrics.states.sums import Rows
 
+    Kind = Literal["class", "pair", "share"]
 
-_CLASS = "one|"
-
-
-def class_key(number: int) -> str:
-    """The key of the probability of a class, by its number."""
-    return f"{_CLASS}{number}"
+_AGAINST = " vs "
+_KINDS: dict[tuple[str, int], Kind] = {("one", 1): "class", ("one", 2): "pair", ("share", 2): "share"}
 
 
-def is_class_key(key: str) -> bool:
-    """Whether a key is that of the probability of a class, over all rows.
+def class_value_kind(key: str | None) -> Kind | None:
+    """Which probability a key is of: of a class, of a class against one other, or its share of the two; else None.
 
-    >>> [is_class_key(key) for key in ("one|2", "one|2|0", "confidence")]
-    [True, False, False]
+    >>> [class_value_kind(key) for key in ("one|2", "one|2|0", "share|0|2", "confidence", None)]
+    ['class', 'pair', 'share', None, None]
     """
-    return key.removeprefix(_CLASS).isdecimal() and key.startswith(_CLASS)
+    head, *numbers = (key or "").split("|")
+    return _KINDS.get((head, len(numbers)))
+
+
+def class_value_text(key: str, classes: Sequence[str]) -> str:
+    """The class that a number is of, or the two that are told apart, the positive one first.
+
+    >>> class_value_text("one|1", ["cat", "dog"]), class_value_text("one|1|0", ["cat", "dog"])
+    ('dog', 'dog vs cat')
+    """
+    names = [classes[int(number)] for number in key.split("|")[1:]]
+    if len(names) == 1:
+        return names[0]
+    return _AGAINST.join(quote(name, *([name] if _AGAINST in name else [])) for name in names)
+
+
+def class_values(classes: Sequence[str], kind: Kind) -> list[RowValue]:
+    """Those of a kind: of each class, of each in each pair with another one, or of the first in each pair."""
+    numbers = range(len(classes))
+    if kind == "class":
+        return [class_probability(classes, number) for number in numbers]
+    if kind == "pair":
+        return [pair_probability(classes, *pair) for pair in permutations(numbers, 2)]
+    return [pair_share(classes, *pair) for pair in combinations(numbers, 2)]
 
 
 def class_probability(classes: Sequence[str], number: int) -> RowValue:
     """The probability of a class, whose rows are positive and those of all others negative."""
     part = f"proba|{classes[number]}"
+    return RowValue(f"one|{number}", lambda rows: rows.part(part), lambda rows: rows.of_class(number))
+
+
+def pair_probability(classes: Sequence[str], number: int, other: int) -> RowValue:
+    """The probability of a class on the rows of that class, which are positive, and of one other."""
+    part = f"proba|{classes[number]}"
 
     def value(rows: Rows) -> pl.Expr:
-        return rows.part(part)
+        return pl.when(_either(rows, number, other)).then(rows.part(part))
+
+    return RowValue(f"one|{number}|{other}", value, lambda rows: rows.of_class(number))
+
+
+def pair_share(classes: Sequence[str], number: int, other: int) -> RowValue:
+    """The probability that a row of either of two classes is of the first: null where neither has any.
+
+    Of p and q, those of the two classes, it is p / (p + q).
+    """
+    parts = [f"proba|{classes[one]}" for one in (number, other)]
+
+    def value(rows: Rows) -> pl.Expr:
+        first, second = (rows.part(part) for part in parts)
+        known = _either(rows, number, other) & (first + second > 0)
+        return pl.when(known).then(first / (first + second))
+
+    return RowValue(f"share|{number}|{other}", value, lambda rows: rows.of_class(number))
+
+
+def pooled_probabilities(classes: Sequence[str]) -> RowValue:
+    """The probabilities of all classes, each a number of its own: positive where the row is of the class."""
+
+    def values(rows: Rows) -> pl.Expr:
+        return pl.concat_list(rows.part(f"proba|{name}") for name in classes)
 
     def positive(rows: Rows) -> pl.Expr:
-        return rows.of_class(number)
+        return pl.concat_list(rows.of_class(number) for number in range(len(classes)))
 
-    return RowValue(class_key(number), value, positive)
+    return RowValue("pool", values, positive, width=len(classes))
+
+
+def _either(rows: Rows, number: int, other: int) -> pl.Expr:
+    return rows.of_class(number) | rows.of_class(other)

@@ -32,13 +32,13 @@ DEFAULT_THRESHOLD = 0.5
 """The threshold of a metric that names none; a model may have another in its place."""
 
 
-def class_threshold(threshold: float, name: str) -> str:
-    """The key of a class's own threshold in place of one.
+def class_threshold(threshold: float | str, name: str) -> str:
+    """The key of a class's own threshold in place of one, or of what a rule chose for the class, by its text.
 
-    >>> class_threshold(0.5, "spam")
-    '0.5|spam'
+    >>> class_threshold(0.5, "spam"), class_threshold("max(f1)", "spam")
+    ('0.5|spam', 'max(f1)|spam')
     """
-    return f"{number_text(threshold)}|{name}"
+    return f"{threshold if isinstance(threshold, str) else number_text(threshold)}|{name}"
 
 
 POSITIVE_ROWS = "positive_rows"
@@ -99,8 +99,11 @@ class Rows:
             threshold = self.thresholds[threshold.text] if constant is None else constant
         return self.score >= pl.lit(float(threshold))
 
-    def threshold_of(self, threshold: float, name: str) -> float:
-        """The threshold of a class: the model's own in place of the default one."""
+    def threshold_of(self, threshold: Any, name: str) -> float:
+        """The threshold of a class: the model's own in place of the default one, or what a rule chose for it."""
+        if not isinstance(threshold, (int, float)):
+            constant: float | None = threshold.constant
+            return self.thresholds[class_threshold(threshold.text, name)] if constant is None else constant
         given = self.thresholds.get(number_text(threshold), threshold)
         return self.thresholds.get(class_threshold(threshold, name), given)
 
@@ -122,12 +125,14 @@ def null_non_finite(rows: Rows) -> Rows:
 class RowValue:
     """A number of each row: `key` is its identity, `build` the row expression. A row where it is null has none.
 
-    `positive` says which of the rows that are ordered by it are of the positive class; all are, if not given.
+    `positive` says which of the rows that are ordered by it are of the positive class; all are, if not given. With a
+    `width` above 1 a row has so many numbers that are ordered: both are lists.
     """
 
     key: str
     build: Callable[[Rows], pl.Expr]
     positive: Callable[[Rows], pl.Expr] | None = None
+    width: int = 1
 
 
 @dataclass(frozen=True, slots=True)

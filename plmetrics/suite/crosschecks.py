@@ -39,6 +39,7 @@ Add = Callable[..., None]
 _PARAMETERS = {
     "bins": ("reliability", "score_histogram"),
     "strategy": ("reliability",),
+    "scheme": ("roc", "pr", "reliability"),
     "cost_fp": ("cost",),
     "cost_fn": ("cost",),
     "metric": ("query_differences",),
@@ -48,7 +49,13 @@ _PARAMETERS = {
 _ONE_LABEL = ("labels", "drift", "leakage", "find_slices", "calibrate", "baseline")
 """The keys whose features read the label as one number or class."""
 
-_ALIKE = {"cost": "one pair of costs", "query_differences": "one metric"}
+_ALIKE = {
+    "cost": "one pair of costs",
+    "query_differences": "one metric",
+    "roc": "one scheme",
+    "pr": "one scheme",
+    "reliability": "one kind of bins and one scheme",
+}
 
 
 def check(fields: Mapping[str, Any], names: SuiteMentions, problems: Findings) -> None:
@@ -71,6 +78,9 @@ def check(fields: Mapping[str, Any], names: SuiteMentions, problems: Findings) -
     uncertainty = fields.get("uncertainty")
     if "labels" in fields["sections"] and uncertainty is not None and uncertainty.thresholds == "resampled":
         msg = "thresholds: resampled weighs rows that have a label, and with labels others count as well"
+        add(msg, ("uncertainty", "thresholds"), "leave thresholds out: they stay as they were chosen")
+    if fields["task"] == "multilabel" and uncertainty is not None and uncertainty.thresholds == "resampled":
+        msg = "thresholds: resampled chooses one threshold anew, and task 'multilabel' has one for each class"
         add(msg, ("uncertainty", "thresholds"), "leave thresholds out: they stay as they were chosen")
     _roles(fields, add)
     _trec(fields, add)
@@ -187,6 +197,9 @@ def _curve(index: int, curve: Curve, fields: Mapping[str, Any], add: Add) -> Non
         if key in curve.model_fields_set and curve.curve not in curves:
             named = " or ".join(f"'{name}'" for name in curves)
             add(f"{key} belongs to curve {named}, not to '{curve.curve}'", (*path, key))
+    if curve.scheme == "ovo" and fields["task"] not in {"", "multiclass"}:
+        hint = "leave scheme out: a row of 'multilabel' may have both classes, and two classes are one pair"
+        add("pairs of classes belong to task 'multiclass'", (*path, "scheme"), hint)
     _probabilities(curve, path, fields, add)
     if curve.curve in RANKING_CURVES:
         _of_queries(curve, path, fields, add)
@@ -292,17 +305,19 @@ def _by(name: str, path: SuitePath, fields: Mapping[str, Any], names: SuiteMenti
 def _hard_predictions(fields: Mapping[str, Any], add: Add) -> None:
     models = fields.get("models") or {}
     hard = [name for name, model in models.items() if model.prediction is not None]
-    if fields["task"] != "binary" or not hard:
+    binary = fields["task"] == "binary"
+    if not (binary or fields["task"] == "multilabel") or not hard:
         return
     for index, metric in enumerate(fields.get("metrics") or ()):
         chooses_threshold = any(
-            leaf.chosen_threshold or leaf.fixed_threshold not in {None, 0.5} for leaf in leaves(metric)
+            leaf.chosen_threshold or (binary and leaf.fixed_threshold not in {None, 0.5})
+            for leaf in leaves(metric)
         )
         if metric.needs_score or chooses_threshold:
             msg = f"model '{hard[0]}' has only hard predictions, and {metric.text} needs a score"
             add(msg, ("metrics", index), "give the model a score column, or leave the metric out")
     for index, curve in _sound(fields["curves"]):
-        if curve.curve in CONFUSION_CURVES:
+        if curve.curve in CONFUSION_CURVES or not binary:
             continue
         add(
             f"model '{hard[0]}' has only hard predictions, and curve {curve.curve} needs a score",

@@ -277,6 +277,7 @@ class Curve(TypedDict, total=False):
     slices: str | Sequence[str]
     bins: int | None
     strategy: Literal["width", "count"]
+    scheme: Literal["ovr", "ovo"]
     cost_fp: float
     cost_fn: float
     metric: str | None
@@ -404,6 +405,7 @@ class ExperimentPlan(TypedDict, total=False):
     shares: Mapping[str, float] | None
     correction: Literal["holm", "bonferroni", "benjamini_hochberg", "none"]
     ranks: bool
+    shifts: bool
     sequential: Sequential | bool
     gates: Sequence[ExperimentGate]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, get_args
 
 Task = Literal[
     "binary", "multiclass", "multilabel", "regression", "quantile", "ranking", "uplift", "experiment"
@@ -24,7 +24,7 @@ ROLES_OF_TASKS = {"ranking": ("query",), "uplift": ("treatment",)}
 """The columns that a task cannot do without, besides the label."""
 
 CONFUSION_CURVES = ("confusion",)
-BINARY_CURVES = (
+ScoreCurve = Literal[
     "roc",
     "roc_hull",
     "pr",
@@ -36,9 +36,9 @@ BINARY_CURVES = (
     "reliability",
     "corp",
     "score_histogram",
-    *CONFUSION_CURVES,
-)
-REGRESSION_CURVES = (
+]
+BINARY_CURVES: tuple[str, ...] = (*get_args(ScoreCurve), *CONFUSION_CURVES)
+RegressionCurve = Literal[
     "residual_histogram",
     "residual_qq",
     "label_histogram",
@@ -47,8 +47,10 @@ REGRESSION_CURVES = (
     "conditional_recall",
     "residual_prediction",
     "residual_quantiles",
-)
-FORECAST_CURVES = ("coverage", "quantile_coverage", "pit_histogram")
+]
+REGRESSION_CURVES: tuple[str, ...] = get_args(RegressionCurve)
+ForecastCurve = Literal["coverage", "quantile_coverage", "pit_histogram"]
+FORECAST_CURVES: tuple[str, ...] = get_args(ForecastCurve)
 """Curves that are drawn from sums over rows."""
 
 CLASS_TASKS = ("multiclass", "multilabel")
@@ -60,37 +62,9 @@ RANKING_CURVES = ("query_differences",)
 CLASS_CURVES = ("roc", "pr", "reliability", "score_histogram")
 """Curves of two classes that are drawn of one class against the rest."""
 
-UPLIFT_CURVES = ("qini", "uplift", "guelman", "effect_calibration")
-CurveName = Literal[
-    "confusion",
-    "roc",
-    "roc_hull",
-    "pr",
-    "pr_interpolated",
-    "lift",
-    "gain",
-    "cost",
-    "net_benefit",
-    "reliability",
-    "corp",
-    "score_histogram",
-    "residual_histogram",
-    "residual_qq",
-    "label_histogram",
-    "conditional_label",
-    "conditional_prediction",
-    "conditional_recall",
-    "residual_prediction",
-    "residual_quantiles",
-    "coverage",
-    "quantile_coverage",
-    "pit_histogram",
-    "query_differences",
-    "qini",
-    "uplift",
-    "guelman",
-    "effect_calibration",
-]
+UpliftCurve = Literal["qini", "uplift", "guelman", "effect_calibration"]
+UPLIFT_CURVES: tuple[str, ...] = get_args(UpliftCurve)
+CurveName = Literal["confusion", ScoreCurve, RegressionCurve, ForecastCurve, "query_differences", UpliftCurve]
 BINNED_CURVES = ("reliability", "score_histogram", "net_benefit")
 """Curves of scores that are counted in bins of their own."""
 

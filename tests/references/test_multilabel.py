@@ -74,8 +74,8 @@ def expected_values(rows: pl.DataFrame, weight: Any, threshold: float = 0.5) -> 
         out["fbeta" + text.replace("undefined", "beta=2, undefined")] = sk.fbeta_score(
             y, p, beta=2, average=average, zero_division=0, **more
         )
-    for average in ("macro", "weighted"):
-        text = "" if average == "macro" else "(average=weighted)"
+    for average in ("macro", "micro", "weighted"):
+        text = "" if average == "macro" else f"(average={average})"
         out[f"roc_auc{text}"] = sk.roc_auc_score(y, s, average=average, **more)
         out[f"average_precision{text}"] = sk.average_precision_score(y, s, average=average, **more)
     w = np.ones(len(y)) if weight is None else weight

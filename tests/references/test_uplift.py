@@ -190,6 +190,70 @@ def test_values_are_those_of_the_definitions(seed: int, weight: str) -> None:
             assert found[name, metric] == pytest.approx(value, rel=1e-10, abs=1e-12), (name, metric)
 
 
+def by_propensity(frame: pl.DataFrame) -> list[float]:
+    """Areas and tops with NumPy: each arm's gains cumulated over distinct scores by inverse propensities."""
+    y, p, e, w = (frame[name].to_numpy().astype(float) for name in ("y", "p", "e", "w"))
+    t = frame["t"].to_numpy()
+    inverse = w * np.where(t, 1 / e, 1 / (1 - e))
+    cuts, place = np.unique(-p, return_inverse=True)
+    gains = {
+        arm: [np.cumsum(np.bincount(place, part * (t == arm), len(cuts))) for part in (inverse, inverse * y)]
+        for arm in (True, False)
+    }
+    (n1, y1), (n0, y0) = gains[True], gains[False]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        controls = np.where(n0 > 0, y0 / n0, 0.0)
+        treated = np.where(n1 > 0, y1 / n1, 0.0)
+    share = (n1 + n0) / (n1[-1] + n0[-1])
+    curves = [
+        (y1 - controls * n1) / n1[-1],
+        y1 / n1[-1] - y0 / n0[-1],
+        share * (treated - controls),
+    ]
+    areas = [np.trapezoid(np.append(0, height), np.append(0, share)) for height in curves]
+    at = {arm: np.interp(0.4, np.append(0, share), np.append(0, n)) for arm, n in ((True, n1), (False, n0))}
+    outcome = {
+        arm: np.interp(0.4, np.append(0, share), np.append(0, n)) for arm, n in ((True, y1), (False, y0))
+    }
+    return [
+        areas[0] - curves[0][-1] / 2,
+        areas[1] - curves[1][-1] / 2,
+        areas[2],
+        areas[1],
+        outcome[True] / at[True] - outcome[False] / at[False],
+        y1[-1] / n1[-1] - y0[-1] / n0[-1],
+    ]
+
+
+@pytest.mark.parametrize("exact", [True, None])
+@pytest.mark.parametrize("seed", range(3))
+def test_areas_by_inverse_propensities(seed: int, exact: bool | None) -> None:
+    frame = table(400, seed)
+    metrics = [*ORDERED[:4], "uplift_at_k(k=0.4)", "ate"]
+    derive = {"inverse": "w * CASE WHEN t THEN 1 / e ELSE 1 / (1 - e) END"}
+    found = values(evaluate(frame, metrics, derive=derive, weight="inverse", exact=exact))
+    assert list(found.values()) == pytest.approx(by_propensity(frame), rel=1e-10)
+    hajek_of_rows = values(evaluate(frame, "ate_ipw(propensity=e)", weight="w"))
+    assert found["all", "ate"] == pytest.approx(*hajek_of_rows.values(), rel=1e-10)
+
+
+def test_inverse_propensities_undo_who_was_treated() -> None:
+    """Who was treated depends on what raises the outcome anyway, and the score on it too: a drawn experiment says 0."""
+    rng = np.random.default_rng(8)
+    n = 200_000
+    risk = rng.normal(size=n)
+    e = 1 / (1 + np.exp(-risk))
+    frame = pl.DataFrame({"t": rng.random(n) < e, "y": risk + rng.normal(size=n), "p": risk, "e": e})
+    derive = {"inverse": "CASE WHEN t THEN 1 / e ELSE 1 / (1 - e) END"}
+    raw, weighted = (
+        values(evaluate(frame, ["auuc", "ate"], **roles))
+        for roles in ({}, {"derive": derive, "weight": "inverse"})
+    )
+    for metric, least in (("auuc", 0.2), ("ate", 0.7)):
+        assert raw["all", metric] > least
+        assert abs(weighted["all", metric]) < 0.03
+
+
 @pytest.mark.parametrize("weight", ["one", "w"])
 def test_perfect_is_the_area_of_the_score_that_knows_the_outcome(weight: str) -> None:
     frame = table(binary=True)

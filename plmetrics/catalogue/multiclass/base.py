@@ -145,6 +145,7 @@ class OfClass(Metric):
     kind = fact_of("rate.kind_of_class")
     interval_form = fact_of("rate.interval_form")
     additive = fact_of("rate.additive")
+    chosen_threshold = fact_of("rate.chosen_threshold")
     expressible = False
 
     def __post_init__(self) -> None:
@@ -154,6 +155,11 @@ class OfClass(Metric):
     def text(self) -> str:
         """The rate's, and the class."""
         return f"{self.rate.text}|{self.number}"
+
+    @property
+    def threshold_classes(self) -> tuple[str, ...]:
+        """The class."""
+        return (self.rate.classes[self.number],)
 
     def atoms(self) -> Mapping[str, Atom]:
         """The sums of the class."""

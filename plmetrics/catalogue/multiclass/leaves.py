@@ -10,7 +10,7 @@ import polars as pl
 
 from plmetrics.catalogue.metric import Metric, fact_of
 from plmetrics.catalogue.needs import OrderedRows, Sums
-from plmetrics.states.class_probabilities import class_probability
+from plmetrics.states.class_probabilities import class_probability, pair_probability, pooled_probabilities
 from plmetrics.states.sums import Atom, RowValue
 
 if TYPE_CHECKING:
@@ -55,15 +55,19 @@ class ClassScoreMetric(Metric):
 
     def atoms(self) -> Mapping[str, Atom]:
         """The weight of both classes."""
-        key = self.value.key
+        key, width = self.value.key, self.value.width
+        facts: dict[str, Any] = {"counts": True} if width == 1 else {"most": float(width)}
         return {
-            "positives": Atom(f"positives|{key}", lambda rows: self._member(rows, own=True), counts=True),
-            "negatives": Atom(f"negatives|{key}", lambda rows: self._member(rows, own=False), counts=True),
+            "positives": Atom(f"positives|{key}", lambda rows: self._member(rows, own=True), **facts),
+            "negatives": Atom(f"negatives|{key}", lambda rows: self._member(rows, own=False), **facts),
         }
 
     def _member(self, rows: Rows, *, own: bool) -> pl.Expr:
         assert self.value.positive is not None
         positive = self.value.positive(rows)
+        if self.value.width > 1:
+            members = positive.list.sum().cast(pl.Float64)
+            return members if own else self.value.width - members
         return (positive if own else ~positive) & self.value.build(rows).is_not_null()
 
     def finalise(self, state: Any) -> Any:
@@ -103,16 +107,12 @@ def one_vs_rest(inner: Metric, classes: tuple[str, ...], number: int) -> ClassSc
 
 def one_vs_one(inner: Metric, classes: tuple[str, ...], number: int, other: int) -> ClassScoreMetric:
     """The inner metric of the probability of one class, on the rows of that class and one other."""
-    part = f"proba|{classes[number]}"
+    return ClassScoreMetric(inner, pair_probability(classes, number, other))
 
-    def value(rows: Rows) -> pl.Expr:
-        either = rows.of_class(number) | rows.of_class(other)
-        return pl.when(either).then(rows.part(part))
 
-    def positive(rows: Rows) -> pl.Expr:
-        return rows.of_class(number)
-
-    return ClassScoreMetric(inner, RowValue(f"one|{number}|{other}", value, positive))
+def of_pool(inner: Metric, classes: tuple[str, ...]) -> ClassScoreMetric:
+    """The inner metric of all pairs of row and class, by the probability of the class."""
+    return ClassScoreMetric(inner, pooled_probabilities(classes))
 
 
 def confidence(inner: Metric) -> ClassScoreMetric:

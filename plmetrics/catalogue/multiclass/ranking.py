@@ -14,7 +14,7 @@ from plmetrics.catalogue.binary.ordered import KolmogorovSmirnov as BinaryKs
 from plmetrics.catalogue.binary.ordered import RocAuc as BinaryRocAuc
 from plmetrics.catalogue.derived import DerivedMetric
 from plmetrics.catalogue.multiclass.base import Multiclass, left_out, undefined_parameter
-from plmetrics.catalogue.multiclass.leaves import ClassWeight, one_vs_one, one_vs_rest
+from plmetrics.catalogue.multiclass.leaves import ClassWeight, of_pool, one_vs_one, one_vs_rest
 from plmetrics.catalogue.parameters import ParameterError, one_of, parameter
 from plmetrics.catalogue.registry import register
 
@@ -103,15 +103,40 @@ class OverClasses(Multiclass, DerivedMetric):
         return left_out(self.classes, np.stack([status != "ok" for status in terms], axis=-1))
 
 
+@dataclass(frozen=True)
+class OverClassesOrPool(OverClasses):
+    """Base of those that all pairs of row and class have as well, together."""
+
+    average: str = parameter(
+        "macro",
+        doc="how classes are put together; micro: of all pairs of row and class; none gives a row per class",
+        check=one_of("macro", "micro", "weighted", "none"),
+        domain="macro, micro, weighted or none",
+    )
+
+    def terms(self) -> tuple[Metric, ...]:
+        """The binary metric of every class, or of all pairs of row and class."""
+        return self._of_pool if self.average == "micro" else super().terms()
+
+    @cached_property
+    def _of_pool(self) -> tuple[Metric, ...]:
+        return (of_pool(self.of_one(), self.classes),)
+
+    def combined_note(self, statuses: Sequence[Any]) -> Any:
+        """The classes without a value; none where all are one."""
+        return None if self.average == "micro" else super().combined_note(statuses)
+
+
 @register
 @dataclass(frozen=True)
-class RocAuc(OverClasses):
+class RocAuc(OverClassesOrPool):
     """Area under the ROC curve of several classes, from those of two.
 
     ovr: each class against the rest, by its own probability. ovo: each pair of classes i, j on their rows alone, the
     mean of the areas by the probability of i and by that of j (Hand and Till), which does not depend on the sizes of
     the classes. macro: mean over the classes (or pairs) that have a value, the others are named in the note; weighted:
-    by the classes' weight (ovr only); none: a row per class. In [0, 1]; undefined (`no_positives` or `no_negatives`)
+    by the classes' weight (ovr only); micro: of all pairs of row and class by the class's probability, positive where
+    the row is of the class (ovr only); none: a row per class. In [0, 1]; undefined (`no_positives` or `no_negatives`)
     where no class has a value. Sources: Hand and Till (2001), Fawcett (2006).
 
     >>> import polars as pl, plmetrics as plm
@@ -179,7 +204,7 @@ class RocAuc(OverClasses):
 
 
 @dataclass(frozen=True)
-class _PrecisionRecallArea(OverClasses):
+class _PrecisionRecallArea(OverClassesOrPool):
     """Base of the averages of areas that need rows of a class, and that may count a class without any as 0."""
 
     undefined_as: str = undefined_parameter()
@@ -187,7 +212,7 @@ class _PrecisionRecallArea(OverClasses):
     def finalise(self, state: Any) -> Any:
         """Mean over the classes that have a value, or over all."""
         value = super().finalise(state)
-        if self.undefined_as == "exclude" or self.average == "weighted":
+        if self.undefined_as == "exclude" or self.average in {"micro", "weighted"}:
             return value
         share = np.mean([np.isfinite(state[term.text]) for term in self.terms()], axis=0)
         return value * share
@@ -203,8 +228,8 @@ class AveragePrecision(_PrecisionRecallArea):
     """Average precision of each class against the rest by its own probability, put together over classes.
 
     macro: mean over the classes that have rows, the others are named in the note, or count as 0 with `undefined` zero,
-    as in scikit-learn; weighted: by the classes' weight; none: a row per class. In [0, 1]; undefined (`no_positives`)
-    without rows. Source: Davis and Goadrich (2006).
+    as in scikit-learn; weighted: by the classes' weight; micro: of all pairs of row and class; none: a row per class.
+    In [0, 1]; undefined (`no_positives`) without rows. Source: Davis and Goadrich (2006).
 
     >>> import polars as pl, plmetrics as plm
     >>> rows = pl.DataFrame({"y": ["a", "b", "c"], "pa": [0.6, 0.3, 0.2], "pb": [0.3, 0.5, 0.5], "pc": [0.1, 0.2, 0.3]})

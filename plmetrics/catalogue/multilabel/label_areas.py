@@ -21,15 +21,15 @@ if TYPE_CHECKING:
 def _average_parameter() -> Any:
     return parameter(
         "macro",
-        doc="how classes are put together; samples: the mean over rows of the area over a row's classes; none gives a "
-        "row per class",
-        check=one_of("macro", "weighted", "samples", "none"),
-        domain="macro, weighted, samples or none",
+        doc="how classes are put together; micro: all pairs of row and class; samples: the mean over rows of the area "
+        "over a row's classes; none gives a row per class",
+        check=one_of("macro", "micro", "weighted", "samples", "none"),
+        domain="macro, micro, weighted, samples or none",
     )
 
 
 @dataclass(frozen=True)
-class _OverClassesOrRows(LabelSet, ranking.OverClasses):
+class _OverClassesOrRows(LabelSet, ranking.OverClassesOrPool):
     """Base of the areas that are averaged over classes, or over rows."""
 
     average: str = _average_parameter()
@@ -51,9 +51,9 @@ class RocAuc(_OverClassesOrRows):
     """Area under the ROC curve of each class's score, put together over classes.
 
     macro: mean over the classes that have a value, the others are named in the note; weighted: by the rows that have
-    the class; samples: mean over the rows that have some of the classes and not all; none: a row per class. Weighted by
-    row; in [0, 1]; undefined (`no_positives` or `no_negatives`) where no class, or row, has a value. Source: Fawcett
-    (2006).
+    the class; micro: of all pairs of row and class together; samples: mean over the rows that have some of the classes
+    and not all; none: a row per class. Weighted by row; in [0, 1]; undefined (`no_positives` or `no_negatives`) where
+    no class, or row, has a value. Source: Fawcett (2006).
 
     >>> import polars as pl, plmetrics as plm
     >>> rows = pl.DataFrame({"y_a": [1, 1, 0], "y_b": [0, 1, 1], "p_a": [0.9, 0.4, 0.6], "p_b": [0.2, 0.8, 0.7]})
@@ -82,9 +82,9 @@ class AveragePrecision(_OverClassesOrRows, ranking.AveragePrecision):
     """Average precision of each class's score, put together over classes.
 
     macro: mean over the classes that have rows, the others are named in the note, or count as 0 with `undefined` zero,
-    as in scikit-learn; weighted: by the rows that have the class; samples: mean over the rows that have a class, others
-    are left out or count as 0; none: a row per class. Weighted by row; in [0, 1]; undefined (`no_positives`) where no
-    row has a class. Source: Davis and Goadrich (2006).
+    as in scikit-learn; weighted: by the rows that have the class; micro: of all pairs of row and class together;
+    samples: mean over the rows that have a class, others are left out or count as 0; none: a row per class. Weighted by
+    row; in [0, 1]; undefined (`no_positives`) where no row has a class. Source: Davis and Goadrich (2006).
 
     >>> import polars as pl, plmetrics as plm
     >>> rows = pl.DataFrame({"y_a": [1, 1, 0], "y_b": [0, 1, 1], "p_a": [0.9, 0.4, 0.6], "p_b": [0.2, 0.8, 0.7]})

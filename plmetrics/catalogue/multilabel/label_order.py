@@ -14,6 +14,7 @@ from plmetrics.catalogue.multilabel.label_rates import MINING, LabelSet, calls, 
 from plmetrics.catalogue.needs import Sums
 from plmetrics.catalogue.parameters import parameter
 from plmetrics.catalogue.registry import register
+from plmetrics.catalogue.thresholds import threshold_text
 from plmetrics.core import ops
 from plmetrics.core.names import number_text
 from plmetrics.states.sums import Atom
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from plmetrics.catalogue.metric import Direction, IntervalForm, Undefined
+    from plmetrics.catalogue.threshold_rule import ThresholdRule
     from plmetrics.states.sums import Rows
 
 _AT_ONCE = 1 << 18
@@ -48,7 +50,7 @@ class _MeanOverRows(LabelSet):
         raise NotImplementedError
 
 
-def _wrong_calls(rows: Rows, threshold: float) -> list[pl.Expr]:
+def _wrong_calls(rows: Rows, threshold: float | ThresholdRule) -> list[pl.Expr]:
     return [call != truth for call, truth in zip(calls(rows, threshold), truths(rows), strict=True)]
 
 
@@ -79,14 +81,14 @@ class HammingLoss(_MeanOverRows):
         "Schapire and Singer (2000), BoosTexter: a boosting-based system for text categorization, ML 39(2)"
     )
 
-    threshold: float = threshold_parameter()
+    threshold: float | ThresholdRule = threshold_parameter()
 
     def _atom(self) -> Atom:
         def row(rows: Rows) -> pl.Expr:
             wrong = _wrong_calls(rows, self.threshold)
             return pl.sum_horizontal(each.cast(pl.Float64) for each in wrong) / float(len(wrong))
 
-        return Atom(f"hamming|{number_text(self.threshold)}", row, most=1.0)
+        return Atom(f"hamming|{threshold_text(self.threshold)}", row, most=1.0)
 
 
 @register
@@ -119,7 +121,7 @@ class SubsetAccuracy(LabelSet):
     beware = "It is strict, and falls as classes are added: look at hamming_loss or jaccard(average=samples) beside it."
     reference = MINING
 
-    threshold: float = threshold_parameter()
+    threshold: float | ThresholdRule = threshold_parameter()
 
     def atoms(self) -> Mapping[str, Atom]:
         """The rows without a wrong call."""
@@ -127,7 +129,7 @@ class SubsetAccuracy(LabelSet):
         def right(rows: Rows) -> pl.Expr:
             return ~pl.any_horizontal(_wrong_calls(rows, self.threshold))
 
-        return {"right": Atom(f"exact|{number_text(self.threshold)}", right, counts=True)}
+        return {"right": Atom(f"exact|{threshold_text(self.threshold)}", right, counts=True)}
 
     def finalise(self, state: Any) -> Any:
         """Their share."""

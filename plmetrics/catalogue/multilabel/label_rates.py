@@ -13,8 +13,9 @@ from plmetrics.catalogue.multiclass import rates
 from plmetrics.catalogue.multiclass.base import ClassRate, Multiclass
 from plmetrics.catalogue.parameters import one_of, parameter
 from plmetrics.catalogue.registry import register
+from plmetrics.catalogue.threshold_rule import ThresholdRule
+from plmetrics.catalogue.thresholds import threshold_text
 from plmetrics.core import ops
-from plmetrics.core.names import number_text
 from plmetrics.states.sums import Atom
 
 if TYPE_CHECKING:
@@ -31,8 +32,8 @@ def threshold_parameter() -> Any:
     return parameter(
         0.5,
         doc="score from which on a class is called",
-        check=isfinite,
-        domain="a number",
+        check=lambda value: isinstance(value, ThresholdRule) or isfinite(value),
+        domain="a number, or a rule such as max(f1) that chooses one for each class",
     )
 
 
@@ -41,12 +42,17 @@ class LabelSet(Multiclass):
 
     task = "multilabel"
 
+    @property
+    def threshold_classes(self) -> tuple[str, ...]:
+        """Each class has a threshold of its own, where a rule chooses it."""
+        return self.classes
+
     def members(self, number: int) -> Atom:
         """The rows that have a class."""
         return Atom(f"actual|{number}", lambda rows: rows.of_class(number), counts=True)
 
 
-def calls(rows: Rows, threshold: float) -> list[pl.Expr]:
+def calls(rows: Rows, threshold: float | ThresholdRule) -> list[pl.Expr]:
     """Whether each class is called."""
     return [rows.part(f"proba|{name}") >= pl.lit(rows.threshold_of(threshold, name)) for name in rows.classes]
 
@@ -59,7 +65,7 @@ def truths(rows: Rows) -> list[pl.Expr]:
 class _RowCounts:
     """What `part` and `whole` of a rate read, of a single row: its classes are what rows are elsewhere."""
 
-    def __init__(self, rows: Rows, threshold: float) -> None:
+    def __init__(self, rows: Rows, threshold: float | ThresholdRule) -> None:
         called, actual = calls(rows, threshold), truths(rows)
         hits = (call & truth for call, truth in zip(called, actual, strict=True))
         self.hit, self.called, self.actual = (_number(each) for each in (hits, called, actual))
@@ -83,11 +89,11 @@ class LabelRate(LabelSet, ClassRate):
         check=one_of("macro", "micro", "weighted", "samples", "none"),
         domain="macro, micro, weighted, samples or none",
     )
-    threshold: float = threshold_parameter()
+    threshold: float | ThresholdRule = threshold_parameter()
 
     def atoms_of(self, number: int) -> Mapping[str, Atom]:
         """The sums of a class."""
-        limit = number_text(self.threshold)
+        limit = threshold_text(self.threshold)
 
         def called(rows: Rows) -> pl.Expr:
             return calls(rows, self.threshold)[number]
@@ -116,7 +122,7 @@ class LabelRate(LabelSet, ClassRate):
         )
 
     def _parameters_text(self) -> str:
-        return f"{getattr(self, 'beta', 1.0)}|{number_text(self.threshold)}"
+        return f"{getattr(self, 'beta', 1.0)}|{threshold_text(self.threshold)}"
 
     def _of_row(self, rows: Rows) -> pl.Expr:
         counts = _RowCounts(rows, self.threshold)

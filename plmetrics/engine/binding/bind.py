@@ -228,18 +228,14 @@ def _roles(
         for name, model in suite.models.items()
         if suite.task == "binary" and model.prediction is not None
     )
-    needs: tuple[Requirement, ...] = ()
-    if suite.task == "ranking":
-        from plmetrics.engine.binding.task_columns import role_requirements
-
-        needs = role_requirements(suite, needed)
-    if suite.task == "uplift":
-        from plmetrics.engine.binding.task_columns import outcome_requirements
-
-        needs = outcome_requirements(suite, needed)
-    needs = (*needs, *(need for feature in features_of(suite) for need in feature.requirements(suite)))
+    needs = _requirements(suite, needed)
     by_fold = () if all(spec.fit_on != BY_FOLD for spec in suite.calibrate) else (_fold(suite),)
-    needed_columns = [need.column for need in needs]
+    columns = (
+        *(name for metric in needed for name in metric.columns()),
+        *(need.column for need in needs),
+        *_times(suite),
+        *(need.column for need in by_fold),
+    )
     return RoleColumns(
         label=suite.columns.label,
         models=models,
@@ -255,16 +251,7 @@ def _roles(
         hard=hard,
         missing=suite.data.missing,
         keys=keys,
-        columns=tuple(
-            dict.fromkeys(
-                [
-                    *(name for metric in needed for name in metric.columns()),
-                    *needed_columns,
-                    *_times(suite),
-                    *(need.column for need in by_fold),
-                ]
-            )
-        ),
+        columns=tuple(dict.fromkeys(columns)),
         classes=classes_of(suite, models),
         treatment=suite.columns.treatment if suite.task == "uplift" else None,
         requirements=each_once(
@@ -274,6 +261,20 @@ def _roles(
         transform=_transform(suite),
         unlabelled=suite.labels is not None,
     )
+
+
+def _requirements(suite: Suite, metrics: Sequence[Metric]) -> tuple[Requirement, ...]:
+    """What the task and features ask of values."""
+    needs: tuple[Requirement, ...] = ()
+    if suite.task == "ranking":
+        from plmetrics.engine.binding.task_columns import role_requirements
+
+        needs = role_requirements(suite, metrics)
+    if suite.task == "uplift":
+        from plmetrics.engine.binding.task_columns import outcome_requirements
+
+        needs = outcome_requirements(suite, metrics)
+    return (*needs, *(need for feature in features_of(suite) for need in feature.requirements(suite)))
 
 
 def _fold(suite: Suite) -> Requirement:
@@ -383,15 +384,11 @@ def _check_sections(suite: Suite, schema: pl.Schema, tables: Mapping[str, Source
     collected.settle()
 
 
-def _label_keys(suite: Suite) -> set[str]:
-    """The keys of a label of several columns, which are looked for with its classes."""
-    return {"label", "label_columns"} if suite.task == "multilabel" else set()
-
-
 def _extra_columns(suite: Suite, schema: pl.Schema) -> None:
-    """Columns of roles that nothing needs in this run must exist all the same."""
+    """Columns of roles that nothing needs must exist all the same; those of several labels have their own check."""
     collected = Collected()
-    columns: dict[str, Any] = suite.columns.model_dump(exclude=_label_keys(suite))
+    labels = {"label", "label_columns"} if suite.task == "multilabel" else set()
+    columns: dict[str, Any] = suite.columns.model_dump(exclude=labels)
     for role, name in columns.items():
         with collected.step():
             if name is not None:

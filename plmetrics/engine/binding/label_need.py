@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from plmetrics.catalogue.labels import needs_label
+from plmetrics.catalogue.thresholds import threshold_keys
 from plmetrics.engine.prepared import rows_of
 
 if TYPE_CHECKING:
@@ -15,8 +16,7 @@ if TYPE_CHECKING:
 def label_free(view: TableView) -> frozenset[str]:
     """The texts of the metrics of state families that need no labels; those that read rows without one say so."""
     table, metrics = view.table(), view.suite.needed("overall", *view.suite.slices)
-    rules = (metric.chosen_threshold for metric in metrics)
-    known = {rule.text: 0.0 for rule in rules if rule is not None}
+    known = {key: 0.0 for metric in metrics for key in threshold_keys(metric)}
     rows = [replace(rows_of(model, table), thresholds=known) for model in table.models]
     label = view.roles.label
     return frozenset(

@@ -202,10 +202,11 @@ def _points_plan(request: Request, rows: int, cubes: int, budget: int) -> OrderP
     """As many orderings at a time as fit, or one in as few ranges as fit; None where even small ones do not."""
     from plmetrics.engine.memory.points import bytes_in_hand, points_bytes
 
+    rows *= request.width
     fixed = rows * points_bytes(request)
     room = budget // _POINTS_SHARE
     number = _orders(request)
-    most = 1 if request.suite.apart else number
+    most = 1 if request.suite.apart or request.width > 1 else number
     for together in range(most, 0, -1):
         needed = rows * bytes_in_hand(request, together, cubes) + fixed * together
         if needed <= room:
@@ -221,6 +222,7 @@ def _least_by_points(request: Request, rows: int, cubes: int) -> int:
     """Working memory in which an ordering fits in as many ranges as are allowed."""
     from plmetrics.engine.memory.points import bytes_in_hand, points_bytes
 
+    rows *= request.width
     in_hand = rows * bytes_in_hand(request, 1, cubes) // _MOST_RANGES
     return _POINTS_SHARE * (rows * points_bytes(request) + in_hand + 1)
 
@@ -231,11 +233,13 @@ def sort_bytes(request: Request, rows: int, cubes: int) -> int:
     columns = _LABEL + _CELL * cubes
     columns += _WEIGHT if suite.weighted else 0
     columns += _BLOCK if suite.uncertainty is not None else 0
-    orders = int(request.orders_scores or request.reads_pairs) + len(request.values)
+    widths = [value.width for value in request.values]
+    orders = int(request.orders_scores or request.reads_pairs) + sum(widths)
     columns += _SCORE if request.reads_pairs else 0
     arms = _ARMS * int(request.view.roles.treatment is not None)
     by_class = any(value.positive is not None for value in request.values)
-    copies = _COPIES_OF_CLASSES if by_class else _COPIES_OF_VALUES if request.values else _COPIES
+    copies = _COPIES_OF_CLASSES if by_class else _COPIES_OF_VALUES if widths else _COPIES
+    copies *= request.width
     return int(rows * (len(request.models) * orders * _SCORE + columns + copies * (_SCORE + columns) + arms))
 
 

@@ -40,6 +40,9 @@ STEP_ROWS = 1 << 18
 FINE_SHARE = 4
 _LEAST_ROWS = 1 << 16
 _LEAST_BINS = 256
+_RADIX_BYTES = 2
+"""Whole numbers of so many bytes are sorted by counting them."""
+
 _ROOM_IN_SINGLE = 1 << 24
 """Whole numbers up to this are exact in single precision."""
 
@@ -96,18 +99,23 @@ class Encoder:
         unlabelled = bool(self._prepared.request.label_free_values)
         plan = rows_plan(self._prepared, models, unlabelled=unlabelled)
         fit = self._room // (_BATCH_COPIES * 8 * len(plan.collect_schema()))
-        size = min(BATCH_ROWS, max(_LEAST_ROWS, fit))
+        size = max(1, min(BATCH_ROWS, max(_LEAST_ROWS, fit)) // self._prepared.request.width)
         frames = collected_batches(plan, size)
-        together = self._together()
-        for frame in frames:
-            yield frame if together is None else frame.sort(together)
-
-    def _together(self) -> pl.Expr | None:
-        """The cell of a row in the cube that has most of them, None where there is one alone."""
         cells = {
             cube.cells: cell_column(number) for number, cube in enumerate(self._prepared.cubes) if cube.codes
         }
-        return pl.col(cells[max(cells)]) if cells and max(cells) > 1 else None
+        most = max(cells, default=1)  # the cube that has most of them
+        for frame in frames:
+            yield from self._flat(_by_cell(frame, cells[most], most) if most > 1 else frame)
+
+    def _flat(self, frame: pl.DataFrame) -> Iterator[pl.DataFrame]:
+        """The rows of a batch, once more for each ordering of which a row has several numbers."""
+        numbers = {part.column: part for part in self.orderings.values() if part.column in frame.columns}
+        wide = {name: part for name, part in numbers.items() if part.width > 1}
+        if len(wide) < len(numbers) or not wide:
+            yield frame.drop(wide)
+        for name, ordering in wide.items():
+            yield ordering.flat(frame.drop(numbers.keys() - {name}))
 
     def encoded(self, frame: pl.DataFrame) -> EncodedRows:
         """A few rows as small whole numbers, without their scores."""
@@ -157,6 +165,21 @@ class Encoder:
         return cells.named(self._lookups[group])
 
 
+def _by_cell(frame: pl.DataFrame, column: str, cells: int) -> pl.DataFrame:
+    """The rows of a frame, those of a cell together: not sorted by comparison where cells can be counted."""
+    code = _smallest(frame[column].to_numpy(), cells)
+    if code.itemsize > _RADIX_BYTES:
+        return frame.sort(column)
+    order = np.argsort(code, kind="stable")
+
+    def ordered(values: pl.Series) -> pl.Series:
+        if values.null_count() or not (values.dtype.is_numeric() or values.dtype == pl.Boolean):
+            return values.gather(order)
+        return pl.Series(values.name, values.to_numpy().take(order, mode="clip"))
+
+    return pl.DataFrame(parallel_map(ordered, frame.get_columns()))
+
+
 def _smallest(numbers: NDArray[Any], size: int) -> NDArray[Any]:
     """Whole numbers below `size` in as few bytes as hold them."""
     return numbers.astype(np.min_scalar_type(max(size - 1, 0)), copy=False)
@@ -201,7 +224,8 @@ def _locators(prepared: Prepared, every: Sequence[Ordering], room: int) -> dict[
         fixed = fixed_binnings(prepared, ordering)
         if fixed:
             return Locator.without_edges(fixed[0].span)
-        column = sample[ordering.column].cast(pl.Float64).fill_null(np.nan)
+        numbers = ordering.flat(sample)
+        column = numbers[ordering.column].cast(pl.Float64).fill_null(np.nan)
         values = column.to_numpy() + 0.0  # -0.0 is 0.0, whichever comes first
         sound = np.isfinite(values)
         number = bins
@@ -215,7 +239,7 @@ def _locators(prepared: Prepared, every: Sequence[Ordering], room: int) -> dict[
             return rank_locator(values[sound], number)
         if ordering.one_class:
             return value_locator(values[sound], number)
-        member = ordering.positives(sample)
+        member = ordering.positives(numbers)
         return Locator.near(balanced_edges(values[sound], values[sound & member], number), values[sound])
 
     names = [ordering.name for ordering in every]
@@ -228,4 +252,4 @@ def counts_in_single(prepared: Prepared, aggregated: Aggregates) -> bool:
     if prepared.request.weighted or "n" not in state.columns:
         return False
     by_block = np.bincount(state.block, weights=state.columns["n"])
-    return float(by_block.max(initial=0.0)) < _ROOM_IN_SINGLE
+    return float(by_block.max(initial=0.0)) * prepared.request.width < _ROOM_IN_SINGLE

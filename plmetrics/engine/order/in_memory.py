@@ -105,6 +105,7 @@ def _by_value(
         member = class_column(model, value)
         frame = model_rows(prepared, aggregated.rows, model, column, member)
         frame = frame.filter(pl.col(column).is_not_null())
+        frame = frame if value.width == 1 else frame.explode(column, member)
         return _in_order(prepared, aggregated, frame, column, member)
     label_free = value.key in prepared.request.label_free_values
     frame = model_rows(prepared, aggregated.rows, model, column, unlabelled=label_free)

@@ -250,7 +250,7 @@ class Passes:
             batches = self._kept
 
             def count(part: Part) -> None:
-                for rows in batches:
+                for rows in (rows for rows in batches if part.ordering in rows.place):
                     self._add(rows, part.ordering, {part: tallies[part]})
                 tallies[part].finish()
 

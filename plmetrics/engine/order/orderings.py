@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import reduce
 from operator import and_
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 import numpy as np
 import polars as pl
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from plmetrics.engine.request import Request
     from plmetrics.states.sums import RowValue
 
+
+F = TypeVar("F", pl.DataFrame, pl.LazyFrame)
 
 RANKS, _RANKS_OF_LABELS = "ranks of predictions", "ranks of labels"
 """The keys of the two sides of rank correlations."""
@@ -74,6 +76,15 @@ class Ordering:
     def name(self) -> str:
         """What it is called in states: the model, with the key of a value."""
         return self.model if self.key is None else f"{self.model}|{self.key}"
+
+    @property
+    def width(self) -> int:
+        """How many numbers a row has."""
+        return 1 if self.value is None else self.value.width
+
+    def flat(self, rows: F) -> F:
+        """Rows with one number each: those with several are as many, with a class for each."""
+        return rows if self.width == 1 else rows.explode(*self.columns[:2])
 
     @property
     def across(self) -> str | None:

@@ -191,7 +191,7 @@ def range_plan(prepared: Prepared, orderings: Sequence[Ordering], limits: Limits
     models = tuple(dict.fromkeys(ordering.model for ordering in orderings))
     plan = rows_plan(prepared, models, unlabelled=label_free)
     if len(orderings) == 1:
-        plan = plan.filter(*_present(prepared, orderings[0], limits))
+        plan = orderings[0].flat(plan).filter(*_present(prepared, orderings[0], limits))
     read = [name for ordering in orderings for name in ordering.columns]
     read += [cell_column(number) for number, cube in enumerate(prepared.cubes) if cube.codes]
     if prepared.request.suite.apart:
@@ -214,5 +214,5 @@ def _present(prepared: Prepared, ordering: Ordering, limits: Limits) -> Iterator
 def numbers_sample(prepared: Prepared, ordering: Ordering) -> pl.LazyFrame:
     """A few of the numbers that an ordering orders."""
     rows = chosen_rows(prepared, max(1, prepared.rows.read // SAMPLE_ROWS))
-    number = next(ordering.expressions(prepared)).alias(ordering.column)
-    return rows.select(number).filter(pl.col(ordering.column).is_finite())
+    numbers = ordering.flat(rows.select(*ordering.expressions(prepared)))
+    return numbers.select(ordering.column).filter(pl.col(ordering.column).is_finite())

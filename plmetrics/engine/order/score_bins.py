@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from plmetrics.catalogue.needs import Bins as FixedBins
 from plmetrics.catalogue.needs import Points, Quantiles
-from plmetrics.states.class_probabilities import is_class_key
+from plmetrics.states.class_probabilities import class_value_kind
 from plmetrics.states.scores.sorted import Binning
 from plmetrics.suite.tasks import BANDED_CURVES, BINNED_CURVES, CLASS_CURVES
 
@@ -87,4 +87,4 @@ def key_of(need: OrderedRows) -> str | None:
 
 def drawn_from(curve: Curve, key: str | None) -> bool:
     """Whether a curve is drawn from a number, by its key: from scores, or from the probability of a class."""
-    return key is None or (curve.curve in CLASS_CURVES and is_class_key(key))
+    return key is None or (curve.curve in CLASS_CURVES and class_value_kind(key) == curve.of_classes)

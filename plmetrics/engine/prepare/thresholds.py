@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import product
 from math import nan
 from typing import TYPE_CHECKING
 
@@ -14,8 +15,9 @@ from plmetrics.engine.memory.budget import refuse_to_hold
 from plmetrics.engine.prepare.constants import ThresholdChoice
 from plmetrics.states.moving_thresholds import confusion_at
 from plmetrics.states.scores.sorted import OrderedRows
+from plmetrics.states.sums import class_threshold
 from plmetrics.table.checks import VALID, valid_column
-from plmetrics.table.predicted import score_column
+from plmetrics.table.predicted import part_column, score_column, truth_column
 from plmetrics.table.prediction_table import prediction_table
 from plmetrics.table.roles import WEIGHT
 
@@ -45,17 +47,31 @@ def choose_thresholds(
     """
     rules = {rule.text: rule for metric in request.leaves if (rule := metric.chosen_threshold) is not None}
     values = {model: dict(given[model]) for model in request.models}
+    classes = _classes(view)
     warnings = yield from _calibration_warnings(view, rules)
     open_rules = [rule for rule in rules.values() if rule.constant is None]
     for condition in dict.fromkeys(rule.select_on for rule in open_rules):
         rules_of_condition = [rule for rule in open_rules if rule.select_on == condition]
         table = _selection(view, condition)
         warnings += yield from _optimism(view, condition, rules_of_condition)
-        for model in request.models:
-            points = yield from _candidates(table, view, model)
+        for model, name in product(request.models, classes):
+            points = yield from _candidates(table, view, model, name)
             for rule in rules_of_condition:
-                values[model][rule.text] = nan if points is None else rule.choose(points)
+                key = rule.text if name is None else class_threshold(rule.text, name)
+                values[model][key] = nan if points is None else rule.choose(points)
     return ThresholdChoice(values, tuple(warnings))
+
+
+def _classes(view: TableView) -> tuple[str | None, ...]:
+    """What thresholds are chosen for: each class that a row may have, or the one score."""
+    return view.roles.classes if view.suite.task == "multilabel" else (None,)
+
+
+def _score_and_label(table: PredictionTable, model: str, name: str | None) -> tuple[pl.Expr, pl.Expr]:
+    """The score of a model and the label it is held against; of a class the score of that, and whether a row has it."""
+    if name is not None:
+        return pl.col(part_column(model, f"proba|{name}")), pl.col(truth_column(name))
+    return pl.col(score_column(model)), pl.col(table.roles.label_of(model))
 
 
 def _selection(view: TableView, condition: str | None) -> PredictionTable:
@@ -65,7 +81,7 @@ def _selection(view: TableView, condition: str | None) -> PredictionTable:
     return prediction_table(rows, view.schema, roles)
 
 
-def _rows_to_choose_on(table: PredictionTable, model: str) -> pl.LazyFrame:
+def _rows_to_choose_on(table: PredictionTable, model: str, of_class: str | None) -> pl.LazyFrame:
     """Score, class and weight of a model's rows."""
     frame = table.frame
     roles = table.roles
@@ -74,13 +90,15 @@ def _rows_to_choose_on(table: PredictionTable, model: str) -> pl.LazyFrame:
     sound = [pl.col(VALID)] if roles.missing == "error" else []
     name = roles.weight_of(model)
     weight = [] if name is None else [pl.col(name).alias(WEIGHT)]
-    score, positive = pl.col(score_column(model)), pl.col(roles.label_of(model)) == 1
-    return frame.select(score.alias("score"), positive.alias(_POSITIVE), *weight, *sound)
+    score, label = _score_and_label(table, model, of_class)
+    return frame.select(score.alias("score"), (label == 1).alias(_POSITIVE), *weight, *sound)
 
 
-def _candidates(table: PredictionTable, view: TableView, model: str) -> Question[View | None]:
+def _candidates(
+    table: PredictionTable, view: TableView, model: str, of_class: str | None
+) -> Question[View | None]:
     """The confusion table at each distinct score of a model, and one above them all; None while there are no labels."""
-    plan = _rows_to_choose_on(table, model)
+    plan = _rows_to_choose_on(table, model, of_class)
     yield from refuse_to_hold(view, plan, NUMBERS_IN_HAND, "choosing a threshold", "metrics")
     (rows,) = yield [view.arithmetic.sorted(plan, "score")]
     if VALID in rows.columns:
@@ -132,23 +150,26 @@ def _calibration_warnings(view: TableView, rules: Mapping[str, ThresholdRule]) -
     if all(rule.constant is None for rule in rules.values()):
         return []
     table = _selection(view, None)
-    bins = yield [_distances(table, model) for model in table.models]
-    out = []
-    for model, counts in zip(table.models, bins, strict=True):
+    scores = list(product(table.models, _classes(view)))
+    bins = yield [_distances(table, model, name) for model, name in scores]
+    worst: dict[str, tuple[float, str]] = {}
+    for (model, name), counts in zip(scores, bins, strict=True):
         sound = counts.drop_nulls()
         gap, mass, rows = sound.select("gap", "mass", "n").sum().row(0)
         error = gap / mass if rows else 0.0
-        if error > max(_CALIBRATED, 0.64 * (_BINS / max(rows, 1)) ** 0.5):
-            text = "threshold=optimal(...) assumes calibrated scores, and those of model "
-            text += f"'{model}' are off by {error:.3f} on average"
-            out.append(f"{text}: recalibrate them, or use threshold=min(expected_cost(...))")
-    return out
+        if error > max(_CALIBRATED, 0.64 * (_BINS / max(rows, 1)) ** 0.5, worst.get(model, (0.0, ""))[0]):
+            worst[model] = error, f"'{model}'" if name is None else f"'{model}' for class '{name}'"
+    return [
+        f"threshold=optimal(...) assumes calibrated scores, and those of model {whose} are off by {error:.3f} on "
+        "average: recalibrate them, or use threshold=min(expected_cost(...))"
+        for error, whose in worst.values()
+    ]
 
 
-def _distances(table: PredictionTable, model: str) -> pl.LazyFrame:
+def _distances(table: PredictionTable, model: str, of_class: str | None) -> pl.LazyFrame:
     """By bin of a model's score, null for what is not sound: how far it is from the rate, the weight and the rows."""
-    roles = table.roles
-    score, label, name = pl.col(score_column(model)), pl.col(roles.label_of(model)), roles.weight_of(model)
+    score, label = _score_and_label(table, model, of_class)
+    name = table.roles.weight_of(model)
     sound = score.is_between(0, 1) & label.is_between(0, 1)
     place = pl.when(sound).then((score * _BINS).floor().clip(0, _BINS - 1))
     gap, mass = score - label, pl.len().cast(pl.Float64)

@@ -1,4 +1,4 @@
-"""What the shares of the values of single columns do to a change between two tables, by reweighting.
+"""Effect of the value shares of single columns on a change between two tables, by reweighting.
 
 In a coalition of columns the values of these have, jointly, the shares that they have in the second table: the weight
 of each slice of the first is multiplied by the ratio of both. What a column adds is averaged over all orders of the
@@ -46,7 +46,7 @@ def column_codes(values: Sequence[Sequence[dict[str, str | None]]]) -> tuple[lis
 
 
 def column_parts(pair: SlicedPair, codes: NDArray[np.int64], metrics: Sequence[Metric]) -> list[Parts]:
-    """Of each metric what the shares of each column do, and how wrong bins may make it; NaN where one is undefined.
+    """By metric the effect of the shares of each column, and its error from bins; NaN where undefined.
 
     Args:
         pair: both tables by slice.

@@ -56,7 +56,6 @@ class Drawing:
     Args:
         level: level of bands.
         weights: W `[replicate, block]`, None without replicates.
-        classes: those of a multiclass label.
         spans: the ends of histograms of scores by model, where they are not 0 and 1.
     """
 
@@ -64,12 +63,10 @@ class Drawing:
         self,
         level: float,
         weights: Array | None,
-        classes: Sequence[str] = (),
         spans: Mapping[str, tuple[float, float]] | None = None,
     ) -> None:
         self._level = level
         self._weights = weights
-        self._classes = classes
         self._spans = spans or {}
         self._frames: list[pl.DataFrame] = []
         self._hulls: dict[tuple[str, str], dict[str, Points]] = {}
@@ -81,27 +78,21 @@ class Drawing:
         model: str,
         slices: Slices,
         sliced: SlicedScores,
-        class_number: int | None = None,
+        of_class: str | None = None,
     ) -> None:
-        """Draw the curves of one model and slice set from its scores, or from the probabilities of a class."""
+        """Draw the curves of one model and slice set from its scores, or from the probabilities of a class by name."""
         weights = self._weights if slices.slice_set.resampled else None
         by_points = [curve for curve in curves if curve.curve in (*POINT_CURVES, "corp")]
         pointed = self._by_points(by_points, model, slices, sliced, weights) if by_points else {}
         for curve in curves:
             if curve.curve in BINNED_CURVES:
-                parts = self._by_bins(curve, model, slices, sliced, weights, named=class_number is not None)
+                parts = self._by_bins(curve, model, slices, sliced, weights, named=of_class is not None)
             elif curve.curve in EFFECT_CURVES:
                 parts = {curve.curve: points_of_effects(curve.curve, sliced, weights, self._level)}
             else:
                 parts = {curve.curve: pointed[curve.curve]}
             for name, points in parts.items():
-                self.add(name, model, slices, [self._classed(part, class_number) for part in points])
-
-    def _classed(self, points: Points, number: int | None) -> Points:
-        """Points with the name of the class that they are of, if they are of one."""
-        if number is None or not points:
-            return points
-        return {**points, "class": np.full(len(points["x"]), self._classes[number], dtype=object)}
+                self.add(name, model, slices, [_of_class(part, of_class) for part in points])
 
     def _by_bins(
         self,
@@ -182,6 +173,13 @@ class Drawing:
             for text, part in zip(slices.texts(), parts, strict=True)
             if part
         ]
+
+
+def _of_class(points: Points, name: str | None) -> Points:
+    """Points with the name of the class that they are of, if they are of one."""
+    if name is None or not points:
+        return points
+    return {**points, "class": np.full(len(points["x"]), name, dtype=object)}
 
 
 def _with_bands(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from plmetrics.inference.finalised import OrderedValues
+from plmetrics.inference.finalised import MetricValues
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -21,8 +21,8 @@ def of_rests(
     index: int,
     of_set: Callable[..., Any],
     weights: Any,
-    values: Callable[[Sequence[Metric], Any, Any], Mapping[str, OrderedValues]],
-) -> Mapping[str, OrderedValues]:
+    values: Callable[[Sequence[Metric], Any, Any], Mapping[str, MetricValues]],
+) -> Mapping[str, MetricValues]:
     """Values and replicates of the rests of a set, by metric text; none where they are not asked for.
 
     A rest holds nearly all rows, so that rests are sorted rows of their own, made and dropped one by one.
@@ -35,10 +35,10 @@ def of_rests(
     return {text: end_to_end([part[text] for part in parts]) for text in parts[0]}
 
 
-def end_to_end(parts: Sequence[OrderedValues]) -> OrderedValues:
+def end_to_end(parts: Sequence[MetricValues]) -> MetricValues:
     """The values of slices one after another. What is not there for all of them is left out."""
     together: dict[str, Any] = {}
-    for name in OrderedValues.__slots__:
+    for name in MetricValues.__slots__:
         arrays = [getattr(part, name) for part in parts]
         if name == "reasons":
             together[name] = [
@@ -49,7 +49,7 @@ def end_to_end(parts: Sequence[OrderedValues]) -> OrderedValues:
             together[name] = None
         else:
             together[name] = _concatenate(arrays)
-    return OrderedValues(**together)
+    return MetricValues(**together)
 
 
 def _concatenate(arrays: Sequence[Any]) -> Any:

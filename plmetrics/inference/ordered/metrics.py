@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from plmetrics.catalogue.needs import Bins, Points, Quantiles
 from plmetrics.core.placements import placement_area
 from plmetrics.core.threads import parallel_map, processors, steps
-from plmetrics.inference.finalised import OrderedValues, conditions, finalise, finalising, value_or_nan
+from plmetrics.inference.finalised import MetricValues, conditions, finalise, finalising, value_or_nan
 from plmetrics.inference.ordered.coarse_replicates import SLICES_AT_ONCE, coarse_replicates, stack
 from plmetrics.inference.ordered.complements import end_to_end
 from plmetrics.inference.ordered.products import drawn_bins
@@ -45,14 +45,14 @@ def ordered_values(
     weights: Array | Nudges | None,
     *,
     placements: bool = False,
-) -> dict[str, OrderedValues]:
+) -> dict[str, MetricValues]:
     """Values and replicates of some ordered metrics of one model and slice set, by metric text.
 
     `weights` is W `[replicate, block]` or which block is moved, None without replicates. Quantiles have none of the
     latter: they jump. With `placements` ROC areas of rows without weights have the variances of these.
     """
     quantiles = [metric for metric in metrics if isinstance(metric.needs, Quantiles)]
-    out: dict[str, OrderedValues] = {}
+    out: dict[str, MetricValues] = {}
     if quantiles:
         out |= quantile_values(quantiles, sliced, None if isinstance(weights, Nudges) else weights)
     by_points = [metric for metric in metrics if isinstance(metric.needs, Points)]
@@ -74,7 +74,7 @@ def _sharing_bins(metrics: Sequence[Metric]) -> dict[Binning, list[Metric]]:
 
 def _by_points(
     metrics: Sequence[Metric], sliced: SlicedScores, weights: Array | Nudges | None, *, placements: bool
-) -> dict[str, OrderedValues]:
+) -> dict[str, MetricValues]:
     values_of = _point_values(metrics, sliced, placements=placements)
     replicates: dict[str, Array] = {}
     deviations: dict[str, Array] = {}
@@ -95,7 +95,7 @@ def _by_points(
 
 def _point_values(
     metrics: Sequence[Metric], sliced: SlicedScores, *, placements: bool
-) -> dict[str, OrderedValues]:
+) -> dict[str, MetricValues]:
     """Values alone: of all slices at once, or of a few at a time where there are points of so many."""
     if isinstance(sliced, SlicedGrid):
         makers = [partial(sliced.point_state, *few) for few in sliced.few_slices()]
@@ -108,7 +108,7 @@ def _point_values(
             lambda metric: _on_points([metric], view, sliced, placements=placements), metrics
         )
         return {text: values for of_metric in of_metrics for text, values in of_metric.items()}
-    out: dict[str, OrderedValues] = {}
+    out: dict[str, MetricValues] = {}
     for scores in (False, True):
         alike = [metric for metric in metrics if metric.reads_points == scores]
         joined = not scores and not sliced.arms
@@ -125,18 +125,18 @@ def _on_part(
     *,
     joined: bool,
     placements: bool,
-) -> dict[str, OrderedValues]:
+) -> dict[str, MetricValues]:
     view = score_view(make(), joined=joined, binned=sliced.binned)
     return _on_points(metrics, view, sliced, placements=placements)
 
 
 def _on_points(
     metrics: Sequence[Metric], point: View, sliced: SlicedScores, *, placements: bool
-) -> dict[str, OrderedValues]:
+) -> dict[str, MetricValues]:
     areas = any("delong" in metric.closed_forms for metric in metrics)
     varying = _placements(point) if placements and areas and not sliced.weighted else None
     return {
-        metric.text: OrderedValues(
+        metric.text: MetricValues(
             finalise(metric, point),
             conditions(metric, point),
             None,
@@ -208,12 +208,12 @@ def _shares(size: int) -> int:
 
 def _by_bins(
     metrics: Sequence[Metric], binning: Binning, sliced: SlicedScores, weights: Array | Nudges | None
-) -> dict[str, OrderedValues]:
-    of_metrics: dict[str, list[OrderedValues]] = {metric.text: [] for metric in metrics}
+) -> dict[str, MetricValues]:
+    of_metrics: dict[str, list[MetricValues]] = {metric.text: [] for metric in metrics}
     single = np.asarray(weights, dtype=np.float32) if isinstance(weights, np.ndarray) else None
     for first, last, counts in sliced.bin_counts(binning, 1 if weights is None else weights.shape[1]):
 
-        def of_few(step: tuple[int, int], first: int = first, counts: Array = counts) -> list[OrderedValues]:
+        def of_few(step: tuple[int, int], first: int = first, counts: Array = counts) -> list[MetricValues]:
             part = counts[step[0] - first : step[1] - first]
             total = part.sum(axis=1)
             replicate = None if weights is None else bin_view(drawn_bins(weights, single, part))
@@ -228,7 +228,7 @@ def _by_bins(
     return {text: _end_to_end(parts) for text, parts in of_metrics.items()}
 
 
-def _on_bins(metric: Metric, total: Array, replicate: View | None) -> OrderedValues:
+def _on_bins(metric: Metric, total: Array, replicate: View | None) -> MetricValues:
     """Values of a few slices from their bins, all blocks together and resampled."""
     point = bin_view(total)
     replicates = None if replicate is None else value_or_nan(metric, replicate).T
@@ -236,10 +236,10 @@ def _on_bins(metric: Metric, total: Array, replicate: View | None) -> OrderedVal
     if replicate is not None and metric.value_kind.is_norm:
         with np.errstate(divide="ignore", invalid="ignore"):
             deviations = metric.deviation(replicate, bin_view(total[:, None])).T
-    return OrderedValues(finalise(metric, point), conditions(metric, point), replicates, deviations)
+    return MetricValues(finalise(metric, point), conditions(metric, point), replicates, deviations)
 
 
-def _end_to_end(parts: Sequence[OrderedValues]) -> OrderedValues:
+def _end_to_end(parts: Sequence[MetricValues]) -> MetricValues:
     """The values of consecutive slices as one."""
     replicates = [part.replicates for part in parts if part.replicates is not None]
     deviations = [part.deviations for part in parts if part.deviations is not None]
@@ -247,7 +247,7 @@ def _end_to_end(parts: Sequence[OrderedValues]) -> OrderedValues:
         (status, np.concatenate([part.reasons[index][1] for part in parts]))
         for index, (status, _) in enumerate(parts[0].reasons)
     ]
-    return OrderedValues(
+    return MetricValues(
         np.concatenate([part.value for part in parts]),
         reasons,
         np.ascontiguousarray(np.concatenate(replicates, axis=1)) if replicates else None,

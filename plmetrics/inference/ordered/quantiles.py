@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from plmetrics.catalogue.needs import Quantiles
 from plmetrics.core import ops
 from plmetrics.core.pieces import Pieces
-from plmetrics.inference.finalised import OrderedValues, conditions, finalise, value_or_nan
+from plmetrics.inference.finalised import MetricValues, conditions, finalise, value_or_nan
 from plmetrics.inference.ordered.complements import end_to_end
 from plmetrics.inference.weights import resample
 from plmetrics.states.scores.limits import replicates_rows
@@ -44,7 +44,7 @@ _SLICES_AT_ONCE = 4
 
 def quantile_values(
     metrics: Sequence[Metric], sliced: SlicedScores, weights: Array | None
-) -> dict[str, OrderedValues]:
+) -> dict[str, MetricValues]:
     """Values and replicates of some quantiles of one number of each row, by metric text.
 
     `weights` is W `[replicate, block]`, None without intervals. A largest value gets no replicates.
@@ -69,7 +69,7 @@ def quantile_values(
         else:
             replicates = _coarse(resampled, sliced, weights, _Distribution(state), values)
     return {
-        metric.text: OrderedValues(
+        metric.text: MetricValues(
             values[metric.text],
             conditions(metric, point),
             replicates.get(metric.text),
@@ -82,12 +82,12 @@ def quantile_values(
 
 def _of_parts(
     metrics: Sequence[Metric], sliced: SlicedPoints, weights: Array | None
-) -> dict[str, OrderedValues]:
+) -> dict[str, MetricValues]:
     """The same of points that came in ranges."""
 
-    def on_part(make: Callable[[], Mapping[str, Any]]) -> list[OrderedValues]:
+    def on_part(make: Callable[[], Mapping[str, Any]]) -> list[MetricValues]:
         point = value_view(make())
-        return [OrderedValues(finalise(one, point), conditions(one, point), None, None) for one in metrics]
+        return [MetricValues(finalise(one, point), conditions(one, point), None, None) for one in metrics]
 
     parts = [on_part(make) for make in sliced.parts(scores=True)]
     out = {

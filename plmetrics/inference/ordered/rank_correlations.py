@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from plmetrics.catalogue.needs import Ranks
 from plmetrics.core.exact_sums import product
-from plmetrics.inference.finalised import OrderedValues, conditions, finalise, finalising, value_or_nan
+from plmetrics.inference.finalised import MetricValues, conditions, finalise, finalising, value_or_nan
 from plmetrics.inference.weights import Nudges
 from plmetrics.states.ranks import joint_blocks, joint_view, rank_view
 from plmetrics.states.sums import View
@@ -31,7 +31,7 @@ Array = NDArray[np.float64]
 
 def rank_values(
     metrics: Sequence[Metric], pairs: SlicedPairs, weights: Array | Nudges | None
-) -> dict[str, OrderedValues]:
+) -> dict[str, MetricValues]:
     """Values and replicates of some rank correlations of one model and slice set, by metric text.
 
     `weights` is W `[replicate, block]` or which block is moved, None without replicates.
@@ -43,7 +43,7 @@ def rank_values(
 
 def grid_rank_values(
     metrics: Sequence[Metric], sliced: SlicedGrid, weights: Array | Nudges | None, **_: bool
-) -> dict[str, OrderedValues]:
+) -> dict[str, MetricValues]:
     """The same of labels and predictions that were counted together."""
     from plmetrics.states.rank_bounds import grid_view
 
@@ -75,11 +75,11 @@ def _of_view(
     view: View,
     weights: Array | Nudges | None,
     blocks: Iterable[tuple[Array, Codes]],
-) -> dict[str, OrderedValues]:
+) -> dict[str, MetricValues]:
     values = {metric.text: finalise(metric, view) for metric in metrics}
     replicates = {} if weights is None else _replicates(metrics, blocks, weights, values)
     return {
-        metric.text: OrderedValues(
+        metric.text: MetricValues(
             values[metric.text], conditions(metric, view), replicates.get(metric.text), None
         )
         for metric in metrics

@@ -9,15 +9,15 @@ import polars as pl
 
 from plmetrics.catalogue.needs import OrderedRows, Ranks
 from plmetrics.engine.order.orderings import AREAS, RANKS
+from plmetrics.engine.order.score_bins import drawn_from
 from plmetrics.inference.curves.drawing import Drawing
-from plmetrics.inference.finalised import OrderedValues
+from plmetrics.inference.finalised import MetricValues
 from plmetrics.inference.ordered.complements import of_rests
 from plmetrics.inference.ordered.metrics import ordered_values
 from plmetrics.inference.ordered.rank_correlations import grid_rank_values, rank_values
 from plmetrics.inference.subject import rest_place
-from plmetrics.states.class_probabilities import class_key
+from plmetrics.states.class_probabilities import class_value_text
 from plmetrics.states.scores.sliced_grid import SlicedGrid
-from plmetrics.suite.tasks import CLASS_CURVES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -49,14 +49,13 @@ def ordered_stage(
     """
     out: OrderedByPlace = {}
     weights = analysis.replication.counts if analysis.suite.row_curves else None
-    drawing = Drawing(analysis.level, weights, classes, spans)
-    numbers = {class_key(number): number for number in range(len(classes))}
+    drawing = Drawing(analysis.level, weights, spans)
     for model, value, of_set in scores:
         if value is not None and value.startswith(AREAS):
             out |= _paired_areas(analysis, model, value.removeprefix(AREAS), of_set)
             continue
         for index, states in enumerate(analysis.sets):
-            drawn_here = _score_curves(analysis, states.slices, value, numbers)
+            drawn_here = _curves_of(analysis, states.slices, value)
             needed = analysis.suite.needed(states.slices.slice_set.name)
             metrics = [metric for metric in needed if _in_order(metric.needs, value)]
             values = grid_rank_values if value == RANKS else ordered_values
@@ -66,8 +65,8 @@ def ordered_stage(
             rows = SliceRows(index, model, sliced, of_set if exact else None)
             out |= _values(analysis, rows, metrics, values)
             if drawn_here:
-                number = None if value is None else numbers[value]
-                drawing.scores(drawn_here, model, states.slices, sliced, number)
+                of_class = None if value is None else class_value_text(value, classes)
+                drawing.scores(drawn_here, model, states.slices, sliced, of_class)
     return out, in_result_order(drawing.frame(), analysis)
 
 
@@ -85,7 +84,7 @@ def _paired_areas(
         slices = (counts for _, _, part in sliced.parts("joint") for counts in part)
         areas = paired_areas(slices, len(sliced.edges) + 1, len(sliced.label_edges) + 1)
         variances = areas.positive_variance, areas.negative_variance
-        values = OrderedValues(areas.difference, [], None, None, placements=variances)
+        values = MetricValues(areas.difference, [], None, None, placements=variances)
         out[index, model, f"{AREAS}{baseline}", None] = values
     return out
 
@@ -122,7 +121,7 @@ def _values(
     analysis: Analysis,
     sliced: SliceRows,
     metrics: Sequence[Metric],
-    values: Callable[..., Mapping[str, OrderedValues]],
+    values: Callable[..., Mapping[str, MetricValues]],
 ) -> OrderedByPlace:
     """Ordered metrics of the slices of a set and of their rests, with each kind of replicates that they need."""
     out: OrderedByPlace = {}
@@ -162,18 +161,9 @@ def _in_order(need: Need, value: str | None) -> bool:
     return isinstance(need, OrderedRows) and (None if need.by is None else need.by.key) == value
 
 
-def _score_curves(
-    analysis: Analysis, slices: Slices, value: str | None, numbers: Mapping[str, int]
-) -> list[Curve]:
-    """The curves that are drawn from scores, or from the probabilities of a class, by the key of the value."""
-    requested = _curves_of(analysis, slices)
-    if value is None:
-        return requested
-    return [curve for curve in requested if curve.curve in CLASS_CURVES] if value in numbers else []
-
-
-def _curves_of(analysis: Analysis, slices: Slices) -> list[Curve]:
-    """The curves that are drawn for a slice set, each once."""
+def _curves_of(analysis: Analysis, slices: Slices, value: str | None) -> list[Curve]:
+    """The curves that are drawn for a slice set from scores, or by its key from another value, each once."""
     name = slices.slice_set.name
     requested = [curve for curve in analysis.suite.row_curves if name == "overall" or name in curve.slices]
+    requested = [curve for curve in requested if drawn_from(curve, value)]
     return list({curve.model_copy(update={"slices": ()}): curve for curve in requested}.values())

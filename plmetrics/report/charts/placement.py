@@ -95,7 +95,7 @@ class Canvas:
         return 20 * outside + 1000.0 * texts + sum(box.holds(points) for points in self._points)
 
     def corner(self, size: tuple[float, float], corners: Sequence[str], offset: float) -> str | None:
-        """The first corner in which a rectangle of this size is free, to be taken; None where there is none."""
+        """Take the first corner in which a rectangle of this size is free; None without such a corner."""
         wide, high = size
         for name in corners:
             top = offset if name.startswith("top") else self.height - offset - high
@@ -107,7 +107,7 @@ class Canvas:
         return None
 
     def side(self, x: float, y: float, text: str, size: float = 10.5) -> Side | None:
-        """Where beside a point a word is free, and take it; None where it would lie over another word."""
+        """Take a free side of a point for a word; None if each would cover another word."""
         place = self.pixels(np.array([x]), np.array([y]))[0]
         boxes = {side: _word(place, side, text, size) for side in SIDES}
         side = min(boxes, key=lambda side: self.cost(boxes[side]))
@@ -119,7 +119,7 @@ class Canvas:
     def spot(
         self, places: Sequence[tuple[float, float]], text: str, sides: Sequence[Side], size: float = 10.5
     ) -> tuple[float, float, Side]:
-        """The first of these places, with one of these sides, at which a word covers least; take it."""
+        """Take the first of these places and sides at which a word covers least."""
         spots = [(x, y, side) for x, y in places for side in sides]
         pixels = self.pixels(*np.array(places, dtype=np.float64).T)
         boxes = [_word(place, side, text, size) for place in pixels for side in sides]

@@ -32,12 +32,13 @@ def gaps(summary: Summary, width: int) -> list[Text]:
 
 
 def _no_intervals(summary: Summary, width: int) -> list[Text]:
-    """How to have intervals, where nothing of the run has one."""
+    """How to have intervals, where nothing of the run has one: a result without a folder comes from arguments."""
     asked = summary.level is not None or "experiment" in summary.others
     statuses = summary.metrics["interval_status"]
     if asked or statuses.is_empty() or not (statuses == "not_requested").all():
         return []
-    return wrap(Text("Intervals are off: uncertainty: true in the suite adds them", FAINT), width, indent=0)
+    key = "uncertainty=True" if summary.place is None else "uncertainty: true in the suite"
+    return wrap(Text(f"Intervals are off: {key} adds them", FAINT), width, indent=0)
 
 
 def _reasons(title: str, frame: pl.DataFrame, reason: str, width: int) -> list[Text]:

@@ -25,6 +25,8 @@ from plmetrics.table.predicted import quantile_part
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from plmetrics.states.class_probabilities import Kind
+
 
 Missing = Literal["error", "drop", "drop_per_model"]
 Correction = Literal["holm", "bonferroni", "benjamini_hochberg", "none"]
@@ -361,6 +363,10 @@ class Curve(Strict):
     strategy: Literal["width", "count"] = Field(
         default="width", description="Bins of equal width, or of equal weight (reliability)."
     )
+    scheme: Literal["ovr", "ovo"] = Field(
+        default="ovr",
+        description="Each class against the rest, or against each other (roc, pr, reliability).",
+    )
     cost_fp: Annotated[Finite, Field(ge=0)] = Field(
         default=1.0, description="Cost of a false positive (curve cost)."
     )
@@ -370,6 +376,13 @@ class Curve(Strict):
     metric: Column | None = Field(
         default=None, description="The suite's metric that models differ in (curve query_differences)."
     )
+
+    @property
+    def of_classes(self) -> Kind:
+        """The numbers of several classes that it is drawn from."""
+        if self.scheme == "ovr":
+            return "class"
+        return "share" if self.curve == "reliability" else "pair"
 
 
 RESULT = "@result"

@@ -245,6 +245,8 @@ class MetricReader:
 
     def _rule(self, call: Call, path: SuitePath) -> ThresholdRule:
         def metric_of(named: Call) -> Metric:
+            if self._task == "multilabel":  # of each class by itself
+                return _create("binary", named.name, dict(named.parameters), (), {})
             return _create(self._task, named.name, dict(named.parameters), (), self._defaults)
 
         rule = read_rule(call, metric_of)
