@@ -232,7 +232,7 @@ def main() -> int:
     head = [
         f"### {NAME}: each task on {options.rows:,} rows under `memory: {options.memory}`",
         "",
-        f"1 round. {environment()}",
+        f"1 round: seconds are also those of what else the machine did, memory is not. {environment()}",
         "",
         "| task | rows | peak MB | processor s | s | largest bound overall | warnings |",
         "|---|---:|---:|---:|---:|---|---|",

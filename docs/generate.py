@@ -22,6 +22,7 @@ from docs import keywords
 from docs.families import family_table
 from plmetrics.catalogue import registry
 from plmetrics.catalogue.advice.goals import GOALS
+from plmetrics.catalogue.parameters import parameter_name
 from plmetrics.catalogue.synonyms.table import synonyms
 from plmetrics.cli.app import app
 from plmetrics.core.results import FURTHER_TABLES, TABLES
@@ -224,7 +225,7 @@ def _parameters(metric: type[Metric]) -> Iterable[str]:
     for field in dataclasses.fields(metric):
         default = "" if field.default in {dataclasses.MISSING, None} else f" [{_word(field.default)}]"
         domain = field.metadata.get("domain") or field.type
-        yield f"`{field.name.rstrip('_')}`{default}: {field.metadata['doc']} ({domain})"
+        yield f"`{parameter_name(field)}`{default}: {field.metadata['doc']} ({domain})"
 
 
 def _advice(facts: Mapping[str, Any]) -> Iterable[str]:

@@ -51,7 +51,7 @@ class Result(ResultTables):
       metric  p
       recall  0.5
     <BLANKLINE>
-    Intervals are off: uncertainty: true in the suite adds them
+    Intervals are off: uncertainty=True adds them
     """
 
     verdict: str

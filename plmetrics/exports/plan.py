@@ -1,4 +1,4 @@
-"""What a suite asks to be written beside its tables and elsewhere, checked before the run begins."""
+"""Documents and deliveries that a suite asks for, checked before the run begins."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Exports:
         return {DOCUMENTS[name].file: DOCUMENTS[name].content(run) for name in self.names}
 
     def deliver(self, folder: Place, record: Mapping[str, Any], result: Outcome) -> None:
-        """Write what goes elsewhere: each of it, also where another cannot be written. What is there already stays.
+        """Write every delivery, even where another fails. What is there already stays.
 
         Args:
             folder: the run folder.

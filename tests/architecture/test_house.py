@@ -19,6 +19,15 @@ MOST_LINES = 400
 GENERATED = "suite/keywords.py"
 """Is as long as suites have keys."""
 MOST_OF_A_NAME = 3
+TESTS_OF_MORE = {
+    "architecture": "rules of the whole package",
+    "benchmarks": "the folder of that name",
+    "configs": "suites that ship",
+    "corpus": "messages for people",
+    "references": "numbers of other libraries",
+    "suites": "made-up suites for other tests",
+}
+"""Folders of tests that are of no folder of the package, and what they are of."""
 MOST_LOADED = {"recall": 130, "recall with intervals in slices": 170}
 """By run how many modules of the package it may load."""
 
@@ -31,7 +40,13 @@ TYPED = (
         "inference/subject.py",
         "inference/est*.py",
     ),
-    *("inference/ordered/stage.py", "gates/*.py", "features/protocol.py", "features/registry.py", "api/*.py"),
+    *(
+        "inference/ordered/stage.py",
+        "gates/*.py",
+        "features/protocol.py",
+        "features/registry.py",
+        "api/**/*.py",
+    ),
 )
 """Modules whose types say what is handed over."""
 
@@ -39,8 +54,9 @@ ANYTHING = {
     "Values": "the type of an array's numbers",
     "Operand": "what formulas read",
     "Node": "trees of sqlglot",
+    "SparkFrame": "tables of pyspark",
 }
-"""Names of types that may be anything, and why: formulas are written once, and sqlglot's classes differ."""
+"""Names of types that may be anything: formulas are written once, sqlglot's classes differ, pyspark is optional."""
 
 VAGUE = re.compile(
     r"(?<![a-z])(said|kept|held|found|made|known|beside|looks?|revived|carried|additions?|adding|counted|encoded|ranked"
@@ -107,6 +123,13 @@ def test_folders_fit_on_one_screen() -> None:
 def test_modules_are_one_concept_long() -> None:
     lines = {shown(path): len(path.read_text().splitlines()) for path in MODULES}
     assert not {name: length for name, length in lines.items() if length > MOST_LINES and name != GENERATED}
+
+
+def test_folders_of_tests_are_those_of_the_code() -> None:
+    tests = Path(__file__).parents[1]
+    folders = {path.parent.relative_to(tests).as_posix() for path in tests.rglob("test_*.py")}
+    others = {folder.partition("/")[0] for folder in folders if not (PACKAGE / folder).is_dir()}
+    assert others == TESTS_OF_MORE.keys()
 
 
 def test_names_of_modules_tell_them_apart() -> None:

@@ -46,7 +46,8 @@ def test_scores_of_the_treated_that_are_higher() -> None:
     one, two = (SCORE[FRAME["by_score"].to_numpy() == arm] for arm in (1, 0))
     distance = (one.mean() - two.mean()) / np.sqrt((one.var() + two.var()) / 2)
     assert f" {distance:.2f} standard deviations above" in text
-    assert told("by_score", ["qini", "ate_ipw(propensity=e)"]) == []
+    assert told("by_score", ["ate", "ate_ipw(propensity=e)"]) == []
+    assert len(told("by_score", ["qini", "ate_ipw(propensity=e)"])) == 1, "areas do not have the propensity"
     assert len(told("by_score", ["qini"], weight="survey")) == 1
     assert told("by_score", ["qini"], weight="inverse") == []
 
