@@ -51,6 +51,7 @@ _REQUIRED: Mapping[str, Any] = {
     "mu1": "effect",
     "slice_set": "group",
     "held_against": "0",
+    "power": 1.5,
 }
 """A value for each parameter without a default, by the name of its field."""
 

@@ -52,6 +52,7 @@ WITH_PARAMETERS = {
         "linex(a=0.3)",
         "quantile_loss(tau=0.8)",
         "absolute_error_quantile(q=0.8)",
+        "tweedie_deviance(power=1.5)",
     ],
     "quantile": [
         "quantile_loss(tau=0.1)",
@@ -65,6 +66,7 @@ WITH_PARAMETERS = {
         "hit_at_k(k=2)",
         "f1_at_k(k=3)",
         "judged_at_k(k=3)",
+        "interpolated_precision(recall=0.5)",
     ],
     "uplift": [
         "ate_ipw(propensity=propensity)",
