@@ -307,18 +307,23 @@ class RankedRows:
         mean = np.divide(total[group] + inside, hits, out=np.zeros(len(group)), where=hits > 0)
         return _sum_at(group, chance * mean, len(split))
 
-    def interpolated(self, at: float, recalls: tuple[float, ...]) -> Array:
-        """Mean over recalls of the largest precision at ranks with round(recall R) relevant rows, expected there."""
+    def interpolated(self, at: float, recalls: tuple[float, ...], *, up: bool) -> Array:
+        """Mean over recalls of the largest precision at ranks with recall x R relevant rows, expected there.
+
+        That number is rounded to the nearest, or up from a tenth on, as trec_eval 9 does.
+        """
         chosen = self._chosen(EVERY_RANK)
         groups, hits, before = self._all.take(chosen), *(counts[chosen] for counts in self.hits(at))
         group, step = _ragged_index(groups.size)
         query, expected = groups.query[group], before[group] + (step + 1) * (hits / groups.size)[group]
         precision, relevant = expected / (groups.before[group] + step + 1), self.judged.relevant(at)
-        largest = np.zeros((len(recalls), self.queries))
-        for place, recall in enumerate(recalls):
-            least = np.floor(recall * relevant + 0.5)[query]
-            np.maximum.at(largest[place], query, np.where(expected >= least - 1e-9, precision, 0.0))
-        return np.where(relevant > 0, largest.mean(axis=0), np.nan)
+        total = np.zeros(self.queries)
+        for recall in recalls:
+            least = np.floor(recall * relevant + (0.9 if up else 0.5))[query]
+            largest = np.zeros(self.queries)
+            np.maximum.at(largest, query, np.where(expected >= least - 1e-9, precision, 0.0))
+            total += largest
+        return np.where(relevant > 0, total / len(recalls), np.nan)
 
     @property
     def returned(self) -> Array:

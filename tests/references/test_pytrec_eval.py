@@ -21,7 +21,13 @@ MEASURES = {
     "recall_at_k(k=5)": "recall_5",
     "hit_at_k(k=5)": "success_5",
     "r_precision": "Rprec",
+    **{
+        f"interpolated_precision(recall={step / 10}, rounding=up)": f"iprec_at_recall_{step / 10:.2f}"
+        for step in range(11)
+    },
+    "interpolated_ap(rounding=up)": "11pt_avg",
 }
+"""That of trec_eval 9, which rounds other than the published numbers of version 10 (`test_trec_eval`)."""
 
 
 def table(seed: int) -> pl.DataFrame:
@@ -59,6 +65,8 @@ def test_values_of_every_query_are_those_of_trec_eval(seed: int) -> None:
         "recall.5",
         "success.5",
         "Rprec",
+        "iprec_at_recall",
+        "11pt_avg",
     }
     expected = pytrec_eval.RelevanceEvaluator(judged, wanted).evaluate(run)
     names = {
@@ -111,6 +119,8 @@ def test_unjudged_topics_and_scores_of_32_bits_are_as_in_trec_eval(tmp_path: Pat
             "recall.5",
             "success.5",
             "Rprec",
+            "iprec_at_recall",
+            "11pt_avg",
         }
         evaluator = pytrec_eval.RelevanceEvaluator(pytrec_eval.parse_qrel(judged), measures)
         expected = evaluator.evaluate(pytrec_eval.parse_run(run))

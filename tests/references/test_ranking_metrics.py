@@ -80,9 +80,9 @@ def if_any(grades: list[float], value: Callable[[int], float], at: float = 1.0) 
     return value(count) if count else None
 
 
-def interpolated(grades: list[float], recall: float) -> float | None:
+def interpolated(grades: list[float], recall: float, more: float = 0.5) -> float | None:
     """Largest precision at a rank with this share of the relevant rows, their number rounded."""
-    least = int(recall * len(relevant(grades)) + 0.5)
+    least = int(recall * len(relevant(grades)) + more)
     ranks = [rank for rank in range(1, len(grades) + 1) if top(grades, rank) >= least]
     return if_any(grades, lambda _: max(top(grades, rank) / rank for rank in ranks))
 
@@ -114,6 +114,7 @@ DEFINITIONS: dict[str, Callable[[list[float]], float | None]] = {
         g, lambda count: top(g, ceil(1.5 * count)) / ceil(1.5 * count)
     ),
     "interpolated_precision(recall=0.3)": lambda g: interpolated(g, 0.3),
+    "interpolated_precision(recall=0.3, rounding=up)": lambda g: interpolated(g, 0.3, 0.9),
     "interpolated_ap(points=5)": lambda g: if_any(
         g, lambda _: fmean(interpolated(g, step / 4) or 0.0 for step in range(5))
     ),

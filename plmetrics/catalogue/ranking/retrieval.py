@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from plmetrics.catalogue.parameters import parameter
+from plmetrics.catalogue.parameters import one_of, parameter
 from plmetrics.catalogue.ranking.base import MCSHERRY, QueryMetric, relevant_at_parameter, ties_parameter
 from plmetrics.catalogue.registry import register
 from plmetrics.core import ops
@@ -18,7 +18,19 @@ if TYPE_CHECKING:
 
 _MANNING = "Manning, Raghavan and Schuetze (2008), Introduction to Information Retrieval, chapter 8"
 _ROBERTSON = "Robertson (2006), On GMAP and other transformations, CIKM"
+_TREC = "trec_eval (NIST), m_iprec_at_recall: rounded to the nearest since version 10, up before"
 _LEAST = 1e-5
+
+
+def _rounding_parameter() -> Any:
+    """How many relevant rows a recall asks for."""
+    return parameter(
+        "nearest",
+        doc="how recall x R is made a number of rows: nearest = as in trec_eval 10, up = as in trec_eval 9, which adds "
+        "0.9 and drops the rest",
+        check=one_of("nearest", "up"),
+        domain="nearest or up",
+    )
 
 
 @register
@@ -26,10 +38,11 @@ _LEAST = 1e-5
 class InterpolatedPrecision(QueryMetric):
     """Largest precision at any rank with at least this recall, averaged over queries; 0 where no rank has it.
 
-    A rank has it where recall x R relevant rows, rounded as trec_eval does, stand there or above. Weighted by query;
-    between 0 and 1; queries without a relevant row take no part and are counted in the note; undefined (`no_relevant`)
-    if none is left. Within ties a rank has as many relevant rows as are expected there, which is not the expected
-    value over random order. Source: Manning et al. (2008).
+    A rank has it where recall x R relevant rows stand there or above: rounded to the nearest as in trec_eval 10, or up
+    as in trec_eval 9 and what is built on it. Weighted by query; between 0 and 1; queries without a relevant row take
+    no part and are counted in the note; undefined (`no_relevant`) if none is left. Within ties a rank has as many
+    relevant rows as are expected there, which is not the expected value over random order. Source: Manning et al.
+    (2008).
 
     >>> import polars as pl, plmetrics as plm
     >>> rows = pl.DataFrame({"q": [1] * 4, "y": [0, 1, 0, 1], "p": [4, 3, 2, 1]})
@@ -39,23 +52,22 @@ class InterpolatedPrecision(QueryMetric):
     """
 
     name = "interpolated_precision"
-    formula = (
-        "mean over queries of max over ranks i with (relevant in the first i) / R >= recall of their share"
-    )
+    formula = "mean over queries of max over ranks i with (relevant in the first i) >= round(recall x R) of their share"
     use_when = "You compare with reports that print precision at recalls of 0, 0.1 to 1, as TREC's do."
     beware = "It reads ranks that differ by query: what a user sees on a page is precision_at_k."
-    reference = f"{_MANNING}; expected rows within ties: {MCSHERRY}"
+    reference = f"{_MANNING}; {_TREC}; expected rows within ties: {MCSHERRY}"
     recall: float = parameter(
         doc="share of the relevant rows that a rank must reach",
         check=lambda recall: 0 <= recall <= 1,
         domain="a number from 0 to 1",
     )
+    rounding: str = _rounding_parameter()
     relevant_at: float = relevant_at_parameter()
     ties: str = ties_parameter()
 
     def per_query(self, ranked: RankedRows) -> Array:
         """Interpolated precision."""
-        return ranked.interpolated(self.relevant_at, (self.recall,))
+        return ranked.interpolated(self.relevant_at, (self.recall,), up=self.rounding == "up")
 
 
 @register
@@ -64,8 +76,8 @@ class InterpolatedAveragePrecision(QueryMetric):
     """Mean of the interpolated precisions at recalls of even steps from 0 to 1, averaged over queries.
 
     Eleven points are TREC's of old. Weighted by query; between 0 and 1; queries without a relevant row take no part and
-    are counted in the note; undefined (`no_relevant`) if none is left. Ties as in interpolated_precision. Source:
-    Manning et al. (2008).
+    are counted in the note; undefined (`no_relevant`) if none is left. Ties and rounding as in interpolated_precision.
+    Source: Manning et al. (2008).
 
     >>> import polars as pl, plmetrics as plm
     >>> rows = pl.DataFrame({"q": [1] * 4, "y": [1, 0, 0, 1], "p": [4, 3, 2, 1]})
@@ -80,20 +92,22 @@ class InterpolatedAveragePrecision(QueryMetric):
     )
     use_when = "You compare with older reports, which print eleven-point averages."
     beware = "It is above map, which reads each relevant row where it stands."
-    reference = f"{_MANNING}; expected rows within ties: {MCSHERRY}"
+    reference = f"{_MANNING}; {_TREC}; expected rows within ties: {MCSHERRY}"
     points: int = parameter(
         11,
         doc="number of recalls",
         check=lambda points: 2 <= points <= 1001,
         domain="a whole number, 2 to 1001",
     )
+    rounding: str = _rounding_parameter()
     relevant_at: float = relevant_at_parameter()
     ties: str = ties_parameter()
 
     def per_query(self, ranked: RankedRows) -> Array:
         """Mean of the interpolated precisions."""
         steps = self.points - 1
-        return ranked.interpolated(self.relevant_at, tuple(step / steps for step in range(self.points)))
+        recalls = tuple(step / steps for step in range(self.points))
+        return ranked.interpolated(self.relevant_at, recalls, up=self.rounding == "up")
 
 
 @register

@@ -32,7 +32,10 @@ TREC_EVAL = Names(
             "infap": ("", _NONE),
             "ndcg_rel": ("ndcg", "gains are labels, or 2^label - 1, here"),
             "Rndcg": ("ndcg", "with one k for all queries here"),
-            "iprec_at_recall": ("interpolated_precision(recall=0.1)", "with a recall"),
+            "iprec_at_recall": (
+                "interpolated_precision(recall=0.1)",
+                "with a recall; version 9: rounding=up",
+            ),
             "Rprec_mult": ("r_precision(multiple=0.2)", "with a multiple"),
             "set_map": ("set_precision", "its product with set_recall, query by query"),
             "unj": ("judged_at_k(k=10)", "which is 1 - that"),
@@ -60,6 +63,7 @@ IR_MEASURES = Names(
             "ERR": "err",
             "RBP": "rbp",
             "Judged": "judged_at_k",
+            "NumQ": "num_q",
             "NumRet": "num_ret",
             "NumRel": "num_rel",
             "SetP": "set_precision",
@@ -69,8 +73,7 @@ IR_MEASURES = Names(
     },
     neighbours={
         "ranking": {
-            "IPrec": ("interpolated_precision(recall=0.1)", "with a recall"),
-            "NumQ": ("", "n in every row of the results counts queries"),
+            "IPrec": ("interpolated_precision(recall=0.1, rounding=up)", "with a recall"),
         }
     },
 )
