@@ -117,6 +117,8 @@ def _expectation(error: Any) -> str:
         return f"{word} {number_text(error['ctx'][limit])}"
     if kind == "literal_error":
         return str(error["ctx"]["expected"]).replace("'", "")
+    if kind == "too_short" and error["ctx"].get("min_length", 1) > 1:
+        return f"a list of at least {error['ctx']['min_length']}"
     if kind == "value_error":
         return str(error["ctx"]["error"])  # what a validator of ours expects
     return _WORDS.get(kind) or str(error["msg"]).removeprefix("Input should be ").lower()

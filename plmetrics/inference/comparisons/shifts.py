@@ -26,6 +26,9 @@ Counts = NDArray[np.int64]
 _EXACT = 50
 """Below so many values of either arm ranks are those of the exact distribution."""
 
+_LARGE = float(np.finfo(np.float64).max) / 4.0
+"""Differences of larger values, and sums of two, may be no numbers: their quarters are taken."""
+
 _AT_HAND = 1 << 22
 _FEW_PAIRS = 1 << 6
 """So many pairs are sorted rather than counted again."""
@@ -80,7 +83,7 @@ def hodges_lehmann(a: Any, b: Any, *, level: float = 0.95, paired: bool = False)
 def arm_shifts(
     cell: Counts, value: Array, first: Counts, second: Counts, cells: int, *, level: float
 ) -> tuple[Array, Array, Array]:
-    """The estimate and the interval's ends of the shift in each of many cells, NaN where there is none.
+    """The estimate and the interval's ends of the shift in each of many cells, NaN where there is no finite one.
 
     Args:
         cell: the place of each distinct value's cell, ascending.
@@ -104,8 +107,12 @@ def arm_shifts(
     wanted = (pairs > 0) & ((np.arange(4)[:, None] < 2) | (low >= 1))
     found = np.full(ranks.shape, np.nan)
     place, kind = np.nonzero(wanted.T)
-    found[kind, place] = _differences_at(cell, value, first, second, place, ranks[kind, place])
-    return (found[0] + found[1]) / 2.0, found[2], found[3]
+    part = 0.25 if np.abs(value).max(initial=0.0) > _LARGE else 1.0
+    found[kind, place] = _differences_at(cell, value * part, first, second, place, ranks[kind, place])
+    with np.errstate(over="ignore"):
+        shifts = np.stack([(found[0] + found[1]) / 2.0, found[2], found[3]]) / part
+    estimate, lower, upper = np.where(np.isfinite(shifts), shifts, np.nan)
+    return estimate, lower, upper
 
 
 def _of_pairs(difference: Array, tail: float) -> TestResult:

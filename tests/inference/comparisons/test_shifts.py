@@ -96,3 +96,19 @@ def test_too_few_for_an_interval() -> None:
     few = plm.tests.hodges_lehmann([1.0, 2.0], [0.5, 3.0])
     assert (few.status, few.estimate, few.lower) == ("too_few_units", -0.25, None)
     assert plm.tests.hodges_lehmann([], [1.0]).status == "too_few_units"
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("seed", range(3))
+def test_values_at_the_end_of_all_numbers(seed: int) -> None:
+    """Their differences are no numbers, and quarters of them are."""
+    a, b = (np.random.default_rng(seed).choice([-1.7e308, -1.0, 1.0, 1.2e308], size) for size in (9, 12))
+    every = np.sort(np.subtract.outer(a / 4, b / 4).ravel())
+    found = plm.tests.hodges_lehmann(a, b)
+    rank = int(np.floor(9 * 12 / 2 - norm.ppf(0.975) * np.sqrt(9 * 12 * 22 / 12)))
+    for value, quarter in zip(
+        (found.estimate, found.lower, found.upper),
+        (np.median(every), every[rank - 1], every[-rank]),
+        strict=True,
+    ):
+        assert value is None if abs(quarter) > 4.4e307 else value == pytest.approx(4 * quarter)
