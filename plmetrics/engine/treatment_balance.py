@@ -12,7 +12,6 @@ from plmetrics.core.names import number_text
 from plmetrics.engine.aggregate.aggregation import sliced_sums
 from plmetrics.engine.aggregate.row_plan import TREATED
 from plmetrics.table.predicted import score_column
-from plmetrics.table.roles import WEIGHT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -62,8 +61,9 @@ def _by_score(prepared: Prepared, aggregated: Aggregates) -> Iterator[str]:
         if model.made or column not in rows.columns:
             continue
         distance, error = standardised_difference(rows[column], rows[TREATED], None)
-        if WEIGHT in rows.columns:
-            weighted = standardised_difference(rows[column], rows[TREATED], rows[WEIGHT])
+        weight = prepared.view.roles.weight_of(name)
+        if weight is not None:
+            weighted = standardised_difference(rows[column], rows[TREATED], rows[weight])
             distance, error = min((distance, error), weighted, key=lambda pair: abs(pair[0]))
         if prepared.request.suite.columns.unit is not None:
             error *= sqrt(rows.height / max(int(aggregated.units.sum()), 1))

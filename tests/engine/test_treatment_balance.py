@@ -50,6 +50,8 @@ def test_scores_of_the_treated_that_are_higher() -> None:
     assert len(told("by_score", ["qini", "ate_ipw(propensity=e)"])) == 1, "areas do not have the propensity"
     assert len(told("by_score", ["qini"], weight="survey")) == 1
     assert told("by_score", ["qini"], weight="inverse") == []
+    (text,) = told("by_score", ["qini"], weight=["inverse", None])
+    assert text.startswith("the score of model 'p_unweighted' tells"), "each model has weights of its own"
 
 
 def test_slices_with_other_shares() -> None:

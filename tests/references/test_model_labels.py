@@ -150,7 +150,19 @@ def test_the_label_of_a_table_is_not_needed_where_each_model_has_one():
             {"gates": [{"metric": "f1", "model": "second", "against": "first", "no_worse_than": 0.1}]},
             "models 'second' and 'first' have different labels",
         ),
-        ({"task": "uplift", "treatment": "late", "metrics": ["ate"]}, "belongs to task binary"),
+        (
+            {"task": "uplift", "treatment": "late", "metrics": ["ate"]},
+            "a label of one model belongs to task binary, multiclass, regression, quantile$",
+        ),
+        (
+            {
+                "task": "ranking",
+                "query": "region",
+                "models": {"a": {"score": "score", "weight": "w"}},
+                "metrics": "map",
+            },
+            "a weight of one model belongs to task binary, multiclass, regression, quantile, multilabel, uplift",
+        ),
         (
             {
                 "calibrate": {"method": "platt", "fit_on": "region = 'north'", "models": ["second"]},

@@ -103,6 +103,28 @@ def test_values_are_those_of_scikit_learn(weight: str | None, threshold: float) 
     assert dict(found.select("metric", "value").rows()) == pytest.approx(expected, rel=1e-12)
 
 
+@pytest.mark.parametrize("memory", [None, "60MB"])
+def test_weighted_values_stand_beside_those_without_weights(memory: str | None) -> None:
+    """Also at thresholds that a rule chooses, which heeds the weights of each."""
+    rows = table().with_columns(tags=lists(table().select(f"y_{name}" for name in CLASSES), "tags", 1.0))
+    expected = {
+        name: expected_values(rows, weight) for name, weight in (("m", None), ("m_w", rows["w"].to_numpy()))
+    }
+    more: dict[str, Any] = {"weight": [None, "w"], "memory": memory}
+    found = plm.evaluate(rows, **ROLES, metrics=list(expected["m"]), **more).metrics
+    for name, values in expected.items():
+        own = found.filter(model=name)
+        assert dict(own.select("metric", "value").rows()) == pytest.approx(values, rel=1e-12)
+    rule = ["f1(average=none, threshold=max(f1))", "f1(average=micro)"]
+    lists_of_labels = {**ROLES, "label": "tags", "classes": CLASSES, **more}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", plm.PlmetricsWarning)
+        both = plm.evaluate(rows, **lists_of_labels, metrics=rule).metrics
+        alone = [evaluated(rows, rule, weight=weight) for weight in (None, "w")]
+    for column in ("value", "threshold", "n"):
+        assert both[column].to_list() == pytest.approx([*alone[0][column], *alone[1][column]], nan_ok=True)
+
+
 def test_each_class_is_a_binary_task() -> None:
     rows = table()
     y, s = truth_of(rows), score_of(rows)

@@ -237,6 +237,43 @@ def test_areas_by_inverse_propensities(seed: int, exact: bool | None) -> None:
     assert found["all", "ate"] == pytest.approx(*hajek_of_rows.values(), rel=1e-10)
 
 
+@pytest.mark.parametrize("exact", [True, False])
+def test_raw_areas_stand_beside_those_by_inverse_propensities(exact: bool) -> None:
+    """Each model has weights of its own: values, curves, and merged states, which are the run to the last bit."""
+    frame = table(400, 5).with_columns(day=pl.int_range(400))
+    derive = {"inverse": "w * CASE WHEN t THEN 1 / e ELSE 1 / (1 - e) END"}
+    models = {"raw": "p", "ipw": {"score": "p", "weight": "inverse"}}
+    metrics = [*ORDERED[:4], "uplift_at_k(k=0.4)", "ate"]
+    asked: dict[str, Any] = {
+        "models": models,
+        "derive": derive,
+        "curves": ["qini"],
+        "exact": exact,
+        "unit": "day",
+    }
+    asked |= {"reproducible": True, "uncertainty": {"replicates": 20}}
+    found = evaluate(frame, metrics, **asked)
+    even = frame.with_columns(e=pl.lit(0.5), w=pl.lit(1.0))
+    for model, rows in (("raw", even), ("ipw", frame)):
+        ours = found.metrics.filter(model=model)["value"].to_list()
+        assert ours == pytest.approx(by_propensity(rows), rel=1e-10)
+    end = found.curves.filter(curve="qini", model="ipw").sort("x")["y"][-1]
+    assert end == pytest.approx(found.metrics.filter(model="ipw", metric="ate")["value"].item(), rel=1e-10)
+    if not exact:
+        given: dict[str, Any] = {
+            "task": "uplift",
+            "label": "y",
+            "treatment": "t",
+            "metrics": metrics,
+            **asked,
+        }
+        first = plm.state(frame, **given)
+        parts = [plm.state(part, **given, constants=first) for part in (frame[150:], frame[:150])]
+        merged = plm.merge(*parts)
+        assert merged.metrics.equals(found.metrics)
+        assert merged.curves.equals(found.curves)
+
+
 def test_inverse_propensities_undo_who_was_treated() -> None:
     """Who was treated depends on what raises the outcome anyway, and the score on it too: a drawn experiment says 0."""
     rng = np.random.default_rng(8)

@@ -143,6 +143,7 @@ def _by_weight(
 
 
 _LABEL_TASKS = ("binary", "multiclass", "regression", "quantile")
+_WEIGHT_TASKS = (*_LABEL_TASKS, "multilabel", "uplift")
 _ONE_LABEL = ("baseline", "labels", "find_slices")
 """The keys that read the label and weight of the table."""
 
@@ -153,9 +154,11 @@ def check_model_columns(fields: Mapping[str, Any], names: Sequence[str], add: Ca
     first = next((name for name, model in models.items() if model.has_own_rows), None)
     if first is None:
         return
-    path: SuitePath = ("models", first, "label" if models[first].label else "weight")
-    if fields["task"] and fields["task"] not in _LABEL_TASKS:
-        add(f"a label or weight of one model belongs to task {', '.join(_LABEL_TASKS)}", path)
+    for name, model in models.items():
+        for key, tasks in (("label", _LABEL_TASKS), ("weight", _WEIGHT_TASKS)):
+            has_one = model.label if key == "label" else model.weight is not None
+            if has_one and fields["task"] and fields["task"] not in tasks:
+                add(f"a {key} of one model belongs to task {', '.join(tasks)}", ("models", name, key))
     what = "reads one label and one weight, and models have some of their own"
     for key in _ONE_LABEL:
         if fields.get(key) or key in fields["sections"]:
