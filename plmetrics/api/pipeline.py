@@ -216,9 +216,11 @@ def estimate(
 
         sets = with_threshold_replicates(sets, prepared, aggregated, weights)
     independent = suite.columns.unit is None and not suite.weighted
+    units = aggregated.units
     population = Population(
         prepared.populations(),
         independent,
+        None if units is None or units.max(initial=1) < 2 else len(units),
         prepared.thresholds,
         every_row=request.reads_every_row,
         scored=prepared.scored_populations(),

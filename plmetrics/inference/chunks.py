@@ -37,14 +37,15 @@ _DRAWN_AT_ONCE = 1 << 19
 class Population:
     """Whose rows stand behind a model's numbers, and whether they are independent and equally weighted.
 
-    `thresholds` are those that were chosen from rows, and those of models, by model and text of the rule. `every_row`
-    says that rows which are left out are counted apart, for the metrics that read them. Where rows may have no label,
-    `scored` are the prefixes of the counts of all rows, which stand behind the metrics whose texts are `label_free`,
-    and `label_status` is why a slice has no labels.
+    `blocks` is the number of blocks where units share them, else None. `thresholds` are those that were chosen from
+    rows, and those of models, by model and text of the rule. `every_row` says that rows which are left out are counted
+    apart, for the metrics that read them. Where rows may have no label, `scored` are the prefixes of the counts of all
+    rows, which stand behind the metrics whose texts are `label_free`, and `label_status` is why a slice has no labels.
     """
 
     models: Mapping[str, str]
     independent: bool
+    blocks: int | None = None
     thresholds: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     every_row: bool = False
     scored: Mapping[str, str] = field(default_factory=dict)

@@ -27,7 +27,7 @@ class Estimate:
     `value` is NaN where undefined, and `status` then says why; it is "ok" elsewhere. `blocks` are the
     effective numbers of blocks. `replicates` `[replicate, slice]` are NaN where undefined, None without
     resampling. `sizes` are the sample sizes of the metric's denominators: rows where they are independent and
-    count once (n for a proportion; positives and negatives for an ROC area), else effective blocks.
+    count once (n for a proportion; positives and negatives for an ROC area), else Kish's sizes of weighted units.
     `deviations` `[replicate, slice]`, of norm-type metrics, are the size of (replicate's vector - point's
     vector).
 
@@ -80,15 +80,34 @@ def effective_blocks(masses: tuple[Array, ...]) -> NDArray[np.int64]:
     >>> effective_blocks((np.array([[1.0, 1.0, 1.0], [4.0, 0.0, 0.0], [0.0, 0.0, 0.0]]),))
     array([3, 1, 0])
     """
-    return reduce(np.minimum, (_equal_blocks(np.asarray(mass, dtype=np.float64)) for mass in masses))
+    return reduce(np.minimum, (whole_blocks(equal_blocks(mass)) for mass in masses))
 
 
-def _equal_blocks(mass: Array) -> NDArray[np.int64]:
+def equal_blocks(mass: Array) -> Array:
+    """(sum m)^2 / sum m^2 of masses `[..., block]`, 0 without any."""
+    mass = np.asarray(mass, dtype=np.float64)
     largest = np.max(mass, axis=-1, initial=0.0, keepdims=True)
     share = np.divide(mass, largest, out=np.zeros_like(mass), where=largest > 0)
     squares = np.sum(share * share, axis=-1)
-    number = np.divide(np.sum(share, axis=-1) ** 2, squares, out=np.zeros_like(squares), where=squares > 0)
-    return whole_blocks(number)
+    return np.divide(np.sum(share, axis=-1) ** 2, squares, out=np.zeros_like(squares), where=squares > 0)
+
+
+def kish_sizes(equal: Array, blocks: int | None, rows: Array) -> Array:
+    """Effective numbers of units, (sum w)^2 / sum w^2, of which `equal` blocks are left where units share `blocks`.
+
+    On average over the hashes that put units into K blocks, sum W^2 = sum w^2 + ((sum w)^2 - sum w^2) / K, W the
+    weight of a block: that is solved for the number of units, which is at most that of rows. Units that share no block
+    (`None`) are the blocks.
+
+    >>> kish_sizes(np.array([500.0, 990.0]), 1000, np.array([1e6, 1e6])).round().tolist()
+    [999.0, 98901.0]
+    """
+    if blocks is None:
+        return equal
+    left = blocks - equal
+    solved = np.divide(equal * (blocks - 1), left, out=np.full(left.shape, np.inf), where=left > 0)
+    sizes: Array = np.minimum(solved, rows)
+    return sizes
 
 
 def whole_blocks(number: Array) -> NDArray[np.int64]:

@@ -17,7 +17,7 @@ from plmetrics.inference.chunks import (
     chunks,
     concatenate_estimates,
 )
-from plmetrics.inference.estimate import Estimate, whole_blocks
+from plmetrics.inference.estimate import Estimate, kish_sizes, whole_blocks
 from plmetrics.inference.finalised import MetricValues, conditions, finalise, finalising, value_or_nan
 from plmetrics.inference.weights import Nudges
 from plmetrics.states.sums import DEFAULT_THRESHOLD
@@ -65,13 +65,13 @@ def estimate(
     threshold = population.threshold(metric, model)
     if threshold is not None and np.isnan(threshold):
         status[status == "ok"] = "unreachable"
-    effective = chunk.sums.effective(metric.denominators(chunk.sums.by_block(metric, model, prefix)))
+    equal = chunk.sums.equal_blocks(metric.denominators(chunk.sums.by_block(metric, model, prefix)))
     point_estimate = Estimate(
         np.where(status == "ok", values.value, np.nan),
         status,
-        reduce(np.minimum, effective),
+        reduce(np.minimum, map(whole_blocks, equal)),
         values.replicates,
-        _sizes(metric, totals, effective, independent=population.independent),
+        _sizes(metric, totals, equal, population),
         values.deviations,
         weights.kind if isinstance(weights, Nudges) else "bootstrap",
         chunk.sums.held(f"{prefix}n") if isinstance(weights, Nudges) else None,
@@ -158,11 +158,11 @@ def _with_labels(
 
 
 def _sizes(
-    metric: Metric, totals: object, effective: tuple[NDArray[np.int64], ...], *, independent: bool
+    metric: Metric, totals: View, equal: tuple[Array, ...], population: Population
 ) -> tuple[Array, ...]:
-    if independent:
+    if population.independent:
         return tuple(np.asarray(mass, dtype=np.float64) for mass in metric.denominators(totals))
-    return tuple(blocks.astype(np.float64) for blocks in effective)
+    return tuple(kish_sizes(each, population.blocks, totals.n) for each in equal)
 
 
 def _notes(metric: Metric, totals: object, status: Texts) -> Texts:

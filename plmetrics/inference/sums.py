@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from plmetrics.core.exact_sums import product
 from plmetrics.core.hashing import mix
-from plmetrics.inference.estimate import effective_blocks
+from plmetrics.inference.estimate import equal_blocks
 from plmetrics.inference.weights import exact_in_single
 from plmetrics.states.moments import centre_name
 from plmetrics.states.sums import View, as_tuple, sum_column
@@ -58,7 +58,7 @@ class ModelSums:
         self._weights = weights
         self._totals: dict[str, Array] = {}
         self._resampled: dict[str, Array] = {}
-        self._effective: dict[int, NDArray[np.int64]] = {}
+        self._equal: dict[int, Array] = {}
         self._lock = Lock()
 
     def totals(self, metric: Metric, model: str, population: str) -> View:
@@ -81,16 +81,16 @@ class ModelSums:
             return self._view(metric, model, population, self._resample)
         return self._view(metric, model, population, lambda column: nudges.of(self._blocks[column]).T)
 
-    def effective(self, masses: tuple[Array, ...]) -> tuple[NDArray[np.int64], ...]:
+    def equal_blocks(self, masses: tuple[Array, ...]) -> tuple[Array, ...]:
         """`[slice]` effective numbers of blocks of each mass `[slice, block]`; those of a column are found once."""
-        return tuple(self._effective_of(np.asarray(mass)) for mass in masses)
+        return tuple(self._equal_blocks_of(np.asarray(mass)) for mass in masses)
 
-    def _effective_of(self, mass: Array) -> NDArray[np.int64]:
+    def _equal_blocks_of(self, mass: Array) -> Array:
         if id(mass) not in self._columns:
-            return effective_blocks((mass,))
-        if id(mass) not in self._effective:
-            self._effective[id(mass)] = effective_blocks((mass,))
-        return self._effective[id(mass)]
+            return equal_blocks(mass)
+        if id(mass) not in self._equal:
+            self._equal[id(mass)] = equal_blocks(mass)
+        return self._equal[id(mass)]
 
     def held(self, column: str) -> NDArray[np.int64]:
         """`[slice]` numbers of blocks in which a column is not 0."""

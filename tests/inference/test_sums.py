@@ -10,7 +10,7 @@ from plmetrics.core.exact_sums import exact_products
 from plmetrics.inference import sums as summed
 from plmetrics.inference import weights
 from plmetrics.inference.chunks import chunks
-from plmetrics.inference.estimate import effective_blocks
+from plmetrics.inference.estimate import equal_blocks
 from plmetrics.inference.sums import ModelSums, _replicate_columns, following
 from plmetrics.inference.weights import draw_weights, exact_in_single
 from plmetrics.states.sums import SlicedSums
@@ -114,18 +114,16 @@ def test_effective_blocks_of_a_column_are_found_once(monkeypatch):
     sums = ModelSums(COLUMNS, None)
     made = []
 
-    def counted(masses):
-        made.extend(masses)
-        return effective_blocks(masses)
+    def counted(mass):
+        made.append(mass)
+        return equal_blocks(mass)
 
-    monkeypatch.setattr(summed, "effective_blocks", counted)
+    monkeypatch.setattr(summed, "equal_blocks", counted)
     derived = COLUMNS["n"] - COLUMNS["hits"]
     for _ in range(2):
-        found = sums.effective((COLUMNS["n"], derived, COLUMNS["hits"]))
+        found = sums.equal_blocks((COLUMNS["n"], derived, COLUMNS["hits"]))
     for mass, own in zip((COLUMNS["n"], derived, COLUMNS["hits"]), found, strict=True):
-        assert np.array_equal(
-            own, np.floor(mass.sum(axis=1) ** 2 / np.maximum((mass**2).sum(axis=1), 1e-300) + 1e-9)
-        )
+        assert own == pytest.approx(mass.sum(axis=1) ** 2 / np.maximum((mass**2).sum(axis=1), 1e-300))
     assert [id(mass) for mass in made] == [
         id(mass) for mass in (COLUMNS["n"], derived, COLUMNS["hits"], derived)
     ]

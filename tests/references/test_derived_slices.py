@@ -274,6 +274,47 @@ def test_shrunken_rates_are_those_of_a_random_effects_model(weight: str | None) 
     assert metrics.filter(metric=names[1])["value"].item() == pytest.approx(np.ptp(expected), abs=1e-12)
 
 
+@pytest.mark.parametrize("options", [{"weight": "w"}, {"unit": "u"}, {"weight": "w", "unit": "u"}])
+def test_many_units_shrink_rates_by_their_own_number(options: dict[str, str]) -> None:
+    rng = np.random.default_rng(5)
+    rows = 60_000
+    group = rng.integers(0, 4, rows)
+    frame = pl.DataFrame(
+        {
+            "y": rng.integers(0, 2, rows),
+            "p": rng.random(rows) < 0.5 + 0.01 * group,
+            "g": group,
+            "w": rng.gamma(2, size=rows),
+            "u": rng.integers(0, 20_000, rows),
+        }
+    ).cast({"p": pl.Float64})
+    name = "shrunken_rate(selection_rate, by=g)"
+    found = plm.evaluate(
+        frame,
+        label="y",
+        models="p",
+        slices=["g"],
+        metrics=[name],
+        uncertainty={"replicates": 20},
+        **options,
+    ).metrics
+    weighted = frame.with_columns(w=pl.col("w") if "weight" in options else 1.0).with_row_index("row")
+    unit = weighted.group_by("g", options.get("unit", "row")).agg(
+        pl.sum("w"), hit=(pl.col("w") * pl.col("p")).sum()
+    )
+    groups = unit.group_by("g").agg(
+        v=pl.sum("hit") / pl.sum("w"), n=pl.sum("w") ** 2 / (pl.col("w") ** 2).sum()
+    )
+    rate, n = groups.sort("g").select("v", "n").to_numpy().T
+    pooled = np.average(rate, weights=n)
+    fitted = combine_effects(rate, pooled * (1 - pooled) / n, method_re="dl")
+    drawn = fitted.tau2 / (fitted.tau2 + pooled * (1 - pooled) / n)
+    expected = fitted.mean_effect_re + drawn * (rate - fitted.mean_effect_re)
+    # Units share blocks, which know their number up to sqrt(2 / blocks) of it.
+    assert found["value"].to_numpy() == pytest.approx(expected, abs=2e-4)
+    assert np.ptp(expected) > 0.02
+
+
 def test_groups_that_differ_by_chance_alone_are_drawn_together() -> None:
     rows = pl.DataFrame({"y": [1] * 8, "p": [1.0, 0.0] * 4, "g": [*"aaaabbbb"]})
     found = plm.evaluate(rows, label="y", models="p", slices=["g"], metrics=["shrunken_rate(recall, by=g)"])

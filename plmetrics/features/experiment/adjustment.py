@@ -4,14 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
 import polars as pl
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
+
+    from plmetrics.features.experiment.arm_sums import ExperimentSums
 
 _ALL, _SHARE = "@all", "@share"
-COLUMNS = ("n", "units", "mean", "variance", "freedom", "unadjusted")
+_OF_COVARIATE = ("covariate", "covariate_variance")
+COLUMNS = ("n", "units", "mean", "variance", "freedom", "unadjusted", *_OF_COVARIATE)
 """What there is of each outcome and arm: `unadjusted` is the variance without the covariate."""
+_APART, _CLEAR = 0.1, 5.0
+"""Means of a covariate so many standard deviations and standard errors apart are no chance (Austin 2009)."""
+_ROUNDING = 1e-9
 
 
 def adjusted_moments(
@@ -32,6 +39,10 @@ def adjusted_moments(
         cells = cells.with_columns(pl.col(f"variance|{index}").alias(f"unadjusted|{index}"))
         if has_covariate:
             cells = cells.with_columns(_by_covariate(index, within, strata))
+        else:
+            cells = cells.with_columns(
+                pl.lit(None, pl.Float64).alias(f"{name}|{index}") for name in _OF_COVARIATE
+            )
     if not strata:
         freedom = [(pl.col(f"units|{i}") - 1).alias(f"freedom|{i}") for i in range(len(adjusted))]
         return cells.with_columns(freedom)
@@ -70,10 +81,11 @@ def _by_covariate(index: int, within: Sequence[str], strata: Sequence[str]) -> l
 
 
 def _over_strata(index: int) -> list[pl.Expr]:
-    """Means weighted by the share of each stratum's units in all arms; none where one has no two units of the arm."""
+    """Means weighted by the share of each stratum's units in all arms; none where one has no mean or variance."""
     share, units = pl.col(f"{_SHARE}|{index}"), pl.col(f"units|{index}")
     variance = share**2 * pl.col(f"variance|{index}")
-    whole = (share.filter(units > 1).sum() - 1.0).abs() < 1e-9
+    known = (units > 1) & pl.col(f"mean|{index}").is_not_null()
+    whole = (share.filter(known).sum() - 1.0).abs() < 1e-9
     total = variance.sum()
     return [
         pl.col(f"n|{index}").sum(),
@@ -82,4 +94,29 @@ def _over_strata(index: int) -> list[pl.Expr]:
         pl.when(whole).then(total).alias(f"variance|{index}"),
         pl.when(whole).then(total**2 / (variance**2 / (units - 1)).sum()).alias(f"freedom|{index}"),
         pl.when(whole).then((share**2 * pl.col(f"unadjusted|{index}")).sum()).alias(f"unadjusted|{index}"),
+        pl.when(whole).then((share * pl.col(f"covariate|{index}")).sum()).alias(f"covariate|{index}"),
+        pl.when(whole)
+        .then((share**2 * pl.col(f"covariate_variance|{index}")).sum())
+        .alias(f"covariate_variance|{index}"),
     ]
+
+
+def unlike_covariates(experiment: ExperimentSums) -> Iterator[str]:
+    """A text for each covariate whose means differ so between an arm and the control that it was not known before."""
+    seen = set()
+    for sums in experiment.sums:
+        covariate = sums.outcome.covariate
+        if not covariate or covariate in seen:
+            continue
+        seen.add(covariate)
+        mean, variance, units = sums.covariate[0], sums.covariate_variance[0], sums.units[0]
+        for arm, name in enumerate(experiment.arms[1:], start=1):
+            pair = [0, arm]
+            deviation, error = np.sqrt((variance * units)[pair].mean()), np.sqrt(variance[pair].sum())
+            alike = max(_APART * deviation, _CLEAR * error, _ROUNDING * abs(mean[pair]).max())
+            if abs(mean[arm] - mean[0]) > alike:
+                yield (
+                    f"covariate '{' / '.join(covariate)}' differs between the arms: its mean is {mean[arm]:.4g} in "
+                    f"{name} and {mean[0]:.4g} in {experiment.arms[0]}; it was not known before, or arms were not "
+                    "drawn at random, and what it takes off is part of the effect"
+                )

@@ -22,7 +22,7 @@ from plmetrics.features.experiment.design import (
 from plmetrics.features.experiment.exact_moments import exact_moments
 from plmetrics.features.experiment.moments import moments
 from plmetrics.features.experiment.order_statistics import quantile_moments, rank_sums, value_counts
-from plmetrics.features.experiment.outcomes import VALUE, centred_numbers, is_sound, part_column
+from plmetrics.features.experiment.outcomes import COVARIATE, VALUE, centred_numbers, is_sound, part_column
 from plmetrics.features.experiment.slice_places import add_slices, slices_in, table_with_places
 
 if TYPE_CHECKING:
@@ -43,7 +43,8 @@ class ArmSums:
     """An outcome in every slice (first axis) and arm (second axis, the control first).
 
     `n` rows and `units` (rows, where no unit is named) stand behind `mean`; `variance` is that of the mean, with
-    degrees of `freedom`, and `unadjusted` the same without the covariate. `above` is Mann-Whitney's U of the arm
+    degrees of `freedom`, and `unadjusted` the same without the covariate, whose mean and its variance are
+    `covariate` and `covariate_variance` (NaN without one). `above` is Mann-Whitney's U of the arm
     against the control and `ties` the sum of t^3 - t over their tied values; None where ranks are not asked for.
     `values` counts the rows of each arm by slice, `@place`, and value: none where shifts are not asked for.
     """
@@ -56,6 +57,8 @@ class ArmSums:
     variance: Array
     freedom: Array
     unadjusted: Array
+    covariate: Array
+    covariate_variance: Array
     above: Array | None = None
     ties: Array | None = None
     values: tuple[pl.DataFrame, ...] = ()
@@ -221,6 +224,7 @@ def _sums(
             column = table[f"{name}|{index}"].cast(pl.Float64).fill_null(float("nan")).to_numpy()
             sums[name][table["@place"].to_numpy(), table[ARM].to_numpy()] = column
     sums["mean"] += constants.centres[index][VALUE]
+    sums["covariate"] += constants.centres[index].get(COVARIATE, 0.0)
     if not ranks:
         return ArmSums(outcome, constants.binary[index], values=values, **sums)
     for name in ("above", "ties"):

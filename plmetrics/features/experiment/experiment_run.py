@@ -10,6 +10,7 @@ import polars as pl
 from plmetrics.core.errors import ConfigError, Problem, errors_at
 from plmetrics.engine.memory.budget import reads_apart
 from plmetrics.engine.treatment_balance import SIZEABLE, unlike_shares
+from plmetrics.features.experiment.adjustment import unlike_covariates
 from plmetrics.features.experiment.arm_sums import experiment_sums
 from plmetrics.features.experiment.design import Experiment
 from plmetrics.features.experiment.experiment_gates import experiment_gates
@@ -37,10 +38,13 @@ def experiment_outputs(run: Run) -> Outputs:
     with errors_at(TASK):
         apart = reads_apart(run.request.view)
         sums = experiment_sums(_rows(run), _experiment(run, section), apart=apart)
+    with errors_at(TASK, "shares"):
         shares = planned_shares(section.shares, sums)
-    table = readout_table(sums, replace(_plan(suite), shares=shares))
+    with errors_at(TASK, "sequential"):
+        table = readout_table(sums, replace(_plan(suite), shares=shares))
     wrong = table.filter(status="sample_ratio_mismatch")["note"]
     warnings = [f"experiment: sample ratio mismatch: {note}" for note in wrong]
+    warnings += [f"experiment: {text}" for text in unlike_covariates(sums)]
     warnings += [] if section.strata else _unlike_arms(table)
     return Outputs({TASK: table}, experiment_gates(suite, table), warnings)
 

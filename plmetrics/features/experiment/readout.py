@@ -113,6 +113,7 @@ def readout(
     [('two_proportion_z', 0.05, 0.0641), ('sample_ratio', None, 1.0)]
     """
     from plmetrics.engine.faults import reading
+    from plmetrics.features.experiment.adjustment import unlike_covariates
     from plmetrics.features.experiment.arm_sums import experiment_sums
     from plmetrics.features.experiment.design import Experiment
     from plmetrics.features.experiment.outcomes import outcomes_of
@@ -148,7 +149,8 @@ def readout(
         sums = experiment_sums(source, experiment)
     table = readout_table(sums, replace(plan, shares=planned_shares(shares, sums)))
     wrong = table.filter(status="sample_ratio_mismatch")
-    for text in (*words, *(f"sample ratio mismatch: {note}" for note in wrong["note"])):
+    ratio_words = (f"sample ratio mismatch: {note}" for note in wrong["note"])
+    for text in (*words, *ratio_words, *unlike_covariates(sums)):
         warnings.warn(text, PlmetricsWarning, stacklevel=2)
     return table
 
@@ -199,7 +201,12 @@ def planned_shares(shares: Mapping[str, float] | None, sums: ExperimentSums) -> 
     from plmetrics.table.slice_keys import value_text
 
     named = {value_text(arm): share for arm, share in shares.items()}
-    if set(named) != set(sums.arms):
+    absent = [arm for arm in named if arm not in sums.arms]
+    if absent:
+        msg = f"shares: no row is in arm '{absent[0]}'"
+        hint = f"arms with rows are {', '.join(sums.arms)}: see why it has none, or leave it out of shares"
+        raise ConfigError(Problem(msg, ("shares",), hint))
+    if len(named) < len(sums.arms):
         msg = f"shares must be of all arms, which are {', '.join(sums.arms)}"
         raise ConfigError(Problem(msg, ("shares",)))
     if any(not 0 < share < float("inf") for share in named.values()):

@@ -113,10 +113,22 @@ def _of_outcome(experiment: ExperimentSums, sums: ArmSums, plan: Plan) -> pl.Dat
         "lift_upper": change.upper,
         "cohen_d": effect.estimate if is_plain and not plan.clustered else np.full(len(n), np.nan),
         **_power_columns(arm, control, _outcome_value(plan.mde, name, None), binary=binary, plan=plan),
-        "status": np.where(np.minimum(n, n_control) == 0, "no_rows", test.status.astype(str)),
+        "status": _status(sums, test, plan),
         "note": _notes(experiment, sums, plan),
     }
     return _to_frame(columns, len(n))
+
+
+def _status(sums: ArmSums, test: TestOutcomes, plan: Plan) -> NDArray[np.str_]:
+    """What the test says, but where an arm has no rows, or sizes of a ratio add up to 0."""
+    arms = sums.n.shape[1] - 1
+    lost = (sums.units > 1) & ~np.isfinite(sums.mean)
+    if plan.stratified or sums.outcome.quantile is not None:
+        lost = np.zeros_like(lost)
+    status = test.status.astype(object)
+    for flags, name in ((lost, "zero_denominator"), (sums.n == 0, "no_rows")):
+        status[_flat(flags, slice(1, None), arms) | _flat(flags, slice(0, 1), arms)] = name
+    return status.astype(str)
 
 
 def _test_name(sums: ArmSums, plan: Plan) -> str:
@@ -249,13 +261,15 @@ def _notes(experiment: ExperimentSums, sums: ArmSums, plan: Plan) -> list[str | 
         for values in (sums.variance, sums.unadjusted)
     )
     lost = (sizes > 1) & ~np.isfinite(variance) & plan.stratified
+    sized = sums.outcome.size is not None or len(sums.outcome.covariate) > 1
+    without = "a stratum has fewer than 2 units of an arm" + (", or sizes that add up to 0" if sized else "")
     explained = np.where(raw > 0, 1.0 - variance / np.where(raw > 0, raw, 1.0), np.nan)
     adjusted = np.isfinite(explained) & bool(sums.outcome.covariate)
     mixed = plan.clustered and experiment.shared
     columns = (
         [f"only {int(size)} units" if flag else None for size, flag in zip(sizes, few, strict=True)],
         [f"{experiment.shared:,} units are in more than one arm" if mixed else None] * len(sizes),
-        ["a stratum has fewer than 2 units of an arm" if flag else None for flag in lost],
+        [without if flag else None for flag in lost],
         [
             f"the covariate takes {round(share, 2) + 0.0:.0%} off the variance" if flag else None
             for share, flag in zip(explained, adjusted, strict=True)

@@ -8,7 +8,7 @@ rows in it that it has in its run. The part is what the slice's labels and score
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -37,6 +37,8 @@ Array = NDArray[np.float64]
 Texts = NDArray[np.object_]
 
 SLICE_PARTS = ("within", "mix", "shapley")
+_ROUNDING = 1e-14
+"""Of areas and shares: what adds up to so little is nothing."""
 
 COLUMNS = "shares of the column's values, by reweighting"
 """What the note of the rows of columns says."""
@@ -184,7 +186,8 @@ def _difference(value: Array, status: Texts, variation: Variation | None, level:
     blocks, zeros = variation.blocks, np.zeros_like(value)
     part = Estimate(value, status, blocks, replicates, ())
     nothing = Estimate(zeros, np.full(value.shape, "ok", dtype=object), blocks, np.zeros_like(replicates), ())
-    sure = (value == 0) & (variation.deviations == 0).all(axis=0)
+    sure = (np.abs(value) <= _ROUNDING) & (np.abs(variation.deviations) <= _ROUNDING).all(axis=0)
+    part = replace(part, value=np.where(sure, 0.0, value))
     return paired_difference(part, nothing, equal=sure, level=level)
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from plmetrics.core.errors import ConfigError
+from plmetrics.core.errors import ConfigError, Problem
 from plmetrics.core.special import ndtr, ndtri
 from plmetrics.inference.comparisons.tests.outcome import level_of, numbers, one_of
 
@@ -156,11 +156,22 @@ def sequential_tests(test: TestOutcomes, shares: Array, spending: str, level: fl
 
 
 def look_shares(units: float, planned: float, earlier: Sequence[float]) -> Array:
-    """The share of the planned units at each earlier look, as far as it had fewer than there are now, and at this."""
-    sizes = [*sorted({float(size) for size in earlier if size < units}), float(units)]
-    shares = np.minimum(np.array(sizes) / planned, 1.0)
-    kept: Array = shares[np.append(shares[:-1] < 1.0, True)]
-    return kept
+    """The share of the planned units at each earlier look, as far as it had fewer than there are now, and at this.
+
+    Raises:
+        ConfigError: an earlier look was the last one of the plan.
+    """
+    before = sorted({float(size) for size in earlier if size < units})
+    if before and before[-1] >= planned:
+        msg = (
+            f"the look at {before[-1]:,.0f} units was the last of the {planned:,.0f} that were planned, and spent "
+            f"the error: none is left for {units:,.0f}"
+        )
+        raise ConfigError(
+            Problem(msg, ("looks",), "read that look; an experiment that goes on has a plan of its own")
+        )
+    shares: Array = np.minimum(np.array([*before, units]) / planned, 1.0)
+    return shares
 
 
 def _shares(information: Any) -> Array:

@@ -171,6 +171,45 @@ def test_a_stratum_without_an_arm_leaves_no_effect() -> None:
     assert (defined["status"], lost["mean_control"]) == ("ok", defined["mean_control"])
 
 
+def test_a_ratio_whose_sizes_add_up_to_0_is_none() -> None:
+    """Of an arm it has no value, and of an arm in a stratum there is no mean over strata."""
+    rows = TABLE.with_columns(views=pl.when(country="fr", variant="B").then(0).otherwise("views"))
+    by_slice = readout([], data=rows, ratio=RATIO, by=["country"]).filter(slice="country=fr")
+    assert by_slice.sort("arm")["status"].to_list() == ["zero_denominator", "ok"]
+    empty = rows.filter((pl.col("variant") != "C") | (pl.col("country") != "de"))
+    without = empty.with_columns(views=pl.when(country="de").then(0).otherwise("views"))
+    found = readout([], data=without, ratio=RATIO, by=["country"]).filter(slice="country=de")
+    assert found.sort("arm")["status"].to_list() == ["zero_denominator", "no_rows"]
+    lost, defined = readout([], data=rows, ratio=RATIO, strata="country").sort("arm").rows(named=True)
+    assert (lost["mean"], lost["difference"], defined["status"]) == (None, None, "ok")
+    assert lost["note"] == "a stratum has fewer than 2 units of an arm, or sizes that add up to 0"
+
+
+@pytest.mark.parametrize("options", [{}, {"strata": "country"}, {"unit": "user"}])
+def test_a_covariate_that_the_arms_change_is_told(options: dict[str, Any]) -> None:
+    rows = TABLE.with_columns(
+        shifted=pl.col("before") + 5.0 * (pl.col("variant") == "B"),
+        flat=pl.when(variant="B").then(4.0).otherwise(7.0),
+    )
+    for covariate, value in (("shifted", None), ("flat", 4.0)):
+        with pytest.warns(
+            plm.PlmetricsWarning, match=f"covariate '{covariate}' differs between the arms"
+        ) as told:
+            readout(data=rows, covariate=covariate, **options)
+        (text,) = (str(warning.message) for warning in told)
+        means = rows.group_by("variant").agg(pl.mean(covariate)).sort("variant")[covariate]
+        assert value is None or means[1] == value
+        if "strata" not in options:
+            assert f"its mean is {means[1]:.4g} in B and {means[0]:.4g} in A" in text
+
+
+@pytest.mark.parametrize("options", [{}, {"strata": "country"}, {"unit": "user"}])
+@pytest.mark.filterwarnings("error::plmetrics.PlmetricsWarning")
+def test_a_covariate_that_was_known_before_is_not_told(options: dict[str, Any]) -> None:
+    readout(data=TABLE, covariate="before", **options)
+    readout(data=TABLE.with_columns(one=1.0), covariate="one", **options)
+
+
 def test_missing_numbers_leave_out_the_row_of_that_outcome() -> None:
     rows = TABLE.with_columns(pl.when(pl.col("before") < 9).then("before").alias("before"))
     with pytest.raises(plm.DataError, match=r"'before' \(covariate\): \d+ of 1,200 values are null"):

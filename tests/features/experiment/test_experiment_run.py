@@ -88,6 +88,25 @@ def test_looks_that_spend_the_error() -> None:
     )
 
 
+def test_an_experiment_that_goes_on_after_its_last_look_is_refused() -> None:
+    plan = {"spending": "obrien_fleming", "planned": 2000, "looks": [1000, 2000]}
+    with pytest.raises(plm.ConfigError, match="none is left for 3,000"):
+        run("drawn", sequential=plan)
+
+
+def test_an_arm_that_got_no_rows_is_named() -> None:
+    with pytest.raises(plm.ConfigError, match="no row is in arm 'newer'") as told:
+        run("drawn", shares={"old": 1, "new": 1, "newer": 1})
+    assert "arms with rows are old, new" in str(told.value)
+
+
+def test_a_suite_tells_of_a_covariate_that_an_arm_changes() -> None:
+    rows = FRAME.with_columns(before=pl.col("sales") + (pl.col("drawn") == "new"))
+    experiment = {"arm": "drawn", "control": "old", "outcomes": ["sales"], "covariates": "before"}
+    (text,) = plm.evaluate(rows, task="experiment", experiment=experiment).warnings
+    assert text.startswith("experiment: covariate 'before' differs between the arms: its mean is 1.5")
+
+
 @pytest.mark.parametrize(
     ("plan", "message"),
     [

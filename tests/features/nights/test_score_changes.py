@@ -127,6 +127,17 @@ def test_rows_outside_the_set_and_slices_of_one_side_alone(tmp_path: Path) -> No
     assert gone["value"].to_list() == [0.0]
 
 
+def test_a_slice_of_one_night_alone_has_no_part_within(tmp_path: Path) -> None:
+    def days(number: int) -> pl.DataFrame:
+        return rows(number).filter(pl.col("region") != ("e", "n")[number])
+
+    uncertainty = {"replicates": 40}
+    result = evaluated(tmp_path, 2, days=days, uncertainty=uncertainty)
+    for name in ("e", "n"):
+        part = result.decomposition.filter(slice=f"region={name}", part="within").row(0, named=True)
+        assert (part["value"], part["lower"], part["upper"]) == (0.0, 0.0, 0.0)
+
+
 def test_smaller_slices_are_in_the_rest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(score_changes, "MOST_SLICES", 2)
     seen = shapley(evaluated(tmp_path, 2).decomposition)

@@ -57,7 +57,15 @@ def test_p_is_the_error_at_which_a_look_would_stop() -> None:
 
 def test_looks_that_were_and_this_one() -> None:
     assert look_shares(8050, 20_000, (4000, 8000, 12_000)).tolist() == [0.2, 0.4, 0.4025]
-    assert look_shares(25_000, 20_000, (10_000, 22_000)).tolist() == [0.5, 1.0]
+    assert look_shares(25_000, 20_000, (10_000,)).tolist() == [0.5, 1.0]
+    assert look_shares(20_000, 20_000, (10_000, 20_000)).tolist() == [0.5, 1.0]
+
+
+def test_no_error_is_left_after_the_last_look() -> None:
+    with pytest.raises(
+        plm.ConfigError, match=r"22,000 units was the last of the 20,000 .* none is left for 25,000"
+    ):
+        look_shares(25_000, 20_000, (10_000, 22_000))
 
 
 @pytest.mark.parametrize("shares", [[], [0.0, 1.0], [0.5, 0.5], [0.5, 1.2, 1.4], [float("nan")]])
