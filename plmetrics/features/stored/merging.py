@@ -195,4 +195,5 @@ def _rows(counted: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         "zero_weight": sum(rows["zero_weight"] for rows in counted),
         "dropped": dropped,
         "pairs_read": sum(pairs) if pairs else None,
+        "fitted": sum(rows.get("fitted", 0) for rows in counted),
     }
