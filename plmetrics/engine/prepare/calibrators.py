@@ -136,7 +136,7 @@ def _left_out(view: TableView, fitted: pl.Expr) -> Question[int]:
     if rows and rows == left_out:
         msg = f"fit_on holds for all {rows:,} rows: none is left to evaluate"
         error = NoRowsLeftError(Problem(msg, ("calibrate", "fit_on"), "fit on some of them, or by fold"))
-        error.rows = Accounting(0, 0, dict.fromkeys(view.suite.models, 0), fitted=int(left_out))
+        error.rows = Accounting(0, 0, {}, fitted=int(left_out))
         raise error
     return int(left_out)
 

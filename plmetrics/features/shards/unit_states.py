@@ -176,7 +176,7 @@ def count_rows(suite: Suite, source: Source, constants: StateReference | None) -
     except NoRowsLeftError as error:
         return _empty(suite, source, error.rows)
     except AbsentDataError:
-        return _empty(suite, source, Accounting(0, 0, dict.fromkeys(suite.models, 0)))
+        return _empty(suite, source, Accounting(0, 0, {}))
 
 
 def _empty(suite: Suite, source: Source, counted: Accounting) -> tuple[Head, pl.DataFrame]:

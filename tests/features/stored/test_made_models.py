@@ -89,8 +89,9 @@ def table() -> pl.DataFrame:
 
 
 def write(folder: Path, rows: pl.DataFrame, suite: dict[str, Any]) -> Path:
-    """The rows in a file for each day, and the suite."""
+    """The rows in a file for each day, one without any, and the suite."""
     (folder / "rows").mkdir()
+    rows.clear().write_parquet(folder / "rows/none.parquet")
     for (day,), part in rows.partition_by("day", as_dict=True).items():
         part.write_parquet(folder / f"rows/{day}.parquet")
     common = {"data": {"path": "rows"}, "columns": {"label": "y"}, "baseline": True, "exact": False}
