@@ -347,6 +347,8 @@ def _record(
     unlabelled = unlabelled_rows(prepared, sums)
     if unlabelled is not None:
         rows["unlabelled"] = unlabelled
+    if suite.calibrate:
+        rows["fitted"] = prepared.rows.fitted
     if head.rows["pairs_read"] is not None:
         rows["pairs_read"] = head.rows["pairs_read"]
     return {

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from plmetrics.core.errors import DataError
 from plmetrics.core.exact_sums import Addition
 from plmetrics.core.hashing import HASH_VERSION
 from plmetrics.engine.memory.budget import OrderPlan, order_plan
@@ -41,6 +42,12 @@ class Accounting:
     dropped: Mapping[str, int]
     fitted: int = 0
     pairs: int | None = None
+
+
+class NoRowsLeftError(DataError):
+    """Rows were read, and each has weight 0, is dropped, or is one that calibrators were fitted on."""
+
+    rows: Accounting
 
 
 @dataclass(frozen=True, slots=True)

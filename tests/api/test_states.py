@@ -365,8 +365,6 @@ def test_a_query_in_two_states_is_refused() -> None:
     [
         ({"metrics": ["ece(bins=5, strategy=quantile)"]}, "needs the rows in order"),
         ({"exact": True}, "exact=True needs the rows"),
-        ({"calibrate": {"method": "platt", "fit_on": "size > 50"}}, "calibrate fits on rows"),
-        ({"baseline": True}, "baseline is made from all rows"),
         ({"fold": "size"}, "folds belong to one run"),
         (
             {"metrics": ["brier"], "compare": {"baseline": "one", "tests": ["wilcoxon"]}},

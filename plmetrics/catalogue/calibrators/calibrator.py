@@ -11,6 +11,7 @@ import polars as pl
 from plmetrics.catalogue.binary.probability import FLOAT_EPSILON
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Self
 
     from numpy.typing import NDArray
@@ -47,6 +48,11 @@ class Calibrator(ABC):
     @abstractmethod
     def constants(self) -> dict[str, Any]:
         """The parameters, as JSON-able values."""
+
+    @classmethod
+    def read(cls, constants: Mapping[str, Any]) -> Self:
+        """The calibrator of some parameters, as `constants` gives them."""
+        return cls(**constants)
 
     def applied(self, score: pl.Expr) -> pl.Expr:
         """The calibrated score of a raw column: null where the score is bad."""

@@ -12,6 +12,8 @@ from plmetrics.catalogue.calibrators.calibrator import Calibrator
 from plmetrics.core import ops
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
 
     Numbers = NDArray[np.float64]
@@ -64,6 +66,11 @@ class Isotonic(Calibrator):
             return pl.Series(values.name, np.interp(values.to_numpy(), knots, rates))
 
         return score.map_batches(interpolated, return_dtype=pl.Float64, is_elementwise=True)
+
+    @classmethod
+    def read(cls, constants: Mapping[str, Any]) -> Self:
+        """The curve through some knots."""
+        return cls(np.array(constants["scores"]), np.array(constants["rates"]), constants["knots"])
 
     def constants(self) -> dict[str, Any]:
         """The knots, and how many there were."""

@@ -51,6 +51,11 @@ class ClassCalibrator(ABC):
     def constants(self) -> dict[str, Any]:
         """The parameters, as JSON-able values."""
 
+    @classmethod
+    def read(cls, constants: Mapping[str, Any]) -> Self:
+        """The calibrator of some parameters, as `constants` gives them."""
+        return cls(**constants)
+
     def applied(self, parts: Sequence[pl.Expr]) -> list[pl.Expr]:
         """The calibrated probabilities of raw columns: null where one of a row is bad."""
         values = [part.cast(pl.Float64) for part in parts]
@@ -272,6 +277,11 @@ class OneVsRestIsotonic(ClassCalibrator):
         each = [curve.expression(part) for curve, part in zip(self.curves, parts, strict=True)]
         total = pl.sum_horizontal(*each, ignore_nulls=False)
         return [pl.when(total > 0).then(value / total).otherwise(1.0 / len(each)) for value in each]
+
+    @classmethod
+    def read(cls, constants: Mapping[str, Any]) -> Self:
+        """The curves through some knots."""
+        return cls(tuple(map(Isotonic.read, constants["curves"])))
 
     def constants(self) -> dict[str, Any]:
         """The knots of each class's curve."""

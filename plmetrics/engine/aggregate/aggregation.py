@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 import polars as pl
 
-from plmetrics.core.errors import DataError, PlmetricsError, Problem
+from plmetrics.core.errors import PlmetricsError, Problem
 from plmetrics.core.exact_sums import exact_products
 from plmetrics.core.hashing import block_key, row_digest
 from plmetrics.engine.aggregate.row_plan import BLOCK, rows_plan
@@ -25,6 +25,7 @@ from plmetrics.engine.aggregate.totals import (
 )
 from plmetrics.engine.inquiry import answer, constant_question, together
 from plmetrics.engine.memory.budget import reads_apart
+from plmetrics.engine.prepared import NoRowsLeftError
 from plmetrics.engine.step import Step
 from plmetrics.engine.streaming import AGGREGATES_PER_NODE
 from plmetrics.states.complements import RestSums
@@ -39,19 +40,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from plmetrics.engine.inquiry import Question
-    from plmetrics.engine.prepared import Accounting, Prepared
+    from plmetrics.engine.prepared import Prepared
     from plmetrics.engine.request import Request
     from plmetrics.states.bin_sums import BinSums
     from plmetrics.states.sums import SlicedSums
     from plmetrics.table.slices import Cube
 
 Counted = TypeVar("Counted")
-
-
-class NoRowsLeftError(DataError):
-    """Rows were read, and each has weight 0 or is dropped."""
-
-    rows: Accounting
 
 
 @dataclass(frozen=True, slots=True)

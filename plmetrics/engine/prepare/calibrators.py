@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from plmetrics.engine.bad_rows import bad_values
 from plmetrics.engine.inquiry import constant_question, together
 from plmetrics.engine.memory.budget import working_memory
 from plmetrics.engine.prepare.constants import Calibration
+from plmetrics.engine.prepared import Accounting, NoRowsLeftError
 from plmetrics.suite.sections.basics import BY_FOLD
 from plmetrics.table.checks import VALID, valid_column
 from plmetrics.table.predicted import PredictionColumns, normalise_probabilities, part_column
@@ -31,7 +33,6 @@ if TYPE_CHECKING:
 
     from plmetrics.catalogue.calibrators.several import ClassCalibrator
     from plmetrics.core.names import SuitePath
-    from plmetrics.core.results import Json
     from plmetrics.engine.inquiry import Question
     from plmetrics.engine.request import TableView
     from plmetrics.suite.sections.basics import Calibrate
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 FEW_ROWS = 1000
 MAX_FOLDS = 100
 _COPIES = 4
+_DESCRIPTION = {"method", "model", "fit_on", "rows", "fold"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,45 +60,53 @@ class _Sample:
 
 
 @dataclass(frozen=True, slots=True)
-class _CalibratorFit:
-    """A calibrated prediction as expressions over raw columns, its parameters, and the fewest rows behind a curve."""
+class _CalibratedParts:
+    """A calibrated prediction as expressions over raw columns, its curves, and the fewest rows behind one of them."""
 
     expressions: Sequence[pl.Expr]
-    constants: Mapping[str, Json]
     rows: int
     curves: tuple[Calibrator | ClassCalibrator, ...]
 
 
-def with_calibrators(view: TableView) -> Question[Calibration]:
+def with_calibrators(view: TableView, stored: Mapping[str, Any] | None = None) -> Question[Calibration]:
     """The view with a model for each calibrator, without the rows that one was fitted on.
 
     Rows to fit on are those where `fit_on` holds, whatever `where` says, and their scores are sound. By fold they are
-    the rows that are evaluated.
+    the rows that are evaluated. No row is read to fit where the constants of calibrators are `stored`.
 
     Raises:
         DataError: there are no rows to fit on or to evaluate, a class or a best fit is missing, or values are bad.
         ConfigError: the rows to fit on do not fit into the memory budget.
     """
-    specs = view.suite.calibrate
     narrowed, counted = _exclude_fit_rows(view)
-    left_out = 0
-    constants: dict[str, Json] = {}
-    warnings: list[str] = []
-    out = narrowed
+    asked = constant_question(stored) if stored is not None else _fit_calibrators(narrowed)
+    left_out, constants = yield from together(counted, asked)
+    return replace(with_stored_calibrators(narrowed, constants), left_out=left_out)
+
+
+def with_stored_calibrators(view: TableView, stored: Mapping[str, Any]) -> Calibration:
+    """The view with the models of calibrators that were fitted before, by the constants of each."""
+    out, warnings = view, []
+    for name, constants in stored.items():
+        made = _read_calibrator(view, constants)
+        out = out.with_model(name, _prediction(view, constants["model"], made))
+        warnings += _doubts(constants, made)
+    return Calibration(out.without_margins(), stored, tuple(warnings))
+
+
+def _fit_calibrators(view: TableView) -> Question[dict[str, dict[str, Any]]]:
+    """The constants of all calibrators, by model; those of one condition share a look at the rows."""
+    specs, fitted = view.suite.calibrate, {}
     for condition in dict.fromkeys(spec.fit_on for spec in specs):
         specs_of_condition = {
             _path(specs, place): spec for place, spec in enumerate(specs) if spec.fit_on == condition
         }
         models = {name: path for path, spec in specs_of_condition.items() for name in _sources(spec, view)}
-        number, rows = yield from together(counted, _rows_to_fit(narrowed, condition, models))
-        left_out, counted = left_out + number, constant_question(0)
+        rows = yield from _rows_to_fit(view, condition, models)
         for path, spec in specs_of_condition.items():
             for source in _sources(spec, view):
-                fitted = _fit_calibrator(narrowed, spec, source, rows, path)
-                out = out.with_model(spec.named(source), _prediction(narrowed, source, fitted))
-                constants[spec.named(source)] = fitted.constants
-                warnings += _doubts(spec, source, fitted)
-    return Calibration(out.without_margins(), constants, tuple(warnings), left_out)
+                fitted[spec.named(source)] = _fit_calibrator(view, spec, source, rows, path)
+    return fitted
 
 
 def _path(specs: Sequence[Calibrate], place: int) -> SuitePath:
@@ -125,7 +135,9 @@ def _left_out(view: TableView, fitted: pl.Expr) -> Question[int]:
     rows, left_out = counts.row(0)
     if rows and rows == left_out:
         msg = f"fit_on holds for all {rows:,} rows: none is left to evaluate"
-        raise DataError(Problem(msg, ("calibrate", "fit_on"), "fit on some of them, or by fold"))
+        error = NoRowsLeftError(Problem(msg, ("calibrate", "fit_on"), "fit on some of them, or by fold"))
+        error.rows = Accounting(0, 0, {}, fitted=int(left_out))
+        raise error
     return int(left_out)
 
 
@@ -177,33 +189,45 @@ def _fitting(view: TableView, condition: str, models: Sequence[str]) -> TableVie
 
 def _fit_calibrator(
     view: TableView, spec: Calibrate, source: str, rows: pl.DataFrame, path: SuitePath
-) -> _CalibratorFit:
-    """One calibrator, or one for each fold."""
+) -> dict[str, Any]:
+    """The constants of one calibrator, or of one for each fold."""
     if valid_column(source) in rows.columns:
         rows = rows.filter(pl.col(valid_column(source)))
     label, weight = _label_and_weight(view, source)
     rows = rows if weight is None else rows.filter(pl.col(weight) != 0)
     score = rows.select(_prediction_columns(view, source)).to_numpy()
     sample = _Sample(score, rows[label].to_numpy(), None if weight is None else rows[weight].to_numpy())
-    raw = _raw_parts(view.roles.models[source])
     margin = source not in view.suite.models
     description = {"method": spec.method, "model": source, "fit_on": spec.fit_on}
     if spec.fit_on != BY_FOLD:
         curve = _fit(spec, source, sample, path, margin=margin)
-        constants = {**description, "rows": len(sample.label), **curve.constants()}
-        return _CalibratorFit(_apply(curve, raw), constants, len(sample.label), (curve,))
-    fold = str(view.suite.columns.fold)
-    parts, folds, fewest, curves = [pl.lit(None, dtype=pl.Float64) for _ in raw], [], len(sample.label), []
+        return {**description, "rows": len(sample.label), **curve.constants()}
+    fold, folds = str(view.suite.columns.fold), []
     for value, outside in _folds(rows[plain_column(fold)], fold):
         others = sample.where(outside)
         curve = _fit(spec, source, others, path, f", outside fold {value!r}", margin=margin)
-        here = pl.col(fold) == pl.lit(value, dtype=rows[plain_column(fold)].dtype)
-        applied = _apply(curve, raw)
-        parts = [pl.when(here).then(new).otherwise(old) for new, old in zip(applied, parts, strict=True)]
         folds.append({"fold": value, "rows": len(others.label), **curve.constants()})
-        fewest = min(fewest, len(others.label))
-        curves.append(curve)
-    return _CalibratorFit(parts, {**description, "folds": folds}, fewest, tuple(curves))
+    return {**description, "folds": folds}
+
+
+def _read_calibrator(view: TableView, constants: Mapping[str, Any]) -> _CalibratedParts:
+    """The prediction by the constants of a calibrator."""
+    source = constants["model"]
+    raw, margin = _raw_parts(view.roles.models[source]), source not in view.suite.models
+    read = partial(_read_curve, constants["method"], len(raw), margin=margin)
+    if constants["fit_on"] != BY_FOLD:
+        curve = read(constants)
+        return _CalibratedParts(_apply(curve, raw), constants["rows"], (curve,))
+    fold, curves = str(view.suite.columns.fold), []
+    parts = [pl.lit(None, dtype=pl.Float64) for _ in raw]
+    for content in constants["folds"]:
+        curves.append(read(content))
+        here, applied = (
+            pl.col(fold) == pl.lit(content["fold"], dtype=view.schema[fold]),
+            _apply(curves[-1], raw),
+        )
+        parts = [pl.when(here).then(new).otherwise(old) for new, old in zip(applied, parts, strict=True)]
+    return _CalibratedParts(parts, min(content["rows"] for content in constants["folds"]), tuple(curves))
 
 
 def _raw_parts(predicted: PredictionColumns) -> list[pl.Expr]:
@@ -215,6 +239,19 @@ def _raw_parts(predicted: PredictionColumns) -> list[pl.Expr]:
 def _apply(curve: Calibrator | ClassCalibrator, raw: Sequence[pl.Expr]) -> list[pl.Expr]:
     """The calibrated parts."""
     return [curve.applied(raw[0])] if isinstance(curve, Calibrator) else curve.applied(raw)
+
+
+def _read_curve(
+    method: str, parts: int, constants: Mapping[str, Any], *, margin: bool
+) -> Calibrator | ClassCalibrator:
+    """The curve of some constants, which do not say what it reads."""
+    parameters = {key: value for key, value in constants.items() if key not in _DESCRIPTION}
+    if parts > 1:
+        from plmetrics.catalogue.calibrators.several import CLASS_CALIBRATORS
+
+        return CLASS_CALIBRATORS[method].read(parameters)
+    curve = CALIBRATORS[method].read(parameters)
+    return replace(curve, margin=margin) if isinstance(curve, (Platt, Temperature)) else curve
 
 
 def _folds(column: pl.Series, name: str) -> Iterator[tuple[Any, NDArray[np.bool_]]]:
@@ -253,19 +290,19 @@ def _fit(
         raise DataError(Problem(f"{where}{reason}", (*path, "method"), hint or None)) from None
 
 
-def _prediction(view: TableView, source: str, fitted: _CalibratorFit) -> PredictionColumns:
+def _prediction(view: TableView, source: str, calibrated: _CalibratedParts) -> PredictionColumns:
     """The prediction of a model that is made of the scores of another."""
     model = view.roles.models[source]
-    made = dict(zip(model.columns, fitted.expressions, strict=True))
+    made = dict(zip(model.columns, calibrated.expressions, strict=True))
     return PredictionColumns(model.columns, made, label=model.label, weight=model.weight)
 
 
-def _doubts(spec: Calibrate, source: str, fitted: _CalibratorFit) -> list[str]:
-    out = []
-    if spec.method == "isotonic" and fitted.rows < FEW_ROWS:
-        text = f"isotonic calibration of model '{source}' stands on {fitted.rows:,} rows: under {FEW_ROWS:,} "
+def _doubts(constants: Mapping[str, Any], calibrated: _CalibratedParts) -> list[str]:
+    out, source = [], constants["model"]
+    if constants["method"] == "isotonic" and calibrated.rows < FEW_ROWS:
+        text = f"isotonic calibration of model '{source}' stands on {calibrated.rows:,} rows: under {FEW_ROWS:,} "
         out.append(f"{text}its steps follow noise, and platt is the safer choice")
-    knots = max((curve.found for curve in fitted.curves if isinstance(curve, Isotonic)), default=0)
+    knots = max((curve.found for curve in calibrated.curves if isinstance(curve, Isotonic)), default=0)
     if knots > MAX_KNOTS:
         text = (
             f"isotonic calibration of model '{source}' has {knots:,} knots, of which {MAX_KNOTS:,} are kept"

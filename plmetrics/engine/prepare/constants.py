@@ -39,7 +39,8 @@ class Constants:
     """What a run does not look for in its data, as another has found it.
 
     `keys` are by canonical column the edges of quantile bins, and the values of a top; `grids` where scores are
-    counted, and `features` what each feature has looked up, by key.
+    counted, and `features` what each feature has looked up, by key. `calibrators` are by model what was fitted, and
+    `baseline` by part what the built-in baseline gives.
     """
 
     centres: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
@@ -51,3 +52,5 @@ class Constants:
     score_spans: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     features: Mapping[str, Mapping[str, Json]] = field(default_factory=dict)
     bin_edges: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
+    calibrators: Mapping[str, Json] = field(default_factory=dict)
+    baseline: Mapping[str, float] = field(default_factory=dict)

@@ -89,7 +89,7 @@ def prepare(request: Request, constants: Constants | None = None, looks: Looks |
         chosen.values,
         exact,
         (*start.calibration.warnings, *chosen.warnings, *slices.warnings),
-        _model_origins(start.calibration.constants, looked_up.baseline),
+        model_origins(start.calibration.constants, looked_up.baseline),
         grids=None if constants is None else constants.grids,
         looks=looked_up.looks,
         score_spans=looked_up.spans,
@@ -123,42 +123,51 @@ def _start(request: Request, constants: Constants | None, looks: Looks | None, i
         from plmetrics.engine.prepare.key_constants import pinned_keys
 
         view = view.with_keys(pinned_keys(view.roles.keys, constants.keys, view.schema))
-    calibration = inquiry.answer(_calibration(view))
-    view, baseline = calibration.view, _baseline(calibration.view)
+    calibration = inquiry.answer(_calibration(view, constants))
+    view, baseline = calibration.view, _baseline(calibration.view, constants)
     if request.suite.task != "ranking":
         return _Start(view, calibration, baseline, looks)
     from plmetrics.engine.ranking.queries import by_query
 
     values = inquiry.answer(baseline)
-    asked = together(by_query(request, _with_baseline(view, values)), _feature_looks(looks, view))
+    asked = together(by_query(request, with_baseline(view, values)), _feature_looks(looks, view))
     (view, pairs), known = inquiry.answer(asked, stage="rank")
     return _Start(view, calibration, constant_question(values), None, known, pairs)
 
 
-def _calibration(view: TableView) -> Question[Calibration]:
+def _calibration(view: TableView, constants: Constants | None) -> Question[Calibration]:
     """The view with calibrated models."""
     if not view.suite.calibrate:
         return constant_question(Calibration(view, {}))
     from plmetrics.engine.prepare.calibrators import with_calibrators
 
-    return with_calibrators(view)
+    return with_calibrators(view, None if constants is None else constants.calibrators)
 
 
-def _baseline(view: TableView) -> Question[Mapping[str, float]]:
+def _baseline(view: TableView, constants: Constants | None) -> Question[Mapping[str, float]]:
     """What the baseline gives by part; empty where none is asked for."""
-    if not view.suite.baseline:
-        return constant_question({})
+    if constants is not None or not view.suite.baseline:
+        return constant_question({} if constants is None else constants.baseline)
     from plmetrics.engine.prepare.baseline import baseline_values
 
     return baseline_values(view)
 
 
-def _with_baseline(view: TableView, values: Mapping[str, float]) -> TableView:
+def with_baseline(view: TableView, values: Mapping[str, float]) -> TableView:
     """The view with the baseline at the end of its models, where one is asked for; queries have it already."""
     if not values or BASELINE in view.roles.models:
         return view
     made = {part: pl.lit(value) for part, value in values.items()}
     return view.with_model(BASELINE, PredictionColumns(dict.fromkeys(values, view.roles.label), made))
+
+
+def with_stored_models(view: TableView, constants: Constants) -> TableView:
+    """The view with the models that another run made: calibrated ones, and the baseline."""
+    if constants.calibrators:
+        from plmetrics.engine.prepare.calibrators import with_stored_calibrators
+
+        view = with_stored_calibrators(view, constants.calibrators).view
+    return with_baseline(view, constants.baseline)
 
 
 def _thresholds(request: Request, view: TableView, constants: Constants | None) -> Question[ThresholdChoice]:
@@ -194,7 +203,7 @@ class _LookUps:
 def _look_up(request: Request, start: _Start, constants: Constants | None) -> Question[_LookUps]:
     """Find the baseline and settle slice keys; then find centres, slices, and what features ask."""
     baseline, keys = yield from together(start.baseline, settled_keys(start.view))
-    view = _with_baseline(start.view, baseline).with_keys(keys)
+    view = with_baseline(start.view, baseline).with_keys(keys)
     table = view.table()
     plans = slice_plans(view, table.scored, every_key(view, table))
     unknown = together(_centres(request, table, constants), _spans(request, table, constants))
@@ -289,7 +298,7 @@ def every_key(view: TableView, table: PredictionTable) -> pl.LazyFrame:
     return view.raw.filter((weight != 0).fill_null(value=True)).select(**columns)
 
 
-def _model_origins(calibrators: Mapping[str, Json], baseline: Mapping[str, float]) -> dict[str, Json]:
+def model_origins(calibrators: Mapping[str, Json], baseline: Mapping[str, float]) -> dict[str, Json]:
     """What models that the run adds were made from."""
     further = {"calibrators": calibrators, "baseline": baseline}
     return {name: dict(values) for name, values in further.items() if values}

@@ -104,6 +104,8 @@ def _shares_constants(bound: Request) -> bool:
     suite = bound.suite
     return (
         suite.reproducible
+        or bool(suite.calibrate)
+        or (suite.baseline and suite.task not in {"ranking", "uplift"})
         or any(feature.shares_constants for feature in features_of(suite))
         or any(key.waits for key in bound.view.roles.keys)
         or any(metric.chosen_threshold is not None for metric in bound.leaves)

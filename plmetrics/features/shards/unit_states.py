@@ -13,7 +13,7 @@ import polars as pl
 
 from plmetrics.core.errors import AbsentDataError, EnvironmentFault, PlmetricsError, Problem
 from plmetrics.core.redaction import Redaction
-from plmetrics.engine.aggregate.aggregation import NoRowsLeftError
+from plmetrics.engine.prepared import Accounting, NoRowsLeftError
 from plmetrics.features.shards.file_table import open_table
 from plmetrics.features.shards.unit_plan import read_plan
 from plmetrics.features.stored.state_files import ENDING, write_state
@@ -174,21 +174,19 @@ def count_rows(suite: Suite, source: Source, constants: StateReference | None) -
     try:
         return state_of_rows(suite, source, constants, lambda _: nullcontext())
     except NoRowsLeftError as error:
-        rows = error.rows
-        return _empty(suite, source, rows.read, rows.zero_weight, rows.dropped)
+        return _empty(suite, source, error.rows)
     except AbsentDataError:
-        return _empty(suite, source, 0, 0, dict.fromkeys(suite.models, 0))
+        return _empty(suite, source, Accounting(0, 0, {}))
 
 
-def _empty(
-    suite: Suite, source: Source, read: int, zero_weight: int, dropped: Mapping[str, int]
-) -> tuple[Head, pl.DataFrame]:
+def _empty(suite: Suite, source: Source, counted: Accounting) -> tuple[Head, pl.DataFrame]:
     rows = {
-        "read": read,
+        "read": counted.read,
         "units": 0,
-        "zero_weight": zero_weight,
-        "dropped": dict(dropped),
+        "zero_weight": counted.zero_weight,
+        "dropped": dict(counted.dropped),
         "pairs_read": None,
+        "fitted": counted.fitted,
     }
     head = head_of_files(
         countable(suite),

@@ -126,6 +126,7 @@ def capture(
             "dropped": dict(rows.dropped),
             "pairs_read": rows.pairs,
             "units": units_of_rows(prepared.request, rows),
+            "fitted": rows.fitted,
         },
         "sets": tuple(tuple(part.columns) for part in prepared.view.sets),
         "blocks": None if uncertainty is None else uncertainty.blocks,
@@ -369,6 +370,7 @@ def said_of(
         **({"score_spans": spans} if spans else {}),
         **_said_of_bins(prepared),
         **({"features": dict(of_features)} if of_features else {}),
+        **prepared.added,
     }
 
 

@@ -86,11 +86,22 @@ def constants_that_differ(mine: Mapping[str, Any], theirs: Mapping[str, Any]) ->
         if their_value != exponent:
             yield f"the exponent of the sum '{name}' (reproducible) is {exponent} and {their_value}"
     yield from _spans_that_differ(mine.get("score_spans", {}), theirs.get("score_spans", {}))
+    yield from _models_that_differ(mine, theirs)
     yield from _lookups_that_differ(mine.get("features", {}), theirs.get("features", {}))
     yield from _edges_that_differ(mine.get("bin_edges", {}), theirs.get("bin_edges", {}))
     if mine["grid"] != theirs["grid"]:
         models = dict.fromkeys(name.split("|")[0] for name in (mine["grid"] or {"keys": {}})["keys"])
         yield f"the grid that scores are counted on (models {', '.join(models)})"
+
+
+def _models_that_differ(mine: Mapping[str, Any], theirs: Mapping[str, Any]) -> Iterator[str]:
+    """Models that are made of what was found in rows."""
+    for model, content in mine.get("calibrators", {}).items():
+        if theirs.get("calibrators", {}).get(model) != content:
+            yield f"the calibrator of model '{model}'"
+    baselines = mine.get("baseline"), theirs.get("baseline")
+    if baselines[0] != baselines[1]:
+        yield f"what the built-in baseline gives is {baselines[0]} and {baselines[1]}"
 
 
 def _edges_that_differ(mine: Mapping[str, Any], theirs: Mapping[str, Any]) -> Iterator[str]:

@@ -187,7 +187,9 @@ def _head(states: Sequence[StateReference], builder: Builder, blocks: MergedBloc
 
 def _rows(counted: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """The rows of all states."""
-    dropped = {model: sum(rows["dropped"][model] for rows in counted) for model in counted[0]["dropped"]}
+    dropped = {
+        model: sum(rows["dropped"].get(model, 0) for rows in counted) for model in counted[0]["dropped"]
+    }
     pairs = [rows["pairs_read"] for rows in counted if rows["pairs_read"] is not None]
     return {
         "read": sum(rows["read"] for rows in counted),
@@ -195,4 +197,5 @@ def _rows(counted: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         "zero_weight": sum(rows["zero_weight"] for rows in counted),
         "dropped": dropped,
         "pairs_read": sum(pairs) if pairs else None,
+        "fitted": sum(rows.get("fitted", 0) for rows in counted),
     }

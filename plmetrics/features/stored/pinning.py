@@ -37,6 +37,8 @@ def read_constants(content: Mapping[str, Any], grids: Grids | None) -> Constants
         spans,
         content.get("features", {}),
         edges,
+        content.get("calibrators", {}),
+        content.get("baseline", {}),
     )
 
 

@@ -17,6 +17,7 @@ from plmetrics.engine.binding.reference_slices import check_references
 from plmetrics.engine.memory.budget import counting_room
 from plmetrics.engine.order.orderings import orderings
 from plmetrics.engine.prepare.key_constants import pinned_keys
+from plmetrics.engine.prepare.preparation import model_origins, with_stored_models
 from plmetrics.engine.prepare.slices import found_slices, key_codes
 from plmetrics.engine.prepared import Accounting, Blocks, Prepared
 from plmetrics.engine.ranking.queries import view_of_queries
@@ -82,7 +83,11 @@ def restore(suite: Suite, saved: SavedState) -> RestoredRun:
         slices.slices,
         _cubes(view, saved, slices),
         Accounting(
-            head.rows["read"], head.rows["zero_weight"], head.rows["dropped"], pairs=head.rows["pairs_read"]
+            head.rows["read"],
+            head.rows["zero_weight"],
+            head.rows["dropped"],
+            head.rows.get("fitted", 0),
+            head.rows["pairs_read"],
         ),
         _blocks(saved),
         {model: dict(constants.centres[model]) for model in request.models},
@@ -93,6 +98,7 @@ def restore(suite: Suite, saved: SavedState) -> RestoredRun:
         addition=Addition(constants.exponents),
         score_spans=constants.score_spans,
         bin_edges=constants.bin_edges,
+        added=model_origins(constants.calibrators, constants.baseline),
     )
     sums = collect_aggregates(prepared, _frames(saved), None, _bins(prepared, saved))
     return RestoredRun(prepared, sums, _scores(prepared, sums, saved))
@@ -105,7 +111,7 @@ def empty_rows(suite: Suite, head: Head, constants: Constants) -> tuple[Request,
     source = Source(frame.lazy(), frame.schema, (), "frame", rows=None)
     request = bind(suite.model_copy(update={"data": data}), source, classes=constants.classes)
     keys = pinned_keys(request.view.roles.keys, constants.keys, request.view.schema)
-    view = request.view.with_keys(keys)
+    view = with_stored_models(request.view.with_keys(keys), constants)
     return request, view_of_queries(view, frame_of(head.queries_schema)) if suite.task == "ranking" else view
 
 

@@ -10,6 +10,7 @@ from plmetrics.catalogue.needs import Bins
 from plmetrics.core.errors import ConfigError, Problem
 from plmetrics.core.names import is_address
 from plmetrics.features.registry import features_of
+from plmetrics.suite.sections.basics import BY_FOLD
 from plmetrics.suite.sections.comparison_tests import OF_ROWS
 
 if TYPE_CHECKING:
@@ -101,12 +102,10 @@ def _problems(suite: Suite) -> Iterator[Problem]:
 
 
 def _fits(suite: Suite) -> Iterator[Problem]:
-    """What is fitted or chosen on rows."""
-    if suite.calibrate:
-        yield Problem("calibrate fits on rows, which a state does not hold", ("calibrate",), _INSTEAD)
-    if suite.baseline:
-        msg = "the built-in baseline is made from all rows together, and a state holds some"
-        yield Problem(msg, ("baseline",), "store its score as a column, and name that as a model")
+    """What is fitted or chosen on rows that a state does not hold."""
+    if any(spec.fit_on == BY_FOLD for spec in suite.calibrate):
+        msg = "calibrating by fold fits the rows of each fold to all others, and a state holds some"
+        yield Problem(msg, ("calibrate", "fit_on"), "fit on the rows of a condition")
     if suite.uncertainty is not None and suite.uncertainty.thresholds == "resampled":
         msg = "thresholds: resampled chooses on rows, which a state does not hold"
         yield Problem(
