@@ -64,7 +64,7 @@ class Population:
         """
         rule, given = metric.chosen_threshold, self.thresholds.get(model, {})
         if rule is None:
-            return _fixed(metric, given)
+            return _threshold_in_place(metric, given)
         if rule.constant is not None:
             return rule.constant
         cuts = [given[key] for key in threshold_keys(metric)]
@@ -77,7 +77,7 @@ class Population:
         return {key: given[key] for key in given if key.startswith(start) or key in keys}
 
 
-def _fixed(metric: Metric, given: Mapping[str, float]) -> float | None:
+def _threshold_in_place(metric: Metric, given: Mapping[str, float]) -> float | None:
     """The threshold that a model has in place of a metric's number, if it has one; that of a single class always."""
     fixed, classes = metric.fixed_threshold, threshold_classes(metric)
     if fixed is None:
