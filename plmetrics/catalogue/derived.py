@@ -171,6 +171,10 @@ class AcrossSlices(Metric):
         """How far each replicate's vector of gaps lies from the point's. Kinds norm and ratio only."""
         return None
 
+    def combined_bound(self, bounds: Groups) -> Any:  # noqa: ARG002
+        """How far the value may be from the exact one, from how far its parts may be; None where nothing is known."""
+        return None
+
     def blocks_of(self, blocks: Any, most: int) -> int:
         """How many independent units stand behind the value, from those of the slices and of the table."""
         return min(int(blocks.sum()), most)
@@ -240,6 +244,11 @@ class OverSlices(Custom, AcrossSlices):
             reach = np.max if self._largest else np.min
             combined = reach(np.where(defined, values, end), axis=-1, initial=end)
         return np.where(defined.any(axis=-1), combined, np.nan)
+
+    def combined_bound(self, bounds: Groups) -> Any:
+        """The same mean or sum; the ends of values are no farther off than the farthest of them."""
+        assert self.metric is not None
+        return self.finalise(bounds) if self.smooth else bounds.values[self.metric.text].max(axis=-1)
 
     @property
     def _largest(self) -> bool:

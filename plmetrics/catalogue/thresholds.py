@@ -204,8 +204,13 @@ def threshold_keys(metric: Metric) -> tuple[str, ...]:
     rule = metric.chosen_threshold
     if rule is None:
         return ()
-    classes = getattr(metric, "threshold_classes", ())
-    return tuple(class_threshold(rule.text, name) for name in classes) or (rule.text,)
+    return tuple(class_threshold(rule.text, name) for name in threshold_classes(metric)) or (rule.text,)
+
+
+def threshold_classes(metric: Metric) -> tuple[str, ...]:
+    """The classes that have thresholds of their own; none where a row has one score."""
+    classes: tuple[str, ...] = getattr(metric, "threshold_classes", ())
+    return classes
 
 
 def threshold_text(threshold: float | ThresholdRule) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from plmetrics.catalogue.thresholds import threshold_keys
+from plmetrics.catalogue.thresholds import threshold_classes, threshold_keys
 from plmetrics.core.names import number_text
 from plmetrics.inference.estimate import Estimate
 from plmetrics.inference.sums import ModelSums
@@ -65,8 +65,7 @@ class Population:
         """
         rule, given = metric.chosen_threshold, self.thresholds.get(model, {})
         if rule is None:
-            fixed = metric.fixed_threshold
-            return None if fixed is None else given.get(number_text(fixed))
+            return _threshold_in_place(metric, given)
         if rule.constant is not None:
             return rule.constant
         cuts = [given[key] for key in threshold_keys(metric)]
@@ -77,6 +76,17 @@ class Population:
         start, given = class_threshold(DEFAULT_THRESHOLD, ""), self.thresholds.get(model, {})
         keys = threshold_keys(metric)
         return {key: given[key] for key in given if key.startswith(start) or key in keys}
+
+
+def _threshold_in_place(metric: Metric, given: Mapping[str, float]) -> float | None:
+    """The threshold that a model has in place of a metric's number, if it has one; that of a single class always."""
+    fixed, classes = metric.fixed_threshold, threshold_classes(metric)
+    if fixed is None:
+        return None
+    of_model = given.get(number_text(fixed))
+    if len(classes) != 1:
+        return of_model
+    return given.get(class_threshold(fixed, classes[0]), fixed if of_model is None else of_model)
 
 
 @dataclass(frozen=True, slots=True)

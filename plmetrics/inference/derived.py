@@ -16,7 +16,7 @@ from plmetrics.inference.chunks import EstimateColumns
 from plmetrics.inference.estimate import Estimate, most_groups
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from plmetrics.catalogue.derived import AcrossSlices, DerivedMetric
 
@@ -94,12 +94,12 @@ def across_slices(metric: AcrossSlices, here: WholeSet) -> EstimateColumns:
     status = metric.too_few if len(defined) < metric.least else "ok"
     if reference_name is not None and reference is None:
         status = "reference_not_judged"
-    point = _groups(metric, here, defined, reference, replicates=False)
+    point = _groups(metric, here, defined, reference, _values)
     replicates = None
     if metric.value_kind.is_resampled and all(
         part.estimate.replicates is not None for part in parts.values()
     ):
-        replicates = _groups(metric, here, defined, reference, replicates=True)
+        replicates = _groups(metric, here, defined, reference, _replicates)
     derived = _value(metric, point, replicates, status, first)
     blocks_of_parts = np.array([part.estimate.blocks[defined] for part in parts.values()])
     if metric.for_each:
@@ -109,8 +109,12 @@ def across_slices(metric: AcrossSlices, here: WholeSet) -> EstimateColumns:
     note = metric.left_out([here.names[index] for index in out], [str(reasons[index]) for index in out])
     estimate = replace(derived, blocks=np.array([blocks], dtype=np.int64), groups=None)
     n, weight = (np.atleast_1d(getattr(first, name)[defined].sum()) for name in ("n", "weight"))
+    bound = None
+    if estimate.status[0] == "ok" and any(part.bound is not None for part in parts.values()):
+        bound = metric.combined_bound(_groups(metric, here, defined, reference, _bounds))
+    bounds = None if bound is None else np.atleast_1d(bound)
     return EstimateColumns(
-        estimate, n, weight, None, np.array([note], dtype=object), _threshold(first, slice(0, 1))
+        estimate, n, weight, bounds, np.array([note], dtype=object), _threshold(first, slice(0, 1))
     )
 
 
@@ -124,16 +128,27 @@ def _admission(metric: AcrossSlices, here: WholeSet, parts: Sequence[EstimateCol
     return reasons
 
 
+def _values(estimates: EstimateColumns) -> Array:
+    return estimates.estimate.value
+
+
+def _replicates(estimates: EstimateColumns) -> Array:
+    assert estimates.estimate.replicates is not None
+    return estimates.estimate.replicates
+
+
+def _bounds(estimates: EstimateColumns) -> Array:
+    return np.zeros(estimates.estimate.value.shape) if estimates.bound is None else estimates.bound
+
+
 def _groups(
-    metric: AcrossSlices, here: WholeSet, index: NDArray[np.int64], reference: int | None, *, replicates: bool
+    metric: AcrossSlices,
+    here: WholeSet,
+    index: NDArray[np.int64],
+    reference: int | None,
+    read: Callable[[EstimateColumns], Array],
 ) -> Groups:
-    """What the metric reads of the slices that take part: values, or their replicates."""
-
-    def read(estimates: EstimateColumns) -> Array:
-        value = estimates.estimate.replicates if replicates else estimates.estimate.value
-        assert value is not None
-        return value
-
+    """What the metric reads of the slices that take part: values, their replicates, or their bounds."""
     texts = [part.text for part in metric.parts()]
     values = {text: read(here.slices[text])[..., index] for text in texts}
     overall = {text: read(here.overall[text])[..., 0] for text in texts} if metric.reads_overall else {}

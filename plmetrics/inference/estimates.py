@@ -82,10 +82,13 @@ def estimate(
     cut: Array | None
     if values.threshold is not None:
         cut = np.where(status == "ok", values.threshold, np.nan)
-    elif metric.fixed_threshold == DEFAULT_THRESHOLD and population.thresholds_by_class(metric, model):
-        cut = np.full(status.shape, np.nan)
+    elif threshold is not None:
+        cut = np.full(status.shape, threshold)
     else:
-        cut = None if threshold is None else np.full(status.shape, threshold)
+        different = metric.fixed_threshold == DEFAULT_THRESHOLD and population.thresholds_by_class(
+            metric, model
+        )
+        cut = np.full(status.shape, np.nan) if different else None
     columns = EstimateColumns(
         point_estimate, totals.n, totals.weight, bound, _notes(metric, totals, status), cut
     )

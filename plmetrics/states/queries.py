@@ -308,10 +308,7 @@ class RankedRows:
         return _sum_at(group, chance * mean, len(split))
 
     def interpolated(self, at: float, recalls: tuple[float, ...], *, up: bool) -> Array:
-        """Mean over recalls of the largest precision at ranks with recall x R relevant rows, expected there.
-
-        That number is rounded to the nearest, or up from a tenth on, as trec_eval 9 does.
-        """
+        """Mean over recalls of the largest precision at ranks where round(recall R) relevant rows are expected."""
         chosen = self._chosen(EVERY_RANK)
         groups, hits, before = self._all.take(chosen), *(counts[chosen] for counts in self.hits(at))
         group, step = _ragged_index(groups.size)

@@ -103,8 +103,10 @@ def test_each_class_of_several_is_called_at_its_own(threshold: Any, limits: np.n
     assert found["f1(average=samples, undefined=zero)", None] == pytest.approx(of_rows)
     assert found["hamming_loss", None] == pytest.approx(hamming_loss(truth, called))
     assert found["f1(threshold=0.8)", None] == pytest.approx(f1_score(truth, scores >= 0.8, average="macro"))
-    result = plm.evaluate(pl.DataFrame(columns), **asked, metrics=["f1"]).metrics
-    assert result["threshold"].to_list() == [None if isinstance(threshold, dict) else threshold]
+    texts = ["f1", "recall(average=none)", "recall(average=none, threshold=0.8)"]
+    result = plm.evaluate(pl.DataFrame(columns), **asked, metrics=texts).metrics
+    of_all = None if isinstance(threshold, dict) else threshold
+    assert result["threshold"].to_list() == [of_all, *limits, 0.8, 0.8, 0.8]
 
 
 @pytest.mark.parametrize(

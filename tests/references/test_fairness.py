@@ -384,3 +384,25 @@ def test_intervals_cover(chances: tuple[float, ...]) -> None:
                 row["lower"] <= names[row["metric"]] + 1e-12 and row["upper"] >= names[row["metric"]] - 1e-12
             )
     assert min(covered.values()) >= 34
+
+
+@pytest.mark.parametrize("weight", [None, "w"])
+def test_differences_of_binned_areas_are_within_their_bounds(weight: str | None) -> None:
+    """Of groups against each other, all rows and one group, and of what is put together over slices."""
+    rng = np.random.default_rng(6)
+    columns = {"y": rng.integers(0, 2, 3000), "p": rng.normal(size=3000), "w": rng.choice([0.5, 2.0], 3000)}
+    rows = pl.DataFrame(columns | {"g": rng.choice(["x", "y", "z"], 3000)})
+    forms = ("", ", method=to_overall", ", method=reference, reference=x", ", kind=ratio")
+    metrics: list[Any] = [f"disparity({name}, by=g{form})" for name in ("roc_auc", "ks") for form in forms]
+    metrics += [
+        {"name": agg, "over": {"slice_set": "g", "metric": "average_precision", "agg": agg}}
+        for agg in ("mean", "sum", "worst", "max")
+    ]
+    asked: dict[str, Any] = {"label": "y", "models": "p", "metrics": metrics, "slices": "g", "weight": weight}
+    exact, binned = (plm.evaluate(rows, **asked, exact=exact).metrics for exact in (True, False))
+    assert exact["bound"].null_count() == len(exact)
+    off = (exact["value"] - binned["value"]).abs()
+    ratios = binned["metric"].str.contains("ratio")
+    assert binned["bound"].is_null().to_list() == ratios.to_list()
+    assert (off <= binned["bound"] + 1e-12).filter(~ratios).all()
+    assert (binned["bound"] > 0).filter(~ratios & ~binned["metric"].str.contains("ks")).all()

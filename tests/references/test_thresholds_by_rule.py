@@ -208,3 +208,11 @@ def test_what_has_no_such_threshold_is_said(arguments: dict[str, Any], words: st
     rows = table(40).with_columns(tags=pl.lit(["spam"], dtype=pl.List(pl.String)))
     with pytest.raises(plm.ConfigError, match=words):
         plm.evaluate(rows, **{**ROLES, "metrics": ["f1(threshold=max(f1))"], **arguments})
+
+
+def test_where_one_class_a_row_is_called_there_are_no_thresholds() -> None:
+    """The metric that a rule names has them in every task of classes, so that it is not blamed."""
+    with pytest.raises(
+        plm.ConfigError, match=r"f1: unknown parameter 'threshold' \(known: average, undefined\)"
+    ):
+        plm.metric("f1(threshold=max(f1))", task="multiclass")

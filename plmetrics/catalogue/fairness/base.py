@@ -218,6 +218,18 @@ class GroupComparison(GroupMetric):
             return vector.max(axis=-1) - vector.min(axis=-1)
         return np.abs(vector).max(axis=-1)
 
+    def combined_bound(self, bounds: Groups) -> Any:
+        """Of a difference: those of the two sides that are farthest off. A ratio has none."""
+        if self.is_ratio:
+            return None
+        rates = []
+        for part in self.parts():
+            farthest = np.sort(bounds.values[part.text], axis=-1)
+            centre = self._centre(bounds, part.text)
+            other = farthest[..., -2] if centre is None else centre[..., 0]
+            rates.append(farthest[..., -1] + other)
+        return np.mean(rates, axis=0) if self.takes_mean else np.max(rates, axis=0)
+
     def failed(self, groups: Groups) -> str:
         """Why there is no ratio: no group has more than 0, or one has less."""
         if not self.is_ratio:

@@ -146,6 +146,7 @@ class OfClass(Metric):
     interval_form = fact_of("rate.interval_form")
     additive = fact_of("rate.additive")
     chosen_threshold = fact_of("rate.chosen_threshold")
+    fixed_threshold = fact_of("rate.fixed_threshold")
     expressible = False
 
     def __post_init__(self) -> None:

@@ -16,6 +16,7 @@ from plmetrics.core.names import did_you_mean
 from plmetrics.core.text import Call, TextError, at_ranks, join_torn, parse_call, refuse_nameless
 from plmetrics.suite.problems import message_text
 from plmetrics.suite.sections.custom_metrics import DEFINITION_KEYS, Definitions, kind_of
+from plmetrics.suite.tasks import CLASS_TASKS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -245,7 +246,7 @@ class MetricReader:
 
     def _rule(self, call: Call, path: SuitePath) -> ThresholdRule:
         def metric_of(named: Call) -> Metric:
-            if self._task == "multilabel":  # of each class by itself
+            if self._task in CLASS_TASKS:  # of each class by itself
                 return _create("binary", named.name, dict(named.parameters), (), {})
             return _create(self._task, named.name, dict(named.parameters), (), self._defaults)
 
