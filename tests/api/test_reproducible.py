@@ -279,6 +279,22 @@ def test_merged_states_are_the_whole_to_the_last_bit(name: str, tmp_path: Path) 
     assert merged == print_of(plm.run(file, output=tmp_path / "runs"))
 
 
+def test_units_with_fewer_values_are_added_as_in_one_run(tmp_path: Path) -> None:
+    """A unit of one row has few values: sets that all rows cross in one group may be in two of its groups."""
+    draw = np.random.default_rng(8)
+    values = [15, 13, 15, 13, 15, 13, 2, 2, 2]
+    columns = {f"s{number}": draw.integers(0, most, ROWS) for number, most in enumerate(values)}
+    frame = pl.DataFrame({"y": draw.integers(0, 2, ROWS), "p": draw.random(ROWS), **columns})
+    frame = frame.with_columns(u=pl.Series(draw.integers(0, 400, ROWS)))
+    for number, (first, last) in enumerate(pairwise([0, 1, 500, ROWS])):
+        frame[first:last].write_parquet(tmp_path / f"{number}.parquet")
+    suite: dict[str, Any] = {"label": "y", "models": "p", "metrics": ["log_loss"], "slices": list(columns)}
+    suite |= {"unit": "u", "uncertainty": {"replicates": 20}, "reproducible": True}
+    whole = plm.evaluate(str(tmp_path / "*.parquet"), **suite)
+    counted = plm.evaluate(str(tmp_path / "*.parquet"), **suite, on="inline")
+    assert_frame_equal(counted.metrics, whole.metrics, check_exact=True)
+
+
 @pytest.mark.parametrize(("units", "size"), [(1, 3e7), (3, 1e-9), (24, 1.0)])
 def test_units_of_shuffled_rows_are_one_run_to_the_last_bit(units: int, size: float, tmp_path: Path) -> None:
     """Weights of any size, over many powers of two: scores, and what weighs in bins of calibration."""

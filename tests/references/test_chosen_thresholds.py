@@ -238,6 +238,14 @@ def test_no_rows_and_bad_rows_to_choose_on():
         plm.evaluate(rows, label="y", models="p", metrics=[metric])
 
 
+@pytest.mark.parametrize(("label", "word"), [(0, "positive"), (1, "negative")])
+def test_rows_of_one_class_to_choose_on_are_told(label, word):
+    metric = {"metric": "accuracy(threshold=max(f1))", "select_on": f"y = {label} AND split = 'valid'"}
+    found = plm.evaluate(table(1), label="y", models="p", metrics=[metric], where="split = 'test'")
+    (text,) = found.warnings
+    assert text.startswith(f"no row to choose a threshold on is {word}: max(f1")
+
+
 def test_a_model_has_a_threshold_of_its_own_in_place_of_the_default(tmp_path):
     rows = table(3)
     asked = {

@@ -22,7 +22,7 @@ from plmetrics.table.prediction_table import prediction_table
 from plmetrics.table.roles import WEIGHT
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from plmetrics.catalogue.threshold_rule import ThresholdRule
     from plmetrics.engine.inquiry import Question
@@ -56,10 +56,22 @@ def choose_thresholds(
         warnings += yield from _optimism(view, condition, rules_of_condition)
         for model, name in product(request.models, classes):
             points = yield from _candidates(table, view, model, name)
+            warnings += _of_one_class(points, rules_of_condition, name)
             for rule in rules_of_condition:
                 key = rule.text if name is None else class_threshold(rule.text, name)
                 values[model][key] = nan if points is None else rule.choose(points)
-    return ThresholdChoice(values, tuple(warnings))
+    return ThresholdChoice(values, tuple(dict.fromkeys(warnings)))
+
+
+def _of_one_class(points: View | None, rules: Sequence[ThresholdRule], name: str | None) -> Iterator[str]:
+    """A word where all rows to choose on are of one class, so that they do not tell thresholds apart."""
+    if points is None:
+        return
+    of_class = "" if name is None else f" of class '{name}'"
+    for word in ("positive", "negative"):
+        if not getattr(points, f"{word}s")[0]:
+            named = ", ".join(rule.text for rule in rules)
+            yield f"no row to choose a threshold{of_class} on is {word}: {named}"
 
 
 def _classes(view: TableView) -> tuple[str | None, ...]:
