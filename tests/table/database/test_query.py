@@ -393,7 +393,7 @@ def test_types_of_columns_of_mariadb(scratch):
 @pytest.mark.parametrize(
     ("address", "words"),
     [
-        (f"mysql://me:{PASSWORD}@127.0.0.1:9/test", "mysql://me@127.0.0.1:9/test: "),
+        (f"mysql://me:{PASSWORD}@127.0.0.1:9/test", "mysql://me@127.0.0.1:9/test: Can't connect"),
         (f"mariadb+pymysql://nobody:{PASSWORD}@127.0.0.1/test", "Access denied for user 'nobody'"),
         ("mysql://root@127.0.0.1/no_such_database", "Unknown database 'no_such_database'"),
     ],
