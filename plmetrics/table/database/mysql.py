@@ -51,8 +51,8 @@ def mysql_batches(address: str, query: str) -> Iterator[pa.RecordBatchReader]:
             schema = pa.schema([(name, _type(code)) for name, code, *_ in cursor.description])
             yield pa.RecordBatchReader.from_batches(schema, _batches(cursor, schema))
     except pymysql.MySQLError as error:
-        number, *words = error.args or (None,)
-        error.sqlstate, error.args = _STATES.get(number), tuple(words)
+        number, *words = error.args or (0,)
+        error.sqlstate, error.args = _STATES.get(int(number)), tuple(words)
         raise
 
 
