@@ -94,7 +94,8 @@ class Data(Strict):
     )
     database: Column | None = Field(
         default=None,
-        description="Address of a database, in place of path: PostgreSQL, SQLite or DuckDB. ${VAR} is replaced.",
+        description="Address of a database, in place of path: PostgreSQL, MySQL, MariaDB, SQLite or DuckDB. ${VAR} "
+        "is replaced.",
     )
     query: Column | None = Field(default=None, description="SELECT statement whose rows are read from it.")
     spark: Column | None = Field(default=None, description="Name of a Spark table; Spark counts its rows.")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from plmetrics.core.errors import AbsentDataError, ConfigError, EnvironmentFault, Problem
+from plmetrics.table.database.mysql import mysql_batches
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -20,11 +21,15 @@ _PATH = ("data", "database")
 _EXAMPLE = (
     "write an address such as postgresql://user@host/name, sqlite:///scores.db or duckdb:///scores.duckdb"
 )
+_SERVERS = {"postgresql": "postgresql", "postgres": "postgresql", "mysql": "mysql", "mariadb": "mysql"}
 _READ_ONLY = "SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY"
 
 
 class Database(NamedTuple):
-    """A database that can be asked, of a kind: `shown` is its address without password and options."""
+    """A database that can be asked, of a kind: `shown` is its address without password and options.
+
+    Those of one kind speak one dialect: MariaDB is of the kind `mysql`.
+    """
 
     kind: str
     shown: str
@@ -46,15 +51,15 @@ def database_of(address: str, base: Path) -> Database:
     except ValueError:
         raise ConfigError(Problem("this is not the address of a database", _PATH, _EXAMPLE)) from None
     kind = parts.scheme.partition("+")[0]
-    if kind in {"postgresql", "postgres"}:
+    if kind in _SERVERS:
         user = f"{parts.username}@" if parts.username else ""
         place = f"{user}{host or ''}{f':{port}' if port else ''}"
-        plain = address.replace(parts.scheme, "postgresql", 1)
+        kind, plain = _SERVERS[kind], address.replace(parts.scheme, _SERVERS[kind], 1)
         return Database(
-            "postgresql",
-            f"postgresql://{place}{parts.path}",
+            kind,
+            f"{kind}://{place}{parts.path}",
             unquote(parts.password or ""),
-            lambda query: _postgresql(plain, query),
+            lambda query: (_postgresql if kind == "postgresql" else mysql_batches)(plain, query),
         )
     if kind not in {"sqlite", "duckdb"} or not parts.path.strip("/"):
         raise ConfigError(Problem("this is not the address of a database that can be read", _PATH, _EXAMPLE))

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-_DIALECTS = {"postgresql": "postgres", "sqlite": "sqlite", "duckdb": "duckdb"}
+_DIALECTS = {"postgresql": "postgres", "mysql": "mysql", "sqlite": "sqlite", "duckdb": "duckdb"}
+
 _DIGITS = 15
 _WHOLE, _NUMBER, _EXACT, _TEXT, _DATE, _TIME, _INSTANT, _TRUTH = range(8)
 _POSTGRESQL = {
@@ -42,7 +43,13 @@ _OTHERS = {
     "timestamp[us]": _TIME,
     "bool": _TRUTH,
 }
-_SQLITE = (_WHOLE, _NUMBER, _TEXT)
+_SURE = {
+    "sqlite": (_WHOLE, _NUMBER, _TEXT),
+    "mysql": (_WHOLE, _NUMBER, _DATE, _TIME),
+    "duckdb": tuple(range(8)),
+}
+"""The types whose values a database compares as this library does; MySQL takes texts in capitals for the same."""
+
 _ORDERED = (_WHOLE, _NUMBER, _EXACT, _DATE, _TIME, _INSTANT)
 
 
@@ -52,7 +59,7 @@ def database_condition(where: str, schema: pa.Schema, kind: str) -> str | None:
     Args:
         where: the condition, a row expression.
         schema: the columns of the query, as the driver tells them.
-        kind: of the database, `postgresql`, `sqlite` or `duckdb`.
+        kind: of the database, `postgresql`, `mysql`, `sqlite` or `duckdb`.
     """
     from plmetrics.core.rowsql.compiler import parse
 
@@ -69,7 +76,7 @@ def _type_of(field: pa.Field, kind: str) -> int | None:
     if kind == "postgresql":
         return _POSTGRESQL.get((field.metadata or {}).get(b"POSTGRESQL:type", b"").decode())
     of = _OTHERS.get(str(field.type))
-    return of if kind == "duckdb" or of in _SQLITE else None
+    return of if of in _SURE[kind] else None
 
 
 class _Translation:
@@ -171,7 +178,9 @@ class _Translation:
         if of in {_NUMBER, _EXACT} and number is not None:
             return exp.cast(exp.Literal.number(number), "double") if _is_short(number) else None
         if of in {_DATE, _TIME, _INSTANT} and isinstance(value, exp.Cast):
-            return _moment(of, value, text)
+            moment = _moment(of, value, text)
+            # a cast of MySQL would leave out fractions of a second
+            return moment.this if moment is not None and self._kind == "mysql" else moment
         return None
 
     def _type(self, column: Any) -> int | None:

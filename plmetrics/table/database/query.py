@@ -74,7 +74,7 @@ def open_query(
         EnvironmentFault: the database cannot be reached or refuses, or an extra is not installed.
     """
     database = database_of(data["database"], base)
-    query = f"(\n{_one_statement(data['query'])}\n) AS {_ALIAS}"
+    query = f"(\n{_one_statement(data['query'], database.kind)}\n) AS {_ALIAS}"
     scratch = _Scratch()
     try:
         with _faults(database):
@@ -110,7 +110,7 @@ def _source(scratch: _Scratch, digest: str, database: Database) -> Source:
     return Source(frame, schema, reader.files, kind="query", rows=file.rows, reader=reader, resource=scratch)
 
 
-def _one_statement(query: str) -> str:
+def _one_statement(query: str, kind: str) -> str:
     """The query without a semicolon at its end.
 
     Raises:
@@ -120,7 +120,7 @@ def _one_statement(query: str) -> str:
     from sqlglot.errors import SqlglotError
 
     try:
-        tokens = tokenize(query, read="postgres")
+        tokens = tokenize(query, read="mysql" if kind == "mysql" else "postgres")
     except SqlglotError:  # which the database explains
         return query.strip().rstrip(";")
     ends = [token.start for token in tokens if token.token_type.name == "SEMICOLON"]
@@ -165,7 +165,7 @@ def _part(
         condition = database_condition(where, schema, database.kind)
     types = _types(schema)
     chosen = list(types) if needed is None else _chosen(types, needed, rows=rows)
-    columns = "*" if len(chosen) == len(types) else ", ".join(map(_column, chosen))
+    columns = "*" if len(chosen) == len(types) else ", ".join(_column(name, database.kind) for name in chosen)
     fixed = {
         name: types[name]
         for name in chosen
@@ -192,9 +192,10 @@ def _chosen(types: pl.Schema, needed: Callable[[pl.Schema], Collection[str]], *,
     return chosen or list(types)
 
 
-def _column(name: str) -> str:
+def _column(name: str, kind: str) -> str:
     """A column in SQL: SQLite takes a name without its table for a text, where it knows no such column."""
-    quoted = '"' + name.replace('"', '""') + '"'
+    quote = "`" if kind == "mysql" else '"'
+    quoted = quote + name.replace(quote, quote * 2) + quote
     return f"{_ALIAS}.{quoted} AS {quoted}"
 
 

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
-from table.database.test_query import POSTGRES
+from table.database.test_query import MARIADB, POSTGRES, connect_mariadb
 
 import plmetrics as plm
 from plmetrics.core.rowsql import compile_row
@@ -35,6 +35,7 @@ COLUMNS = {
     "z": "timestamptz",
     "b": "boolean",
 }
+OF_MARIADB = COLUMNS | {"r": "float", "t": "datetime(6)", "z": "timestamp(6) NULL"}
 GROUPS = ["a", "B", "ab ", "it's", "ä", None]
 
 
@@ -93,11 +94,25 @@ def databases() -> Iterator[dict[str, str]]:
             connection.execute(f"DROP TABLE IF EXISTS {TABLE}")
 
 
+@pytest.fixture(scope="module")
+def every_database(databases: dict[str, str]) -> Iterator[dict[str, str]]:
+    """With MariaDB, which has no NaN, times without a zone and 0 and 1 for false and true."""
+    columns = ", ".join(f"{name} {kind}" for name, kind in OF_MARIADB.items())
+    rows = [tuple(None if value != value else value for value in row) for row in ROWS]
+    with connect_mariadb() as connection, connection.cursor() as cursor:
+        cursor.execute("SET time_zone = '+00:00'")
+        cursor.execute(f"DROP TABLE IF EXISTS {TABLE}")
+        cursor.execute(f"CREATE TABLE {TABLE} ({columns})")
+        cursor.executemany(f"INSERT INTO {TABLE} VALUES ({', '.join(['%s'] * len(COLUMNS))})", rows)
+        yield databases | {"mariadb": MARIADB}
+        cursor.execute(f"DROP TABLE IF EXISTS {TABLE}")
+
+
 def source_of(
     databases: dict[str, str], kind: str, where: str | None, query: str = f"SELECT * FROM {TABLE}"
 ) -> Any:
     if kind not in databases:
-        pytest.skip("there is no PostgreSQL at PLMETRICS_TEST_POSTGRES")
+        pytest.skip(f"there is no server of {kind}")
     return open_source({"database": databases[kind], "query": query}, Path("/"), where)
 
 
@@ -113,9 +128,13 @@ def source_of(
         "-5 < n AND n <> 7 AND n <= 10",
     ],
 )
-@pytest.mark.parametrize("kind", ["postgresql", "sqlite", "duckdb"])
-def test_rows_that_come(databases, kind, where):
-    """Those for which the condition holds, and no other."""
+@pytest.mark.parametrize("kind", ["postgresql", "mariadb", "sqlite", "duckdb"])
+def test_rows_that_come(request, kind, where):
+    """Those for which the condition holds, and no other; MariaDB is asked nothing of texts."""
+    databases = request.getfixturevalue("every_database" if kind == "mariadb" else "databases")
+    if kind == "mariadb" and "g" in where:
+        assert source_of(databases, kind, where).rows == len(ROWS)
+        return
     decided = source_of(databases, kind, where)
     assert 0 < decided.rows < len(ROWS)
     assert decided.rows == decided.frame.filter(compile_row(where).expr).collect().height
@@ -138,9 +157,26 @@ def test_types_of_postgresql(databases, where):
     assert decided.rows == decided.frame.filter(compile_row(where).expr).collect().height
 
 
+@pytest.mark.parametrize(
+    "where",
+    [
+        "d >= DATE '2026-01-04'",
+        "t >= TIMESTAMP '2026-01-10 01:00:00.25' AND t < TIMESTAMP '2026-01-12'",
+        "z >= TIMESTAMP '2026-01-10'",
+        "q < 2",
+        "b = 1",
+    ],
+)
+def test_types_of_mariadb(every_database, where):
+    decided = source_of(every_database, "mariadb", where)
+    assert 0 < decided.rows < len(ROWS)
+    assert decided.rows == decided.frame.filter(compile_row(where).expr).collect().height
+
+
 @pytest.mark.parametrize("where", ["r > 0.1", "g > 'a'", "NOT n > 3", "c <> 'a'", "n > 2.5 OR length(g) > 1"])
-@pytest.mark.parametrize("kind", ["postgresql", "duckdb"])
-def test_what_databases_mean_otherwise_they_are_not_asked(databases, kind, where):
+@pytest.mark.parametrize("kind", ["postgresql", "mariadb", "duckdb"])
+def test_what_databases_mean_otherwise_they_are_not_asked(request, kind, where):
+    databases = request.getfixturevalue("every_database" if kind == "mariadb" else "databases")
     assert source_of(databases, kind, where).rows == len(ROWS)
 
 
@@ -178,6 +214,16 @@ TYPED = st.one_of(
 )
 
 
+OF_SURE_TYPES = st.one_of(
+    BASIC,
+    comparisons("q", NUMBERS),
+    comparisons("r", NUMBERS),
+    comparisons("d", DAYS),
+    comparisons("t", MOMENTS),
+    comparisons("z", MOMENTS),
+)
+
+
 def conditions(leaves: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
     def combined(parts: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
         pairs = st.tuples(parts, st.sampled_from(["AND", "OR"]), parts)
@@ -191,11 +237,12 @@ def conditions(leaves: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
 
 @pytest.mark.parametrize(
     ("kind", "leaves"),
-    [("postgresql", TYPED), ("sqlite", BASIC), ("duckdb", BASIC)],
+    [("postgresql", TYPED), ("mariadb", OF_SURE_TYPES), ("sqlite", BASIC), ("duckdb", BASIC)],
     ids=lambda part: str(part)[:10],
 )
-def test_no_row_is_lost(databases, kind, leaves):
+def test_no_row_is_lost(request, kind, leaves):
     """Whatever the condition: the rows for which it holds are those for which it holds among all."""
+    databases = request.getfixturevalue("every_database" if kind == "mariadb" else "databases")
     table = source_of(databases, kind, None)
     everything = table.frame.collect()
 

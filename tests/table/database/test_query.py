@@ -8,9 +8,11 @@ import os
 import sqlite3
 import tempfile
 from collections.abc import Callable, Iterator
+from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -20,6 +22,9 @@ from plmetrics.table.opening import open_source
 
 POSTGRES = os.environ.get("PLMETRICS_TEST_POSTGRES", "postgresql://postgres@127.0.0.1:5432/test")
 PASSWORD = "geheim-db-17"
+MARIADB = os.environ.get(
+    "PLMETRICS_TEST_MARIADB", "mariadb://root@localhost/test?unix_socket=/run/mysqld/mysqld.sock"
+)
 TABLE = "plmetrics_test_query"
 ROWS = [(row % 2, (row * 37 % 1000) / 1000, "ab"[row % 3 > 1]) for row in range(1500)]
 FRAME = pl.DataFrame(ROWS, schema={"y": pl.Int64, "p": pl.Float64, "g": pl.String}, orient="row")
@@ -54,6 +59,29 @@ def postgresql() -> tuple[str, Fill]:
     return POSTGRES.replace("postgres@", f"postgres:{PASSWORD}@"), fill
 
 
+def connect_mariadb() -> Any:
+    """A connection to the server of MariaDB, which commits each statement."""
+    sqlalchemy, pymysql = pytest.importorskip("sqlalchemy"), pytest.importorskip("pymysql")
+    url = sqlalchemy.make_url(MARIADB).set(drivername="mysql+pymysql")
+    arguments = url.get_dialect()().create_connect_args(url)[1]
+    try:
+        return pymysql.connect(**arguments, autocommit=True, connect_timeout=3)
+    except pymysql.OperationalError:
+        pytest.skip("there is no MariaDB at PLMETRICS_TEST_MARIADB")
+
+
+def mariadb() -> tuple[str, Fill]:
+    connect_mariadb().close()
+
+    def fill(rows: list[tuple[Any, ...]]) -> None:
+        with connect_mariadb() as connection, connection.cursor() as cursor:
+            cursor.execute(f"DROP TABLE IF EXISTS {TABLE}")
+            cursor.execute(f"CREATE TABLE {TABLE} (y bigint, p decimal(9, 3), g text)")
+            cursor.executemany(f"INSERT INTO {TABLE} VALUES (%s, %s, %s)", rows)
+
+    return MARIADB, fill
+
+
 def sqlite() -> tuple[str, Fill]:
     pytest.importorskip("adbc_driver_sqlite", reason="needs the extra 'database'")
 
@@ -78,7 +106,7 @@ def duckdb() -> tuple[str, Fill]:
     return "duckdb:///rows.duckdb", fill
 
 
-@pytest.fixture(params=[postgresql, sqlite, duckdb], ids=lambda make: make.__name__)
+@pytest.fixture(params=[postgresql, mariadb, sqlite, duckdb], ids=lambda make: make.__name__)
 def database(request, scratch) -> Iterator[str]:
     address, fill = request.param()
     fill(ROWS)
@@ -88,6 +116,9 @@ def database(request, scratch) -> Iterator[str]:
 
         with psycopg.connect(POSTGRES) as connection:
             connection.execute(f"DROP TABLE IF EXISTS {TABLE}")
+    if request.param is mariadb:
+        with connect_mariadb() as connection, connection.cursor() as cursor:
+            cursor.execute(f"DROP TABLE IF EXISTS {TABLE}")
 
 
 def test_rows(database, scratch):
@@ -260,16 +291,19 @@ def test_columns_that_are_needed(database, scratch):
 
 
 @pytest.mark.parametrize(
-    "name", ["two words", 'a "b"', "Y", "select", "it's", "ä?", "x.y", "%s", "100", "y + 1"]
+    "name", ["two words", 'a "b"', "a`b", "Y", "select", "it's", "ä?", "x.y", "%s", "100", "y + 1"]
 )
 def test_names_of_columns_that_are_needed(database, name):
-    quoted = '"' + name.replace('"', '""') + '"'
+    quote = "`" if database == MARIADB else '"'
+    quoted = quote + name.replace(quote, quote * 2) + quote
     query = f"SELECT p, y AS {quoted}, g AS other FROM {TABLE}"
     source = open_source({"database": database, "query": query}, needed=needed(name))
     assert source.frame.collect().sort(name).equals(FRAME.select(pl.col("y").alias(name)).sort(name))
 
 
 def test_names_that_differ_in_capitals(database):
+    if database == MARIADB:
+        pytest.skip("names that differ in capitals are one name to MySQL")
     query = f'SELECT y AS "A", y + 5 AS a, p FROM {TABLE}'
     source = open_source({"database": database, "query": query}, needed=needed("a"))
     sums = source.frame.collect().sum()
@@ -308,3 +342,72 @@ def test_rows_of_a_query_are_no_units(database):
     data = {"database": database, "query": f"SELECT * FROM {TABLE}"}
     with pytest.raises(ConfigError, match=r"data: only a table of files has units: .* those of a query"):
         plm.evaluate(data, label="y", models="p", metrics=["brier"], on="inline")
+
+
+def test_types_of_columns_of_mariadb(scratch):
+    """Numbers to the last bit, texts of any alphabet, moments in UTC; what a type does not hold is told."""
+    address, fill = mariadb()
+    fill(ROWS[:2])
+    draws = np.random.default_rng(3).integers(0, 1 << 63, 200, dtype=np.uint64).view(np.float64)
+    doubles = [float(value) for value in draws if np.isfinite(value)]
+    try:
+        with connect_mariadb() as connection, connection.cursor() as cursor:
+            cursor.execute(
+                f"ALTER TABLE {TABLE} ADD COLUMN x DOUBLE, ADD COLUMN f BIT(3), ADD COLUMN u BIGINT UNSIGNED"
+            )
+            cursor.execute(f"DELETE FROM {TABLE}")
+            cursor.executemany(
+                f"INSERT INTO {TABLE} VALUES (1, 0.5, 'ä😀', %s, 5, 7)", [(x,) for x in doubles]
+            )
+        more = "g AS t, DATE '2026-01-31' AS d, TIMESTAMP '2026-01-01 01:00:00.25' AS z, NULL AS n, u, f, TRUE AS b"
+        source = open_source({"database": address, "query": f"SELECT x, {more} FROM {TABLE}"})
+        rows = source.frame.collect()
+        types = {
+            "t": pl.String,
+            "d": pl.Date,
+            "z": pl.Datetime("us"),
+            "n": pl.Null,
+            "f": pl.Int64,
+            "b": pl.Int64,
+        }
+        assert {name: source.schema[name] for name in types} == types
+        assert sorted(rows["x"]) == sorted(doubles)
+        assert rows.drop("x").unique().rows() == [
+            ("ä😀", date(2026, 1, 31), datetime(2026, 1, 1, 1, microsecond=250_000), None, 7, 5, 1)
+        ]
+        for expression, words in (
+            (
+                "CAST(18446744073709551615 AS UNSIGNED)",
+                "column 'v' has a value that cannot be read: .*\n.*CAST it",
+            ),
+            ("DATE '0000-00-00'", "column 'v' has a value that cannot be read"),
+            ("9223372036854775807 + y", "BIGINT value is out of range"),
+        ):
+            with pytest.raises(DataError, match=words):
+                open_source({"database": address, "query": f"SELECT {expression} AS v FROM {TABLE}"})
+    finally:
+        with connect_mariadb() as connection, connection.cursor() as cursor:
+            cursor.execute(f"DROP TABLE IF EXISTS {TABLE}")
+
+
+@pytest.mark.parametrize(
+    ("address", "words"),
+    [
+        (f"mysql://me:{PASSWORD}@127.0.0.1:9/test", "mysql://me@127.0.0.1:9/test: Can't connect"),
+        (f"mariadb+pymysql://nobody:{PASSWORD}@127.0.0.1/test", "Access denied for user 'nobody'"),
+        ("mysql://root@127.0.0.1/no_such_database", "Unknown database 'no_such_database'"),
+    ],
+)
+def test_servers_of_mysql_that_cannot_be_asked(scratch, address, words):
+    connect_mariadb().close()
+    with pytest.raises(EnvironmentFault, match=words) as caught:
+        open_source({"database": address, "query": "SELECT 1 AS y"})
+    assert PASSWORD not in str(caught.value)
+
+
+def test_a_query_in_the_words_of_mysql(scratch):
+    """Backslashes, texts in double quotes and comments that begin with a number sign."""
+    connect_mariadb().close()
+    query = "SELECT 'it\\'s; ' AS a, \"b;\" AS b # all; of it\n;"
+    source = open_source({"database": MARIADB, "query": query}, needed=needed("a", "b"))
+    assert source.frame.collect().rows() == [("it's; ", "b;")]
