@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from contextlib import contextmanager
+from copy import copy
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -130,13 +131,25 @@ def root(
     """Trustworthy evaluation of prediction tables: every metric, every model, every segment."""
 
 
+def _of_call(arguments: Sequence[str]) -> typer.Typer:
+    """The application without the commands that are not called, whose options need not be worked out."""
+    called = [
+        info for info in app.registered_commands if info.callback and info.callback.__name__ in arguments[:1]
+    ]
+    if not called:
+        return app
+    application = copy(app)
+    application.registered_commands = called
+    return application
+
+
 def main() -> None:
     """Run the command line; the exit code says how it went."""
     take_over()
     open_streams()
     explain_bus_errors()
     try:
-        app(prog_name="plmetrics")
+        _of_call(sys.argv[1:])(prog_name="plmetrics")
     except KeyboardInterrupt:
         say("interrupted")
         sys.exit(INTERRUPTED)

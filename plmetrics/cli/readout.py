@@ -144,8 +144,8 @@ def readout(
     how many units each arm needs for the effect. A sample ratio that differs from the plan is said first.
     """
     with guard(debug=debug, json=form == "json"):
+        from plmetrics.core.names import printable
         from plmetrics.features.experiment import readout as experiment
-        from plmetrics.report.layout import printable
 
         with usage(), Progress(sys.stderr) as progress, caught_warnings() as words:
             progress("read the experiment")

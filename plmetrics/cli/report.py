@@ -53,7 +53,7 @@ def report(
             if installed():
                 RENDERER.start()
         from plmetrics.api import inspection
-        from plmetrics.report.layout import printable
+        from plmetrics.core.names import printable
 
         result = inspection.load_result(run)
         if html is not None:

@@ -149,8 +149,8 @@ def result_text(
 
             return to_json(result, result.folder, exit_code)
         case ReportFormat.csv:
+            from plmetrics.core.names import printable
             from plmetrics.report.export import to_csv
-            from plmetrics.report.layout import printable
 
             text = to_csv(result)
             return printable(text, keep="\n") if sys.stdout.isatty() else text
@@ -168,7 +168,7 @@ def result_text(
 
 def warn(result: Result, form: ReportFormat) -> None:
     """Say what is no error but probably not meant; gates, where they are not in the result."""
-    from plmetrics.report.layout import printable
+    from plmetrics.core.names import printable
 
     for warning in result.record.get("warnings", ()):
         say(printable(f"warning: {warning}"))

@@ -61,8 +61,8 @@ def state(
         return
     with guard(debug=debug, json=form == "json"):
         from plmetrics.api import states
+        from plmetrics.core.names import printable
         from plmetrics.report.export import json_text
-        from plmetrics.report.layout import printable
 
         with Progress(sys.stderr, quiet=quiet) as progress:
             result = states.state(

@@ -24,8 +24,8 @@ def validate(
     """
     with guard(debug=debug, json=form == "json"):
         from plmetrics.api import inspection
+        from plmetrics.core.names import printable
         from plmetrics.report.export import json_text
-        from plmetrics.report.layout import printable
 
         report = inspection.validate(suite, set=overrides(settings))
         if form is OutcomeFormat.json:
@@ -38,7 +38,7 @@ def validate(
 
 
 def _text(suite: Suite, columns: int) -> str:
-    from plmetrics.report.layout import printable
+    from plmetrics.core.names import printable
     from plmetrics.report.numbers import plural
 
     things = [

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import math
 import re
+import unicodedata
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
@@ -113,3 +114,21 @@ def number_text(value: float) -> str:
 def is_pattern(name: str) -> bool:
     """Whether Polars takes the name of a column for a pattern of names: such a column can be read, not be named."""
     return name == "*" or (name.startswith("^") and name.endswith("$"))
+
+
+def printable(text: str, keep: str = "") -> str:
+    r"""Names and values are data: control, format and separator characters become visible escapes.
+
+    >>> printable("north\x1b[2J")
+    'north\\x1b[2J'
+    """
+    if text.isprintable():
+        return text
+    return "".join(c if c in keep or c == " " else _escape(c) for c in text)
+
+
+def _escape(character: str) -> str:
+    if unicodedata.category(character)[0] not in "CZ":
+        return character
+    code = ord(character)
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"

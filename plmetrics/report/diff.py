@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 from rich.text import Text
 
+from plmetrics.core.names import printable
 from plmetrics.report.layout import (
     FAINT,
     Column,
@@ -16,7 +17,6 @@ from plmetrics.report.layout import (
     flow,
     heading,
     join_blocks,
-    printable,
     table_or_stack,
     to_text,
     wrap,

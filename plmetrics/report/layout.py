@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import unicodedata
 from dataclasses import dataclass
 from io import StringIO
 from typing import TYPE_CHECKING, Literal
@@ -31,17 +30,6 @@ class Column:
     title: str
     align: Literal["left", "right"] = "left"
     optional: bool = False
-
-
-def printable(text: str, keep: str = "") -> str:
-    r"""Names and values are data: control, format and separator characters become visible escapes.
-
-    >>> printable("north\x1b[2J")
-    'north\\x1b[2J'
-    """
-    if text.isprintable():
-        return text
-    return "".join(c if c in keep or c == " " else _escape(c) for c in text)
 
 
 def terminal_width() -> int:
@@ -213,10 +201,3 @@ def _console(width: int, *, color: bool) -> Console:
         emoji=False,
         legacy_windows=False,
     )
-
-
-def _escape(character: str) -> str:
-    if unicodedata.category(character)[0] not in "CZ":
-        return character
-    code = ord(character)
-    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from plmetrics.core.names import printable
 from plmetrics.report.digest import Grid, digest, warning_texts
-from plmetrics.report.layout import printable
 from plmetrics.report.sections.verdict import headline, labels_text, sizes
 
 if TYPE_CHECKING:

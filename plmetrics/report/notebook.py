@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from jinja2 import Environment
 
+from plmetrics.core.names import printable
 from plmetrics.report.digest import digest, warning_texts
-from plmetrics.report.layout import printable
 from plmetrics.report.numbers import plural
 from plmetrics.report.sections.verdict import headline, sizes
 

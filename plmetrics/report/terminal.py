@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 from rich.text import Text
 
+from plmetrics.core.names import printable
 from plmetrics.features.registry import FEATURES, feature
-from plmetrics.report.layout import join_blocks, printable, to_text, wrap
+from plmetrics.report.layout import join_blocks, to_text, wrap
 from plmetrics.report.sections.confusion import confusion
 from plmetrics.report.sections.decomposition import decomposition
 from plmetrics.report.sections.differences import differences, slice_comparisons

@@ -7,14 +7,19 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import plmetrics
 from plmetrics.catalogue import registry
 from plmetrics.catalogue.advice.goals import GOALS
+from plmetrics.cli.app import _of_call, app
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+QUICKSTART = Path(__file__).parents[2] / "configs" / "quickstart.yaml"
 COMMANDS = (
     *("run", "validate", "explain", "metrics", "diff", "report", "schema", "init", "suggest"),
     *("split", "readout", "power", "units", "state", "merge", "backfill", "history", "accept", "gc"),
@@ -55,6 +60,38 @@ def test_the_command_line_starts_without_heavy_imports() -> None:
     code = f"import sys, plmetrics.cli.app; print(*({HEAVY!r} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == ""
+
+
+def test_validate_loads_nothing_that_it_does_not_need() -> None:
+    code = (
+        f"import sys; sys.argv[1:] = ['validate', {str(QUICKSTART)!r}]\n"
+        "from plmetrics.cli.app import main\n"
+        "try: main()\nfinally: print(*sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    first, modules = done.stdout.splitlines()
+    assert first.startswith("valid: quickstart")
+    assert not {"rich", "http.client", "numpy.ma", "scipy", "sqlglot", "pyarrow"} & set(modules.split())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "commands"),
+    [(("validate", "a.yaml"), ["validate"]), ((), COMMANDS), (("--help",), COMMANDS), (("valid",), COMMANDS)],
+)
+def test_the_options_of_a_call_are_those_of_its_command(
+    arguments: tuple[str, ...], commands: Sequence[str]
+) -> None:
+    application = _of_call(arguments)
+    assert [info.callback.__name__ for info in application.registered_commands if info.callback] == [
+        *commands
+    ]
+    assert len(app.registered_commands) == len(COMMANDS)
+
+
+def test_a_command_that_is_none_has_the_nearest(invoke: Any) -> None:
+    outcome = invoke("valdate")
+    assert outcome.code == 2
+    assert "Did you mean 'validate'?" in outcome.err
 
 
 def test_python_m() -> None:

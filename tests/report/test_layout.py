@@ -3,7 +3,8 @@ from __future__ import annotations
 import pytest
 from rich.text import Text
 
-from plmetrics.report.layout import Column, align, printable, table, table_or_stack, wrap
+from plmetrics.core.names import printable
+from plmetrics.report.layout import Column, align, table, table_or_stack, wrap
 from plmetrics.report.numbers import Estimate
 
 COLUMNS = [Column("metric"), Column("value"), Column("rows", align="right", optional=True)]

@@ -80,7 +80,7 @@ EVIL = [
 
 @pytest.mark.parametrize("name", EVIL)
 def test_a_name_means_nothing_and_stays_itself(name: str) -> None:
-    from plmetrics.report.layout import printable
+    from plmetrics.core.names import printable
 
     text = f"### Table\n\n| {escape('head')} | x |\n| --- | --- |\n| {escape(name)} | 1 |\n"
     page = parsed(text)

@@ -69,10 +69,14 @@ class _Sample:
     total: int
     whole: bool
 
-    def numbers(self, column: str) -> NDArray[np.float64]:
+    def finite(self, column: str) -> pl.Series:
         """The finite values of a column."""
-        values = self.rows[column].cast(pl.Float64, strict=False).drop_nulls().to_numpy()
-        return np.asarray(values[np.isfinite(values)])
+        values = self.rows[column].cast(pl.Float64, strict=False)
+        return values.filter(values.is_finite())
+
+    def numbers(self, column: str) -> NDArray[np.float64]:
+        """The finite values of a column, as an array."""
+        return self.finite(column).to_numpy()
 
     def ends(self, column: str) -> tuple[float, float] | None:
         """The lowest and the highest finite value of a column, if it has one."""
@@ -177,7 +181,7 @@ class _Sample:
         figures: dict[str, Any] = {"score_low": min(lows), "score_high": max(highs)}
         if self.layout.task in {"binary", "uplift"}:
             figures |= {"top_score": min(highs), "bottom_score": max(lows)}
-            sizes = [len(np.unique(values)) for column in columns if len(values := self.numbers(column))]
+            sizes = [values.n_unique() for column in columns if len(values := self.finite(column))]
             figures["values"] = min(sizes, default=None)
         return figures
 

@@ -25,7 +25,7 @@ def accept(
     """
     with guard(debug=debug):
         from plmetrics.api.nights.acceptance import accept as accept_run
-        from plmetrics.report.layout import printable
+        from plmetrics.core.names import printable
 
         manifest = accept_run(run, because, by)
         assert manifest.accepted is not None

@@ -84,7 +84,7 @@ def backfill(
 
 
 def _show(outcome: IntervalOutcome) -> None:
-    from plmetrics.report.layout import printable
+    from plmetrics.core.names import printable
 
     existing = "(accepted)" if outcome.accepted else "(was there)" if outcome.existing else ""
     words = " ".join(filter(None, (outcome.run, existing, outcome.message)))

@@ -78,10 +78,10 @@ def history(
     with guard(debug=debug, json=form == "json"):
         if form is HistoryFormat.parquet and output is None:
             raise UsageError(Problem("--format parquet needs a file", hint="--output history.parquet"))
+        from plmetrics.core.names import printable
         from plmetrics.features.nights.change_points.history_levels import read_rows
         from plmetrics.features.nights.history_folders import home_of
         from plmetrics.features.nights.history_selection import OVERALL
-        from plmetrics.report.layout import printable
 
         with usage():
             asked = metrics or None, model, slices or [OVERALL]

@@ -100,6 +100,6 @@ def block(failure: Failure, *, color: bool = False) -> str:
 
 
 def _problem(problem: Problem) -> str:
-    from plmetrics.report.layout import printable
+    from plmetrics.core.names import printable
 
     return "\n".join(f"  {line}" for line in printable(str(problem), keep="\n").split("\n"))

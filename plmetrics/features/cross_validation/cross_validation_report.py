@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 from rich.text import Text
 
-from plmetrics.report.layout import FAINT, Column, heading, printable, table_or_stack, wrap
+from plmetrics.core.names import printable
+from plmetrics.report.layout import FAINT, Column, heading, table_or_stack, wrap
 from plmetrics.report.numbers import MISSING, estimate, number, plural, row_estimate
 
 if TYPE_CHECKING:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
+from plmetrics.core.names import printable
 from plmetrics.engine.memory.budget import LIBRARIES
 from plmetrics.report.layout import (
     FAINT,
@@ -16,7 +17,6 @@ from plmetrics.report.layout import (
     flow,
     heading,
     join_blocks,
-    printable,
     table_or_stack,
     to_text,
     wrap,

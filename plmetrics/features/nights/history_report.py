@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 from rich.text import Text
 
+from plmetrics.core.names import printable
 from plmetrics.features.nights.change_points.history_levels import change_lines, changes_of
 from plmetrics.features.nights.interval_history import CURRENT, DAMAGED, MISSING, MOMENT, SUPERSEDED
 from plmetrics.report.export import json_text
@@ -17,7 +18,6 @@ from plmetrics.report.layout import (
     flow,
     heading,
     join_blocks,
-    printable,
     table_or_stack,
     to_text,
     wrap,

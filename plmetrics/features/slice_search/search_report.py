@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
-from plmetrics.report.layout import FAINT, Column, align, heading, printable, table_or_stack, wrap
+from plmetrics.core.names import printable
+from plmetrics.report.layout import FAINT, Column, align, heading, table_or_stack, wrap
 from plmetrics.report.numbers import count, estimate, number, p_value, plural
 
 if TYPE_CHECKING:

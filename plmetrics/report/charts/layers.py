@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import altair as alt
 import polars as pl
+from altair.utils.schemapi import SchemaBase
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from typing import Self
 
 
 def base(frame: pl.DataFrame) -> alt.Chart:
@@ -19,21 +21,36 @@ def base(frame: pl.DataFrame) -> alt.Chart:
     return _Marks(finite)
 
 
-class _Marks(alt.Chart):
-    """A chart that is built fast.
+class _Sharing(SchemaBase):
+    """A chart whose copies share its parts.
 
-    Short forms of channels become channels here, since Altair searches its whole schema for each. A copy shares its
-    parts: Altair copies a chart with each layer and panel that it becomes a part of, and sets attributes of the copy.
+    Altair copies a chart with each layer and panel that it becomes a part of, and sets attributes of the copy. It would
+    also put all layers together again in each.
     """
 
     def copy(
         self,
         deep: bool | Iterable[Any] = True,  # noqa: FBT001, FBT002
         ignore: list[str] | None = None,
-    ) -> _Marks:
+    ) -> Self:
         """A copy with the same parts, but for those that are asked for by name to be changed in place."""
-        marks: _Marks = super().copy(deep=False if deep is True else deep, ignore=ignore)
-        return marks
+        if not isinstance(deep, bool):
+            return super().copy(deep=deep, ignore=ignore)
+        chart = object.__new__(type(self))
+        object.__setattr__(chart, "_args", self._args)
+        object.__setattr__(chart, "_kwds", dict(self._kwds))
+        return chart
+
+
+class _Layers(_Sharing, alt.LayerChart):
+    """Charts in one panel."""
+
+
+class _Marks(_Sharing, alt.Chart):
+    """A chart that is built fast.
+
+    Short forms of channels become channels here, since Altair searches its whole schema for each.
+    """
 
     def encode(self, *args: Any, **channels: Any) -> _Marks:
         """Give the marks their channels, as Altair does."""
@@ -66,7 +83,7 @@ class _Channels(alt.FacetedEncoding):
 
 def layered(*layers: alt.Chart | alt.LayerChart) -> alt.LayerChart:
     """Charts in one panel, the first at the back."""
-    return alt.LayerChart(layer=[part for chart in layers for part in _parts(chart)])
+    return _Layers(layer=[part for chart in layers for part in _parts(chart)])
 
 
 def _parts(chart: alt.Chart | alt.LayerChart) -> list[Any]:

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 import polars as pl
 from rich.text import Text
 
+from plmetrics.core.names import printable
 from plmetrics.report.layout import (
     FAINT,
     Column,
     align,
     heading,
     join_blocks,
-    printable,
     table,
     table_or_stack,
     wrap,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 from rich.text import Text
 
+from plmetrics.core.names import printable
 from plmetrics.inference.comparisons.readings import READINGS
 from plmetrics.inference.tables import INDEPENDENT_TEST, TESTS
 from plmetrics.report.layout import (
@@ -16,7 +17,6 @@ from plmetrics.report.layout import (
     align,
     heading,
     join_blocks,
-    printable,
     table_or_stack,
     wrap,
 )

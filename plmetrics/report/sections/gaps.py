@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import polars as pl
 from rich.text import Text
 
-from plmetrics.report.layout import FAINT, flow, heading, join_blocks, printable, wrap
+from plmetrics.core.names import printable
+from plmetrics.report.layout import FAINT, flow, heading, join_blocks, wrap
 from plmetrics.report.numbers import number, plural
 
 if TYPE_CHECKING:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
+from plmetrics.core.names import printable
 from plmetrics.report.layout import (
     FAINT,
     GAP,
@@ -18,7 +19,6 @@ from plmetrics.report.layout import (
     align,
     flow,
     heading,
-    printable,
     table,
     wrap,
 )

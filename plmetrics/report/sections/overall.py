@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 from rich.text import Text
 
-from plmetrics.report.layout import Column, align, heading, printable, table, table_or_stack
+from plmetrics.core.names import printable
+from plmetrics.report.layout import Column, align, heading, table, table_or_stack
 from plmetrics.report.numbers import Estimate, row_estimate
 
 if TYPE_CHECKING:

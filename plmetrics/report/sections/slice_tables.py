@@ -8,14 +8,13 @@ import polars as pl
 from rich.text import Text
 
 from plmetrics.core.errors import ConfigError, Problem
-from plmetrics.core.names import did_you_mean
+from plmetrics.core.names import did_you_mean, printable
 from plmetrics.report.layout import (
     FAINT,
     Column,
     align,
     heading,
     join_blocks,
-    printable,
     table,
     table_or_stack,
     wrap,

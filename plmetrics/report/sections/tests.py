@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 from rich.text import Text
 
+from plmetrics.core.names import printable
 from plmetrics.inference.tables import DELONG, TESTS
-from plmetrics.report.layout import FAINT, Column, heading, printable, table_or_stack, wrap
+from plmetrics.report.layout import FAINT, Column, heading, table_or_stack, wrap
 from plmetrics.report.numbers import count, estimate, p_value, plural
 from plmetrics.report.sections.overall import metric_label
 

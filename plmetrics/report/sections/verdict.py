@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
-from plmetrics.report.layout import FAINT, flow, printable, wrap
+from plmetrics.core.names import printable
+from plmetrics.report.layout import FAINT, flow, wrap
 from plmetrics.report.numbers import count, number, plural
 from plmetrics.report.sections.gates import OUTCOMES, outcomes
 

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 from rich.text import Text
 
-from plmetrics.report.layout import FAINT, Column, align, heading, printable, table_or_stack, wrap
+from plmetrics.core.names import printable
+from plmetrics.report.layout import FAINT, Column, align, heading, table_or_stack, wrap
 from plmetrics.report.leaderboard import first_judged
 from plmetrics.report.numbers import count, number, row_estimate
 

@@ -116,9 +116,11 @@ OneOrMore = Annotated[tuple[Column, ...], Field(min_length=1), OrOne()]
 
 
 class Strict(BaseModel):
-    """Frozen, and an unknown key is an error."""
+    """Frozen, and an unknown key is an error. What no suite asks for is not built."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True, strict=True)
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", arbitrary_types_allowed=True, strict=True, defer_build=True
+    )
 
 
 class Section(Strict):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
 from plmetrics.core.errors import AbsentDataError, ConfigError, PlmetricsError, Problem
 from plmetrics.core.names import is_address
-from plmetrics.table.storage import stores, web
+from plmetrics.table.storage import stores
 from plmetrics.table.storage.addresses import Address, parse_address
 from plmetrics.table.storage.faults import is_storage_error, storage_fault
 
@@ -192,13 +192,19 @@ def _write_over(address: Address, content: bytes, version: Any) -> bool:
 
 
 def _head(address: Address) -> ObjectFacts:
-    return web.head(address) if address.is_web else stores.head(address.root, address.key)
+    if not address.is_web:
+        return stores.head(address.root, address.key)
+    from plmetrics.table.storage import web  # what speaks HTTP takes long to load
+
+    return web.head(address)
 
 
 def _read(address: Address, start: int, length: int) -> bytes:
-    if address.is_web:
-        return web.read_range(address, start, length)
-    return stores.read_range(address.root, address.key, start, length)
+    if not address.is_web:
+        return stores.read_range(address.root, address.key, start, length)
+    from plmetrics.table.storage import web
+
+    return web.read_range(address, start, length)
 
 
 def _answer_of(address: Address, question: Callable[[], T]) -> T:

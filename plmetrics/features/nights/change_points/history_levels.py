@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from plmetrics.core.names import printable
 from plmetrics.features.nights.change_points.levels import levels
 from plmetrics.features.nights.history_selection import select
 from plmetrics.features.nights.interval_history import CURRENT, SUPERSEDED, read_history
-from plmetrics.report.layout import printable
 from plmetrics.report.numbers import number
 from plmetrics.report.sections.overall import metric_label
 

@@ -1,0 +1,42 @@
+"""What the command line sets in its process, and a library does not."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+SCRIPT = """
+import gc, os
+import plmetrics.api.inspection
+from plmetrics.core.process import is_ours, take_over
+import atexit
+atexit.register(lambda: print(gc.get_freeze_count() > 0))
+before = gc.get_threshold()
+{}
+print(is_ours(), gc.get_threshold() == before, os.environ.get("OPENBLAS_THREAD_TIMEOUT"))
+"""
+
+
+@pytest.mark.parametrize(
+    ("call", "environment", "expected"),
+    [
+        ("", {}, ["False True None", "False"]),
+        ("take_over()", {}, ["True False 4", "True"]),
+        ("take_over()", {"OPENBLAS_THREAD_TIMEOUT": "20"}, ["True False 20", "True"]),
+    ],
+)
+def test_only_the_command_line_sets_its_process_up(
+    call: str, environment: dict[str, str], expected: list[str]
+) -> None:
+    others = {name: value for name, value in os.environ.items() if name != "OPENBLAS_THREAD_TIMEOUT"}
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT.format(call)],
+        env=others | environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.splitlines() == expected
