@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from plmetrics.core.exact_sums import are_exact
 from plmetrics.core.ops import Counts
-from plmetrics.core.threads import parallel_map, steps
+from plmetrics.core.threads import parallel_map, processors, steps
 from plmetrics.inference.finalised import finalise, value_or_nan
 from plmetrics.inference.ordered.products import BlockIndex, drawn_counts, exact_occupied_blocks
 from plmetrics.inference.ordered.views import channel_view
@@ -64,13 +64,14 @@ def coarse_replicates(
                 metrics, few_values, counts[low - first : high - first], drawing.channels, facts
             )
 
-        for batch in _replicate_batches(
-            metrics, parallel_map(of_few, steps(first, last, SLICES_AT_ONCE)), drawing
-        ):
-            for metric, (shifted, deviation) in zip(metrics, batch, strict=True):
-                replicates[metric.text].append(shifted)
-                if deviation is not None:
-                    deviations[metric.text].append(deviation)
+        few_slices = steps(first, last, SLICES_AT_ONCE)
+        for low, high in steps(0, len(few_slices), processors()):
+            batches = parallel_map(of_few, few_slices[low:high])
+            for batch in _replicate_batches(metrics, batches, drawing):
+                for metric, (shifted, deviation) in zip(metrics, batch, strict=True):
+                    replicates[metric.text].append(shifted)
+                    if deviation is not None:
+                        deviations[metric.text].append(deviation)
     return stack(replicates, axis=1), stack(deviations, axis=1)
 
 
@@ -78,7 +79,7 @@ def _replicate_batches(
     metrics: Sequence[Metric], batches: Sequence[_SliceBatch], drawing: _Drawing
 ) -> Iterator[list[Replicated]]:
     """All replicates of each of a few slices, shares of them side by side: of few slices, too, all processors work."""
-    shares = [drawing.shares(batch.counts) for batch in batches]
+    shares = parallel_map(lambda batch: drawing.shares(batch.counts), batches)
     tasks = [(batch, draw) for batch, draws in zip(batches, shares, strict=True) for draw in draws]
     results = iter(parallel_map(lambda task: task[0].replicates(metrics, drawing.channels, task[1]), tasks))
     for draws in shares:
@@ -164,8 +165,8 @@ class _Drawing:
         largest = float(np.max(counts, initial=0))
         if self.single is not None and (largest <= 0 or 1 / _ROOM_IN_SINGLE <= largest <= _ROOM_IN_SINGLE):
             weights, counts = self.single, counts.astype(np.float32, copy=False)
-            running = np.cumsum(np.ascontiguousarray(np.swapaxes(counts, 2, 3)), axis=-1)
-            if exact_in_single(counts) and exact_in_single(running[..., -1]):
+            running = _running_totals(counts)
+            if exact_in_single(running):
                 counts, draw = running, _of_running_totals
         blocks_of_slices = exact_occupied_blocks(counts)
         step = max(_LEAST_AT_ONCE, _POINTS_AT_ONCE * counts.shape[1] // max(1, counts.size))
@@ -183,6 +184,17 @@ def _of_nudges(weights: Nudges, counts: Array) -> Channels:
 def _counts(weights: NDArray[Any], counts: NDArray[Any], blocks: Sequence[BlockIndex] | None) -> Channels:
     """Replicates by channel `[slice, replicate, bin]` of counts `[slice, block, bin, channel]`."""
     return np.moveaxis(drawn_counts(weights, counts, blocks), -1, 0)
+
+
+def _running_totals(counts: NDArray[Any]) -> NDArray[Any]:
+    """Running totals along the bins of counts `[slice, block, bin, channel]`: `[slice, block, channel, bin]`.
+
+    Blocks lie side by side in memory, so that they are added many at a time; `cumsum` adds one after another.
+    """
+    totals = np.ascontiguousarray(counts.transpose(0, 3, 2, 1))
+    for place in range(1, totals.shape[2]):
+        totals[:, :, place] += totals[:, :, place - 1]
+    return totals.transpose(0, 3, 1, 2)
 
 
 def _of_running_totals(
