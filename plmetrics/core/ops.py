@@ -180,8 +180,8 @@ def running_largest(x: Operand, *, descending: bool = False) -> Operand:
 def final(running: Operand, *, descending: bool = False) -> Operand:
     """The final value of a running total along the points; -inf where there are none.
 
-    >>> final(np.array([1.0, 3.0])), final(np.array([3.0, 2.0]), descending=True)
-    (np.float64(3.0), np.float64(3.0))
+    >>> final(np.array([[1.0, 3.0]])), final(np.array([[3.0, 2.0]]), descending=True)
+    (array([3.]), array([3.]))
     """
     if isinstance(running, np.ndarray) and running.shape[-1]:
         return running[..., 0 if descending else -1]

@@ -208,7 +208,7 @@ class Passes:
 
     def _count_shared(self, parts: list[Part], *, keep: bool) -> dict[Part, Tally]:
         """The first pass: count the shared parts, and keep the rows as small numbers if they fit, without scores."""
-        tallies = {part: self._tally(part, [], None) for part in parts}
+        tallies = dict(zip(parts, parallel_map(lambda part: self._tally(part, [], None), parts), strict=True))
         room = self._room // 2 if keep else 0
         for frame in self._encoder.batches():
             encoded = self._count_frame(frame, tallies)
@@ -265,8 +265,7 @@ class Passes:
 
     def _count_frame(self, frame: pl.DataFrame, tallies: dict[Part, Tally]) -> list[EncodedRows]:
         """Count a batch, a few rows at a time and orderings side by side; gives the rows as small numbers."""
-        encoder = self._encoder
-        order = encoder.order(frame)
+        encoder, order = self._encoder, self._encoder.order(frame)
         pieces = encoder.encoded(frame, order)
         names = [name for name, ordering in self.orderings.items() if ordering.column in frame.columns]
         read = {part.ordering for part in tallies if part.bins not in _OF_PLACES and part.bins != "fine"}
