@@ -177,6 +177,17 @@ def running_largest(x: Operand, *, descending: bool = False) -> Operand:
     return np.maximum.accumulate(x, axis=-1)
 
 
+def final(running: Operand, *, descending: bool = False) -> Operand:
+    """The final value of a running total along the points; -inf where there are none.
+
+    >>> final(np.array([[1.0, 3.0]])), final(np.array([[3.0, 2.0]]), descending=True)
+    (array([3.]), array([3.]))
+    """
+    if isinstance(running, np.ndarray) and running.shape[-1]:
+        return running[..., 0 if descending else -1]
+    return largest(running)
+
+
 def above(x: Operand, top: float) -> Operand:
     """The value at the next higher point; `top` at the highest. Arrays and segments.
 

@@ -26,11 +26,6 @@ _NEGLIGIBLE = 1e-300
 """What is smaller beside another number cannot be divided by without overflow."""
 
 
-def _last(running: Any) -> Any:
-    """The final value of a running total, which unlike a sum of its own has the running total's rounding."""
-    return ops.largest(running)
-
-
 class RocArea(Metric):
     """Base of the metrics that are a function of the area under the ROC curve."""
 
@@ -52,7 +47,7 @@ class RocArea(Metric):
     def _area(state: Any) -> Any:
         below = ops.cumulative(state.negative)
         won = ops.total(state.positive * (below - state.negative / 2.0))
-        return ops.ratio(won, ops.total(state.positive * ops.broadcast(_last(below), below)))
+        return ops.ratio(won, ops.total(state.positive * ops.broadcast(ops.final(below), below)))
 
     @staticmethod
     def _area_bound(state: Any) -> Any:
@@ -162,8 +157,9 @@ class RocAuc(RocArea):
         """True and false positive rate at each point."""
         hits = ops.cumulative(state.positive, descending=True)
         alarms = ops.cumulative(state.negative, descending=True)
-        tpr = ops.ratio(hits, ops.broadcast(_last(hits), hits), otherwise=0.0)
-        return tpr, ops.ratio(alarms, ops.broadcast(_last(alarms), alarms), otherwise=0.0)
+        all_hits, all_alarms = (ops.final(running, descending=True) for running in (hits, alarms))
+        tpr = ops.ratio(hits, ops.broadcast(all_hits, hits), otherwise=0.0)
+        return tpr, ops.ratio(alarms, ops.broadcast(all_alarms, alarms), otherwise=0.0)
 
     def _strips(self, state: Any) -> tuple[Any, Any, Any]:
         """The size of each point's strip along the axis that is cut, and the other rate where it begins and ends.
@@ -338,4 +334,4 @@ class KolmogorovSmirnov(Norm):
 
 def _cumulative_share(mass: Any) -> Any:
     running = ops.cumulative(mass)
-    return ops.ratio(running, ops.broadcast(_last(running), running), otherwise=0.0)
+    return ops.ratio(running, ops.broadcast(ops.final(running), running), otherwise=0.0)

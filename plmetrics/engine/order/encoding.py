@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import starmap
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
-from plmetrics.core.threads import parallel_map
+from plmetrics.core.threads import parallel_map, steps
 from plmetrics.engine.aggregate.row_plan import BLOCK, TREATED, cell_column, rows_plan
 from plmetrics.engine.order.in_memory import block_numbers
 from plmetrics.engine.order.orderings import orderings, sample_columns
@@ -31,8 +32,6 @@ if TYPE_CHECKING:
     from plmetrics.engine.order.orderings import Ordering
     from plmetrics.engine.prepared import Prepared
     from plmetrics.states.scores.coarse import Array, Codes
-
-    Scored = tuple[Array, Codes]
 
 SAMPLE_ROWS = 400_000
 BATCH_ROWS = 2_000_000
@@ -95,18 +94,25 @@ class Encoder:
         self._lookups: dict[Group, Codes] = {}
 
     def batches(self, models: Sequence[str] | None = None) -> Iterator[pl.DataFrame]:
-        """The rows, a batch at a time, those of a cell together: so do their counts lie in memory."""
+        """The rows, a batch at a time."""
         unlabelled = bool(self._prepared.request.label_free_values)
         plan = rows_plan(self._prepared, models, unlabelled=unlabelled)
         fit = self._room // (_BATCH_COPIES * 8 * len(plan.collect_schema()))
         size = max(1, min(BATCH_ROWS, max(_LEAST_ROWS, fit)) // self._prepared.request.width)
-        frames = collected_batches(plan, size)
-        cells = {
-            cube.cells: cell_column(number) for number, cube in enumerate(self._prepared.cubes) if cube.codes
-        }
+        for frame in collected_batches(plan, size):
+            yield from self._flat(frame)
+
+    def order(self, frame: pl.DataFrame) -> Codes | None:
+        """What brings the rows of a cell together, so do their counts lie in memory; None where one cell has all."""
+        cells = {cube.cells: number for number, cube in enumerate(self._prepared.cubes) if cube.codes}
         most = max(cells, default=1)  # the cube that has most of them
-        for frame in frames:
-            yield from self._flat(_by_cell(frame, cells[most], most) if most > 1 else frame)
+        if most <= 1:
+            return None
+        code = self._cells(frame, cells[most])
+        return np.argsort(code, kind="stable" if code.itemsize <= _RADIX_BYTES else None)
+
+    def _cells(self, frame: pl.DataFrame, number: int) -> NDArray[Any]:
+        return _numbers(frame[cell_column(number)], _smallest(self._prepared.cubes[number].cells))
 
     def _flat(self, frame: pl.DataFrame) -> Iterator[pl.DataFrame]:
         """The rows of a batch, once more for each ordering of which a row has several numbers."""
@@ -117,37 +123,65 @@ class Encoder:
         for name, ordering in wide.items():
             yield ordering.flat(frame.drop(numbers.keys() - {name}))
 
-    def encoded(self, frame: pl.DataFrame) -> EncodedRows:
-        """A few rows as small whole numbers, without their scores."""
+    def encoded(self, frame: pl.DataFrame, order: Codes | None) -> list[EncodedRows]:
+        """The rows of a batch as small whole numbers, a few at a time, without their scores."""
         cells = {
-            number: Members.of(_smallest(frame[cell_column(number)].to_numpy(), cube.cells))
+            number: in_order(self._cells(frame, number), order)
             for number, cube in enumerate(self._prepared.cubes)
             if cube.codes
         }
-        block = None
+        block = outcome = None
         if BLOCK in frame.columns:
-            block = _smallest(block_numbers(frame[BLOCK].to_numpy(), self._known), len(self._known))
+            block = block_numbers(frame[BLOCK].to_numpy(), self._known)
+            block = in_order(block.astype(_smallest(len(self._known)), copy=False), order)
         names = dict.fromkeys(ordering.weight for ordering in self.orderings.values())
         weight = {
-            name: frame[name].to_numpy() for name in names if name is not None and name in frame.columns
+            name: in_order(_numbers(frame[name]), order)
+            for name in names
+            if name is not None and name in frame.columns
         }
-        outcome = frame[LABEL].to_numpy() if TREATED in frame.columns else None
-        return EncodedRows(cells, frame.height, block, weight, {}, {}, outcome)
+        if TREATED in frame.columns:
+            outcome = in_order(frame[LABEL].to_numpy(), order)
 
-    def locate(self, frame: pl.DataFrame, rows: EncodedRows, name: str, place: NDArray[np.uint16]) -> Scored:
-        """Add the places of what rows are ordered by, written to `place`; gives the numbers with their keys."""
+        def few(first: int, last: int) -> EncodedRows:
+            some = slice(first, last)
+            return EncodedRows(
+                {number: Members.of(code[some]) for number, code in cells.items()},
+                last - first,
+                None if block is None else block[some],
+                {name: values[some] for name, values in weight.items()},
+                {},
+                {},
+                None if outcome is None else outcome[some],
+            )
+
+        return [few(*step) for step in steps(0, frame.height, STEP_ROWS)]
+
+    def locate(
+        self,
+        frame: pl.DataFrame,
+        order: Codes | None,
+        pieces: Sequence[EncodedRows],
+        name: str,
+        place: NDArray[np.uint16],
+    ) -> Array:
+        """Add the places of what rows are ordered by, written to `place`; gives the numbers as they were read."""
         ordering, locator = self.orderings[name], self.locators[name]
-        score = frame[ordering.column]
-        members = ordering.members(frame)
+        column, members, positive = frame[ordering.column], ordering.members(frame), ordering.positives(frame)
         if members is not None:
-            rows.held[name] = members
-            score = score.fill_null(0.0).fill_nan(0.0)
-        key = locator.keys(score.to_numpy())
-        locator.locate(score.to_numpy(), key, place)
-        place *= 2
-        place += ordering.positives(frame)
-        rows.place[name] = place
-        return score.to_numpy(), key
+            column, members = column.fill_null(0.0).fill_nan(0.0), in_order(members, order)
+        score = _numbers(column)
+        for some in starmap(slice, steps(0, frame.height, STEP_ROWS)):
+            locator.locate(score[some], locator.keys(score[some]), place[some])
+            place[some] *= 2
+            place[some] += positive[some]
+        if order is not None:
+            place[:] = in_order(place, order)
+        for rows, some in zip(pieces, starmap(slice, steps(0, frame.height, STEP_ROWS)), strict=True):
+            rows.place[name] = place[some]
+            if members is not None:
+                rows.held[name] = members[some]
+        return score
 
     def members_in(self, rows: EncodedRows, group: Group) -> Members:
         """The member of its group that each row is in."""
@@ -165,24 +199,20 @@ class Encoder:
         return cells.named(self._lookups[group])
 
 
-def _by_cell(frame: pl.DataFrame, column: str, cells: int) -> pl.DataFrame:
-    """The rows of a frame, those of a cell together: not sorted by comparison where cells can be counted."""
-    code = _smallest(frame[column].to_numpy(), cells)
-    if code.itemsize > _RADIX_BYTES:
-        return frame.sort(column)
-    order = np.argsort(code, kind="stable")
-
-    def ordered(values: pl.Series) -> pl.Series:
-        if values.null_count() or not (values.dtype.is_numeric() or values.dtype == pl.Boolean):
-            return values.gather(order)
-        return pl.Series(values.name, values.to_numpy().take(order, mode="clip"))
-
-    return pl.DataFrame(parallel_map(ordered, frame.get_columns()))
+def in_order(values: NDArray[Any], order: Codes | None) -> NDArray[Any]:
+    """Values in an order of theirs, as they are without one."""
+    return values if order is None else values.take(order, mode="clip")
 
 
-def _smallest(numbers: NDArray[Any], size: int) -> NDArray[Any]:
-    """Whole numbers below `size` in as few bytes as hold them."""
-    return numbers.astype(np.min_scalar_type(max(size - 1, 0)), copy=False)
+def _numbers(column: pl.Series, kind: np.dtype[Any] | None = None) -> NDArray[Any]:
+    """The values of a column, whose parts need not lie together, as one array."""
+    parts = [part.to_numpy() for part in column.get_chunks()]
+    return np.concatenate(parts, dtype=kind, casting="unsafe")
+
+
+def _smallest(size: int) -> np.dtype[Any]:
+    """The type of as few bytes as hold whole numbers below `size`."""
+    return np.min_scalar_type(max(size - 1, 0))
 
 
 def chosen_rows(prepared: Prepared, step: int) -> pl.LazyFrame:
@@ -223,7 +253,7 @@ def _locators(prepared: Prepared, every: Sequence[Ordering], room: int) -> dict[
     def locator(ordering: Ordering) -> Locator:
         fixed = fixed_binnings(prepared, ordering)
         if fixed:
-            return Locator.without_edges(fixed[0].span)
+            return Locator.around(np.concatenate([bins.uniform_edges() for bins in fixed]), fixed[0].span)
         numbers = ordering.flat(sample)
         column = numbers[ordering.column].cast(pl.Float64).fill_null(np.nan)
         values = column.to_numpy() + 0.0  # -0.0 is 0.0, whichever comes first

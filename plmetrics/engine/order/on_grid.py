@@ -18,7 +18,7 @@ from plmetrics.core.threads import parallel_map, processors, steps
 from plmetrics.engine.aggregate.aggregation import needs_rows
 from plmetrics.engine.memory.budget import counting_room
 from plmetrics.engine.memory.points import compares_rests
-from plmetrics.engine.order.encoding import FINE_SHARE, STEP_ROWS, Encoder, Group, counts_in_single
+from plmetrics.engine.order.encoding import FINE_SHARE, Encoder, Group, counts_in_single, in_order
 from plmetrics.engine.order.parts import Part, PartSizes
 from plmetrics.engine.order.score_bins import by_quantile, wanted_bins
 from plmetrics.states.complements import rest_codes
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from plmetrics.engine.aggregate.aggregation import Aggregates
-    from plmetrics.engine.order.encoding import EncodedRows, Scored
+    from plmetrics.engine.order.encoding import EncodedRows
     from plmetrics.engine.order.orderings import Ordering
     from plmetrics.engine.prepared import Prepared
     from plmetrics.states.scores.bin_lookup import Locator
@@ -208,7 +208,7 @@ class Passes:
 
     def _count_shared(self, parts: list[Part], *, keep: bool) -> dict[Part, Tally]:
         """The first pass: count the shared parts, and keep the rows as small numbers if they fit, without scores."""
-        tallies = {part: self._tally(part, [], None) for part in parts}
+        tallies = dict(zip(parts, parallel_map(lambda part: self._tally(part, [], None), parts), strict=True))
         room = self._room // 2 if keep else 0
         for frame in self._encoder.batches():
             encoded = self._count_frame(frame, tallies)
@@ -265,25 +265,26 @@ class Passes:
 
     def _count_frame(self, frame: pl.DataFrame, tallies: dict[Part, Tally]) -> list[EncodedRows]:
         """Count a batch, a few rows at a time and orderings side by side; gives the rows as small numbers."""
-        some = list(frame.iter_slices(STEP_ROWS))
-        pieces = list(zip(some, parallel_map(self._encoder.encoded, some), strict=True))
+        encoder, order = self._encoder, self._encoder.order(frame)
+        pieces = encoder.encoded(frame, order)
         names = [name for name, ordering in self.orderings.items() if ordering.column in frame.columns]
+        read = {part.ordering for part in tallies if part.bins not in _OF_PLACES and part.bins != "fine"}
         places = np.empty((len(names), frame.height), dtype=np.uint16)
 
         def count(numbers: Sequence[int]) -> None:
-            first = 0
-            for piece, rows in pieces:
-                last = first + piece.height
-                scored = [
-                    self._encoder.locate(piece, rows, names[number], places[number, first:last])
-                    for number in numbers
-                ]
-                first = last
-                for number, of_rows in zip(numbers, scored, strict=True):
-                    self._add(rows, names[number], tallies, of_rows)
+            scores = [
+                encoder.locate(frame, order, pieces, names[number], places[number]) for number in numbers
+            ]
+            for number, score in zip(numbers, scores, strict=True):
+                name, first = names[number], 0
+                ordered = in_order(score, order) if name in read else None
+                for rows in pieces:
+                    last = first + rows.rows
+                    self._add(rows, name, tallies, None if ordered is None else ordered[first:last])
+                    first = last
 
         parallel_map(count, self._side_by_side(names))
-        return [rows for _, rows in pieces]
+        return pieces
 
     def _side_by_side(self, names: Sequence[str]) -> list[list[int]]:
         """The numbers of orderings, those together that are counted together."""
@@ -296,15 +297,14 @@ class Passes:
         ]
 
     def _add(
-        self, rows: EncodedRows, name: str, tallies: Mapping[Part, Tally], scored: Scored | None = None
+        self, rows: EncodedRows, name: str, tallies: Mapping[Part, Tally], score: Array | None = None
     ) -> None:
-        """Count a few rows of an ordering; `scored` are its numbers, which fixed bins need."""
+        """Count a few rows of an ordering; `score` are its numbers, which fixed bins need."""
         mask = rows.held.get(name)
-        score, key = scored or (None, None)
         across = self.orderings[name].across
         labels = None if across is None else rows.place[across]
         weight = rows.weight.get(self.orderings[name].weight or "")
-        placed = PlacedRows(rows.place[name], weight, rows.block, score, key, rows.outcome, labels)
+        placed = PlacedRows(rows.place[name], weight, rows.block, score, rows.outcome, labels)
         placed = placed.take(mask)
         for part, tally in tallies.items():
             if part.ordering == name:
@@ -328,7 +328,7 @@ class Passes:
         if isinstance(part.bins, Binning):
             if table is not None:
                 return QuantileTally(first, counts, part.bins, table, power)
-            bins = fixed_bins(part.bins, self.locators[part.ordering].keys)
+            bins = fixed_bins(part.bins, self.locators[part.ordering].edges)
             return FixedTally(first, counts, part.bins, bins, power)
         if arms:
             return ArmsTally(first, counts, table, power)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from plmetrics.core.exact_sums import are_exact
 from plmetrics.core.ops import Counts
-from plmetrics.core.threads import parallel_map, steps
+from plmetrics.core.threads import parallel_map, processors, steps
 from plmetrics.inference.finalised import finalise, value_or_nan
 from plmetrics.inference.ordered.products import BlockIndex, drawn_counts, exact_occupied_blocks
 from plmetrics.inference.ordered.views import channel_view
@@ -20,7 +20,7 @@ from plmetrics.inference.weights import Nudges, exact_in_single, replicate_count
 from plmetrics.states.scores.sorted import CLASSES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
     from plmetrics.catalogue.metric import Metric
     from plmetrics.states.scores.sorted import SlicedScores
@@ -31,7 +31,11 @@ Channels = Iterable[NDArray[Any]]
 Replicated = tuple[Array, Array | None]
 """Replicates `[replicate, slice]`, and their deviations where the metric is a norm."""
 
+Draw = Callable[[], Channels]
+"""What gives a share of the replicates."""
+
 SLICES_AT_ONCE = 4
+_BATCHES_AT_ONCE = 2
 _ROOM_IN_SINGLE = 1 << 30
 _POINTS_AT_ONCE = 1 << 19
 _LEAST_AT_ONCE = 64
@@ -56,41 +60,42 @@ def coarse_replicates(
     drawing = _Drawing.of(weights, sliced)
     for first, last, counts in sliced.block_counts(weights.shape[1]):
 
-        def of_few(step: tuple[int, int], first: int = first, counts: Array = counts) -> _SliceBatch:
+        def of_few(
+            step: tuple[int, int], first: int = first, counts: Array = counts
+        ) -> tuple[_SliceBatch, list[Draw]]:
             low, high = step
             facts = {name: of_bins[low:high, None] for name, of_bins in described.items()}
             few_values = {text: value[low:high] for text, value in values.items()}
-            return _SliceBatch.of(
-                metrics, few_values, counts[low - first : high - first], drawing.channels, facts
-            )
+            of_slices = counts[low - first : high - first]
+            batch = _SliceBatch.of(metrics, few_values, of_slices, drawing.channels, facts)
+            return batch, drawing.shares(of_slices)
 
-        for batch in _replicate_batches(
-            metrics, parallel_map(of_few, steps(first, last, SLICES_AT_ONCE)), drawing
-        ):
-            for metric, (shifted, deviation) in zip(metrics, batch, strict=True):
-                replicates[metric.text].append(shifted)
-                if deviation is not None:
-                    deviations[metric.text].append(deviation)
+        few_slices = steps(first, last, SLICES_AT_ONCE)
+        for low, high in steps(0, len(few_slices), _BATCHES_AT_ONCE * processors()):
+            batches = parallel_map(of_few, few_slices[low:high])
+            for batch in _replicate_batches(metrics, batches, drawing.channels):
+                for metric, (shifted, deviation) in zip(metrics, batch, strict=True):
+                    replicates[metric.text].append(shifted)
+                    if deviation is not None:
+                        deviations[metric.text].append(deviation)
     return stack(replicates, axis=1), stack(deviations, axis=1)
 
 
 def _replicate_batches(
-    metrics: Sequence[Metric], batches: Sequence[_SliceBatch], drawing: _Drawing
+    metrics: Sequence[Metric], batches: Sequence[tuple[_SliceBatch, list[Draw]]], channels: tuple[str, ...]
 ) -> Iterator[list[Replicated]]:
     """All replicates of each of a few slices, shares of them side by side: of few slices, too, all processors work."""
-    shares = [drawing.shares(batch.counts) for batch in batches]
-    tasks = [(batch, draw) for batch, draws in zip(batches, shares, strict=True) for draw in draws]
-    results = iter(parallel_map(lambda task: task[0].replicates(metrics, drawing.channels, task[1]), tasks))
-    for draws in shares:
+    tasks = [(batch, draw) for batch, draws in batches for draw in draws]
+    results = iter(parallel_map(lambda task: task[0].replicates(metrics, channels, task[1]), tasks))
+    for _, draws in batches:
         of_metrics = zip(*[next(results) for _ in draws], strict=True)
         yield [_concatenate(of_metric) for of_metric in of_metrics]
 
 
 @dataclass(frozen=True, slots=True)
 class _SliceBatch:
-    """Coarse counts of a few slices, as metrics read their sum, and what coarse bins cost each metric's value."""
+    """The sum of a few slices' coarse counts as metrics read it, and what coarse bins cost each metric's value."""
 
-    counts: Array
     coarse: View
     shifts: list[Array]
     beside: Mapping[str, Array]
@@ -108,10 +113,10 @@ class _SliceBatch:
         total = counts.sum(axis=1, dtype=np.float64)[:, None]
         coarse = channel_view(np.moveaxis(total, -1, 0), channels, facts)
         shifts = [values[metric.text][:, None] - finalise(metric, coarse) for metric in metrics]
-        return cls(counts, coarse, shifts, facts)
+        return cls(coarse, shifts, facts)
 
     def replicates(
-        self, metrics: Sequence[Metric], channels: tuple[str, ...], draw: Callable[[], Channels]
+        self, metrics: Sequence[Metric], channels: tuple[str, ...], draw: Draw
     ) -> list[Replicated]:
         """A share of the replicates, moved by what coarse bins cost, and their deviations if asked for."""
         replicate = channel_view(draw(), channels, self.beside)
@@ -150,7 +155,7 @@ class _Drawing:
         halves = not isinstance(weights, Nudges) and sliced.channels == CLASSES and not are_exact()
         return cls(weights, np.asarray(weights, dtype=np.float32) if halves else None, sliced.channels)
 
-    def shares(self, counts: Array) -> list[Callable[[], Channels]]:
+    def shares(self, counts: Array) -> list[Draw]:
         """What gives replicates of counts `[slice, block, bin, channel]`, so many each as stay near the processor.
 
         Single precision takes half the time, where products of their totals have room in it. They are on the scale of
@@ -164,8 +169,8 @@ class _Drawing:
         largest = float(np.max(counts, initial=0))
         if self.single is not None and (largest <= 0 or 1 / _ROOM_IN_SINGLE <= largest <= _ROOM_IN_SINGLE):
             weights, counts = self.single, counts.astype(np.float32, copy=False)
-            running = np.cumsum(np.ascontiguousarray(np.swapaxes(counts, 2, 3)), axis=-1)
-            if exact_in_single(counts) and exact_in_single(running[..., -1]):
+            running = _running_totals(counts)
+            if exact_in_single(running):
                 counts, draw = running, _of_running_totals
         blocks_of_slices = exact_occupied_blocks(counts)
         step = max(_LEAST_AT_ONCE, _POINTS_AT_ONCE * counts.shape[1] // max(1, counts.size))
@@ -183,6 +188,17 @@ def _of_nudges(weights: Nudges, counts: Array) -> Channels:
 def _counts(weights: NDArray[Any], counts: NDArray[Any], blocks: Sequence[BlockIndex] | None) -> Channels:
     """Replicates by channel `[slice, replicate, bin]` of counts `[slice, block, bin, channel]`."""
     return np.moveaxis(drawn_counts(weights, counts, blocks), -1, 0)
+
+
+def _running_totals(counts: NDArray[Any]) -> NDArray[Any]:
+    """Running totals along the bins of counts `[slice, block, bin, channel]`: `[slice, block, channel, bin]`.
+
+    Blocks lie side by side in memory, so that they are added many at a time; `cumsum` adds one after another.
+    """
+    totals = np.ascontiguousarray(counts.transpose(0, 3, 2, 1))
+    for place in range(1, totals.shape[2]):
+        totals[:, :, place] += totals[:, :, place - 1]
+    return totals.transpose(0, 3, 1, 2)
 
 
 def _of_running_totals(

@@ -7,7 +7,7 @@ scale. Edges of bins lie where the key changes, so that a table of keys says the
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -106,17 +106,22 @@ class Locator:
     def near(cls, cuts: Array, scores: Array) -> Locator:
         """Bins whose edges are as near to `cuts` as keys for such scores allow."""
         keys = Keys.of(scores)
-        chosen = np.unique(keys(cuts))
-        chosen = chosen[chosen < keys.size - 1]
-        table = np.searchsorted(chosen, np.arange(keys.size)).astype(np.uint16)
-        return cls(keys, keys.highest(chosen), table)
+        return cls.ending(keys, keys(cuts))
 
     @classmethod
-    def without_edges(cls, span: tuple[float, float]) -> Locator:
-        """One bin, and keys that fixed bins between the ends of a span are found by."""
+    def around(cls, edges: Array, span: tuple[float, float]) -> Locator:
+        """Bins that tell fixed ones between the ends of a span apart: what shares a key with an edge has one alone."""
         low, high = span
         keys = Keys(low, (_FEW_KEYS - 1) / (high - low), 0, _FEW_KEYS)
-        return cls(keys, np.zeros(0), np.zeros(_FEW_KEYS, dtype=np.uint16))
+        crossed = keys(edges)
+        return cls.ending(keys, np.concatenate([crossed - 1, crossed]))
+
+    @classmethod
+    def ending(cls, keys: Keys, last: Codes) -> Locator:
+        """Bins whose highest scores have some keys."""
+        chosen = np.unique(last[(last >= 0) & (last < keys.size - 1)])
+        table = np.searchsorted(chosen, np.arange(keys.size)).astype(np.uint16)
+        return cls(keys, keys.highest(chosen), table)
 
     def of_keys(self, key: Codes, out: NDArray[np.uint16] | None = None) -> NDArray[np.uint16]:
         """The bin of each score, by its key; written to `out` if that is given."""
@@ -160,10 +165,7 @@ def value_locator(values: Array, bins: int) -> Locator:
     cuts = ascending[places[places < rows]]
     keys = Keys.of(values, even_first=True)
     again = np.searchsorted(ascending, cuts, "right") - np.searchsorted(ascending, cuts) > int(rows > half)
-    chosen = np.unique(np.concatenate([keys(cuts), keys(cuts[again]) - 1]))
-    chosen = chosen[(chosen >= 0) & (chosen < keys.size - 1)]
-    table = np.searchsorted(chosen, np.arange(keys.size)).astype(np.uint16)
-    return Locator(keys, keys.highest(chosen), table)
+    return Locator.ending(keys, np.concatenate([keys(cuts), keys(cuts[again]) - 1]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,8 +183,15 @@ class FixedBins:
         table[crossed] = _AMBIGUOUS
         return cls(edges, table)
 
-    def bins(self, score: Array, key: Codes) -> NDArray[np.uint16]:
-        """The bin of each score."""
+    @classmethod
+    def of_places(cls, edges: Array, fine: Array) -> FixedBins:
+        """The same by twice the fine bin of a score, plus one or not: those with an edge inside are compared."""
+        lowest = np.searchsorted(edges, np.append(-np.inf, fine), side="right")
+        highest = np.searchsorted(edges, np.append(fine, np.inf))
+        return cls(edges, np.repeat(np.where(lowest < highest, _AMBIGUOUS, highest).astype(np.uint16), 2))
+
+    def bins(self, score: Array, key: NDArray[Any]) -> NDArray[np.uint16]:
+        """The bin of each score, by its key or place."""
         places = self.table.take(key)
         open_ = np.flatnonzero(places == _AMBIGUOUS)
         places[open_] = np.searchsorted(self.edges, score[open_])

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from plmetrics.states.scores.bin_lookup import FixedBins, Keys
+    from plmetrics.states.scores.bin_lookup import FixedBins
 
 FINE_BINS = 20_000
 Bins = Literal["fine", "ends", "coarse", "joint"] | Binning
@@ -55,15 +55,14 @@ def shape(bins: Bins, edges: Array, slices: int, channels: int = 2) -> tuple[int
 class PlacedRows:
     """Some rows of one model, in any order.
 
-    `place` is twice the fine bin of a row, plus one for a positive. `score` and its `key` are there where fixed bins
-    are to be counted, `outcome` where there are two arms; `across` is the place of the label where that is counted too.
+    `place` is twice the fine bin of a row, plus one for a positive. `score` is there where fixed bins or ends are to be
+    counted, `outcome` where there are two arms; `across` is the place of the label where that is counted too.
     """
 
     place: NDArray[Any]
     weight: Array | None
     block: NDArray[Any] | None
     score: Array | None = None
-    key: Codes | None = None
     outcome: Array | None = None
     across: NDArray[Any] | None = None
 
@@ -71,7 +70,7 @@ class PlacedRows:
         """Some of the rows, all of them without an index."""
         if index is None:
             return self
-        others = (self.weight, self.block, self.score, self.key, self.outcome, self.across)
+        others = (self.weight, self.block, self.score, self.outcome, self.across)
         return PlacedRows(self.place[index], *(_select(values, index) for values in others))
 
 
@@ -326,8 +325,7 @@ class FixedTally(Tally):
 
     def _place(self, rows: PlacedRows, number: Codes | int) -> NDArray[Any]:  # noqa: ARG002
         assert rows.score is not None
-        assert rows.key is not None
-        places = self._bins.bins(rows.score, rows.key).astype(np.int32)
+        places = self._bins.bins(rows.score, rows.place).astype(np.int32)
         places *= self.counts.shape[-1]
         return places
 
@@ -363,11 +361,11 @@ class QuantileTally(FixedTally):
         return places
 
 
-def fixed_bins(binning: Binning, keys: Keys) -> FixedBins:
-    """The bins of a `Binning` for scores with such keys."""
+def fixed_bins(binning: Binning, fine: Array) -> FixedBins:
+    """The bins of a `Binning` for rows on fine bins with such edges."""
     from plmetrics.states.scores.bin_lookup import FixedBins
 
-    return FixedBins.at(binning.uniform_edges(), keys)
+    return FixedBins.of_places(binning.uniform_edges(), fine)
 
 
 def zero_counts(size: tuple[int, ...], dtype: type, spare: list[NDArray[Any]]) -> NDArray[Any]:

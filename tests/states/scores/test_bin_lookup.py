@@ -41,6 +41,26 @@ def test_bins_are_those_of_a_search(name):
     fixed = FixedBins.at(np.arange(1, 15) / 15, locator.keys)
     asked = everywhere(score, fixed.edges)
     np.testing.assert_array_equal(fixed.bins(asked, locator.keys(asked)), np.searchsorted(fixed.edges, asked))
+    for place in (0, 1):
+        fixed = FixedBins.of_places(fixed.edges, locator.edges)
+        fine = np.searchsorted(locator.edges, asked)
+        np.testing.assert_array_equal(
+            fixed.bins(asked, 2 * fine + place), np.searchsorted(fixed.edges, asked)
+        )
+
+
+@pytest.mark.parametrize("span", [(0.0, 1.0), (-3.0, 5.0)])
+def test_bins_around_edges_leave_few_scores_to_be_compared(span):
+    edges = np.linspace(*span, 16)[1:-1]
+    locator = Locator.around(edges, span)
+    asked = everywhere(RNG.uniform(*span, 5_000), edges)
+    fine = locator.of_keys(locator.keys(asked))
+    np.testing.assert_array_equal(fine, np.searchsorted(locator.edges, asked))
+    assert len(np.unique(fine)) == 2 * len(edges) + 1
+    fixed = FixedBins.of_places(edges, locator.edges)
+    np.testing.assert_array_equal(fixed.bins(asked, 2 * fine), np.searchsorted(edges, asked))
+    shared = fixed.table[2 * fine[:5_000]] == np.iinfo(np.uint16).max
+    assert shared.mean() < 0.02
 
 
 @pytest.mark.parametrize("name", [name for name, score in SHAPES.items() if len(score)])

@@ -52,7 +52,7 @@ def located(score, positive, bins):
 
 def placed(locator, score, positive, weight, block=None):
     key = locator.keys(score)
-    return PlacedRows(2 * locator.of_keys(key) + positive, weight, block, score, key)
+    return PlacedRows(2 * locator.of_keys(key) + positive, weight, block, score)
 
 
 def on_grid(locator, score, positive, weight, code, pieces=1):
@@ -127,7 +127,7 @@ def test_tallies_add_up_over_batches_and_slices():
         counts = np.zeros((slices, 5, *shape(bins, locator.edges, SLICES)))
         if bins == "fine":
             return Tally(first, counts)
-        return FixedTally(first, counts, bins, fixed_bins(bins, locator.keys))
+        return FixedTally(first, counts, bins, fixed_bins(bins, locator.edges))
 
     for bins in ("fine", Binning(4), Binning(4, distances=True)):
         whole = tally(bins, 0, SLICES)
@@ -160,7 +160,7 @@ def test_rows_of_one_slice_in_a_row_count_as_mixed_ones_do(kind, weighted):
         made = np.zeros((SLICES, 5, *shape(bins, locator.edges, SLICES)))
         tally = Tally(0, made)
         if kind == "fixed":
-            tally = FixedTally(0, made, binning, fixed_bins(binning, locator.keys))
+            tally = FixedTally(0, made, binning, fixed_bins(binning, locator.edges))
         if kind == "coarse":
             coarse = (np.arange(len(locator.edges) + 1) // np.array([[1], [2], [3]])).astype(np.uint16)
             tally = CoarseTally(0, made, coarse)
