@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from plmetrics.report.leaderboard import BEST, clear_bests, first_judged, leaderboard
-from plmetrics.report.numbers import count, p_value, plural, row_estimate
+from plmetrics.report.numbers import count, omission, p_value, plural, row_estimate
 from plmetrics.report.sections.differences import usual_tests
 from plmetrics.report.sections.gates import gate_checks, observed_text, place_text
 from plmetrics.report.sections.overall import metric_label
@@ -63,7 +63,9 @@ def _gates(summary: Summary) -> Grid:
         ]
         for row in checks[:MOST_GATES]
     ]
-    return Grid("Gates", *_filled(columns, rows), _left_out(len(checks), MOST_GATES, "check", "gates"))
+    return Grid(
+        "Gates", *_filled(columns, rows), "".join(omission(len(checks) - MOST_GATES, "check", "gates"))
+    )
 
 
 def _changes(summary: Summary) -> Grid:
@@ -97,7 +99,9 @@ def _comparisons(title: str, frame: pl.DataFrame, names: list[str]) -> Grid:
     ]
     shown = ["model", "against"][: len(names)]
     columns = [*shown, "metric", "difference", "p", "reading"]
-    return Grid(title, *_filled(columns, rows), _left_out(frame.height, MOST_CHANGES, "row", "comparisons"))
+    return Grid(
+        title, *_filled(columns, rows), "".join(omission(frame.height - MOST_CHANGES, "row", "comparisons"))
+    )
 
 
 def _p_text(row: Row) -> str:
@@ -116,8 +120,8 @@ def _models(summary: Summary) -> Grid:
     shown = metrics[:MOST_METRICS]
     grid = [[label, *(values.get((label, model), "") for model in models)] for label in shown]
     strong = _strong(summary, [[(label, model) for model in models] for label in shown], first=1)
-    remarks = [BEST if strong else "", _left_out(len(metrics), MOST_METRICS, "metric", "metrics")]
-    return Grid("Models", ["metric", *models], grid, "; ".join(filter(None, remarks)), strong)
+    remarks = [*([BEST] if strong else []), *omission(len(metrics) - MOST_METRICS, "metric", "metrics")]
+    return Grid("Models", ["metric", *models], grid, "; ".join(remarks), strong)
 
 
 def _strong(
@@ -145,12 +149,11 @@ def _board(summary: Summary, values: dict[tuple[str, str], str], metrics: list[s
     ]
     strong = _strong(summary, [[(label, model) for label in shown] for _, model in ranks], first=2)
     remarks = [
-        BEST if strong else "",
-        _left_out(board.height, MOST_CHANGES, "model", "metrics"),
-        _left_out(len(metrics), RANKED_METRICS, "metric", "metrics"),
+        *([BEST] if strong else []),
+        *omission(board.height - MOST_CHANGES, "model", "metrics"),
+        *omission(len(metrics) - RANKED_METRICS, "metric", "metrics"),
     ]
-    remark = "; ".join(filter(None, remarks))
-    return Grid(f"Models by {metric}", ["rank", "model", *shown], rows, remark, strong)
+    return Grid(f"Models by {metric}", ["rank", "model", *shown], rows, "; ".join(remarks), strong)
 
 
 def _worst(summary: Summary) -> Grid:
@@ -177,11 +180,6 @@ def _filled(columns: Sequence[str], rows: list[list[str]]) -> tuple[list[str], l
     """The columns that have a text somewhere."""
     places = [place for place in range(len(columns)) if any(row[place] for row in rows)]
     return [columns[place] for place in places], [[row[place] for place in places] for row in rows]
-
-
-def _left_out(total: int, shown: int, thing: str, table: str) -> str:
-    """What does not stand there, and where it does."""
-    return f"{plural(total - shown, f'more {thing}')} in the table {table}" if total > shown else ""
 
 
 def warning_texts(summary: Summary, most: int) -> Iterator[str]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import altair as alt
 import polars as pl
 
 from plmetrics.report.charts.labels import beside
 from plmetrics.report.charts.layers import base
-from plmetrics.report.charts.marks import painted
+from plmetrics.report.charts.marks import axis, painted, span, unit
 from plmetrics.report.charts.series import KEYS
 from plmetrics.report.charts.theme import LIGHT
 from plmetrics.report.charts.words import rounded
@@ -24,6 +24,14 @@ MOST_THRESHOLDS = 3
 """Of a series: more would hide the line."""
 _MOST_WORDS = 6
 _NEAR = 34
+
+
+def threshold_axis(thresholds: pl.Series, title: str = "Threshold of the score") -> dict[str, Any]:
+    """The axis `x` of thresholds: from 0 to 1 where scores lie there, else over their range."""
+    finite = thresholds.drop_nulls()
+    if len(finite) and finite.is_between(0, 1 + 1e-9).all():
+        return unit("x", title)
+    return axis("x", title, span(finite))
 
 
 def thresholds_of(selection: Selection, series: Series) -> pl.DataFrame:
@@ -58,17 +66,22 @@ def dots(panel: Panel, chosen: pl.DataFrame, canvas: Canvas) -> list[alt.Chart]:
     places = panel.series.rows(chosen)
     if places.is_empty():
         return []
+    return [points_of(panel, places), *_values(places, canvas)]
+
+
+def points_of(panel: Panel, places: pl.DataFrame) -> alt.Chart:
+    """Points in the colours and shapes of their series."""
     painted_places = places.join(painted(panel.series.labels), on="s", maintain_order="left")
     marks = base(painted_places.select("x", "y", "fill", "p")).mark_point(
         size=72, stroke=LIGHT["paper"], strokeWidth=1.2
     )
-    points = marks.encode(
+    chart: alt.Chart = marks.encode(
         x=alt.X(**panel.x),
         y=alt.Y(**panel.y),
         shape=alt.Shape("p:N", legend=None, scale=None),
         fill=alt.Fill("fill:N", legend=None, scale=None),
     )
-    return [points, *_values(places, canvas)]
+    return chart
 
 
 def _values(places: pl.DataFrame, canvas: Canvas) -> list[alt.Chart]:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from plmetrics.report.charts.series import Keys, Series
 
 _GAP = 26
+_MOST_COLUMNS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +88,14 @@ def panels(
             chart = layered(behind.encode(x=alt.X(**panel.x), y=alt.Y(**panel.y)), chart)
         parts.append(_headed(chart, panel, name, part.values if crowded or alone else ()))
     return grid(parts, columns, side, shared=shared)
+
+
+def beside_each_other(charts: Sequence[Chart], alone: float, small: float, spacing: float = _GAP) -> Drawn:
+    """Panels of models in rows of three; `alone` is the width of a single one, `small` that of one of several."""
+    if len(charts) == 1:
+        return Drawn(charts[0], alone)
+    chart = alt.concat(*charts, columns=_MOST_COLUMNS, spacing=spacing)
+    return Drawn(chart, small * min(len(charts), _MOST_COLUMNS))
 
 
 def layout_of(number: int) -> tuple[int, int]:

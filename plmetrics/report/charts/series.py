@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from plmetrics.inference.curves.thinning import thin
+from plmetrics.report.charts.marks import MOST_SERIES
 from plmetrics.report.charts.texts import in_line, short
 from plmetrics.report.leaderboard import ranked_models
-from plmetrics.report.numbers import count, row_estimate
+from plmetrics.report.numbers import count, omission, row_estimate
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from plmetrics.report.charts.selection import Selection
 
@@ -120,6 +121,18 @@ def series_of(
         values,
         most,
     )
+
+
+def by_model(points: pl.DataFrame) -> tuple[dict[tuple[str, str], pl.DataFrame], tuple[str, ...]]:
+    """The points of each model and slice, as many as have a panel each, and a note on the others."""
+    keys = points.select("model", "slice").unique(maintain_order=True).rows()
+    shown = {(model, text): points.filter(model=model, slice=text) for model, text in keys[:MOST_SERIES]}
+    return shown, omission(len(keys) - len(shown), "model", "curves")
+
+
+def model_names(keys: Iterable[tuple[str, str]]) -> list[str]:
+    """Names of models, with their slices where these are not all rows."""
+    return [short(model) if text == "all" else f"{short(model)}, {short(text)}" for model, text in keys]
 
 
 def every_point(series: Series, points: pl.DataFrame) -> pl.DataFrame:

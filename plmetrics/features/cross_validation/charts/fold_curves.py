@@ -15,7 +15,7 @@ from plmetrics.report.charts.selection import NothingToDraw
 from plmetrics.report.charts.texts import short
 from plmetrics.report.charts.theme import DASHES, LIGHT, SERIES
 from plmetrics.report.charts.words import direction_words, level_words
-from plmetrics.report.numbers import number, plural
+from plmetrics.report.numbers import number, omission
 
 if TYPE_CHECKING:
     from plmetrics.report.charts.selection import Selection
@@ -46,8 +46,7 @@ def fold_curve(selection: Selection, kind: str, name: str, across: str, hint: st
         _panel(kept.filter(model=model), folds.filter(model=model), x, up, "" if len(models) == 1 else model)
         for model in shown
     ]
-    more = len(models) - len(shown)
-    notes = (f"{plural(more, 'more model')} in the table cross_validation",) if more else ()
+    notes = omission(len(models) - len(shown), "model", "cross_validation")
     title = f"{name}: {short(metric, 40)}" + (f" of {short(shown[0])}" if len(models) == 1 else "")
     subtitle = (_legend(selection, kept, folds), *notes)
     chart = panels[0] if len(panels) == 1 else alt.concat(*panels, columns=_COLUMNS, spacing=26)

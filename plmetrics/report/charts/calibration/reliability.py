@@ -16,7 +16,7 @@ from plmetrics.report.charts.labels import remark
 from plmetrics.report.charts.layers import base, layered
 from plmetrics.report.charts.marks import PANEL, axis, reference, titled, unit
 from plmetrics.report.charts.panels import Panel, panels
-from plmetrics.report.charts.series import KEYS, series_of
+from plmetrics.report.charts.series import series_of
 from plmetrics.report.charts.theme import LIGHT, SERIES
 from plmetrics.report.charts.words import finding, level_words, metric_of, title_of
 from plmetrics.report.numbers import count, plural, row_estimate
@@ -103,8 +103,7 @@ def _marks(panel: Panel, level: float, corp: pl.DataFrame) -> list[alt.Chart | a
 
 def _isotonic(panel: Panel, corp: pl.DataFrame) -> list[alt.Chart]:
     """The isotonic regression of labels on scores, where the result has it."""
-    keys = pl.DataFrame(panel.series.keys, schema=dict.fromkeys(KEYS, pl.String), orient="row")
-    own = corp.join(keys, on=KEYS, how="semi", nulls_equal=True)
+    own = panel.series.rows(corp)
     if own.is_empty():
         return []
     line = base(own.select("x", "y", k=pl.int_range(pl.len()))).mark_line(color=SERIES[1], strokeWidth=1.6)

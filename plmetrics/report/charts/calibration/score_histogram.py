@@ -21,9 +21,8 @@ from plmetrics.report.charts.calibration.score_bars import (
 from plmetrics.report.charts.figure import Figure
 from plmetrics.report.charts.layers import layered
 from plmetrics.report.charts.marks import axis, titled
-from plmetrics.report.charts.operating import rules, thresholds_of
+from plmetrics.report.charts.operating import rules, threshold_axis, thresholds_of
 from plmetrics.report.charts.panels import panels
-from plmetrics.report.charts.ranking.threshold_axis import threshold_axis
 from plmetrics.report.charts.series import KEYS, series_of
 from plmetrics.report.charts.words import findings, rounded, size_words, title_of
 
@@ -51,9 +50,7 @@ def draw(selection: Selection) -> Figure:
     y = mirrored_axis(axis("y", "Share of the class", reach(every, 0.14)), ".0%")
 
     def panel(panel: Panel) -> alt.LayerChart:
-        keys = pl.DataFrame(panel.series.keys, schema=dict.fromkeys(KEYS, pl.String), orient="row")
-        of_panel = points.join(keys, on=KEYS, how="semi", nulls_equal=True)
-        bars = mirrored(bars_of(of_panel, "y"), panel.x, panel.y, names)
+        bars = mirrored(bars_of(panel.series.rows(points), "y"), panel.x, panel.y, names)
         top = panel.y["scale"].to_dict()["domain"][1]
         return layered(bars, *rules(panel, panel.series.rows(chosen), top))
 

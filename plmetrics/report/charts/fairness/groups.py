@@ -18,7 +18,7 @@ from plmetrics.report.charts.slices.rows import WIDTH, Scale, forest_domain, hea
 from plmetrics.report.charts.texts import short
 from plmetrics.report.charts.theme import LIGHT
 from plmetrics.report.charts.words import level_words
-from plmetrics.report.numbers import count, plural
+from plmetrics.report.numbers import count, omission, plural
 
 if TYPE_CHECKING:
     from plmetrics.report.charts.selection import Selection
@@ -40,8 +40,7 @@ def draw(selection: Selection) -> Figure:
     shown = gaps[:MOST_PANELS]
     several = len({gap.row["model"] for gap in gaps}) > 1
     panels = [_panel(selection, gap, several=several, titled=place == 0) for place, gap in enumerate(shown)]
-    more = len(gaps) - len(shown)
-    notes = (f"{plural(more, 'more gap')} in the table metrics",) if more else ()
+    notes = omission(len(gaps) - len(shown), "gap", "metrics")
     title = "Gaps between groups" + ("" if several else f": {short(gaps[0].row['model'], 60)}")
     subtitle = (
         "dark bar: from the one to the other group of the gap; hollow grey: too small to be judged, or undefined",

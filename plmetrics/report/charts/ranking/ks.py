@@ -12,8 +12,8 @@ from plmetrics.report.charts.figure import Figure
 from plmetrics.report.charts.labels import beside
 from plmetrics.report.charts.layers import base, layered
 from plmetrics.report.charts.marks import lines, titled, unit
+from plmetrics.report.charts.operating import threshold_axis
 from plmetrics.report.charts.panels import panels
-from plmetrics.report.charts.ranking.threshold_axis import threshold_axis
 from plmetrics.report.charts.series import every_point, series_of
 from plmetrics.report.charts.theme import LIGHT
 from plmetrics.report.charts.words import findings, level_words, rounded, size_words, title_of

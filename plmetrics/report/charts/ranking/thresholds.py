@@ -9,10 +9,9 @@ import polars as pl
 from plmetrics.report.charts.figure import Figure
 from plmetrics.report.charts.layers import layered
 from plmetrics.report.charts.marks import lines, titled, unit
-from plmetrics.report.charts.operating import rules, thresholds_of
+from plmetrics.report.charts.operating import rules, threshold_axis, thresholds_of
 from plmetrics.report.charts.panels import panels
 from plmetrics.report.charts.ranking.prevalence import prevalence_of
-from plmetrics.report.charts.ranking.threshold_axis import threshold_axis
 from plmetrics.report.charts.series import KEYS, every_point, series_of
 from plmetrics.report.charts.words import findings, rounded, size_words, title_of
 

@@ -19,12 +19,13 @@ from plmetrics.report.charts.slices.slice_choice import (
     grouped,
     labelled,
     largest,
+    look_of_slices,
     shown_words,
     with_classes,
 )
 from plmetrics.report.charts.texts import short
 from plmetrics.report.charts.words import direction_words, level_words
-from plmetrics.report.numbers import count, plural
+from plmetrics.report.numbers import count, omission, plural
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -49,11 +50,7 @@ def draw(selection: Selection) -> Figure:
     if metric in selection.summary.totals:
         parts = [_without_total(part) for part in parts]
     title = f"{short(metric, 60)} by slice" + (f": {short(shown[0], 60)}" if len(models) == 1 else "")
-    notes = (
-        (f"{plural(len(models) - len(shown), 'more model')} in the table metrics",)
-        if len(models) > len(shown)
-        else ()
-    )
+    notes = omission(len(models) - len(shown), "model", "metrics")
     subtitle = (
         "; ".join(
             filter(
@@ -87,11 +84,11 @@ def _rows(table: pl.DataFrame, order: pl.DataFrame, tests: pl.DataFrame) -> pl.D
     rows = order.join(mine, on=KEYS, how="left", nulls_equal=True, maintain_order="left").join(
         tests.select(*KEYS, "reading"), on=KEYS, how="left", nulls_equal=True, maintain_order="left"
     )
-    rows = rows.with_columns(look=pl.coalesce("look", look_of_slices()))
+    rows = rows.with_columns(look=pl.coalesce("look", look_of_slices("value", "blocks")))
     rows = pl.concat([whole, rows], how="diagonal").with_columns(
         k=pl.int_range(pl.len()), x="value", lo="lower", hi="upper"
     )
-    return with_texts(rows)
+    return _with_texts(rows)
 
 
 def _without_total(rows: pl.DataFrame) -> pl.DataFrame:
@@ -102,23 +99,9 @@ def _without_total(rows: pl.DataFrame) -> pl.DataFrame:
     return rows.with_columns(marks)
 
 
-def look_of_slices(value: str = "value") -> pl.Expr:
-    """How the row of a slice looks: undefined, worse, small or plain."""
-    units = pl.col("blocks") if value == "value" else pl.col("n")
-    return (
-        pl.when(pl.col(value).is_null())
-        .then(pl.lit("undefined"))
-        .when(pl.col("reading") == "worse")
-        .then(pl.lit("worse"))
-        .when(pl.coalesce(units, "n") < FEW_UNITS)
-        .then(pl.lit("small"))
-        .otherwise(pl.lit("plain"))
-    )
-
-
-def with_texts(rows: pl.DataFrame, value: str = "value", *, signed: bool = False) -> pl.DataFrame:
+def _with_texts(rows: pl.DataFrame) -> pl.DataFrame:
     """The rows with the texts of their sizes, `c0`, and values, `c1`; headers have none."""
-    texts = iter(estimate_texts(rows.filter(_ROWS).rows(named=True), value, signed=signed))
+    texts = iter(estimate_texts(rows.filter(_ROWS).rows(named=True)))
     values = [None if look == "header" else next(texts) for look in rows["look"]]
     sizes = [None if n is None else count(n) for n in rows["n"]]
     return rows.with_columns(c0=pl.Series(sizes, dtype=pl.String), c1=pl.Series(values, dtype=pl.String))

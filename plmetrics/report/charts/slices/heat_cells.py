@@ -8,7 +8,7 @@ import altair as alt
 import polars as pl
 
 from plmetrics.report.charts.layers import base, layered
-from plmetrics.report.charts.slices.distances import CERTAIN
+from plmetrics.report.charts.slices.readings import CERTAIN
 from plmetrics.report.charts.slices.rows import GAP, GUTTER
 from plmetrics.report.charts.texts import short
 from plmetrics.report.charts.theme import LIGHT

@@ -9,9 +9,9 @@ import polars as pl
 from plmetrics.core.errors import Problem
 from plmetrics.report.charts.figure import Figure
 from plmetrics.report.charts.selection import NothingToDraw
-from plmetrics.report.charts.slices.distances import distances
 from plmetrics.report.charts.slices.estimate_texts import minus
 from plmetrics.report.charts.slices.heat_cells import EDGES, heat_cells
+from plmetrics.report.charts.slices.readings import distances
 from plmetrics.report.charts.slices.rows import headed
 from plmetrics.report.charts.slices.slice_choice import (
     FEW_UNITS,
@@ -21,7 +21,7 @@ from plmetrics.report.charts.slices.slice_choice import (
     shown_words,
 )
 from plmetrics.report.charts.texts import short
-from plmetrics.report.numbers import number, plural
+from plmetrics.report.numbers import number, omission, plural
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -106,12 +106,11 @@ def _signs(cells: pl.DataFrame) -> str:
 
 
 def _notes(models: Sequence[str], metrics: Sequence[str]) -> tuple[str, ...]:
-    notes = []
-    if len(models) > 1:
-        notes.append(f"{plural(len(models) - 1, 'other model')}: name one with models=[...]")
-    if len(metrics) > MOST_METRICS:
-        notes.append(f"{plural(len(metrics) - MOST_METRICS, 'more metric')} in the table metrics")
-    return tuple(notes)
+    others = f"{plural(len(models) - 1, 'other model')}: name one with models=[...]"
+    return (
+        *([others] if len(models) > 1 else []),
+        *omission(len(metrics) - MOST_METRICS, "metric", "metrics"),
+    )
 
 
 def _finding(title: str, cells: pl.DataFrame) -> str:

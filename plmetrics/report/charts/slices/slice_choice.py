@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from plmetrics.core.errors import ConfigError, Problem
-from plmetrics.core.names import did_you_mean
-from plmetrics.report.charts.selection import NothingToDraw
+from plmetrics.core.errors import Problem
+from plmetrics.report.charts.selection import NothingToDraw, check_names
 from plmetrics.report.charts.texts import clean, short, width
 from plmetrics.report.numbers import count
 
@@ -48,22 +47,24 @@ def chosen_slices(selection: Selection, table: pl.DataFrame) -> pl.DataFrame:
         if asked is None:
             continue
         names = [asked] if isinstance(asked, str) else list(asked)
-        _known(column, names, rows[column])
+        check_names(column.replace("_", " "), names, rows[column])
         rows = rows.filter(pl.col(column).is_in(names))
     if rows.is_empty():
         raise NothingToDraw(Problem("no slice is of that set"))
     return rows
 
 
-def _known(kind: str, asked: Sequence[str], column: pl.Series) -> None:
-    known = column.unique(maintain_order=True).to_list()
-    problems = [
-        Problem(f"the result has no {kind.replace('_', ' ')} '{name}'", hint=did_you_mean(name, known))
-        for name in asked
-        if name not in known
-    ]
-    if problems:
-        raise ConfigError(problems)
+def look_of_slices(value: str, units: str) -> pl.Expr:
+    """How the row of a slice looks: undefined, worse, small or plain; `units` counts what is independent in it."""
+    return (
+        pl.when(pl.col(value).is_null())
+        .then(pl.lit("undefined"))
+        .when(pl.col("reading") == "worse")
+        .then(pl.lit("worse"))
+        .when(pl.coalesce(units, "n") < FEW_UNITS)
+        .then(pl.lit("small"))
+        .otherwise(pl.lit("plain"))
+    )
 
 
 def largest(slices: pl.DataFrame, most: int = MOST_ROWS) -> pl.DataFrame:

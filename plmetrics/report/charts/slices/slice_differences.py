@@ -21,11 +21,12 @@ from plmetrics.report.charts.slices.slice_choice import (
     grouped,
     labelled,
     largest,
+    look_of_slices,
     shown_words,
 )
 from plmetrics.report.charts.texts import short
 from plmetrics.report.charts.words import level_words
-from plmetrics.report.numbers import count, p_value, plural
+from plmetrics.report.numbers import count, omission, p_value
 from plmetrics.report.sections.differences import is_tested
 
 if TYPE_CHECKING:
@@ -62,8 +63,7 @@ def by_slice(selection: Selection, rows: pl.DataFrame) -> Figure:
     order = grouped(labelled(largest(slices)), "difference")
     parts = [_rows(order, rows.filter(model=model)) for model in shown]
     title = f"{short(metric, 60)} by slice: difference to {_opponent(contrast, opponent)}"
-    more = len(models) - len(shown)
-    notes = (f"{plural(more, 'more model')} in the table comparisons",) if more else ()
+    notes = omission(len(models) - len(shown), "model", "comparisons")
     drawn = pl.concat(parts).filter(_ROWS)
     subtitle = (
         f"{shown_words(order.filter(_ROWS).height, slices.height)}; sorted by difference",
@@ -99,15 +99,6 @@ def _rows(order: pl.DataFrame, differences: pl.DataFrame) -> pl.DataFrame:
 
 def difference_rows(rows: pl.DataFrame) -> pl.DataFrame:
     """Comparisons with what a forest draws: point, interval, look, and texts of size, difference and p values."""
-    looks = (
-        pl.when(pl.col("difference").is_null())
-        .then(pl.lit("undefined"))
-        .when(pl.col("reading") == "worse")
-        .then(pl.lit("worse"))
-        .when(pl.col("n") < FEW_UNITS)
-        .then(pl.lit("small"))
-        .otherwise(pl.lit("plain"))
-    )
     texts = {
         "c0": ["" if n is None else count(n) for n in rows["n"]],
         "c1": estimate_texts(rows.rows(named=True), "difference", signed=True),
@@ -119,7 +110,7 @@ def difference_rows(rows: pl.DataFrame) -> pl.DataFrame:
         x="difference",
         lo="lower",
         hi="upper",
-        look=looks,
+        look=look_of_slices("difference", "n"),
         **{name: pl.Series(name, values, dtype=pl.String) for name, values in texts.items()},
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from plmetrics.report.html.blocks import Cell, Section, Table, estimate_cell, words
-from plmetrics.report.numbers import estimate, plural
+from plmetrics.report.numbers import estimate, omission
 from plmetrics.report.sections.gates import gate_checks
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ def gates(summary: Summary) -> Section:
     rows = gate_checks(summary.gates)
     if not rows:
         return Section("Gates")
-    notes = [f"{plural(len(rows) - MOST, 'more check')} in the table gates"] if len(rows) > MOST else []
+    notes = omission(len(rows) - MOST, "check", "gates")
     columns = ("verdict", "gate", "rule", "model", "slice", "observed", "note")
     grid = [_cells(row) for row in rows[:MOST]]
     filled = [index for index in range(len(columns)) if any(cells[index].text for cells in grid)]
