@@ -67,13 +67,8 @@ def draw(selection: Selection) -> Figure:
         f"bars: {level_words(selection)} intervals" if told else "",
         size_words(selection, series),
     )
-    return Figure(
-        titled(layered(*layers), title, subtitle, PANEL + 40, PANEL),
-        series.drawn,
-        title,
-        findings(title, series, _ends),
-        series.notes,
-    )
+    chart = titled(layered(*layers), title, subtitle, PANEL + 40, PANEL)
+    return Figure(chart, series.drawn, title, findings(title, series, _ends), series.notes)
 
 
 def _ends(points: pl.DataFrame) -> str:

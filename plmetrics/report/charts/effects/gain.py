@@ -51,13 +51,8 @@ def gain(selection: Selection, curve: str, metric: str, name: str, side: str) ->
     )
     title = title_of(name, series)
     subtitle = (band_words(selection, series, "the gain at each share"), size_words(selection, series))
-    return Figure(
-        titled(chart, title, subtitle, _WIDTH, _HEIGHT),
-        series.drawn,
-        title,
-        finding(title, metric, series, selection),
-        series.notes,
-    )
+    chart = titled(chart, title, subtitle, _WIDTH, _HEIGHT)
+    return Figure(chart, series.drawn, title, finding(title, metric, series, selection), series.notes)
 
 
 def _ends(points: pl.DataFrame) -> list[dict[str, Any]]:

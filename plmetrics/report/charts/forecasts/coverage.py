@@ -35,13 +35,8 @@ def draw(selection: Selection) -> Figure:
         band_words(selection, series, "the share at each level"),
         size_words(selection, series),
     )
-    return Figure(
-        titled(chart, title, subtitle, PANEL, PANEL),
-        series.drawn,
-        title,
-        _finding(title, series),
-        series.notes,
-    )
+    chart = titled(chart, title, subtitle, PANEL, PANEL)
+    return Figure(chart, series.drawn, title, _finding(title, series), series.notes)
 
 
 def _finding(title: str, series: Series) -> str:

@@ -49,13 +49,8 @@ def draw(selection: Selection) -> Figure:
         size_words(selection, first),
     )
     drawn = pl.concat([part.drawn for part in series.values()])
-    return Figure(
-        titled(chart, title, subtitle, 3 * SMALL_PANEL, frame="bounds"),
-        drawn,
-        title,
-        finding(title, "rmse", first, selection),
-        first.notes,
-    )
+    chart = titled(chart, title, subtitle, 3 * SMALL_PANEL, frame="bounds")
+    return Figure(chart, drawn, title, finding(title, "rmse", first, selection), first.notes)
 
 
 def _panel(name: str, series: Series, square: tuple[float, float], *, keyed: bool) -> alt.LayerChart:

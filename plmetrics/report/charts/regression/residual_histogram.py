@@ -39,13 +39,8 @@ def draw(selection: Selection) -> Figure:
     )
     title = title_of("Residuals", series)
     subtitle = (size_words(selection, series),)
-    return Figure(
-        titled(chart, title, subtitle, _WIDTH, _HEIGHT),
-        series.drawn,
-        title,
-        finding(title, "rmse", series, selection),
-        series.notes,
-    )
+    chart = titled(chart, title, subtitle, _WIDTH, _HEIGHT)
+    return Figure(chart, series.drawn, title, finding(title, "rmse", series, selection), series.notes)
 
 
 def _shares(

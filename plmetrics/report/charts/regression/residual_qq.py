@@ -42,13 +42,8 @@ def draw(selection: Selection) -> Figure:
         f"grey: {level_words(selection)} range of independent normal residuals, pointwise" if band else "",
         size_words(selection, series),
     )
-    return Figure(
-        titled(chart, title, subtitle, PANEL, PANEL),
-        series.drawn,
-        title,
-        finding(title, "rmse", series, selection),
-        series.notes,
-    )
+    chart = titled(chart, title, subtitle, PANEL, PANEL)
+    return Figure(chart, series.drawn, title, finding(title, "rmse", series, selection), series.notes)
 
 
 _PLACES = 121
