@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from plmetrics.report.charts.texts import clean
 from plmetrics.report.numbers import Estimate, count, row_estimate
@@ -66,11 +66,7 @@ class Table:
     rows: Sequence[Sequence[Cell]]
     notes: Sequence[str] = ()
     first: int = 20
-
-    @property
-    def block(self) -> str:
-        """The template of its kind."""
-        return "table"
+    block: ClassVar[str] = "table"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,11 +76,7 @@ class Picture:
     svg: str
     title: str
     description: str
-
-    @property
-    def block(self) -> str:
-        """The template of its kind."""
-        return "picture"
+    block: ClassVar[str] = "picture"
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,11 +85,7 @@ class Words:
 
     lines: Sequence[str]
     kind: str = ""
-
-    @property
-    def block(self) -> str:
-        """The template of its kind."""
-        return "words"
+    block: ClassVar[str] = "words"
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,14 +93,11 @@ class Definitions:
     """Names, each with what it means."""
 
     pairs: Sequence[tuple[str, str]]
-
-    @property
-    def block(self) -> str:
-        """The template of its kind."""
-        return "definitions"
+    block: ClassVar[str] = "definitions"
 
 
 Block = Table | Picture | Words | Definitions
+"""A part of a section; `block` is the name of its template."""
 
 
 @dataclass(frozen=True, slots=True)
