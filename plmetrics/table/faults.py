@@ -6,7 +6,8 @@ import re
 from typing import TYPE_CHECKING
 
 from plmetrics.core.errors import DataError, Problem
-from plmetrics.table.files import name_list, shown_path
+from plmetrics.core.names import name_list
+from plmetrics.table.files import shown_path
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from plmetrics.core.errors import AbsentDataError, ConfigError, DataError, EnvironmentFault, Problem
-from plmetrics.core.names import file_hint, is_address
+from plmetrics.core.names import file_hint, is_address, name_list
 from plmetrics.core.redaction import mask_address
 
 if TYPE_CHECKING:
@@ -139,16 +139,6 @@ def stamp_of(path: str | Path) -> Stamp | None:
 def stamp(status: os.stat_result) -> Stamp:
     """What the system says of a file, as its stamp."""
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
-
-
-def name_list(names: Sequence[str], limit: int = _SHOWN) -> str:
-    """Names in one line, shortened where there are many.
-
-    >>> name_list(["a", "b", "c"], limit=2)
-    'a, b and 1 more'
-    """
-    more = len(names) - limit
-    return ", ".join(names[:limit]) + (f" and {more} more" if more > 0 else "")
 
 
 def list_files(

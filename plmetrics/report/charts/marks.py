@@ -293,15 +293,12 @@ def reference(
     return chart
 
 
-def note(
-    x: float, y: float, text: str, *, align: str = "left", dx: float = 0, dy: float = 0, angle: float = 0
-) -> alt.Chart:
+def note(x: float, y: float, text: str, *, align: str = "left", dx: float = 0, dy: float = 0) -> alt.Chart:
     """A word in the panel."""
     mark = base(pl.DataFrame({"x": [float(x)], "y": [float(y)], "t": [text]})).mark_text(
         align=align,  # type: ignore[arg-type]
         dx=dx,
         dy=dy,
-        angle=angle,
         color=LIGHT["mute"],
         fontSize=10.5,
         fontStyle="italic",

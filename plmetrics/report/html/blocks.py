@@ -135,12 +135,12 @@ def rows_cell(value: int | None) -> Cell:
     return Cell("" if value is None else count(value), value=value, number=True)
 
 
-def estimate_cell(estimate: Estimate, value: float | None, kind: str = "") -> Cell:
+def estimate_cell(estimate: Estimate, value: float | None) -> Cell:
     """A cell of a value with its interval, or why there is none; minus signs as they are printed."""
     text, interval = (part.replace("-", MINUS) for part in (estimate.value, estimate.interval))
     if value is None:
-        return Cell(UNDEFINED, estimate.interval, kind=f"{kind} undefined".strip(), number=True)
-    return Cell(text, interval, value=value, kind=kind, number=True)
+        return Cell(UNDEFINED, estimate.interval, kind="undefined", number=True)
+    return Cell(text, interval, value=value, number=True)
 
 
 def value_cell(

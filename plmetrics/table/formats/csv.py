@@ -19,8 +19,8 @@ from typing import IO, TYPE_CHECKING
 import polars as pl
 from polars.exceptions import PanicException, PolarsError
 
-from plmetrics.core.names import is_address
-from plmetrics.table.files import name_list, shown_path
+from plmetrics.core.names import is_address, name_list
+from plmetrics.table.files import shown_path
 from plmetrics.table.formats.compressed import (
     COMPRESSIONS,
     DAMAGED,

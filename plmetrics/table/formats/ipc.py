@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 from polars.exceptions import PanicException, PolarsError
 
-from plmetrics.core.names import is_address
-from plmetrics.table.files import name_list
+from plmetrics.core.names import is_address, name_list
 from plmetrics.table.formats.footer import FooterError
 from plmetrics.table.formats.hive import FILE_PATH
 from plmetrics.table.storage.objects import each_file, open_binary

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from plmetrics.core.errors import ConfigError, DataError, Problem
-from plmetrics.core.names import file_hint
+from plmetrics.core.names import file_hint, name_list
 from plmetrics.table.files import (
     ANY_DEPTH,
     NOT_DATA,
@@ -19,7 +19,6 @@ from plmetrics.table.files import (
     Complaints,
     SourceFile,
     ending_of,
-    name_list,
 )
 from plmetrics.table.formats.lakehouse import DELTA, ICEBERG, loose_files
 from plmetrics.table.storage.addresses import Address, parse_address

@@ -11,6 +11,7 @@ from plmetrics.core.errors import Problem
 from plmetrics.report.charts.figure import Figure
 from plmetrics.report.charts.layers import base, layered
 from plmetrics.report.charts.marks import MOST_SERIES, PANEL, SMALL_PANEL, axis, nice_ticks, span, titled
+from plmetrics.report.charts.panels import beside_each_other
 from plmetrics.report.charts.selection import NothingToDraw
 from plmetrics.report.charts.texts import short
 from plmetrics.report.charts.theme import DASHES, LIGHT, SERIES
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 
 _GEOMETRIC = 5.0
 _MOST_POINTS = 400
-_COLUMNS = 3
 
 
 def fold_curve(selection: Selection, kind: str, name: str, across: str, hint: str) -> Figure:
@@ -49,10 +49,9 @@ def fold_curve(selection: Selection, kind: str, name: str, across: str, hint: st
     notes = omission(len(models) - len(shown), "model", "cross_validation")
     title = f"{name}: {short(metric, 40)}" + (f" of {short(shown[0])}" if len(models) == 1 else "")
     subtitle = (_legend(selection, kept, folds), *notes)
-    chart = panels[0] if len(panels) == 1 else alt.concat(*panels, columns=_COLUMNS, spacing=26)
-    width = PANEL + 60 if len(panels) == 1 else (SMALL_PANEL + 90) * min(len(panels), _COLUMNS)
-    figure = titled(chart, title, subtitle, width, frame="bounds")
-    return Figure(figure, kept.select(table.columns), title, _finding(title, kept), notes)
+    drawn = beside_each_other(panels, PANEL + 60, SMALL_PANEL + 90)
+    chart = titled(drawn.chart, title, subtitle, drawn.width, frame="bounds")
+    return Figure(chart, kept.select(table.columns), title, _finding(title, kept), notes)
 
 
 def _across(values: pl.Series, title: str) -> dict[str, Any]:

@@ -83,7 +83,7 @@ def _gap_words(gap: dict[str, float]) -> str:
 def _beside(canvas: Canvas, x: float, ends: tuple[float, float], text: str) -> tuple[float, float, str, Side]:
     """The text on the side of the rule where it covers less."""
     heights = np.linspace(*ends, 9)[1:-1].tolist()
-    x, y, side = canvas.spot([(x, at) for at in heights], text, [("left", 6, 0), ("right", -6, 0)], 10.5)
+    x, y, side = canvas.spot([(x, at) for at in heights], text, [("left", 6, 0), ("right", -6, 0)])
     return x, y, text, side
 
 

@@ -27,6 +27,7 @@ GUTTER = 190
 GAP = 8
 _WIDE = 5
 _TICK = 46
+_MARGIN = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +75,7 @@ class Scale:
     form: str | None = None
 
 
-def forest_domain(
-    rows: pl.DataFrame, include: Sequence[float | None] = (), margin: float = 0.05
-) -> tuple[float, float]:
+def forest_domain(rows: pl.DataFrame, include: Sequence[float | None]) -> tuple[float, float]:
     """The range of all points and of the intervals that are not much wider than the others.
 
     What continues past it ends in an arrow.
@@ -98,7 +97,7 @@ def forest_domain(
     if not len(values):
         return 0.0, 1.0
     low, high = float(values.min()), float(values.max())
-    pad = (high - low) * margin or abs(high) * margin or 0.5
+    pad = (high - low) * _MARGIN or abs(high) * _MARGIN or 0.5
     return low - pad, high + pad
 
 
@@ -236,12 +235,12 @@ def _names(rows: pl.DataFrame, y: alt.Y, gutter: float) -> list[alt.Chart]:
     ]
 
 
-def sides(direction: str, height: float, zero: float = 0.0) -> alt.Chart | None:
+def sides(direction: str, height: float) -> alt.Chart | None:
     """Words under the axis that say on which side of 0 a difference is better; None where neither is."""
     if direction not in {"higher", "lower"}:
         return None
     words = ("\u2190 worse", "better \u2192") if direction == "higher" else ("\u2190 better", "worse \u2192")
-    frame = pl.DataFrame({"x": [zero], "t": ["{}     |     {}".format(*words)]})
+    frame = pl.DataFrame({"x": [0.0], "t": ["{}     |     {}".format(*words)]})
     mark = base(frame).mark_text(color=LIGHT["mute"], fontSize=10.5, baseline="top")
     chart: alt.Chart = mark.encode(x="x:Q", y=alt.value(height + 24), text="t:N")
     return chart
