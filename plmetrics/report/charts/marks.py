@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from plmetrics.report.charts.placement import Side
+
 Chart: TypeAlias = alt.Chart | alt.LayerChart | alt.HConcatChart | alt.VConcatChart | alt.ConcatChart
 
 PANEL, SMALL_PANEL = 360, 210
@@ -330,3 +332,32 @@ def titled(
     panels = isinstance(chart, alt.HConcatChart | alt.VConcatChart | alt.ConcatChart)
     size = {} if panels or height is None else {"width": width, "height": height}
     return chart.properties(title=text, **size)
+
+
+def beside(x: float, y: float, text: str, side: Side, color: str = LIGHT["ink"], **style: Any) -> alt.Chart:
+    """A word on a side of a point."""
+    align, dx, dy = side
+    mark = base(pl.DataFrame({"x": [float(x)], "y": [float(y)], "t": [text]})).mark_text(
+        align=align,  # type: ignore[arg-type]
+        baseline="middle",
+        dx=dx,
+        dy=dy,
+        color=color,
+        **{"fontSize": 10.5, **style},
+    )
+    chart: alt.Chart = mark.encode(x="x:Q", y="y:Q", text="t:N")
+    return chart
+
+
+def remark(
+    canvas: Canvas, places: Sequence[tuple[float, float]], text: str, sides: Sequence[Side]
+) -> alt.Chart:
+    """A word about a reference line, at the first of these places where nothing is drawn."""
+    return beside(*_spot(canvas, places, text, sides), LIGHT["mute"], fontStyle="italic")
+
+
+def _spot(
+    canvas: Canvas, places: Sequence[tuple[float, float]], text: str, sides: Sequence[Side]
+) -> tuple[float, float, str, Side]:
+    x, y, side = canvas.spot(places, text, sides)
+    return x, y, text, side

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 import altair as alt
 import polars as pl
 
-from plmetrics.report.charts.labels import beside
 from plmetrics.report.charts.layers import base
-from plmetrics.report.charts.marks import axis, painted, span, unit
+from plmetrics.report.charts.marks import axis, beside, painted, span, unit
 from plmetrics.report.charts.series import KEYS
 from plmetrics.report.charts.theme import LIGHT
 from plmetrics.report.charts.words import rounded

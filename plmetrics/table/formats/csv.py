@@ -35,7 +35,7 @@ from plmetrics.table.formats.compressed import (
 from plmetrics.table.formats.fields import LAST, UnevenRow, uneven_rows
 from plmetrics.table.formats.hive import FILE_PATH
 from plmetrics.table.storage.objects import each_file, open_binary
-from plmetrics.table.storage.scanning import scan_options
+from plmetrics.table.storage.stores import scan_options
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence

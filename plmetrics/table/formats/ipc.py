@@ -19,7 +19,7 @@ from plmetrics.core.names import is_address, name_list
 from plmetrics.table.formats.footer import FooterError
 from plmetrics.table.formats.hive import FILE_PATH
 from plmetrics.table.storage.objects import each_file, open_binary
-from plmetrics.table.storage.scanning import scan_options
+from plmetrics.table.storage.stores import scan_options
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence

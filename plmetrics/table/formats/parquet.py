@@ -12,7 +12,7 @@ from polars.exceptions import PanicException, PolarsError
 from plmetrics.table.formats.footer import DAMAGED, MAGIC, FooterError, footer_rows, read_footer
 from plmetrics.table.formats.hive import FILE_PATH
 from plmetrics.table.storage.objects import each_file, open_binary
-from plmetrics.table.storage.scanning import scan_options
+from plmetrics.table.storage.stores import scan_options
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence

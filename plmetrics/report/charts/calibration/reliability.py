@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 from plmetrics.core import special
 from plmetrics.report.charts.calibration.score_bars import bars_of, mirrored, mirrored_axis, reach, sides_of
 from plmetrics.report.charts.figure import Figure
-from plmetrics.report.charts.labels import remark
 from plmetrics.report.charts.layers import base, layered
-from plmetrics.report.charts.marks import PANEL, axis, reference, titled, unit
+from plmetrics.report.charts.marks import PANEL, axis, reference, remark, titled, unit
 from plmetrics.report.charts.panels import Panel, panels
 from plmetrics.report.charts.series import series_of
 from plmetrics.report.charts.theme import LIGHT, SERIES

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import altair as alt
 import polars as pl
 
-from plmetrics.report.charts.labels import beside
 from plmetrics.report.charts.layers import base, layered
+from plmetrics.report.charts.marks import beside
 from plmetrics.report.charts.theme import LIGHT, SERIES
 from plmetrics.report.numbers import count
 

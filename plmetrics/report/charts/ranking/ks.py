@@ -9,9 +9,8 @@ import numpy as np
 import polars as pl
 
 from plmetrics.report.charts.figure import Figure
-from plmetrics.report.charts.labels import beside
 from plmetrics.report.charts.layers import base, layered
-from plmetrics.report.charts.marks import lines, titled, unit
+from plmetrics.report.charts.marks import beside, lines, titled, unit
 from plmetrics.report.charts.operating import threshold_axis
 from plmetrics.report.charts.panels import panels
 from plmetrics.report.charts.series import every_point, series_of

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from plmetrics.report.charts.labels import beside, remark
 from plmetrics.report.charts.layers import base
-from plmetrics.report.charts.marks import painted, reference, unit
+from plmetrics.report.charts.marks import beside, painted, reference, remark, unit
 from plmetrics.report.charts.ranking.line_chart import LineChart
 from plmetrics.report.charts.ranking.prevalence import prevalence_of
 from plmetrics.report.charts.series import every_point, series_of
