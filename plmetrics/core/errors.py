@@ -156,6 +156,19 @@ class EnvironmentFault(PlmetricsError):  # noqa: N818
 
 
 @contextmanager
+def needs_extra(extra: str, needed_for: str) -> Iterator[None]:
+    """Imports of what an extra installs.
+
+    Raises:
+        EnvironmentFault: it is not installed; which extra to install, and why.
+    """
+    try:
+        yield
+    except ImportError as error:
+        raise EnvironmentFault.missing_extra(extra, needed_for) from error
+
+
+@contextmanager
 def errors_at(*path: str | int) -> Iterator[None]:
     """Give the problems of errors a place in the suite."""
     try:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from plmetrics.core.rowsql.parts import RowExpressionError
+from plmetrics.core.rowsql.fault import RowExpressionError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

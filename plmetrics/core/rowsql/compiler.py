@@ -12,13 +12,13 @@ import polars as pl
 from plmetrics.core.names import did_you_mean
 from plmetrics.core.ops import each_row
 from plmetrics.core.rowsql.dtypes import as_measure
+from plmetrics.core.rowsql.fault import RowExpressionError
 from plmetrics.core.rowsql.functions import FUNCTION_NAMES, FUNCTIONS
 from plmetrics.core.rowsql.operators import CHAINS, OPERATORS, balanced_tree
 from plmetrics.core.rowsql.parts import (
     Builder,
     Node,
     Part,
-    RowExpressionError,
     condition,
     derived_part,
     refuse,

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from plmetrics.core.rowsql.compiler import parse
-from plmetrics.core.rowsql.parts import RowExpressionError
+from plmetrics.core.rowsql.fault import RowExpressionError
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 import polars as pl
 
 from plmetrics.core.rowsql.dtypes import Kind, as_condition, as_number, as_term, as_text, iso_date
+from plmetrics.core.rowsql.fault import RowExpressionError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -172,15 +173,3 @@ def follows_column(part: Part) -> bool:
     if isinstance(part.literal, str):
         return iso_date(part.literal) is not None
     return isinstance(part.literal, (bool, date))
-
-
-class RowExpressionError(ValueError):
-    """A row expression is not valid or not allowed.
-
-    `position` counts characters from 1 and is None where it is not known; `hint` says what to write instead.
-    """
-
-    def __init__(self, message: str, position: int | None = None, hint: str | None = None) -> None:
-        super().__init__(message if position is None else f"{message} (at character {position})")
-        self.position = position
-        self.hint = hint

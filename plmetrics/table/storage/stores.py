@@ -11,7 +11,7 @@ from datetime import timedelta
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from plmetrics.core.errors import EnvironmentFault
+from plmetrics.core.errors import needs_extra
 from plmetrics.core.names import is_address
 
 if TYPE_CHECKING:
@@ -123,10 +123,8 @@ def import_obstore() -> None:
     Raises:
         EnvironmentFault: it is not installed.
     """
-    try:
+    with needs_extra("s3", "an object store"):
         import obstore  # noqa: F401
-    except ImportError as error:
-        raise EnvironmentFault.missing_extra(extra="s3", needed_for="an object store") from error
 
 
 def retries() -> tuple[int, int]:

@@ -1,0 +1,15 @@
+"""What is wrong with the text of a row expression."""
+
+from __future__ import annotations
+
+
+class RowExpressionError(ValueError):
+    """A row expression is not valid or not allowed.
+
+    `position` counts characters from 1 and is None where it is not known; `hint` says what to write instead.
+    """
+
+    def __init__(self, message: str, position: int | None = None, hint: str | None = None) -> None:
+        super().__init__(message if position is None else f"{message} (at character {position})")
+        self.position = position
+        self.hint = hint
