@@ -120,7 +120,7 @@ class _Start:
 def _start(request: Request, constants: Constants | None, looks: Looks | None, inquiry: Inquiry) -> _Start:
     view = request.view
     if constants is not None:
-        from plmetrics.engine.prepare.constants import pinned_keys
+        from plmetrics.engine.prepare.key_constants import pinned_keys
 
         view = view.with_keys(pinned_keys(view.roles.keys, constants.keys, view.schema))
     calibration = inquiry.answer(_calibration(view))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from plmetrics.core.errors import DataError, Problem
-from plmetrics.engine.prepare.constants import pinned_keys
+from plmetrics.engine.prepare.key_constants import pinned_keys
 from plmetrics.engine.prepare.slices import found_slices, key_codes
 from plmetrics.features.drift.constant_grid import upper_edge
 from plmetrics.features.drift.counts import ColumnCounts, DriftCounts

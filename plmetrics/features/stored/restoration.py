@@ -16,7 +16,7 @@ from plmetrics.engine.binding.bind import bind
 from plmetrics.engine.binding.reference_slices import check_references
 from plmetrics.engine.memory.budget import counting_room
 from plmetrics.engine.order.orderings import orderings
-from plmetrics.engine.prepare.constants import pinned_keys
+from plmetrics.engine.prepare.key_constants import pinned_keys
 from plmetrics.engine.prepare.slices import found_slices, key_codes
 from plmetrics.engine.prepared import Accounting, Blocks, Prepared
 from plmetrics.engine.ranking.queries import view_of_queries

@@ -1,0 +1,44 @@
+"""Slice keys with the edges of quantile bins and the values of tops that another run has found."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from plmetrics.table.slice_keys import bin_index, only_bin, top_index
+from plmetrics.table.slices import plain_values
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from plmetrics.core.results import Json
+    from plmetrics.table.slice_keys import SliceKey
+
+
+def pinned_keys(
+    keys: Iterable[SliceKey], constants: Mapping[str, Mapping[str, Json]], schema: pl.Schema
+) -> dict[str, SliceKey]:
+    """The keys that waited for edges and values, with these, by canonical column."""
+    return {key.column: _key(key, constants[key.column], schema) for key in keys if key.column in constants}
+
+
+def _key(key: SliceKey, content: Mapping[str, Any], schema: pl.Schema) -> SliceKey:
+    dtype = schema[key.label]
+    if content["kind"] == "bins":
+        edges = tuple(content["edges"])
+        index = bin_index(key.expression, dtype, edges) if edges else only_bin(key.expression, dtype)
+        return replace(key, kind="bins", expression=index, edges=edges)
+    if isinstance(dtype, (pl.Categorical, pl.Enum)):
+        dtype = pl.String()
+    values, excluded = (_series(content[name], dtype) for name in ("edges", "excluded"))
+    number = top_index(key.expression, values, excluded)
+    edges = tuple(plain_values(values, key.label))
+    return replace(key, expression=number, edges=edges, excluded=excluded, values=values)
+
+
+def _series(physical: list[Any], dtype: pl.DataType) -> pl.Series:
+    """Values of a type from those that they are held as."""
+    physical_series = pl.Series(physical, dtype=pl.Series([], dtype=dtype).to_physical().dtype)
+    return physical_series.cast(dtype)
