@@ -47,10 +47,10 @@ def report(
         if show and html is None:
             raise UsageError(Problem("--open opens the file of --html", hint="--html report.html --open"))
         if html is not None:
-            from plmetrics.report.charts.rendering import RENDERER, installed
+            from plmetrics.report.charts.rendering import RENDERER, is_installed
 
             # The renderer takes as long to start as the run to be read.
-            if installed():
+            if is_installed():
                 RENDERER.start()
         from plmetrics.api import inspection
         from plmetrics.report.layout import printable

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from plmetrics.report.leaderboard import BEST, clear_bests, first_judged, leaderboard
+from plmetrics.report.leaderboard import BEST, clear_bests, leaderboard, primary_metric
 from plmetrics.report.numbers import count, omission, p_value, plural, row_estimate
 from plmetrics.report.sections.differences import usual_tests
 from plmetrics.report.sections.gates import gate_checks, observed_text, place_text
@@ -64,7 +64,9 @@ def _gates(summary: Summary) -> Grid:
         for row in checks[:MOST_GATES]
     ]
     return Grid(
-        "Gates", *_filled(columns, rows), "".join(omission(len(checks) - MOST_GATES, "check", "gates"))
+        "Gates",
+        *_nonempty_columns(columns, rows),
+        "".join(omission(len(checks) - MOST_GATES, "check", "gates")),
     )
 
 
@@ -100,7 +102,9 @@ def _comparisons(title: str, frame: pl.DataFrame, names: list[str]) -> Grid:
     shown = ["model", "against"][: len(names)]
     columns = [*shown, "metric", "difference", "p", "reading"]
     return Grid(
-        title, *_filled(columns, rows), "".join(omission(frame.height - MOST_CHANGES, "row", "comparisons"))
+        title,
+        *_nonempty_columns(columns, rows),
+        "".join(omission(frame.height - MOST_CHANGES, "row", "comparisons")),
     )
 
 
@@ -139,7 +143,7 @@ def _strong(
 
 def _board(summary: Summary, values: dict[tuple[str, str], str], metrics: list[str]) -> Grid:
     """A row a model, the best first."""
-    metric = first_judged(summary) or metrics[0]
+    metric = primary_metric(summary) or metrics[0]
     board = leaderboard(summary, metric, summary.directions.get(metric, "none"))
     shown = [metric, *(label for label in metrics if label != metric)][:RANKED_METRICS]
     ranks = board.select("rank", "model").head(MOST_CHANGES).rows()
@@ -158,7 +162,7 @@ def _board(summary: Summary, values: dict[tuple[str, str], str], metrics: list[s
 
 def _worst(summary: Summary) -> Grid:
     """The slices that fall short of their model's overall value the most."""
-    metric = first_judged(summary)
+    metric = primary_metric(summary)
     if metric is None:
         return Grid("Worst slices", (), ())
     found = worst_slices(summary.metrics, metric, summary.directions[metric], MOST_SLICES)
@@ -176,7 +180,7 @@ def _worst(summary: Summary) -> Grid:
     return Grid(f"Worst slices by {metric}", ["slice", "model", "value", "overall", "rows"], rows, remark)
 
 
-def _filled(columns: Sequence[str], rows: list[list[str]]) -> tuple[list[str], list[list[str]]]:
+def _nonempty_columns(columns: Sequence[str], rows: list[list[str]]) -> tuple[list[str], list[list[str]]]:
     """The columns that have a text somewhere."""
     places = [place for place in range(len(columns)) if any(row[place] for row in rows)]
     return [columns[place] for place in places], [[row[place] for place in places] for row in rows]

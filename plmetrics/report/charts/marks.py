@@ -14,10 +14,10 @@ import numpy as np
 import polars as pl
 
 from plmetrics.inference.curves.thinning import thin
-from plmetrics.report.charts.layers import base, layered
+from plmetrics.report.charts.layers import base, layer_charts
 from plmetrics.report.charts.placement import Canvas
 from plmetrics.report.charts.texts import width as width_of
-from plmetrics.report.charts.texts import wrapped
+from plmetrics.report.charts.texts import wrap_words
 from plmetrics.report.charts.theme import DASHES, LIGHT, SERIES, SHAPES
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ def shapes(labels: Sequence[str], legend: alt.Legend | None) -> alt.Shape:
     return alt.Shape("s:N", legend=legend, scale=alt.Scale(domain=list(labels), range=names))
 
 
-def painted(labels: Sequence[str]) -> pl.DataFrame:
+def series_paint(labels: Sequence[str]) -> pl.DataFrame:
     """The colour `fill` and the shape `p` of each series `s`, for marks that stand in no legend."""
     number = range(len(labels))
     return pl.DataFrame(
@@ -216,7 +216,7 @@ def lines(
         )
     key = legend(labels, corner, heading)
     line = base(frame).mark_line(interpolate=interpolate)  # type: ignore[arg-type]
-    return layered(
+    return layer_charts(
         *bands(frame, x, y, labels, interpolate),
         line.encode(
             x=alt.X(**x),
@@ -234,7 +234,7 @@ def _lone(
 ) -> list[alt.Chart]:
     """Points of series that have one alone, which a line does not show."""
     points = frame.filter(pl.col("y").is_not_null()).select("x", "y", "s")
-    points = points.filter(pl.len().over("s") == 1).join(painted(labels), on="s", maintain_order="left")
+    points = points.filter(pl.len().over("s") == 1).join(series_paint(labels), on="s", maintain_order="left")
     if points.is_empty():
         return []
     mark = base(points.select("x", "y", "fill")).mark_point(size=40, opacity=1)
@@ -309,7 +309,7 @@ def note(x: float, y: float, text: str, *, align: str = "left", dx: float = 0, d
     return chart
 
 
-def titled(
+def add_title(
     chart: Chart,
     title: str,
     subtitle: Sequence[str],
@@ -325,8 +325,8 @@ def titled(
     """
     space = (width or PANEL) + 30
     text = alt.Title(
-        wrapped(title, space, 14.8),
-        subtitle=[part for line in subtitle if line for part in wrapped(line, space)],
+        wrap_words(title, space, 14.8),
+        subtitle=[part for line in subtitle if line for part in wrap_words(line, space)],
         frame=frame,
     )
     panels = isinstance(chart, alt.HConcatChart | alt.VConcatChart | alt.ConcatChart)
@@ -334,7 +334,9 @@ def titled(
     return chart.properties(title=text, **size)
 
 
-def beside(x: float, y: float, text: str, side: Side, color: str = LIGHT["ink"], **style: Any) -> alt.Chart:
+def point_label(
+    x: float, y: float, text: str, side: Side, color: str = LIGHT["ink"], **style: Any
+) -> alt.Chart:
     """A word on a side of a point."""
     align, dx, dy = side
     mark = base(pl.DataFrame({"x": [float(x)], "y": [float(y)], "t": [text]})).mark_text(
@@ -353,7 +355,7 @@ def remark(
     canvas: Canvas, places: Sequence[tuple[float, float]], text: str, sides: Sequence[Side]
 ) -> alt.Chart:
     """A word about a reference line, at the first of these places where nothing is drawn."""
-    return beside(*_spot(canvas, places, text, sides), LIGHT["mute"], fontStyle="italic")
+    return point_label(*_spot(canvas, places, text, sides), LIGHT["mute"], fontStyle="italic")
 
 
 def _spot(

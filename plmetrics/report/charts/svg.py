@@ -20,7 +20,7 @@ _PREFIX = "pm"
 _NAMES = {color: name for name, color in LIGHT.items()}
 
 
-def named(svg: str, title: str, description: str) -> str:
+def add_description(svg: str, title: str, description: str) -> str:
     """The image with a title and a description, and without the roles of its marks, which have no names."""
     head, body = _root(_in_tags(svg, lambda tag: _SPOKEN.sub("", tag)))
     label = f"<title>{escape(title)}</title><desc>{escape(description)}</desc>"

@@ -11,7 +11,7 @@ import polars as pl
 from rich.text import Text
 
 from plmetrics.report.layout import FAINT, Column, align, heading, printable, table_or_stack, wrap
-from plmetrics.report.leaderboard import first_judged
+from plmetrics.report.leaderboard import primary_metric
 from plmetrics.report.numbers import count, number, row_estimate
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ _UNLIKE = 1.5
 
 def worst(summary: Summary, width: int) -> list[Text]:
     """Up to ten slices, by slice set, each with the model that falls short the most there."""
-    metric = first_judged(summary)
+    metric = primary_metric(summary)
     if metric is None:
         return []
     rows = worst_slices(summary.metrics, metric, summary.directions[metric])

@@ -9,9 +9,9 @@ import polars as pl
 
 from plmetrics.core.errors import Problem
 from plmetrics.report.charts.figure import Figure
-from plmetrics.report.charts.layers import base, layered
-from plmetrics.report.charts.marks import MOST_SERIES, PANEL, SMALL_PANEL, axis, nice_ticks, span, titled
-from plmetrics.report.charts.panels import beside_each_other
+from plmetrics.report.charts.layers import base, layer_charts
+from plmetrics.report.charts.marks import MOST_SERIES, PANEL, SMALL_PANEL, add_title, axis, nice_ticks, span
+from plmetrics.report.charts.panels import rows_of_panels
 from plmetrics.report.charts.selection import NothingToDraw
 from plmetrics.report.charts.texts import short
 from plmetrics.report.charts.theme import DASHES, LIGHT, SERIES
@@ -49,8 +49,8 @@ def fold_curve(selection: Selection, kind: str, name: str, across: str, hint: st
     notes = omission(len(models) - len(shown), "model", "cross_validation")
     title = f"{name}: {short(metric, 40)}" + (f" of {short(shown[0])}" if len(models) == 1 else "")
     subtitle = (_legend(selection, kept, folds), *notes)
-    drawn = beside_each_other(panels, PANEL + 60, SMALL_PANEL + 90)
-    chart = titled(drawn.chart, title, subtitle, drawn.width, frame="bounds")
+    drawn = rows_of_panels(panels, PANEL + 60, SMALL_PANEL + 90)
+    chart = add_title(drawn.chart, title, subtitle, drawn.width, frame="bounds")
     return Figure(chart, kept.select(table.columns), title, _finding(title, kept), notes)
 
 
@@ -81,7 +81,7 @@ def _panel(means: pl.DataFrame, folds: pl.DataFrame, x: dict[str, Any], y: dict[
             part.filter(pl.col("split").eq_missing(pl.lit(split, dtype=pl.String))) for part in (means, folds)
         )
         layers += _split(mine.sort("x"), points, x, y, ink, dash)
-    chart = layered(*layers).properties(
+    chart = layer_charts(*layers).properties(
         width=SMALL_PANEL + 20 if name else PANEL + 60, height=SMALL_PANEL if name else PANEL - 80
     )
     return (

@@ -8,17 +8,17 @@ import altair as alt
 import polars as pl
 
 from plmetrics.report.charts.figure import Figure
-from plmetrics.report.charts.layers import base, layered
+from plmetrics.report.charts.layers import base, layer_charts
 from plmetrics.report.charts.marks import (
     PANEL,
     SMALL_PANEL,
+    add_title,
     axis,
     nice_ticks,
     reference,
     span,
-    titled,
 )
-from plmetrics.report.charts.panels import beside_each_other
+from plmetrics.report.charts.panels import rows_of_panels
 from plmetrics.report.charts.series import by_model, model_names
 from plmetrics.report.charts.slices.estimate_texts import minus
 from plmetrics.report.charts.texts import short
@@ -38,7 +38,7 @@ def draw(selection: Selection) -> Figure:
     curve = selection.curve(CURVE)
     shown, notes = by_model(curve)
     parts, names, alone = list(shown.values()), model_names(shown), len(shown) == 1
-    metric, baseline = _asked(selection)
+    metric, baseline = _metric_and_baseline(selection)
     lower = selection.summary.directions.get(metric) == "lower"
     domain = span(curve["y"], include=[0.0])
     y = axis(
@@ -53,14 +53,14 @@ def draw(selection: Selection) -> Figure:
     title = f"Differences to {baseline} by query" + (f": {names[0]}" if alone else "")
     words = [f"{name}: {tally(part, lower=lower)}" for part, name in zip(parts, names, strict=True)]
     subtitle = ("blue: better, orange: worse; queries in order of their difference", *words, *notes)
-    drawn = beside_each_other(panels, PANEL + 80, SMALL_PANEL + 90)
+    drawn = rows_of_panels(panels, PANEL + 80, SMALL_PANEL + 90)
     ends = "; ".join(f"{name}: {_ends(part)}" for part, name in zip(parts, names, strict=True))
     description = f"{title}. {'; '.join(words)}. Largest: {ends}."
-    chart = titled(drawn.chart, title, subtitle, drawn.width, frame="bounds")
+    chart = add_title(drawn.chart, title, subtitle, drawn.width, frame="bounds")
     return Figure(chart, pl.concat(parts), title, description, notes)
 
 
-def _asked(selection: Selection) -> tuple[str, str]:
+def _metric_and_baseline(selection: Selection) -> tuple[str, str]:
     """The metric that queries are compared in, and the baseline, if all models have the same."""
     summary = selection.summary
     rows = summary.comparisons.filter(contrast="model", metric=summary.query_metric or "")
@@ -111,5 +111,5 @@ def _panel(points: pl.DataFrame, y: dict[str, Any], name: str, *, lower: bool) -
         if name
         else {"width": PANEL + 80, "height": PANEL - 100}
     )
-    chart = layered(*layers).properties(**size)
+    chart = layer_charts(*layers).properties(**size)
     return chart.properties(title=alt.Title(name, fontSize=12, offset=8, anchor="start")) if name else chart

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from plmetrics.report.charts.figure import Figure
-from plmetrics.report.charts.layers import layered
+from plmetrics.report.charts.layers import layer_charts
 from plmetrics.report.charts.marks import (
     PANEL,
     UNIT,
     UNIT_TICKS,
+    add_title,
     axis,
     canvas_of,
     lines,
@@ -19,7 +20,6 @@ from plmetrics.report.charts.marks import (
     note,
     reference,
     span,
-    titled,
 )
 from plmetrics.report.charts.series import series_of
 from plmetrics.report.charts.words import band_words, finding, heading_of, size_words, title_of
@@ -45,13 +45,13 @@ def gain(selection: Selection, curve: str, metric: str, name: str, side: str) ->
         for row in ends_of_random:
             canvas.line([0.0, row["x"]], [0.0, row["y"]])
     heading = heading_of(selection, series, metric)
-    chart = layered(
+    chart = layer_charts(
         *_random(ends_of_random),
         lines(series.frame, x, y, series.labels, "top-left", heading=heading, canvas=canvas),
     )
     title = title_of(name, series)
     subtitle = (band_words(selection, series, "the gain at each share"), size_words(selection, series))
-    chart = titled(chart, title, subtitle, _WIDTH, _HEIGHT)
+    chart = add_title(chart, title, subtitle, _WIDTH, _HEIGHT)
     return Figure(chart, series.drawn, title, finding(title, metric, series, selection), series.notes)
 
 

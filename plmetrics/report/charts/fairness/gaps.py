@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 import polars as pl
 
 from plmetrics.catalogue.metric import leaves
-from plmetrics.report.charts.slices.slice_choice import labelled
+from plmetrics.report.charts.slices.slice_choice import with_slice_labels
 
 if TYPE_CHECKING:
     from plmetrics.catalogue.fairness.base import GroupMetric
@@ -54,7 +54,7 @@ def _gap(summary: Summary, metric: GroupMetric, row: dict[str, Any]) -> Gap:
     groups = mine.filter(pl.col("slice_set") == row["slice_set"], pl.col("slice_values").list.len() > 0)
     weight = float(whole["weight"][0]) if whole.height else float(groups["weight"].sum())
     share = pl.col("weight") >= metric.share * weight * (1 - 1e-12)
-    groups = labelled(groups).with_columns(
+    groups = with_slice_labels(groups).with_columns(
         judged=pl.col("value").is_not_null() & share.fill_null(value=False)
     )
     low, high = _ends(metric, groups, whole)

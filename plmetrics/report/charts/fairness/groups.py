@@ -14,7 +14,7 @@ from plmetrics.report.charts.layers import base
 from plmetrics.report.charts.selection import NothingToDraw
 from plmetrics.report.charts.slices.estimate_texts import estimate_texts
 from plmetrics.report.charts.slices.panels import Texts, columns_of
-from plmetrics.report.charts.slices.rows import WIDTH, Scale, forest_domain, headed, panel
+from plmetrics.report.charts.slices.rows import WIDTH, Scale, add_heading, forest_domain, panel
 from plmetrics.report.charts.texts import short
 from plmetrics.report.charts.theme import LIGHT
 from plmetrics.report.charts.words import level_words
@@ -53,7 +53,7 @@ def draw(selection: Selection) -> Figure:
     drawn = pl.concat(
         [part for gap, row in zip(shown, frames, strict=True) for part in (row, gap.groups.select(columns))]
     )
-    return Figure(headed(chart, title, subtitle), drawn, title, _finding(title, shown), notes)
+    return Figure(add_heading(chart, title, subtitle), drawn, title, _finding(title, shown), notes)
 
 
 def _panel(selection: Selection, gap: Gap, *, several: bool, titled: bool) -> alt.LayerChart:

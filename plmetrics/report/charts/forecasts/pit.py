@@ -9,17 +9,17 @@ import altair as alt
 import polars as pl
 
 from plmetrics.report.charts.figure import Figure
-from plmetrics.report.charts.layers import base, layered
+from plmetrics.report.charts.layers import base, layer_charts
 from plmetrics.report.charts.marks import (
     PANEL,
     SMALL_PANEL,
+    add_title,
     axis,
     nice_ticks,
     reference,
-    titled,
     unit,
 )
-from plmetrics.report.charts.panels import beside_each_other
+from plmetrics.report.charts.panels import rows_of_panels
 from plmetrics.report.charts.series import by_model, model_names
 from plmetrics.report.charts.theme import LIGHT, SERIES
 from plmetrics.report.numbers import count
@@ -45,9 +45,9 @@ def draw(selection: Selection) -> Figure:
         f"n = {count(int(rows))}; grey: 95% of flat histograms lie there, bin by bin" if rows else "",
         *notes,
     )
-    drawn = beside_each_other(panels, PANEL + 40, SMALL_PANEL + 80)
+    drawn = rows_of_panels(panels, PANEL + 40, SMALL_PANEL + 80)
     words = "; ".join(f"{name}: {reading(part)}" for name, part in zip(names, parts, strict=True))
-    chart = titled(drawn.chart, title, subtitle, drawn.width, frame="bounds")
+    chart = add_title(drawn.chart, title, subtitle, drawn.width, frame="bounds")
     return Figure(chart, pl.concat(parts).drop("low"), title, f"{title}. {words}.", notes)
 
 
@@ -84,7 +84,7 @@ def _panel(bins: pl.DataFrame, top: float, name: str) -> Any:
         if name
         else {"width": PANEL + 40, "height": PANEL - 120}
     )
-    chart = layered(*layers).properties(**size)
+    chart = layer_charts(*layers).properties(**size)
     return chart.properties(title=alt.Title(name, fontSize=12, offset=8, anchor="start")) if name else chart
 
 

@@ -10,7 +10,7 @@ from plmetrics.report.charts.marks import axis, span
 from plmetrics.report.charts.operating import points_of, threshold_axis, word
 from plmetrics.report.charts.ranking.line_chart import LineChart
 from plmetrics.report.charts.series import series_of
-from plmetrics.report.charts.words import rounded
+from plmetrics.report.charts.words import three_digits
 
 if TYPE_CHECKING:
     import altair as alt
@@ -39,7 +39,7 @@ def draw(selection: Selection) -> Figure:
 
 def _lowest_words(points: pl.DataFrame) -> str:
     x, y = points.drop_nulls("y").sort("y", "k").select("x", "y").row(0)
-    return f"lowest {rounded(y)} at {rounded(x)}"
+    return f"lowest {three_digits(y)} at {three_digits(x)}"
 
 
 def _lowest(panel: Panel, canvas: Canvas) -> list[alt.Chart]:
@@ -47,6 +47,7 @@ def _lowest(panel: Panel, canvas: Canvas) -> list[alt.Chart]:
     frame = panel.series.frame.filter(pl.col("y").is_not_null())
     lowest = frame.sort("y", "k").group_by("s", maintain_order=True).first()
     words = [
-        word(x, y, f"{rounded(y)} at {rounded(x)}", canvas) for x, y in lowest.select("x", "y").iter_rows()
+        word(x, y, f"{three_digits(y)} at {three_digits(x)}", canvas)
+        for x, y in lowest.select("x", "y").iter_rows()
     ]
     return [points_of(panel, lowest), *(chart for chart in words if chart is not None)]

@@ -8,17 +8,17 @@ import altair as alt
 import polars as pl
 
 from plmetrics.report.charts.figure import Figure
-from plmetrics.report.charts.layers import base, layered
+from plmetrics.report.charts.layers import base, layer_charts
 from plmetrics.report.charts.marks import (
     PANEL,
     SMALL_PANEL,
+    add_title,
     axis,
     nice_ticks,
     reference,
     span,
-    titled,
 )
-from plmetrics.report.charts.panels import beside_each_other
+from plmetrics.report.charts.panels import rows_of_panels
 from plmetrics.report.charts.series import by_model, model_names
 from plmetrics.report.charts.theme import LIGHT, SERIES
 from plmetrics.report.charts.words import level_words
@@ -51,8 +51,8 @@ def draw(selection: Selection) -> Figure:
         "grey: the middle 50 and 90 % of the residuals" if spread.height else "",
         *notes,
     )
-    drawn = beside_each_other(panels, PANEL + 60, SMALL_PANEL + 90, spacing=24)
-    chart = titled(drawn.chart, title, subtitle, drawn.width, frame="bounds")
+    drawn = rows_of_panels(panels, PANEL + 60, SMALL_PANEL + 90, spacing=24)
+    chart = add_title(drawn.chart, title, subtitle, drawn.width, frame="bounds")
     return Figure(chart, kept, title, _finding(title, names, shown.values()), notes)
 
 
@@ -72,7 +72,7 @@ def _panel(points: pl.DataFrame, x: tuple[float, float], y: tuple[float, float],
         .encode(x=across, y=alt.Y(**vertical)),
     ]
     width, height = (SMALL_PANEL + 20, SMALL_PANEL) if name else (PANEL + 60, PANEL - 80)
-    chart = layered(*layers).properties(width=width, height=height)
+    chart = layer_charts(*layers).properties(width=width, height=height)
     named: alt.LayerChart = chart.properties(title=alt.Title(name, fontSize=12, offset=8)) if name else chart
     return named
 

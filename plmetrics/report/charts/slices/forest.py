@@ -11,17 +11,17 @@ from plmetrics.report.charts.marks import MOST_SERIES
 from plmetrics.report.charts.slices.estimate_texts import estimate_texts
 from plmetrics.report.charts.slices.panels import Panel, Texts, side_by_side
 from plmetrics.report.charts.slices.readings import slice_tests
-from plmetrics.report.charts.slices.rows import headed
+from plmetrics.report.charts.slices.rows import add_heading
 from plmetrics.report.charts.slices.slice_choice import (
     FEW_UNITS,
     KEYS,
     chosen_slices,
-    grouped,
-    labelled,
+    group_by_set,
     largest,
     look_of_slices,
     shown_words,
     with_classes,
+    with_slice_labels,
 )
 from plmetrics.report.charts.texts import short
 from plmetrics.report.charts.words import direction_words, level_words
@@ -45,7 +45,7 @@ def draw(selection: Selection) -> Figure:
     models: list[str] = slices["model"].unique(maintain_order=True).to_list()
     shown = models[:MOST_SERIES]
     first = slices.filter(model=shown[0]).unique(KEYS, keep="first", maintain_order=True)
-    order = grouped(labelled(largest(first)), "value")
+    order = group_by_set(with_slice_labels(largest(first)), "value")
     parts = [_rows(table.filter(model=model), order, tests.filter(model=model)) for model in shown]
     if metric in selection.summary.totals:
         parts = [_without_total(part) for part in parts]
@@ -63,12 +63,12 @@ def draw(selection: Selection) -> Figure:
             )
         ),
         _legend(parts, tests),
-        _not_shown(parts, tests.filter(pl.col("model").is_in(shown)), slices),
+        _omission_words(parts, tests.filter(pl.col("model").is_in(shown)), slices),
         *notes,
     )
     drawn = pl.concat(parts).filter(_ROWS)
     return Figure(
-        headed(_chart(selection, metric, shown, parts), title, subtitle),
+        add_heading(_chart(selection, metric, shown, parts), title, subtitle),
         drawn.select(selection.summary.metrics.columns),
         title,
         _finding(title, drawn, tests),
@@ -156,7 +156,7 @@ def _legend(parts: Sequence[pl.DataFrame], tests: pl.DataFrame) -> str:
     return "; ".join(words)
 
 
-def _not_shown(parts: Sequence[pl.DataFrame], tests: pl.DataFrame, slices: pl.DataFrame) -> str:
+def _omission_words(parts: Sequence[pl.DataFrame], tests: pl.DataFrame, slices: pl.DataFrame) -> str:
     """How many slices are worse and not among the largest."""
     keys = ["model", *KEYS]
     worse = tests.filter(pl.col("reading") == "worse").join(slices, on=keys, how="semi", nulls_equal=True)

@@ -36,11 +36,11 @@ def slice_contrasts(comparisons: pl.DataFrame) -> pl.DataFrame:
 
 def slice_tests(summary: Summary, metric: str) -> pl.DataFrame:
     """Comparisons of slices by a metric with the rest, or with all rows where the rest was not asked for."""
-    rows = _to_all_others(summary).filter(metric=metric)
+    rows = _overall_contrasts(summary).filter(metric=metric)
     return rows.unique(_KEYS, keep="first", maintain_order=True)
 
 
-def _to_all_others(summary: Summary) -> pl.DataFrame:
+def _overall_contrasts(summary: Summary) -> pl.DataFrame:
     to_all = (pl.col("contrast") == "rest") | (pl.col("baseline") == "all")
     return slice_contrasts(summary.comparisons).filter(to_all)
 
@@ -73,7 +73,7 @@ def distances(summary: Summary, cells: pl.DataFrame, whole: pl.DataFrame) -> pl.
 
 
 def _tests(summary: Summary, model: str) -> pl.DataFrame:
-    tests = _to_all_others(summary).filter(pl.col("model") == model, pl.col("class").is_null())
+    tests = _overall_contrasts(summary).filter(pl.col("model") == model, pl.col("class").is_null())
     error = pl.when(pl.col("std_error") > 0).then(pl.col("std_error"))
     return tests.unique(_CELL_KEYS, keep="first", maintain_order=True).select(
         *_CELL_KEYS, "lower", "upper", tested=pl.col("difference") / error

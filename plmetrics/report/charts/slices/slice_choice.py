@@ -24,7 +24,7 @@ MOST_LETTERS, ROOM = 30, 156
 """The most letters of a name, and the pixels that it may take: room is left for a number that tells names apart."""
 
 
-def sliced(table: pl.DataFrame) -> pl.DataFrame:
+def slice_rows(table: pl.DataFrame) -> pl.DataFrame:
     """The rows of slices: neither of all rows, nor of what is put together over the slices of a set."""
     return table.filter(pl.col("slice_set") != "overall", pl.col("slice_values").list.len() > 0)
 
@@ -36,7 +36,7 @@ def chosen_slices(selection: Selection, table: pl.DataFrame) -> pl.DataFrame:
         NothingToDraw: there are none.
         ConfigError: there is no such set or slice.
     """
-    rows = sliced(table)
+    rows = slice_rows(table)
     if rows.is_empty():
         raise NothingToDraw(
             Problem(
@@ -82,7 +82,7 @@ def largest(slices: pl.DataFrame, most: int = MOST_ROWS) -> pl.DataFrame:
     return first.sort("place").drop("place", "size", "rank")
 
 
-def grouped(slices: pl.DataFrame, column: str) -> pl.DataFrame:
+def group_by_set(slices: pl.DataFrame, column: str) -> pl.DataFrame:
     """The slices by set, the largest value of a column first, the undefined last, with a header before each set.
 
     Only their keys, names `t` and `look` are left.
@@ -97,7 +97,7 @@ def grouped(slices: pl.DataFrame, column: str) -> pl.DataFrame:
     return pl.concat(parts, how="diagonal")
 
 
-def labelled(slices: pl.DataFrame) -> pl.DataFrame:
+def with_slice_labels(slices: pl.DataFrame) -> pl.DataFrame:
     """The slices with `t`, their values where all of a set are of the same columns, else their texts."""
     columns = pl.col("slice_values").list.eval(pl.element().struct.field("column")).list.join(", ")
     alike = columns.n_unique().over("slice_set") == 1

@@ -13,16 +13,16 @@ from plmetrics.report.charts.selection import NothingToDraw
 from plmetrics.report.charts.slices.estimate_texts import estimate_texts
 from plmetrics.report.charts.slices.panels import Panel, Texts, side_by_side
 from plmetrics.report.charts.slices.readings import slice_contrasts
-from plmetrics.report.charts.slices.rows import headed
+from plmetrics.report.charts.slices.rows import add_heading
 from plmetrics.report.charts.slices.slice_choice import (
     FEW_UNITS,
     KEYS,
     chosen_slices,
-    grouped,
-    labelled,
+    group_by_set,
     largest,
     look_of_slices,
     shown_words,
+    with_slice_labels,
 )
 from plmetrics.report.charts.texts import short
 from plmetrics.report.charts.words import level_words
@@ -60,7 +60,7 @@ def by_slice(selection: Selection, rows: pl.DataFrame) -> Figure:
     models = rows["model"].unique(maintain_order=True).to_list()
     shown = models[:MOST_SERIES]
     slices = rows.filter(model=shown[0]).unique(KEYS, keep="first", maintain_order=True)
-    order = grouped(labelled(largest(slices)), "difference")
+    order = group_by_set(with_slice_labels(largest(slices)), "difference")
     parts = [_rows(order, rows.filter(model=model)) for model in shown]
     title = f"{short(metric, 60)} by slice: difference to {_opponent(contrast, opponent)}"
     notes = omission(len(models) - len(shown), "model", "comparisons")
@@ -70,7 +70,7 @@ def by_slice(selection: Selection, rows: pl.DataFrame) -> Figure:
         difference_legend(selection, drawn),
         *notes,
     )
-    chart = headed(_chart(selection, metric, shown, parts), title, subtitle)
+    chart = add_heading(_chart(selection, metric, shown, parts), title, subtitle)
     columns = selection.summary.comparisons.columns
     return Figure(chart, drawn.select(columns), title, difference_finding(title, drawn), notes)
 
