@@ -21,6 +21,7 @@ from polars.exceptions import PanicException, PolarsError
 
 from plmetrics.core.names import is_address, name_list
 from plmetrics.table.files import shown_path
+from plmetrics.table.formats.common_columns import column_differences
 from plmetrics.table.formats.compressed import (
     COMPRESSIONS,
     DAMAGED,
@@ -282,13 +283,7 @@ def _same_columns(
     optional: Collection[str],
     complaints: Complaints,
 ) -> bool:
-    missing = [name for name in expected if name not in names and name not in optional]
-    extra = [name for name in names if name not in expected and name not in optional]
-    faults = []
-    if missing:
-        faults.append(f"lacks columns that {first.name} has: {name_list(missing)}")
-    if extra:
-        faults.append(f"has columns that {first.name} lacks: {name_list(extra)}")
+    faults = column_differences(names, expected, first, optional)
     if faults:
         complaints.add(file.path, "; ".join(faults), _ONE_HEADER)
     return not faults
