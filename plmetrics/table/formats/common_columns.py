@@ -29,24 +29,29 @@ def common_columns(
     rules: ColumnRules,
     complaints: Complaints,
     optional: Collection[str],
-) -> dict[str, pl.DataType]:
-    """The columns of the first file and the `optional` ones, which others may lack, in types that fit all of them."""
+) -> tuple[list[SourceFile], dict[str, pl.DataType]]:
+    """The files, and the columns of the first one and the `optional` ones, which others may lack, as wide as all need.
+
+    Files are looked at as they come, so that complaints are in the order of files.
+    """
+    chosen: list[SourceFile] = []
     schema: dict[str, pl.DataType] = {}
-    first: SourceFile | None = None
     for file, columns in files:
-        if first is None:
-            first, schema = file, dict(columns)
+        schema = schema if chosen else dict(columns)
+        chosen.append(file)
         for name, dtype in schema.items():
             if name in columns:
                 wide = rules.common_type(dtype, columns[name])
                 if wide is None:
-                    message = f"column '{name}' is {columns[name]}, but {dtype} in {first.name}"
+                    message = f"column '{name}' is {columns[name]}, but {dtype} in {chosen[0].name}"
                     complaints.add(file.path, message, rules.one_type)
                 schema[name] = dtype if wide is None else wide
             elif name not in optional:
-                complaints.add(file.path, f"column '{name}' is missing; {first.name} has it", rules.absent)
+                complaints.add(
+                    file.path, f"column '{name}' is missing; {chosen[0].name} has it", rules.absent
+                )
         schema |= {name: columns[name] for name in optional if name in columns and name not in schema}
-    return schema
+    return chosen, schema
 
 
 def column_differences(

@@ -50,14 +50,14 @@ def inspect(
     """
     rows = inferred_rows(files)
     columns_of_each = zip(files, each_file(lambda file: _columns(file, rows, complaints), files), strict=True)
-    legible = [(file, columns) for file, columns in columns_of_each if columns is not None]
+    legible = ((file, columns) for file, columns in columns_of_each if columns is not None)
     rules = ColumnRules(_common_type, "write the column in one way in all files", "write null, not nothing")
-    schema = common_columns(legible, rules, complaints, optional)
+    chosen, schema = common_columns(legible, rules, complaints, optional)
     for name in optional:
         if rows is None and schema.get(name) == pl.Null:
             del schema[name]  # No line of any file has a value: nothing tells its type.
     types = {name: pl.String() if dtype == pl.Null else dtype for name, dtype in schema.items()}
-    return [file for file, _ in legible], pl.Schema(types)
+    return chosen, pl.Schema(types)
 
 
 def scan(

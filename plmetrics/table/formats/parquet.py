@@ -61,10 +61,9 @@ def inspect(
     `optional` ones.
     """
     footers = zip(files, each_file(lambda file: read_one(file, complaints), files), strict=True)
-    legible = [(file, footer) for file, footer in footers if footer is not None]
-    columns = [(file, columns) for file, (_, columns) in legible]
-    schema = common_columns(columns, ColumnRules(common_type, _ONE_TYPE), complaints, optional)
-    return [replace(file, rows=rows) for file, (rows, _) in legible], pl.Schema(schema)
+    legible = ((replace(file, rows=footer[0]), footer[1]) for file, footer in footers if footer is not None)
+    chosen, schema = common_columns(legible, ColumnRules(common_type, _ONE_TYPE), complaints, optional)
+    return chosen, pl.Schema(schema)
 
 
 def scan(
