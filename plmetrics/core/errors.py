@@ -133,6 +133,12 @@ class AbsentDataError(DataError):
     exit_code = 5
     title = "there is no data for what is asked"
 
+    @classmethod
+    def without_rows(cls, where: str | None) -> AbsentDataError:
+        """The table has no rows, or none that satisfies the condition of the suite."""
+        message = "the table has no rows" if where is None else f"no row satisfies where: {where}"
+        return cls(Problem(message, ("data", "path" if where is None else "where")))
+
 
 class UnitsMissingError(DataError):
     """Units of a planned table were not counted: their states are missing, or each worker that counts them dies."""

@@ -166,7 +166,7 @@ def list_files(
         root, expanded = _expand(absolute(path, base), endings, complaints)
         roots.append(root)
         candidates += expanded
-    _refuse_twice(candidates)
+    refuse_twice(map(shown_path, candidates))
     root = _above_partitions(Path(os.path.commonpath(roots)))
     named = (path for path in candidates if _is_legible(path, complaints))
     files = (SourceFile(str(path), path.relative_to(root).as_posix(), size=0) for path in named)
@@ -347,8 +347,13 @@ def _above_partitions(root: Path) -> Path:
     return root
 
 
-def _refuse_twice(files: Sequence[Path]) -> None:
-    twice = [shown_path(path) for path, count in Counter(files).items() if count > 1]
+def refuse_twice(places: Iterable[str]) -> None:
+    """Refuse files that are named more than once.
+
+    Raises:
+        ConfigError: some are.
+    """
+    twice = [place for place, count in Counter(places).items() if count > 1]
     if twice:
         message = f"named twice, so that its rows would count twice: {name_list(twice)}"
         raise ConfigError(Problem(message, path=_SUITE_PATH, hint="name each file once"))
