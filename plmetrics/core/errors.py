@@ -1,4 +1,4 @@
-"""What can go wrong, and with which exit code the command line says so.
+"""Errors, with the exit codes by which the command line reports them.
 
 PlmetricsError            1  the root; raised as itself only for a bug of ours
 ├── ConfigError           2  the suite or the call is wrong; nothing was read

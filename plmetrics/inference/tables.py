@@ -1,4 +1,4 @@
-"""From estimates to the tidy tables `metrics` and `comparisons`."""
+"""The tidy tables `metrics` and `comparisons` from estimates."""
 
 from __future__ import annotations
 

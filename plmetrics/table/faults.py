@@ -1,4 +1,4 @@
-"""What went wrong while rows were read, said for the person who must fix the data."""
+"""Errors while rows are read, said for the person who must fix the data."""
 
 from __future__ import annotations
 

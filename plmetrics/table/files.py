@@ -1,4 +1,4 @@
-"""Which files a path, a glob, a folder or a list of them means: listed once, sorted by name."""
+"""Listing of files: what a path, a glob, a folder or a list of them means, sorted by name."""
 
 from __future__ import annotations
 

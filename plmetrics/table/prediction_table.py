@@ -1,4 +1,4 @@
-"""From raw columns to the canonical prediction table: roles cast once, up front, with the checks beside them."""
+"""The canonical prediction table from raw columns: roles cast once, up front, with the checks beside them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What exact sums need to know of the rows before they are added: how far from 0 the values of each column may be.
+"""Bounds of the values of each column, which exact sums need before rows are added.
 
 Where an atom says it of any rows, nothing is looked up but the largest weight. These exponents are constants of the
 run: states add exactly where they are equal.

@@ -1,4 +1,4 @@
-"""What a change of a mean from an earlier run is made of, from the tables `metrics` of both; see `decomposition`."""
+"""Decomposition of the change of a mean from an earlier run, from both tables `metrics`; see `decomposition`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a chart is to show of a result: models, slices and a metric, with errors that name what there is."""
+"""Selection of models, slices and a metric for a chart, with errors that name what there is."""
 
 from __future__ import annotations
 

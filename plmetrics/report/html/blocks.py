@@ -1,4 +1,4 @@
-"""What a page is made of: sections of words, tables and pictures."""
+"""Blocks of a page: words, tables, pictures and definitions, and the sections that hold them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What changed between two runs: values beyond their noise, statuses, verdicts, and rows that came or went.
+"""Comparison of two runs: values beyond their noise, statuses, verdicts, and rows that came or went.
 
 The rule. Rows are aligned and paired as in comparisons of a run with an earlier one: where both runs are of the same
 units and kept their replicates, a difference has the interval of a paired comparison. Else runs are taken as

@@ -1,4 +1,4 @@
-"""Which objects an address, a glob or a folder of a store means: listed once, with sizes and stamps, sorted by name."""
+"""Listing of objects: what an address, a glob or a folder of a store means, with sizes and stamps, sorted by name."""
 
 from __future__ import annotations
 

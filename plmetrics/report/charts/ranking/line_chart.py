@@ -1,4 +1,4 @@
-"""What charts of one curve have in common: a line a model, its metric, its band and its chosen thresholds."""
+"""Charts of one curve: a line a model, its metric, its band and the thresholds of metrics."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What each threshold would give: precision, recall, F1 and the share of rows called."""
+"""Precision, recall, F1 and the share of rows called at each threshold."""
 
 from __future__ import annotations
 

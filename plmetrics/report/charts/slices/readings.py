@@ -1,4 +1,4 @@
-"""What tests of the table `comparisons` say of slices: which are worse than the rest or all rows, and how clearly."""
+"""Tests of slices in the table `comparisons`: worse than the rest or all rows, and by how many standard errors."""
 
 from __future__ import annotations
 
