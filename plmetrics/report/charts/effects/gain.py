@@ -32,7 +32,17 @@ if TYPE_CHECKING:
 _WIDTH, _HEIGHT = PANEL + 80, PANEL - 20
 
 
-def gain(selection: Selection, curve: str, metric: str, name: str, side: str) -> Figure:
+def qini(selection: Selection) -> Figure:
+    """The Qini curve: outcomes gained over controls, by share of rows, with the coefficient of each model."""
+    return _gain(selection, "qini", "qini", "Qini curve", "Outcome gained per treated row (higher is better)")
+
+
+def uplift(selection: Selection) -> Figure:
+    """The uplift curve: effect among the highest scores times their share, with the area of each model."""
+    return _gain(selection, "uplift", "auuc", "Uplift curve", "Gain: share times effect (higher is better)")
+
+
+def _gain(selection: Selection, curve: str, metric: str, name: str, side: str) -> Figure:
     """A line a model, and a straight one from (0, 0) to the effect on all rows; there is no perfect line."""
     series = series_of(selection, selection.curve(curve), metric)
     ends = [series.frame[column] for column in ("y", "lo", "hi")]

@@ -25,7 +25,19 @@ _GEOMETRIC = 5.0
 _MOST_POINTS = 400
 
 
-def fold_curve(selection: Selection, kind: str, name: str, across: str, hint: str) -> Figure:
+def learning_curve(selection: Selection) -> Figure:
+    """The mean of folds by the number of rows trained on, on these rows and on others."""
+    hint = "name its column when you evaluate: cross_validation={'train_size': ...}"
+    return _fold_curve(selection, "learning_curve", "Learning curve", "Rows trained on", hint)
+
+
+def validation_curve(selection: Selection) -> Figure:
+    """The mean of folds by the value of a parameter, on rows trained on and on others."""
+    hint = "name its column when you evaluate: cross_validation={'parameter': ...}"
+    return _fold_curve(selection, "validation_curve", "Validation curve", "Parameter", hint)
+
+
+def _fold_curve(selection: Selection, kind: str, name: str, across: str, hint: str) -> Figure:
     """A panel a model: rows that were trained on in grey, others in colour; sizes of a geometric row on a log axis."""
     table = selection.summary.cross_validation.filter(pl.col("kind") == kind, pl.col("class").is_null())
     if table.is_empty():
