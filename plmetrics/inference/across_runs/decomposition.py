@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from plmetrics.core.results import DECOMPOSITION_SCHEMA
 from plmetrics.inference.chunks import chunk_of
-from plmetrics.inference.comparisons.paired import Difference, paired_difference
+from plmetrics.inference.comparisons.paired_bootstrap import Difference, paired_difference
 from plmetrics.inference.estimate import Estimate, effective_blocks
 from plmetrics.inference.finalised import value_or_nan
 from plmetrics.inference.weights import Nudges

@@ -21,7 +21,7 @@ from plmetrics.inference.across_runs.comparisons import NOTE
 from plmetrics.inference.across_runs.decomposition import PARTS, part_rows
 from plmetrics.inference.across_runs.owen import Steps
 from plmetrics.inference.across_runs.variations import variations
-from plmetrics.inference.comparisons.paired import Difference, paired_difference
+from plmetrics.inference.comparisons.paired_bootstrap import Difference, paired_difference
 from plmetrics.inference.estimate import Estimate
 
 if TYPE_CHECKING:

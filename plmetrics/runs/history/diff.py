@@ -32,7 +32,7 @@ from plmetrics.runs.record import fingerprint, suite_of_run
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from plmetrics.inference.across_runs.paired import PairedRuns
+    from plmetrics.inference.across_runs.run_pairs import PairedRuns
     from plmetrics.runs.outcome import Outcome
 
 GATE_KEYS = ("gate", "metric", "model", "slice_set", "slice")

@@ -22,7 +22,7 @@ from polars.exceptions import PanicException, PolarsError
 from plmetrics.core.names import is_address, name_list
 from plmetrics.table.files import shown_path
 from plmetrics.table.formats.common_columns import column_differences
-from plmetrics.table.formats.compressed import (
+from plmetrics.table.formats.compression import (
     COMPRESSIONS,
     DAMAGED,
     UPSTREAM,

@@ -13,7 +13,7 @@ import polars as pl
 from polars.exceptions import PanicException, PolarsError
 
 from plmetrics.table.formats.common_columns import ColumnRules, common_columns
-from plmetrics.table.formats.compressed import (
+from plmetrics.table.formats.compression import (
     DAMAGED,
     UPSTREAM,
     CompressionError,
