@@ -1,4 +1,4 @@
-"""What a run is held against beside its own rows: tables and counts of features, and earlier runs."""
+"""Context of a run beside its own rows: tables and counts of features, and earlier runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What gates judge by, beside the result tables: sizes of slices, and earlier runs."""
+"""Inputs of gates beside the result tables: sizes of slices, and earlier runs."""
 
 from __future__ import annotations
 

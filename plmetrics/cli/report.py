@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -16,12 +15,12 @@ from plmetrics.cli.options import (
     SliceSets,
     check_slice_sets,
 )
-from plmetrics.cli.terminal.console import say, shown_path, wants_color, width, write_result
+from plmetrics.cli.run import result_text
+from plmetrics.cli.terminal.console import say, shown_path, write_result
 from plmetrics.cli.terminal.guard import UsageError, guard
 from plmetrics.core.errors import Problem
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from pathlib import Path
 
     from plmetrics.runs.reading import StoredResult
@@ -47,10 +46,10 @@ def report(
         if show and html is None:
             raise UsageError(Problem("--open opens the file of --html", hint="--html report.html --open"))
         if html is not None:
-            from plmetrics.report.charts.rendering import RENDERER, installed
+            from plmetrics.report.charts.rendering import RENDERER, is_installed
 
             # The renderer takes as long to start as the run to be read.
-            if installed():
+            if is_installed():
                 RENDERER.start()
         from plmetrics.api import inspection
         from plmetrics.core.names import printable
@@ -62,7 +61,7 @@ def report(
                 typer.launch(html.resolve().as_uri())
         if html is None or form is ReportFormat.json:
             sets = check_slice_sets(slices, result.metrics["slice_set"].unique(maintain_order=True).to_list())
-            write_result(_text(result, form, quiet=quiet, slices=sets))
+            write_result(result_text(result, form, quiet=quiet, slices=sets))
         for note in (*result.notes, *result.record.get("warnings", ())):
             say(printable(f"warning: {note}"))
 
@@ -74,22 +73,3 @@ def _write(result: StoredResult, path: Path) -> None:
 
     write_page(html_text(summarise(result)), path)
     say(f"written: {shown_path(path)}")
-
-
-def _text(result: StoredResult, form: ReportFormat, *, quiet: bool, slices: Sequence[str]) -> str:
-    from plmetrics.report.export import to_csv, to_json
-    from plmetrics.report.markdown import to_markdown
-    from plmetrics.report.summary import summarise
-    from plmetrics.report.terminal import render
-
-    match form:
-        case ReportFormat.json:
-            return to_json(result, result.folder)
-        case ReportFormat.csv:
-            return to_csv(result)
-    place = shown_path(result.folder)
-    if form is ReportFormat.markdown:
-        return to_markdown(summarise(result, place))
-    return render(
-        summarise(result, place), width(), color=wants_color(sys.stdout), brief=quiet, slices=slices
-    )

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
     from plmetrics.api.result import Result
     from plmetrics.runs.exit_policy import ExitPolicy
+    from plmetrics.runs.outcome import Outcome
 
 
 def run(
@@ -140,7 +141,7 @@ def show_and_exit(
 
 
 def result_text(
-    result: Result, form: ReportFormat, exit_code: int = 0, *, quiet: bool, slices: Sequence[str] = ()
+    result: Outcome, form: ReportFormat, exit_code: int = 0, *, quiet: bool, slices: Sequence[str] = ()
 ) -> str:
     """A result as it is printed."""
     match form:

@@ -1,4 +1,4 @@
-"""What can go wrong, and with which exit code the command line says so.
+"""Errors, with the exit codes by which the command line reports them.
 
 PlmetricsError            1  the root; raised as itself only for a bug of ours
 ├── ConfigError           2  the suite or the call is wrong; nothing was read
@@ -133,6 +133,12 @@ class AbsentDataError(DataError):
     exit_code = 5
     title = "there is no data for what is asked"
 
+    @classmethod
+    def without_rows(cls, where: str | None) -> AbsentDataError:
+        """The table has no rows, or none that satisfies the condition of the suite."""
+        message = "the table has no rows" if where is None else f"no row satisfies where: {where}"
+        return cls(Problem(message, ("data", "path" if where is None else "where")))
+
 
 class UnitsMissingError(DataError):
     """Units of a planned table were not counted: their states are missing, or each worker that counts them dies."""
@@ -153,6 +159,19 @@ class EnvironmentFault(PlmetricsError):  # noqa: N818
         return cls(
             Problem(f"{needed_for} needs the extra '{extra}'", hint=f"pip install 'plmetrics[{extra}]'")
         )
+
+
+@contextmanager
+def needs_extra(extra: str, needed_for: str) -> Iterator[None]:
+    """Imports of what an extra installs.
+
+    Raises:
+        EnvironmentFault: it is not installed; which extra to install, and why.
+    """
+    try:
+        yield
+    except ImportError as error:
+        raise EnvironmentFault.missing_extra(extra, needed_for) from error
 
 
 @contextmanager

@@ -9,7 +9,7 @@ import unicodedata
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
 SuitePath: TypeAlias = tuple[str | int, ...]
 
@@ -30,6 +30,16 @@ def nearest(name: str, names: Iterable[str]) -> str | None:
     """
     matches = difflib.get_close_matches(str(name).lower(), sorted(names), n=1, cutoff=0.6)
     return matches[0] if matches else None
+
+
+def name_list(names: Sequence[str], limit: int = 10) -> str:
+    """Names in one line, shortened where there are many.
+
+    >>> name_list(["a", "b", "c"], limit=2)
+    'a, b and 1 more'
+    """
+    more = len(names) - limit
+    return ", ".join(names[:limit]) + (f" and {more} more" if more > 0 else "")
 
 
 def file_hint(name: str, names: Iterable[str]) -> str | None:

@@ -1,4 +1,4 @@
-"""Whether the process is the command line's: a library changes no settings of its host."""
+"""Ownership of the process: only the command line changes settings of its host, a library none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How floats are added: as rows come, or so that no order of the rows shows in any sum, to the last bit.
+"""Addition of floats: in the order of rows, or reproducible to the last bit in any order.
 
 What the order of rows may change asks here, and nothing else asks whether it may show.
 """

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from plmetrics.core.errors import EnvironmentFault, Problem
+from plmetrics.core.errors import EnvironmentFault, Problem, needs_extra
 from plmetrics.exports.paths import output_path
 from plmetrics.exports.tidy import run_tables
 from plmetrics.runs.files import environment_faults
@@ -76,10 +76,8 @@ def delta_target(loaded: LoadedSuite, path: str) -> DeltaTarget:
         ConfigError: the path leads out of the suite's folder.
         EnvironmentFault: the extra is not installed.
     """
-    try:
+    with needs_extra("delta", "writing Delta tables"):
         import deltalake  # noqa: F401
-    except ImportError as error:
-        raise EnvironmentFault.missing_extra(extra="delta", needed_for="writing Delta tables") from error
     return DeltaTarget(output_path(loaded, path, ("output", "delta")))
 
 

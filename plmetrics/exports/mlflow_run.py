@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from plmetrics.core.errors import EnvironmentFault, Problem
+from plmetrics.core.errors import EnvironmentFault, Problem, needs_extra
 from plmetrics.core.process import is_ours
 from plmetrics.core.redaction import mask_address
 from plmetrics.exports.paths import output_path
@@ -233,10 +233,8 @@ def _mlflow() -> Iterator[type[MlflowClient]]:
     logger = logging.getLogger("mlflow")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        try:
+        with needs_extra("mlflow", "logging to MLflow"):
             from mlflow.tracking import MlflowClient
-        except ImportError as error:
-            raise EnvironmentFault.missing_extra(extra="mlflow", needed_for="logging to MLflow") from error
         level = logger.level
         logger.setLevel(logging.ERROR)
         try:

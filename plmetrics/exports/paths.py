@@ -1,4 +1,4 @@
-"""Where exports may write: under the suite's folder, or where the operator's environment says."""
+"""Paths that exports may write to: below the suite's folder, or those that the operator's environment allows."""
 
 from __future__ import annotations
 

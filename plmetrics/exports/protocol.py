@@ -1,4 +1,4 @@
-"""What an export gets, and what it does with it."""
+"""Protocol of exports: their inputs, and how they are called."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether a slice is large enough for a gate to judge it: rows, positives and the share that has labels."""
+"""Sufficiency of slices for gates: enough rows, positives and labels."""
 
 from __future__ import annotations
 

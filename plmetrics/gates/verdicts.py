@@ -1,4 +1,4 @@
-"""From result tables to the table `gates`: a row per gate, model and slice, and what they say together."""
+"""The table `gates` from result tables: a row per gate, model and slice, and the verdict of all together."""
 
 from __future__ import annotations
 

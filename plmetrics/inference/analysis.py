@@ -12,7 +12,7 @@ import polars as pl
 from plmetrics.catalogue.derived import AcrossSlices, is_across_slices
 from plmetrics.core.threads import parallel_map
 from plmetrics.inference.chunks import Chunk, EstimateColumns, chunks, concatenate_estimates
-from plmetrics.inference.derived import WholeSet, across_slices
+from plmetrics.inference.composite_estimates import WholeSet, across_slices
 from plmetrics.inference.model_estimates import Estimates
 from plmetrics.inference.replication import Replication
 from plmetrics.inference.subject import Analysis, Part, Place, SetStates

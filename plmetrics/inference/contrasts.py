@@ -17,7 +17,7 @@ from plmetrics.inference.comparisons.inflation import (
     noise_bounds,
     unequal_noise,
 )
-from plmetrics.inference.comparisons.paired import (
+from plmetrics.inference.comparisons.paired_bootstrap import (
     Difference,
     distance,
     log_estimate,

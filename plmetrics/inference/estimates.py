@@ -1,4 +1,4 @@
-"""From states to estimates: each metric of each model, with replicates, a chunk of slices at a time."""
+"""Estimates from states: each metric of each model, with replicates, a chunk of slices at a time."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from plmetrics.inference.chunks import EstimateColumns, chunks, concatenate_estimates
-from plmetrics.inference.derived import WholeSet, across_slices
+from plmetrics.inference.composite_estimates import WholeSet, across_slices
 from plmetrics.inference.model_estimates import Estimates
 from plmetrics.inference.subject import Part
 

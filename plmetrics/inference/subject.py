@@ -1,4 +1,4 @@
-"""What is estimated, compared and resampled, and from which states."""
+"""Subject of inference: what is estimated, compared and resampled, and the states behind it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From estimates to the tidy tables `metrics` and `comparisons`."""
+"""The tidy tables `metrics` and `comparisons` from estimates."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from plmetrics.catalogue.metric import Metric
     from plmetrics.inference.chunks import EstimateColumns
-    from plmetrics.inference.comparisons.paired import Difference
+    from plmetrics.inference.comparisons.paired_bootstrap import Difference
     from plmetrics.inference.estimate import ReplicateKind
     from plmetrics.inference.intervals.ladder import Interval
     from plmetrics.table.slices import Slices

@@ -1,4 +1,4 @@
-"""What changed between two runs, as text, JSON or CSV."""
+"""Differences between two runs as text, JSON or CSV."""
 
 from __future__ import annotations
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from plmetrics.report.leaderboard import BEST, clear_bests, first_judged, leaderboard
-from plmetrics.report.numbers import count, p_value, plural, row_estimate
+from plmetrics.report.leaderboard import BEST, clear_bests, leaderboard, primary_metric
+from plmetrics.report.numbers import count, omission, p_value, plural, row_estimate
 from plmetrics.report.sections.differences import usual_tests
 from plmetrics.report.sections.gates import gate_checks, observed_text, place_text
 from plmetrics.report.sections.overall import metric_label
@@ -63,7 +63,11 @@ def _gates(summary: Summary) -> Grid:
         ]
         for row in checks[:MOST_GATES]
     ]
-    return Grid("Gates", *_filled(columns, rows), _left_out(len(checks), MOST_GATES, "check", "gates"))
+    return Grid(
+        "Gates",
+        *_nonempty_columns(columns, rows),
+        "".join(omission(len(checks) - MOST_GATES, "check", "gates")),
+    )
 
 
 def _changes(summary: Summary) -> Grid:
@@ -97,7 +101,11 @@ def _comparisons(title: str, frame: pl.DataFrame, names: list[str]) -> Grid:
     ]
     shown = ["model", "against"][: len(names)]
     columns = [*shown, "metric", "difference", "p", "reading"]
-    return Grid(title, *_filled(columns, rows), _left_out(frame.height, MOST_CHANGES, "row", "comparisons"))
+    return Grid(
+        title,
+        *_nonempty_columns(columns, rows),
+        "".join(omission(frame.height - MOST_CHANGES, "row", "comparisons")),
+    )
 
 
 def _p_text(row: Row) -> str:
@@ -116,8 +124,8 @@ def _models(summary: Summary) -> Grid:
     shown = metrics[:MOST_METRICS]
     grid = [[label, *(values.get((label, model), "") for model in models)] for label in shown]
     strong = _strong(summary, [[(label, model) for model in models] for label in shown], first=1)
-    remarks = [BEST if strong else "", _left_out(len(metrics), MOST_METRICS, "metric", "metrics")]
-    return Grid("Models", ["metric", *models], grid, "; ".join(filter(None, remarks)), strong)
+    remarks = [*([BEST] if strong else []), *omission(len(metrics) - MOST_METRICS, "metric", "metrics")]
+    return Grid("Models", ["metric", *models], grid, "; ".join(remarks), strong)
 
 
 def _strong(
@@ -135,7 +143,7 @@ def _strong(
 
 def _board(summary: Summary, values: dict[tuple[str, str], str], metrics: list[str]) -> Grid:
     """A row a model, the best first."""
-    metric = first_judged(summary) or metrics[0]
+    metric = primary_metric(summary) or metrics[0]
     board = leaderboard(summary, metric, summary.directions.get(metric, "none"))
     shown = [metric, *(label for label in metrics if label != metric)][:RANKED_METRICS]
     ranks = board.select("rank", "model").head(MOST_CHANGES).rows()
@@ -145,17 +153,16 @@ def _board(summary: Summary, values: dict[tuple[str, str], str], metrics: list[s
     ]
     strong = _strong(summary, [[(label, model) for label in shown] for _, model in ranks], first=2)
     remarks = [
-        BEST if strong else "",
-        _left_out(board.height, MOST_CHANGES, "model", "metrics"),
-        _left_out(len(metrics), RANKED_METRICS, "metric", "metrics"),
+        *([BEST] if strong else []),
+        *omission(board.height - MOST_CHANGES, "model", "metrics"),
+        *omission(len(metrics) - RANKED_METRICS, "metric", "metrics"),
     ]
-    remark = "; ".join(filter(None, remarks))
-    return Grid(f"Models by {metric}", ["rank", "model", *shown], rows, remark, strong)
+    return Grid(f"Models by {metric}", ["rank", "model", *shown], rows, "; ".join(remarks), strong)
 
 
 def _worst(summary: Summary) -> Grid:
     """The slices that fall short of their model's overall value the most."""
-    metric = first_judged(summary)
+    metric = primary_metric(summary)
     if metric is None:
         return Grid("Worst slices", (), ())
     found = worst_slices(summary.metrics, metric, summary.directions[metric], MOST_SLICES)
@@ -173,15 +180,10 @@ def _worst(summary: Summary) -> Grid:
     return Grid(f"Worst slices by {metric}", ["slice", "model", "value", "overall", "rows"], rows, remark)
 
 
-def _filled(columns: Sequence[str], rows: list[list[str]]) -> tuple[list[str], list[list[str]]]:
+def _nonempty_columns(columns: Sequence[str], rows: list[list[str]]) -> tuple[list[str], list[list[str]]]:
     """The columns that have a text somewhere."""
     places = [place for place in range(len(columns)) if any(row[place] for row in rows)]
     return [columns[place] for place in places], [[row[place] for place in places] for row in rows]
-
-
-def _left_out(total: int, shown: int, thing: str, table: str) -> str:
-    """What does not stand there, and where it does."""
-    return f"{plural(total - shown, f'more {thing}')} in the table {table}" if total > shown else ""
 
 
 def warning_texts(summary: Summary, most: int) -> Iterator[str]:

@@ -96,10 +96,10 @@ def table_or_stack(columns: Sequence[Column], rows: Sequence[Sequence[Text]], wi
     return lines
 
 
-def stack(label: Text, pieces: Iterable[Text], width: int, *, indent: int = INDENT) -> list[Text]:
+def stack(label: Text, pieces: Iterable[Text], width: int) -> list[Text]:
     """A label on its own line, if it is not empty, and pieces below it, as many on a line as fit."""
-    lines = wrap(label, width, indent=indent) if label.plain else []
-    return lines + flow(pieces, width, indent=indent + INDENT)
+    lines = wrap(label, width) if label.plain else []
+    return lines + flow(pieces, width, indent=2 * INDENT)
 
 
 def definition_list(pairs: Sequence[tuple[str, str]], width: int) -> list[Text]:

@@ -69,7 +69,7 @@ def leaderboard(
     return _with_differences(ordered, tables.comparisons, metric).select(COLUMNS)
 
 
-def first_judged(summary: Summary) -> str | None:
+def primary_metric(summary: Summary) -> str | None:
     """The first metric with a better side that has an overall value; totals are passed over."""
     judged = set(summary.metrics.filter(slice_set=OVERALL)["metric"]) - summary.totals
     ways = summary.directions.items()
@@ -78,7 +78,7 @@ def first_judged(summary: Summary) -> str | None:
 
 def ranked_models(summary: Summary) -> list[str]:
     """The models, the best first by the first judged metric; in the order of the suite without one."""
-    metric = first_judged(summary)
+    metric = primary_metric(summary)
     if metric is None:
         models: list[str] = summary.metrics["model"].unique(maintain_order=True).to_list()
         return models
@@ -100,7 +100,7 @@ def clear_bests(tables: ResultTables) -> frozenset[tuple[str, str]]:
         scale="difference",
         slice_set=OVERALL,
     )
-    both = pl.concat([compared, _reversed(compared).select(compared.columns)])
+    both = pl.concat([compared, _reverse(compared).select(compared.columns)])
     beaten = both.filter(reading="better").group_by("metric", "model").agg(pl.col("baseline").n_unique())
     return frozenset(beaten.filter(pl.col("baseline") == others).select("metric", "model").rows())
 
@@ -117,7 +117,7 @@ def _with_differences(ordered: pl.DataFrame, comparisons: pl.DataFrame, metric: 
         pl.col("scale") == "difference",
         pl.col("class").is_null(),
     )
-    both = pl.concat([_side(compared), _side(_reversed(compared))])
+    both = pl.concat([_side(compared), _side(_reverse(compared))])
     joined = values.join(both, on=[*_PLACE, "model", "best"], how="left", maintain_order="left")
     return joined.with_columns(difference=pl.coalesce("compared", "difference"))
 
@@ -134,7 +134,7 @@ def _side(compared: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _reversed(compared: pl.DataFrame) -> pl.DataFrame:
+def _reverse(compared: pl.DataFrame) -> pl.DataFrame:
     """The same comparisons, said of the baseline."""
     return compared.with_columns(
         model="baseline",

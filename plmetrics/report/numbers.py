@@ -99,6 +99,15 @@ def plural(how_many: int, thing: str) -> str:
     return f"{count(how_many)} {thing}" + ("" if how_many == 1 else "s")
 
 
+def omission(number: int, thing: str, table: str) -> tuple[str, ...]:
+    """A note on things that are not shown, and the table that has them; none where all are.
+
+    >>> omission(3, "model", "curves"), omission(0, "model", "curves")
+    (('3 more models in the table curves',), ())
+    """
+    return (f"{plural(number, f'more {thing}')} in the table {table}",) if number > 0 else ()
+
+
 def p_value(value: float | None) -> str:
     """A p value with enough digits to compare it with a level, and a floor.
 

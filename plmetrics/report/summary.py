@@ -1,4 +1,4 @@
-"""What the sections of a report read."""
+"""Summary of a result: the input of all sections of a report."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which runner is meant: by its name, as suites and the command line write it, or by an executor."""
+"""Choice of a runner by its name, as suites and the command line write it, or by an executor."""
 
 from __future__ import annotations
 

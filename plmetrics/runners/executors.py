@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from plmetrics.core.errors import EnvironmentFault, Problem
+from plmetrics.core.errors import EnvironmentFault, Problem, needs_extra
 from plmetrics.core.threads import processors
 from plmetrics.runners.worker import answer
 
@@ -72,10 +72,8 @@ def dask_backend(address: str, threads: int | None) -> ExecutorBackend:
     Raises:
         EnvironmentFault: Dask is not installed, or there is no scheduler at the address.
     """
-    try:
+    with needs_extra(_EXTRA, f"the runner {_EXTRA}"):
         distributed: Any = import_module("distributed")
-    except ImportError as error:
-        raise EnvironmentFault.missing_extra(_EXTRA, f"the runner {_EXTRA}") from error
     try:
         client = distributed.Client(address, timeout=10, set_as_default=False)
     except (OSError, ValueError) as error:

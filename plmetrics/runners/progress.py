@@ -1,4 +1,4 @@
-"""How far a run over units is, in words: units, rows or bytes, and the time that is left."""
+"""Progress of a run over units in words: units, rows or bytes, and the time that is left."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a runner is: it runs one task on many units of work, and says of each what came of it."""
+"""Protocol of runners: one task on many units of work, with an outcome for each."""
 
 from __future__ import annotations
 

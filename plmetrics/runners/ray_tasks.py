@@ -7,7 +7,7 @@ from contextlib import suppress
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from plmetrics.core.errors import EnvironmentFault, Problem
+from plmetrics.core.errors import EnvironmentFault, Problem, needs_extra
 from plmetrics.core.threads import processors
 from plmetrics.runners.worker import THREADS, answer
 
@@ -32,10 +32,8 @@ class RayBackend:
     retries = 0
 
     def __init__(self, address: str | None, threads: int) -> None:
-        try:
+        with needs_extra(_EXTRA, f"the runner {_EXTRA}"):
             ray: Any = import_module("ray")
-        except ImportError as error:
-            raise EnvironmentFault.missing_extra(_EXTRA, f"the runner {_EXTRA}") from error
         self._ray = ray
         self._started = not ray.is_initialized()
         if self._started:

@@ -1,4 +1,4 @@
-"""What an exception means: an exit code, a title, and problems that can be printed and stored.
+"""Classification of exceptions: an exit code, a title, and problems that can be printed and stored.
 
 The only place that maps exceptions to exit codes; the command line and the run folder both read it.
 """

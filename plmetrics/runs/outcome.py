@@ -1,4 +1,4 @@
-"""What the layers above hand down: an evaluation's result, and a suite that came from a file."""
+"""Hand-overs of the layers above: an evaluation's result, and a suite that came from a file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a run comes from: host, command line, the suite's file and its git commit, and labels of the caller."""
+"""Provenance of a run: host, command line, the suite's file and its git commit, and labels of the caller."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a run works until it has ended: readers see nothing of it, and then all of it.
+"""The work folder of a run until it has ended: readers see nothing of it, and then all of it.
 
 On a disk that is a hidden folder, which is renamed. A bucket renames nothing: there a run is its run.json, which is
 written last, on condition that there is none. Until then the content waits in memory.

@@ -1,4 +1,4 @@
-"""What rank correlations read of joint counts on a grid, and how far from it the rows themselves may be.
+"""Rank correlations from joint counts on a grid, and bounds on their distance from those of the rows themselves.
 
 With r and s the middle ranks of predictions and labels about their mean, r = r' + d and s = s' + e: r' and s' are those
 of fine bins, whose d and e add to 0, and whose squares to at most m^3 / 12 in a bin of weight m. Then

@@ -1,4 +1,4 @@
-"""From plain values to a checked suite: every problem is found and said in one go."""
+"""Reading of a suite from plain values: every problem is found and said in one go."""
 
 from __future__ import annotations
 

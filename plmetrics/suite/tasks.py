@@ -1,4 +1,4 @@
-"""What the tasks have of their own: kinds of predictions, columns and curves."""
+"""Tasks: their kinds of predictions, columns and curves."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a suite on TREC files need not say: its columns and models have fixed names."""
+"""Defaults of a suite on TREC files, whose columns and models have fixed names."""
 
 from __future__ import annotations
 

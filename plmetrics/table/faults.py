@@ -1,4 +1,4 @@
-"""What went wrong while rows were read, said for the person who must fix the data."""
+"""Errors while rows are read, said for the person who must fix the data."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import re
 from typing import TYPE_CHECKING
 
 from plmetrics.core.errors import DataError, Problem
-from plmetrics.table.files import name_list, shown_path
+from plmetrics.core.names import name_list
+from plmetrics.table.files import shown_path
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

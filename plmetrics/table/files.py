@@ -1,4 +1,4 @@
-"""Which files a path, a glob, a folder or a list of them means: listed once, sorted by name."""
+"""Listing of files: what a path, a glob, a folder or a list of them means, sorted by name."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from plmetrics.core.errors import AbsentDataError, ConfigError, DataError, EnvironmentFault, Problem
-from plmetrics.core.names import file_hint, is_address
+from plmetrics.core.names import file_hint, is_address, name_list
 from plmetrics.core.redaction import mask_address
 
 if TYPE_CHECKING:
@@ -141,16 +141,6 @@ def stamp(status: os.stat_result) -> Stamp:
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
 
-def name_list(names: Sequence[str], limit: int = _SHOWN) -> str:
-    """Names in one line, shortened where there are many.
-
-    >>> name_list(["a", "b", "c"], limit=2)
-    'a, b and 1 more'
-    """
-    more = len(names) - limit
-    return ", ".join(names[:limit]) + (f" and {more} more" if more > 0 else "")
-
-
 def list_files(
     paths: Sequence[str], base: Path, endings: Mapping[str, str], complaints: Complaints
 ) -> list[SourceFile]:
@@ -176,7 +166,7 @@ def list_files(
         root, expanded = _expand(absolute(path, base), endings, complaints)
         roots.append(root)
         candidates += expanded
-    _refuse_twice(candidates)
+    refuse_twice(map(shown_path, candidates))
     root = _above_partitions(Path(os.path.commonpath(roots)))
     named = (path for path in candidates if _is_legible(path, complaints))
     files = (SourceFile(str(path), path.relative_to(root).as_posix(), size=0) for path in named)
@@ -357,8 +347,13 @@ def _above_partitions(root: Path) -> Path:
     return root
 
 
-def _refuse_twice(files: Sequence[Path]) -> None:
-    twice = [shown_path(path) for path, count in Counter(files).items() if count > 1]
+def refuse_twice(places: Iterable[str]) -> None:
+    """Refuse files that are named more than once.
+
+    Raises:
+        ConfigError: some are.
+    """
+    twice = [place for place, count in Counter(places).items() if count > 1]
     if twice:
         message = f"named twice, so that its rows would count twice: {name_list(twice)}"
         raise ConfigError(Problem(message, path=_SUITE_PATH, hint="name each file once"))

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from polars.exceptions import PolarsError
 
-from plmetrics.core.errors import ConfigError, DataError, EnvironmentFault, Problem
+from plmetrics.core.errors import ConfigError, DataError, Problem, needs_extra
 
 _PANDAS = ("pandas", "DataFrame")
 _COLUMN = ("pandas", "Series")
@@ -120,11 +120,8 @@ def _column(name: str, values: Any) -> pl.Series:
 
 
 def _from_pandas(data: Any) -> pl.DataFrame:
-    try:
+    with needs_extra("pandas", "reading a pandas DataFrame"):
         frame: pl.DataFrame = _convert(pl.from_pandas, data, "pandas DataFrame")
-    except ImportError as error:
-        fault = EnvironmentFault.missing_extra(extra="pandas", needed_for="reading a pandas DataFrame")
-        raise fault from error
     return frame
 
 

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from plmetrics.core.errors import DataError, Problem
+from plmetrics.core.names import name_list
 from plmetrics.table.checks import Check
 from plmetrics.table.predicted import truth_column
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
     from plmetrics.core.names import SuitePath
 
@@ -74,15 +75,14 @@ def truth_checks(columns: Mapping[str, str], label: pl.Expr) -> Iterator[Check]:
         name = next(iter(columns.values()))
         yield Check("label", name, "null", label.is_null(), _PATH)
         yield Check(
-            "label", name, f"with a class that is none of {_class_list(tuple(columns))}", label < 0, _PATH
+            "label",
+            name,
+            f"with a class that is none of {name_list(list(map(repr, columns)))}",
+            label < 0,
+            _PATH,
         )
         return
     for of_class, name in columns.items():
         value, role = pl.col(truth_column(of_class)), f"label of class '{of_class}'"
         yield Check(role, name, "null", value.is_null(), _PATH)
         yield Check(role, name, "neither 0 nor 1", (value != 0) & (value != 1), _PATH)
-
-
-def _class_list(names: Sequence[str], most: int = 10) -> str:
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(repr(name) for name in names[:most]) + more

@@ -8,7 +8,7 @@ from pathlib import Path
 import polars as pl
 
 from plmetrics.core.errors import ConfigError, Problem
-from plmetrics.table.files import name_list
+from plmetrics.core.names import name_list
 from plmetrics.table.frames import as_frame, check_names, is_spark, kind_name
 from plmetrics.table.source import Source, schema_of
 

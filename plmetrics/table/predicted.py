@@ -1,4 +1,4 @@
-"""What a model predicted: one column or several parts, and which of them rows are ordered by."""
+"""Predictions of a model: one column or several parts, and the part that rows are ordered by."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From raw columns to the canonical prediction table: roles cast once, up front, with the checks beside them."""
+"""The canonical prediction table from raw columns: roles cast once, up front, with the checks beside them."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from plmetrics.core.errors import Collected, DataError
+from plmetrics.core.names import name_list
 from plmetrics.table.checks import (
     VALID,
     Check,
@@ -18,7 +19,6 @@ from plmetrics.table.checks import (
     weight_checks,
 )
 from plmetrics.table.classes import class_number, positive_class, require_classes
-from plmetrics.table.files import name_list
 from plmetrics.table.predicted import (
     PredictionColumns,
     label_column,

@@ -1,4 +1,4 @@
-"""What rows are grouped by: a column's values, bins, top values, tags or a predicate, and how they read in results."""
+"""Keys of slices: a column's values, bins, top values, tags or a predicate, and how they read in results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the rows come from: one lazy table over files or a frame, checked before anything is read."""
+"""Source of the rows: one lazy table over files or a frame, checked before anything is read."""
 
 from __future__ import annotations
 

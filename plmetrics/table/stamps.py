@@ -1,4 +1,4 @@
-"""Whether data files are the same: stamps while they are read, and digests from run to run."""
+"""Identity of data files: stamps while they are read, and digests from run to run."""
 
 from __future__ import annotations
 

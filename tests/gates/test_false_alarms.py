@@ -14,7 +14,7 @@ import plmetrics as plm
 from plmetrics.catalogue.value_kind import ValueKind
 from plmetrics.gates.rules import Rule
 from plmetrics.gates.simultaneous import widen_intervals
-from plmetrics.inference.comparisons.paired import paired_difference
+from plmetrics.inference.comparisons.paired_bootstrap import paired_difference
 from plmetrics.inference.estimate import Estimate
 from plmetrics.inference.weights import draw_weights
 

@@ -10,7 +10,7 @@ import pytest
 from scipy.special import expit
 
 from plmetrics.catalogue.value_kind import ValueKind
-from plmetrics.inference.comparisons.paired import paired_difference
+from plmetrics.inference.comparisons.paired_bootstrap import paired_difference
 from plmetrics.inference.estimate import Estimate
 from plmetrics.inference.intervals.ladder import Interval, interval
 from plmetrics.inference.weights import draw_weights

@@ -1,4 +1,4 @@
-"""What tells the data of an interval from those that were there when it was evaluated."""
+"""Fingerprints of the data of an interval, by which a later change of them is noticed."""
 
 from __future__ import annotations
 

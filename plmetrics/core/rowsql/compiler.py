@@ -1,4 +1,4 @@
-"""From text to tree to expression, with every check on the way."""
+"""Compilation of row expressions: from text to tree to expression, with every check on the way."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What depends on a column's type: casts, and constants compared with it.
+"""Types of columns in row expressions: casts, and constants compared with them.
 
 These functions run when Polars resolves the plan, with the type at hand.
 """

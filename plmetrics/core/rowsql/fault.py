@@ -1,4 +1,4 @@
-"""What is wrong with the text of a row expression."""
+"""The error of an invalid row expression."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the builders of row expressions pass to each other, and what they may ask of it."""
+"""Parts of row expressions: the values that builders pass to each other, with their types and bounds."""
 
 from __future__ import annotations
 

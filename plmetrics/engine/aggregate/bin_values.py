@@ -1,4 +1,4 @@
-"""What rows add to tables of sums by bins, and the bins of their numbers."""
+"""Numbers and weights that rows add to tables of sums by bins, and the bins of their numbers."""
 
 from __future__ import annotations
 

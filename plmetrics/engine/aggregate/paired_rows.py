@@ -1,4 +1,4 @@
-"""What tests of two models read: sums of pairs of rows in the scan, and the rows themselves where a test ranks them."""
+"""Inputs of tests of two models: sums of pairs of rows in the scan, and the rows themselves for tests of ranks."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from plmetrics.catalogue.metric import Facts, leaves
-from plmetrics.core.errors import AbsentDataError, Collected, Problem
+from plmetrics.core.errors import AbsentDataError, Collected
 from plmetrics.core.hashing import unit_hash
 from plmetrics.core.rowsql import compile_row
 from plmetrics.engine.binding.models import (
@@ -64,9 +64,7 @@ def bind(
         ConfigError: an expression does not fit the columns' types.
     """
     if source.rows == 0:
-        where = suite.data.where if source.kind == "query" else None
-        message = "the table has no rows" if where is None else f"no row satisfies where: {where}"
-        raise AbsentDataError(Problem(message, ("data", "path" if where is None else "where")))
+        raise AbsentDataError.without_rows(suite.data.where if source.kind == "query" else None)
     others = any(section.reads_other_rows for section in suite.sections.values())
     apart = suite.task in {"quantile", "regression"} and not others
     if suite.derived:

@@ -1,4 +1,4 @@
-"""Which metrics of a suite need no labels, so that rows without one count for them."""
+"""Metrics of a suite that need no labels, so that rows without one count for them."""
 
 from __future__ import annotations
 

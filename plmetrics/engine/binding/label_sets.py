@@ -9,6 +9,8 @@ from plmetrics.core.names import did_you_mean
 from plmetrics.table.label_sets import holds_lists
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import polars as pl
 
     from plmetrics.suite.model import Suite
@@ -23,9 +25,7 @@ def label_columns(suite: Suite, schema: pl.Schema, classes: tuple[str, ...]) -> 
         ConfigError: nothing says which classes there are, or the label has other ones.
         DataError: a column is absent.
     """
-    if not classes:
-        msg = "nothing says which classes there are"
-        raise ConfigError(Problem(msg, (), "name them: classes: [spam, urgent]"))
+    _require_classes(classes)
     named = suite.columns.label_columns
     if named:
         _same_classes(tuple(named), classes)
@@ -71,7 +71,11 @@ def prediction_by_class(column: str, suite: Suite) -> dict[str, str]:
         ConfigError: nothing says which classes there are.
     """
     classes = suite.classes or tuple(suite.columns.label_columns)
+    _require_classes(classes)
+    return {f"proba|{name}": column for name in classes}
+
+
+def _require_classes(classes: Sequence[str]) -> None:
     if not classes:
         msg = "nothing says which classes there are"
         raise ConfigError(Problem(msg, (), "name them: classes: [spam, urgent]"))
-    return {f"proba|{name}": column for name in classes}

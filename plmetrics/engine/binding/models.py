@@ -1,4 +1,4 @@
-"""From the models of a suite to the columns of their predictions."""
+"""Columns of predictions, resolved from the models of a suite."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether the slices that metrics and comparisons hold others against are there, before anything is counted."""
+"""Checks, before anything is counted, that the slices exist which metrics and comparisons name as references."""
 
 from __future__ import annotations
 

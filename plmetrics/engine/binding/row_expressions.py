@@ -78,7 +78,7 @@ def _check_types(
         types = ", ".join(f"{column} is {schema[column]}" for column in columns)
         dates = any(schema[column].is_temporal() for column in columns)
         hint = f"{types}; write dates as '2024-01-31'" if dates else types
-        raise ConfigError(Problem(f"'{text}' does not fit the columns' types: {problem}", path, hint))
+        raise ConfigError(Problem(f"'{text}' does not fit the columns' types: {problem}", path, hint or None))
 
 
 def check_expressions(metric: Metric, schema: pl.Schema) -> None:
@@ -88,12 +88,7 @@ def check_expressions(metric: Metric, schema: pl.Schema) -> None:
         row = compile_row(text, dict.fromkeys(ROLES, pl.lit(0.0)))
         _require_columns(row.columns, schema, path, f"metric '{metric.name}'")
         expression = row.measure if path[-1] not in {"where", "null_share"} else row.expr
-        problem = zero_rows_problem(empty.select(expression.alias("value")))
-        if problem is not None:
-            types = ", ".join(f"{column} is {schema[column]}" for column in row.columns)
-            raise ConfigError(
-                Problem(f"'{text}' does not fit the columns' types: {problem}", path, types or None)
-            )
+        _check_types(empty.select(expression.alias("value")), text, row.columns, schema, path)
 
 
 def _require_columns(

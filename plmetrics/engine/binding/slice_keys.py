@@ -1,4 +1,4 @@
-"""From the slice sets of a suite to keys: what each groups by, as expressions on the raw columns."""
+"""Keys of the slice sets of a suite, as expressions on the raw columns."""
 
 from __future__ import annotations
 

@@ -277,12 +277,7 @@ def _number_to_hold(view: TableView, rows: pl.LazyFrame, columns: int, most: int
 
 
 def refuse_to_hold(
-    view: TableView,
-    rows: pl.LazyFrame,
-    columns: int,
-    what: str,
-    *place: str | int,
-    most: int | None = None,
+    view: TableView, rows: pl.LazyFrame, columns: int, what: str, *place: str | int
 ) -> Question[None]:
     """Refuse to hold rows for which the memory budget has no room; they are counted only where that is open.
 
@@ -292,12 +287,11 @@ def refuse_to_hold(
         columns: about how many numbers a row takes meanwhile, copies of a sort among them.
         what: what holds the rows, as a message begins.
         place: where in the suite it is asked for.
-        most: at most how many rows there are, those of the table by default.
 
     Raises:
         ConfigError: they do not fit.
     """
-    number = yield from _number_to_hold(view, rows, columns, most)
+    number = yield from _number_to_hold(view, rows, columns, None)
     if (needed := number * columns * _SCORE) > working_memory(view.suite):
         raise _no_room_to_hold(budget_of(view.suite), number, needed + LIBRARIES, what, place)
 

@@ -1,4 +1,4 @@
-"""How many bytes a row takes where what rows are ordered by is read in ranges, and kept as points."""
+"""Bytes that a row takes where points in the order of scores are read in ranges and held."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the steps of the preparation give, models that a run adds and thresholds; and what it takes from another run."""
+"""Results of the steps of the preparation, models that a run adds and thresholds; and constants of another run."""
 
 from __future__ import annotations
 

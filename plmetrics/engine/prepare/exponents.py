@@ -1,4 +1,4 @@
-"""What exact sums need to know of the rows before they are added: how far from 0 the values of each column may be.
+"""Bounds of the values of each column, which exact sums need before rows are added.
 
 Where an atom says it of any rows, nothing is looked up but the largest weight. These exponents are constants of the
 run: states add exactly where they are equal.
@@ -14,6 +14,7 @@ import polars as pl
 from plmetrics.catalogue.metric import leaves
 from plmetrics.catalogue.needs import Bins, OrderedRows, Ranks
 from plmetrics.core.exact_sums import HEADROOM, Addition, exponent_of
+from plmetrics.core.names import name_list
 from plmetrics.engine.aggregate.totals import summed_in, totals
 from plmetrics.engine.arithmetic import largest
 from plmetrics.table.roles import LABEL
@@ -43,11 +44,10 @@ def with_exponents(prepared: Prepared, constants: Constants | None) -> Question[
     )
     if not beyond:
         return replace(prepared, addition=Addition(pinned))
-    listed = ", ".join(f"'{name}'" for name in sorted(beyond)[:3])
-    more = f" and {len(beyond) - 3} more" if len(beyond) > 3 else ""
+    sums = name_list([f"'{name}'" for name in sorted(beyond)], 3)
     warning = (
-        f"reproducible: values are much larger than in the run whose constants are taken, so that the sums {listed}"
-        f"{more} may differ in the last digits with the order of rows; take constants of a run that has such values"
+        f"reproducible: values are much larger than in the run whose constants are taken, so that the sums {sums}"
+        f" may differ in the last digits with the order of rows; take constants of a run that has such values"
     )
     return replace(prepared, addition=Addition(pinned, beyond), warnings=(*prepared.warnings, warning))
 

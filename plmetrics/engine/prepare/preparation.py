@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from plmetrics.core.errors import AbsentDataError, Problem
+from plmetrics.core.errors import AbsentDataError
 from plmetrics.core.hashing import OWN_BLOCK_LIMIT
 from plmetrics.core.names import number_text
 from plmetrics.engine.inquiry import Inquiry, constant_question, frames_by_name, together
@@ -321,9 +321,7 @@ def _accounting(request: Request, view: TableView, table: PredictionTable) -> Qu
         (counted,) = yield [_row_count(request, view, table, complete=complete)]
         counts = counted.row(0, named=True)
     if not counts["read"]:
-        where = suite.data.where if view.source.rows != 0 else None
-        message = "the table has no rows" if where is None else f"no row satisfies where: {where}"
-        raise AbsentDataError(Problem(message, ("data", "where" if suite.data.where else "path")))
+        raise AbsentDataError.without_rows(suite.data.where if view.source.rows != 0 else None)
     dropped = {model: counts.get(f"dropped|{model}", 0) for model in request.models}
     return Accounting(counts["read"], counts.get("zero_weight", 0), dropped)
 

@@ -1,4 +1,4 @@
-"""What the slices of a run are: quantile edges, top values, tags and all values that occur, found in the data."""
+"""Slices of a run, found in the data: quantile edges, top values, tags and all values that occur."""
 
 from __future__ import annotations
 

@@ -207,10 +207,8 @@ def _valid(request: Request, model: str) -> str:
 
 
 def _no_rows_error(request: Request, total: int) -> DataError:
-    where = request.suite.data.where
     if total == 0:
-        message = "the table has no rows" if where is None else f"no row satisfies where: {where}"
-        return AbsentDataError(Problem(message, ("data", "path" if where is None else "where")))
+        return AbsentDataError.without_rows(request.suite.data.where)
     msg = f"no rows are left of {total:,}: each has weight 0 or a value for which it is dropped"
     return DataError(Problem(msg, ("data", "missing")))
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from plmetrics.core.errors import EnvironmentFault, Problem
+from plmetrics.core.errors import EnvironmentFault, Problem, needs_extra
 from plmetrics.exports.tidy import run_tables
 
 if TYPE_CHECKING:
@@ -76,10 +76,8 @@ def database_target(loaded: LoadedSuite, address: str) -> DatabaseTarget:
         ConfigError: the address is wrong.
         EnvironmentFault: the extra is not installed.
     """
-    try:
+    with needs_extra("database", "writing to a database"):
         import sqlalchemy  # noqa: F401
-    except ImportError as error:
-        raise EnvironmentFault.missing_extra(extra="database", needed_for="writing to a database") from error
     from plmetrics.exports.database.address import open_engine, read_address
 
     url = read_address(loaded, address)

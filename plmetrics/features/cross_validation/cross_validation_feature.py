@@ -40,16 +40,13 @@ class CrossValidationFeature(Feature):
     after = "order"
     charts = MappingProxyType(
         {
-            "learning": Entry(
-                "plmetrics.features.cross_validation.charts.learning_curve",
+            name: Entry(
+                "plmetrics.features.cross_validation.fold_curves",
                 "cross_validation",
-                where="kind = 'learning_curve'",
-            ),
-            "validation": Entry(
-                "plmetrics.features.cross_validation.charts.validation_curve",
-                "cross_validation",
-                where="kind = 'validation_curve'",
-            ),
+                where=f"kind = '{curve}'",
+                function=curve,
+            )
+            for name, curve in (("learning", "learning_curve"), ("validation", "validation_curve"))
         }
     )
     state_refusal = "folds belong to one run over all rows, and a state holds some"

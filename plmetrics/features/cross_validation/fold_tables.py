@@ -27,9 +27,8 @@ import polars as pl
 from plmetrics.core.results import CROSS_VALIDATION_SCHEMA, FOLDS_SCHEMA
 from plmetrics.features.cross_validation.cross_validation_section import deciding, folds_of
 from plmetrics.features.cross_validation.diagnosis import diagnosis
-from plmetrics.features.cross_validation.fold_intervals import with_intervals
 from plmetrics.features.cross_validation.fold_slices import FOLDS, POOLED
-from plmetrics.features.cross_validation.fold_summaries import along_curve, by_fold, by_repeat
+from plmetrics.features.cross_validation.fold_summaries import along_curve, by_fold, by_repeat, with_intervals
 from plmetrics.features.cross_validation.fold_values import (
     IDENTITY,
     FoldSet,

@@ -15,7 +15,7 @@ from plmetrics.features.cross_validation.fold_slices import TEST, TRAIN, VALID
 from plmetrics.features.cross_validation.fold_summaries import outer_rows, summarise
 from plmetrics.features.cross_validation.fold_values import IDENTITY
 from plmetrics.inference.chunks import chunks, concatenate_estimates
-from plmetrics.inference.comparisons.paired import paired_difference
+from plmetrics.inference.comparisons.paired_bootstrap import paired_difference
 from plmetrics.inference.contrasts import UNEQUAL_ROWS, same_size
 from plmetrics.inference.model_estimates import Estimates
 

@@ -43,7 +43,7 @@ def readout_chart(readout: pl.DataFrame, *, level: float = 0.95) -> Figure:
 
     from plmetrics.report.charts.figure import Figure
     from plmetrics.report.charts.selection import NothingToDraw
-    from plmetrics.report.charts.slices.rows import headed
+    from plmetrics.report.charts.slices.rows import add_heading
     from plmetrics.report.charts.texts import short
 
     if not {"outcome", "arm", "control", "difference", "test"} <= set(readout.columns):
@@ -59,7 +59,7 @@ def readout_chart(readout: pl.DataFrame, *, level: float = 0.95) -> Figure:
     title = f"Effects against {short(str(rows['control'][0]), 60)}"
     subtitle = (_ratio(readout), f"hollow grey: adjusted p of {number(round(1 - level, 9))} or more", *notes)
     chart = panels[0] if len(panels) == 1 else alt.vconcat(*panels, spacing=12)
-    return Figure(headed(chart, title, subtitle), shown, title, _finding(title, shown), notes)
+    return Figure(add_heading(chart, title, subtitle), shown, title, _finding(title, shown), notes)
 
 
 def _ratio(readout: pl.DataFrame) -> str:

@@ -1,4 +1,4 @@
-"""How long work takes: seconds of one processor, by constants that a benchmark measured on a machine it names."""
+"""Costs of work in seconds of one processor, by constants that a benchmark measured on a machine it names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run would do, as text or JSON."""
+"""The explanation of a run as text or JSON."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run would do: files, columns, slices, cubes, passes and memory, found without aggregating anything."""
+"""Explanation of a run: its files, columns, slices, cubes, passes and memory, without aggregating anything."""
 
 from __future__ import annotations
 

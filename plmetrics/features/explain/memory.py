@@ -1,4 +1,4 @@
-"""How much memory a run will take, from its sizes alone: an estimate that is meant to hold within a factor of two.
+"""Estimate of the memory of a run from its sizes alone, meant to hold within a factor of two.
 
 Of each stage: what is read at a time, what is held while it works, and what is kept for those behind it. The largest
 stage is the peak. Python, Polars and what else is loaded at the start come on top.

@@ -1,4 +1,4 @@
-"""What Polars will do with plans: how often it reads the files for them, what of them, and what does not stream."""
+"""Inspection of the plans of Polars: reads of the files, columns of them, and operations that do not stream."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a table is when its files are counted as units: how many, how large, and what their states take."""
+"""Description of a table as units of files: how many, how large, and the memory of their states."""
 
 from __future__ import annotations
 

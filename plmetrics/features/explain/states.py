@@ -1,4 +1,4 @@
-"""What `state` would keep of a suite, and about how large that would be, within a factor of two or so.
+"""Description of the state of a suite: its content and about its size, within a factor of two or so.
 
 Sizes are those of parquet, compressed: of a sum of floats nearly all bytes stay, of counts as many bits as they need,
 and of a count of scores the gap to the one before it.

@@ -1,4 +1,4 @@
-"""How much work a run does, by stage and kind, from its sizes alone: what the time of a run is told from.
+"""Estimate of the work of a run by stage and kind from its sizes alone, from which its time is told.
 
 A kind is counted in what its time grows with, such as rows times columns. Seconds of each are in `costs.json`.
 """

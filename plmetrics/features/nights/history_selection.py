@@ -1,4 +1,4 @@
-"""What is asked of a history: metrics, models and slices, with errors that name what there is."""
+"""Selection of metrics, models and slices of a history, with errors that name what there is."""
 
 from __future__ import annotations
 

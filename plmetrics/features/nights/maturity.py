@@ -1,4 +1,4 @@
-"""Whether the labels of an interval are due, and whether its rows have them."""
+"""Maturity of the labels of an interval: whether they are due, and whether its rows have them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far back later intervals of a suite look: what lies there stays, however short `keep` is."""
+"""Reach of later intervals of a suite into the past: what lies there stays, however short `keep` is."""
 
 from __future__ import annotations
 

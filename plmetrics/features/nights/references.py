@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from datetime import datetime
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from plmetrics.core.durations import Duration
-from plmetrics.core.errors import DataError, EnvironmentFault, PlmetricsError
+from plmetrics.core.errors import DataError, EnvironmentFault, PlmetricsError, Problem
 from plmetrics.features.nights.interval_section import references
 from plmetrics.features.nights.manifests import Manifests
 from plmetrics.runs.history.earlier_runs import EarlierRuns
+from plmetrics.runs.history.meanings import misleading
+from plmetrics.runs.record import suite_content
 from plmetrics.suite.sections.references import IntervalReference
 
 if TYPE_CHECKING:
@@ -63,8 +66,6 @@ class EarlierIntervals(EarlierRuns):
 
     def metrics_before(self, band: Band, skip: int) -> list[tuple[int, pl.DataFrame]]:
         """The tables `metrics` of the accepted intervals of a band; see `EarlierRuns.metrics_before`."""
-        from plmetrics.features.nights.band_tables import metrics_reader
-
         rejections: list[dict[str, str]] = []
         last = {manifest.run for manifest in islice(self._latest_first(), skip)}
         if band.window is None:
@@ -315,3 +316,27 @@ def _words(unusable: Sequence[Mapping[str, str]]) -> list[str]:
         else f"the results of {len(keys)} intervals, {_span_name(min(keys), max(keys))}, are passed over: {reason}"
         for reason, keys in reasons.items()
     ]
+
+
+def metrics_reader(
+    suite: Suite, calendar: Calendar, interval: Interval
+) -> Callable[[StoredRun], tuple[int, pl.DataFrame]]:
+    """Reads the weekday of a run's interval, counted from that of `interval`, and its table `metrics`.
+
+    Raises:
+        DataError: the table cannot be read, or its values mean something else; so does what is returned.
+    """
+
+    def weekday_of(moment: datetime) -> int:
+        return moment.astimezone(calendar.zone).weekday()
+
+    content, weekday = suite_content(suite), weekday_of(interval.start)
+
+    def read(run: StoredRun) -> tuple[int, pl.DataFrame]:
+        differences = misleading(run.record.get("suite", {}), content, suite.metrics)
+        if differences:
+            raise DataError(Problem(f"its values mean something else: {differences[0]}"))
+        start = datetime.fromisoformat(run.record["interval"]["start"])
+        return (weekday_of(start) - weekday) % 7, run.table("metrics")
+
+    return read

@@ -1,4 +1,4 @@
-"""Which planned units some states leave out, and what a result says of that."""
+"""Coverage of a plan by states: the units that are missing, and what a result says of that."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from plmetrics.core.errors import ConfigError, DataError, Problem
-from plmetrics.core.names import did_you_mean
+from plmetrics.core.names import did_you_mean, name_list
 from plmetrics.runs.failure import os_message
 from plmetrics.runs.files import environment_faults, make_directory, write_atomic
 from plmetrics.table.files import shown_path
@@ -57,8 +57,7 @@ class Unit:
     @property
     def text(self) -> str:
         """The unit in words: its id and its files."""
-        more = f" and {len(self.files) - 1} more" if len(self.files) > 1 else ""
-        return f"{self.short_id} ({self.files[0]['name']}{more})"
+        return f"{self.short_id} ({name_list([str(file['name']) for file in self.files], 1)})"
 
     def facts(self) -> UnitFacts:
         """Its entry in a list of units."""

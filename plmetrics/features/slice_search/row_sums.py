@@ -1,4 +1,4 @@
-"""What a search for slices reads of each row, and dense sums of it by one integer key, batch by batch."""
+"""Numbers of each row that a search for slices reads, and dense sums of them by one integer key, batch by batch."""
 
 from __future__ import annotations
 

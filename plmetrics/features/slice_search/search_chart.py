@@ -11,10 +11,10 @@ from plmetrics.report.charts.figure import Figure
 from plmetrics.report.charts.selection import NothingToDraw
 from plmetrics.report.charts.slices.estimate_texts import estimate_texts, minus
 from plmetrics.report.charts.slices.panels import Panel, Texts, side_by_side
-from plmetrics.report.charts.slices.rows import headed
+from plmetrics.report.charts.slices.rows import add_heading
 from plmetrics.report.charts.texts import short
 from plmetrics.report.charts.words import level_words
-from plmetrics.report.numbers import count, number, p_value, plural
+from plmetrics.report.numbers import count, number, omission, p_value, plural
 
 if TYPE_CHECKING:
     from plmetrics.report.charts.selection import Selection
@@ -34,8 +34,7 @@ def draw(selection: Selection) -> Figure:
     rows = rows.head(MOST_ROWS)
     drawn = _rows(rows)
     title = f"Slices worse than the rest by {short(metric, 60)}"
-    more = table.height - rows.height
-    notes = (f"{plural(more, 'more slice')} in the table found_slices",) if more else ()
+    notes = omission(table.height - rows.height, "slice", "found_slices")
     subtitle = (
         "differences of rows that had no part in the search; orange square: confirmed by the adjusted p",
         "searched: the difference that the search saw, which flatters it",
@@ -50,7 +49,7 @@ def draw(selection: Selection) -> Figure:
     side = {"higher": "right", "lower": "left"}.get(selection.summary.directions.get(metric, "none"))
     axis = f"difference of {short(metric, 40)} to the rest" + (f" ({side} of 0 is better)" if side else "")
     chart = side_by_side([Panel(drawn, "", 0.0)], axis, texts, include=[0.0])
-    return Figure(headed(chart, title, subtitle), rows, title, _finding(title, drawn), notes)
+    return Figure(add_heading(chart, title, subtitle), rows, title, _finding(title, drawn), notes)
 
 
 def _rows(rows: pl.DataFrame) -> pl.DataFrame:

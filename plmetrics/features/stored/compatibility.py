@@ -1,4 +1,4 @@
-"""Whether states add: whether they mean the same, were made with the same constants, and share no rows."""
+"""Compatibility of states that are to be added: same meaning, same constants, and no rows in common."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a state can carry: sums and counts that add. What needs the rows themselves is refused by name."""
+"""Support of states: sums and counts that add; whatever needs the rows themselves is refused by name."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from plmetrics.catalogue.metric import Metric
     from plmetrics.inference.across_runs.sides import Pairing, Side
     from plmetrics.inference.comparisons.independent import Sample
-    from plmetrics.inference.comparisons.paired import Difference
+    from plmetrics.inference.comparisons.paired_bootstrap import Difference
     from plmetrics.suite.sections.basics import ContrastScale
 
     Array = NDArray[np.object_]

@@ -1,4 +1,4 @@
-"""What a change of a mean is made of: slices that moved (within), and shares of slices that did (mix).
+"""Decomposition of the change of a mean: slices that moved (within), and shares of slices that did (mix).
 
 A mean is the sum over slices of share x value, the share being that of its denominator. With w and m before (0) and
 after (1), within = (w0 + w1)/2 (m1 - m0) and mix = (w1 - w0) (m0 + m1)/2 of each slice add up to w1 m1 - w0 m0, and
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from plmetrics.core.results import DECOMPOSITION_SCHEMA
 from plmetrics.inference.chunks import chunk_of
-from plmetrics.inference.comparisons.paired import Difference, paired_difference
+from plmetrics.inference.comparisons.paired_bootstrap import Difference, paired_difference
 from plmetrics.inference.estimate import Estimate, effective_blocks
 from plmetrics.inference.finalised import value_or_nan
 from plmetrics.inference.weights import Nudges

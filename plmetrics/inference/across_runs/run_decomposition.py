@@ -1,4 +1,4 @@
-"""What a change of a mean from an earlier run is made of, from the tables `metrics` of both; see `decomposition`."""
+"""Decomposition of the change of a mean from an earlier run, from both tables `metrics`; see `decomposition`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from plmetrics.inference.across_runs.decomposition import (
 from plmetrics.inference.across_runs.masses import WHOLE, masses_of
 from plmetrics.inference.across_runs.retained import sharing
 from plmetrics.inference.across_runs.sides import NOT_IN_RUN, Side, sample
-from plmetrics.inference.comparisons.paired import Difference, student_statistic, student_test
+from plmetrics.inference.comparisons.paired_bootstrap import Difference, student_statistic, student_test
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -1,4 +1,4 @@
-"""What each slice does to a change between runs of a metric of the order of scores, which is a mean of no rows.
+"""Decomposition, by slice, of the change of a metric of ordered scores, which is a mean of no rows.
 
 A slice's part is its Shapley value, the worth of a coalition being the metric on rows that are as in this run in its
 slices and as in the earlier one elsewhere. Both runs weigh the same in such a mixture, and a slice has the share of the
@@ -21,7 +21,7 @@ from plmetrics.inference.across_runs.comparisons import NOTE
 from plmetrics.inference.across_runs.decomposition import PARTS, part_rows
 from plmetrics.inference.across_runs.owen import Steps
 from plmetrics.inference.across_runs.variations import variations
-from plmetrics.inference.comparisons.paired import Difference, paired_difference
+from plmetrics.inference.comparisons.paired_bootstrap import Difference, paired_difference
 from plmetrics.inference.estimate import Estimate
 
 if TYPE_CHECKING:

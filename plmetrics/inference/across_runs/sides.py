@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from plmetrics.inference.across_runs.paired import PairedRuns
 from plmetrics.inference.across_runs.retained import sharing
+from plmetrics.inference.across_runs.run_pairs import PairedRuns
 from plmetrics.inference.comparisons.independent import Sample
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""How parts of a change vary, where the blocks of both runs are resampled, each by itself."""
+"""Variation of the parts of a change, where the blocks of both runs are resampled, each by itself."""
 
 from __future__ import annotations
 

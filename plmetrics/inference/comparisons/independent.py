@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from plmetrics.inference.comparisons.paired import (
+from plmetrics.inference.comparisons.paired_bootstrap import (
     Difference,
     back_transform,
     log_estimate,

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from plmetrics.inference.comparisons.paired import student_test
+from plmetrics.inference.comparisons.paired_bootstrap import student_test
 from plmetrics.inference.intervals.spread import block_factor
 
 if TYPE_CHECKING:
     from plmetrics.catalogue.metric import Metric
-    from plmetrics.inference.comparisons.paired import Difference
+    from plmetrics.inference.comparisons.paired_bootstrap import Difference
     from plmetrics.inference.estimate import Estimate
 
 Array = NDArray[np.float64]

@@ -23,8 +23,7 @@ from plmetrics.inference.curves.ranking import (
     joint_hull,
     points_of,
 )
-from plmetrics.inference.curves.recalibration import recalibration
-from plmetrics.inference.curves.reliability import reliability
+from plmetrics.inference.curves.reliability import recalibration, reliability
 from plmetrics.inference.curves.thinning import thin
 from plmetrics.suite.tasks import BANDED_CURVES, BINNED_CURVES
 

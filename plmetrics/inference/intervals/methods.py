@@ -1,4 +1,4 @@
-"""Which intervals a metric gets: from the method that a suite names to a form, and the replicates that it reads."""
+"""Choice of intervals: from the method that a suite names to a form for each metric, and the replicates it reads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What replicates say of a slice: how many are undefined, how far they spread, whether they differ."""
+"""Spread of the replicates of a slice: how many are undefined, and whether they differ."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A chart: the module whose function `draw` makes it, and the table and curves it is drawn from.
+    """A chart: the module whose function makes it, `draw` by default, and the table and curves it is drawn from.
 
     Modules of features are named in full, others from this package on. `where` is a condition in SQL of which the table
     must have rows. A chart of another table than the curves is drawn from one of these curves, too.
@@ -27,6 +27,7 @@ class Entry:
     where: str = ""
     groups: bool = False
     entry: str = ""
+    function: str = "draw"
 
     @property
     def path(self) -> str:

@@ -12,7 +12,7 @@ import polars as pl
 
 from plmetrics.core.errors import ConfigError, Problem
 from plmetrics.report.charts.rendering import RENDERER
-from plmetrics.report.charts.svg import named
+from plmetrics.report.charts.svg import add_description
 from plmetrics.report.charts.theme import DARK, LIGHT, configuration
 from plmetrics.runs.files import environment_faults, write_atomic
 
@@ -52,14 +52,14 @@ class Figure:
     def specification(self, theme: Theme = "light", background: str | None = None) -> dict[str, Any]:
         """The chart as Vega-Lite in this theme; nothing of a theme of the reader's own gets into it."""
         frames: dict[str, pl.DataFrame] = {}
-        chart: dict[str, Any] = _detached(self.chart, frames).to_dict(
+        chart: dict[str, Any] = _detach(self.chart, frames).to_dict(
             validate=False, context={"top_level": False}
         )
         chart |= {"config": configuration(), "background": background or LIGHT["paper"]}
         chart["datasets"] = {name: frame.to_dicts() for name, frame in frames.items()}
         # Values that are no JSON would drop marks without a word.
         json.dumps(chart, allow_nan=False)
-        return chart if theme == "light" else _repainted(chart)
+        return chart if theme == "light" else _repaint(chart)
 
     def svg(self, theme: Theme = "light") -> str:
         """The chart as SVG, with title and description for readers aloud.
@@ -68,7 +68,7 @@ class Figure:
             EnvironmentFault: the extra `report` is not installed, or the renderer refused the chart.
         """
         image = RENDERER.render(self.specification(theme), "svg").decode()
-        return named(image, self.title, self.description)
+        return add_description(image, self.title, self.description)
 
     def png(self, scale: float = 2.0, theme: Theme = "light") -> bytes:
         """The chart as PNG, `scale` pixels a point.
@@ -116,7 +116,7 @@ class Figure:
 _PARTS = ("layer", "hconcat", "vconcat", "concat")
 
 
-def _detached(chart: Any, frames: dict[str, pl.DataFrame]) -> Any:
+def _detach(chart: Any, frames: dict[str, pl.DataFrame]) -> Any:
     """A copy of the chart that names its frames, so that neither copies of it nor transformers of a reader get them."""
     chart = chart.copy(deep=False)
     if isinstance(chart.data, pl.DataFrame):
@@ -126,22 +126,22 @@ def _detached(chart: Any, frames: dict[str, pl.DataFrame]) -> Any:
         chart.data = {"name": name}
     for key in _PARTS:
         if isinstance(parts := chart._kwds.get(key), list):  # noqa: SLF001
-            chart[key] = [_detached(part, frames) for part in parts]
+            chart[key] = [_detach(part, frames) for part in parts]
     return chart
 
 
-def _repainted(chart: Any) -> Any:
+def _repaint(chart: Any) -> Any:
     """The specification with each light colour of the theme replaced by the dark one of the same role."""
     colors = {light: DARK[role] for role, light in LIGHT.items()}
-    return _mapped(chart, colors, painted=False)
+    return _map_colors(chart, colors, painted=False)
 
 
-def _mapped(part: Any, colors: Mapping[str, str], *, painted: bool) -> Any:
+def _map_colors(part: Any, colors: Mapping[str, str], *, painted: bool) -> Any:
     if isinstance(part, dict):
         return {
-            key: _mapped(item, colors, painted=key in _PAINTED or key.endswith("Color"))
+            key: _map_colors(item, colors, painted=key in _PAINTED or key.endswith("Color"))
             for key, item in part.items()
         }
     if isinstance(part, list):
-        return [_mapped(item, colors, painted=painted) for item in part]
+        return [_map_colors(item, colors, painted=painted) for item in part]
     return colors.get(part, part) if painted and isinstance(part, str) else part

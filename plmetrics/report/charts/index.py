@@ -39,8 +39,8 @@ CHARTS: Mapping[str, Entry] = {
         "regression.conditional",
         curves=("conditional_label", "conditional_prediction", "conditional_recall"),
     ),
-    "uplift": Entry("effects.uplift", curves=("uplift",)),
-    "qini": Entry("effects.qini", curves=("qini",)),
+    "uplift": Entry("effects.gain", curves=("uplift",), function="uplift"),
+    "qini": Entry("effects.gain", curves=("qini",), function="qini"),
     "effect_calibration": Entry("effects.effect_calibration", curves=("effect_calibration",)),
     "heatmap": Entry("slices.heatmap", "metrics", where="slice_set != 'overall'"),
     "differences": Entry("comparisons.differences", "comparisons", where="contrast IN ('model', 'run')"),
@@ -81,5 +81,6 @@ def draw(name: str, selection: Selection, **options: object) -> Figure:
         EnvironmentFault: the extra `report` is not installed.
     """
     require("altair", needed_for="a chart")
-    make: Callable[..., Figure] = import_module(charts()[name].path).draw
+    entry = charts()[name]
+    make: Callable[..., Figure] = getattr(import_module(entry.path), entry.function)
     return make(selection, **options)

@@ -81,7 +81,7 @@ class _Channels(alt.FacetedEncoding):
         return self
 
 
-def layered(*layers: alt.Chart | alt.LayerChart) -> alt.LayerChart:
+def layer_charts(*layers: alt.Chart | alt.LayerChart) -> alt.LayerChart:
     """Charts in one panel, the first at the back."""
     return _Layers(layer=[part for chart in layers for part in _parts(chart)])
 

@@ -14,16 +14,18 @@ import numpy as np
 import polars as pl
 
 from plmetrics.inference.curves.thinning import thin
-from plmetrics.report.charts.layers import base, layered
+from plmetrics.report.charts.layers import base, layer_charts
 from plmetrics.report.charts.placement import Canvas
 from plmetrics.report.charts.texts import width as width_of
-from plmetrics.report.charts.texts import wrapped
+from plmetrics.report.charts.texts import wrap_words
 from plmetrics.report.charts.theme import DASHES, LIGHT, SERIES, SHAPES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
+
+    from plmetrics.report.charts.placement import Side
 
 Chart: TypeAlias = alt.Chart | alt.LayerChart | alt.HConcatChart | alt.VConcatChart | alt.ConcatChart
 
@@ -124,7 +126,7 @@ def shapes(labels: Sequence[str], legend: alt.Legend | None) -> alt.Shape:
     return alt.Shape("s:N", legend=legend, scale=alt.Scale(domain=list(labels), range=names))
 
 
-def painted(labels: Sequence[str]) -> pl.DataFrame:
+def series_paint(labels: Sequence[str]) -> pl.DataFrame:
     """The colour `fill` and the shape `p` of each series `s`, for marks that stand in no legend."""
     number = range(len(labels))
     return pl.DataFrame(
@@ -214,7 +216,7 @@ def lines(
         )
     key = legend(labels, corner, heading)
     line = base(frame).mark_line(interpolate=interpolate)  # type: ignore[arg-type]
-    return layered(
+    return layer_charts(
         *bands(frame, x, y, labels, interpolate),
         line.encode(
             x=alt.X(**x),
@@ -232,7 +234,7 @@ def _lone(
 ) -> list[alt.Chart]:
     """Points of series that have one alone, which a line does not show."""
     points = frame.filter(pl.col("y").is_not_null()).select("x", "y", "s")
-    points = points.filter(pl.len().over("s") == 1).join(painted(labels), on="s", maintain_order="left")
+    points = points.filter(pl.len().over("s") == 1).join(series_paint(labels), on="s", maintain_order="left")
     if points.is_empty():
         return []
     mark = base(points.select("x", "y", "fill")).mark_point(size=40, opacity=1)
@@ -293,15 +295,12 @@ def reference(
     return chart
 
 
-def note(
-    x: float, y: float, text: str, *, align: str = "left", dx: float = 0, dy: float = 0, angle: float = 0
-) -> alt.Chart:
+def note(x: float, y: float, text: str, *, align: str = "left", dx: float = 0, dy: float = 0) -> alt.Chart:
     """A word in the panel."""
     mark = base(pl.DataFrame({"x": [float(x)], "y": [float(y)], "t": [text]})).mark_text(
         align=align,  # type: ignore[arg-type]
         dx=dx,
         dy=dy,
-        angle=angle,
         color=LIGHT["mute"],
         fontSize=10.5,
         fontStyle="italic",
@@ -310,7 +309,7 @@ def note(
     return chart
 
 
-def titled(
+def add_title(
     chart: Chart,
     title: str,
     subtitle: Sequence[str],
@@ -326,10 +325,41 @@ def titled(
     """
     space = (width or PANEL) + 30
     text = alt.Title(
-        wrapped(title, space, 14.8),
-        subtitle=[part for line in subtitle if line for part in wrapped(line, space)],
+        wrap_words(title, space, 14.8),
+        subtitle=[part for line in subtitle if line for part in wrap_words(line, space)],
         frame=frame,
     )
     panels = isinstance(chart, alt.HConcatChart | alt.VConcatChart | alt.ConcatChart)
     size = {} if panels or height is None else {"width": width, "height": height}
     return chart.properties(title=text, **size)
+
+
+def point_label(
+    x: float, y: float, text: str, side: Side, color: str = LIGHT["ink"], **style: Any
+) -> alt.Chart:
+    """A word on a side of a point."""
+    align, dx, dy = side
+    mark = base(pl.DataFrame({"x": [float(x)], "y": [float(y)], "t": [text]})).mark_text(
+        align=align,  # type: ignore[arg-type]
+        baseline="middle",
+        dx=dx,
+        dy=dy,
+        color=color,
+        **{"fontSize": 10.5, **style},
+    )
+    chart: alt.Chart = mark.encode(x="x:Q", y="y:Q", text="t:N")
+    return chart
+
+
+def remark(
+    canvas: Canvas, places: Sequence[tuple[float, float]], text: str, sides: Sequence[Side]
+) -> alt.Chart:
+    """A word about a reference line, at the first of these places where nothing is drawn."""
+    return point_label(*_spot(canvas, places, text, sides), LIGHT["mute"], fontStyle="italic")
+
+
+def _spot(
+    canvas: Canvas, places: Sequence[tuple[float, float]], text: str, sides: Sequence[Side]
+) -> tuple[float, float, str, Side]:
+    x, y, side = canvas.spot(places, text, sides)
+    return x, y, text, side

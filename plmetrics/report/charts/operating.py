@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import altair as alt
 import polars as pl
 
-from plmetrics.report.charts.labels import beside
 from plmetrics.report.charts.layers import base
-from plmetrics.report.charts.marks import painted
+from plmetrics.report.charts.marks import axis, point_label, series_paint, span, unit
 from plmetrics.report.charts.series import KEYS
 from plmetrics.report.charts.theme import LIGHT
-from plmetrics.report.charts.words import rounded
+from plmetrics.report.charts.words import three_digits
 
 if TYPE_CHECKING:
     from plmetrics.report.charts.panels import Panel
@@ -24,6 +23,14 @@ MOST_THRESHOLDS = 3
 """Of a series: more would hide the line."""
 _MOST_WORDS = 6
 _NEAR = 34
+
+
+def threshold_axis(thresholds: pl.Series, title: str = "Threshold of the score") -> dict[str, Any]:
+    """The axis `x` of thresholds: from 0 to 1 where scores lie there, else over their range."""
+    finite = thresholds.drop_nulls()
+    if len(finite) and finite.is_between(0, 1 + 1e-9).all():
+        return unit("x", title)
+    return axis("x", title, span(finite))
 
 
 def thresholds_of(selection: Selection, series: Series) -> pl.DataFrame:
@@ -49,7 +56,7 @@ def operating_points(selection: Selection, series: Series, points: pl.DataFrame)
         strategy="forward",
         check_sortedness=False,
     )
-    texts = pl.Series("t", [rounded(value) for value in met["h"]], dtype=pl.String)
+    texts = pl.Series("t", [three_digits(value) for value in met["h"]], dtype=pl.String)
     return met.with_columns(texts).filter(pl.col("x").is_not_null()).select(*KEYS, "x", "y", "h", "t")
 
 
@@ -58,17 +65,22 @@ def dots(panel: Panel, chosen: pl.DataFrame, canvas: Canvas) -> list[alt.Chart]:
     places = panel.series.rows(chosen)
     if places.is_empty():
         return []
-    painted_places = places.join(painted(panel.series.labels), on="s", maintain_order="left")
+    return [points_of(panel, places), *_values(places, canvas)]
+
+
+def points_of(panel: Panel, places: pl.DataFrame) -> alt.Chart:
+    """Points in the colours and shapes of their series."""
+    painted_places = places.join(series_paint(panel.series.labels), on="s", maintain_order="left")
     marks = base(painted_places.select("x", "y", "fill", "p")).mark_point(
         size=72, stroke=LIGHT["paper"], strokeWidth=1.2
     )
-    points = marks.encode(
+    chart: alt.Chart = marks.encode(
         x=alt.X(**panel.x),
         y=alt.Y(**panel.y),
         shape=alt.Shape("p:N", legend=None, scale=None),
         fill=alt.Fill("fill:N", legend=None, scale=None),
     )
-    return [points, *_values(places, canvas)]
+    return chart
 
 
 def _values(places: pl.DataFrame, canvas: Canvas) -> list[alt.Chart]:
@@ -83,7 +95,7 @@ def word(x: float, y: float, text: str, canvas: Canvas) -> alt.Chart | None:
     side = canvas.side(x, y, text)
     if side is None:
         return None
-    return beside(x, y, text, side)
+    return point_label(x, y, text, side)
 
 
 def rules(panel: Panel, chosen: pl.DataFrame, top: float) -> list[alt.Chart]:
@@ -98,5 +110,5 @@ def rules(panel: Panel, chosen: pl.DataFrame, top: float) -> list[alt.Chart]:
     for number, (x, y) in enumerate(places.iter_rows()):
         near = [other for other in pixels if 0 < abs(other - pixels[number]) < _NEAR]
         align = "center" if not near else "right" if near[-1] > pixels[number] else "left"
-        words.append(beside(x, y, rounded(x), (align, 0, -7), LIGHT["mute"]))
+        words.append(point_label(x, y, three_digits(x), (align, 0, -7), LIGHT["mute"]))
     return [rule, *words]

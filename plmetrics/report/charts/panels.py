@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, cast
 import altair as alt
 import polars as pl
 
-from plmetrics.report.charts.layers import layered
+from plmetrics.report.charts.layers import layer_charts
 from plmetrics.report.charts.marks import MOST_SERIES, PANEL, UNIT, UNIT_TICKS, background, canvas_of
 from plmetrics.report.charts.placement import Canvas
 from plmetrics.report.charts.series import KEYS
-from plmetrics.report.charts.texts import in_line, short, wrapped
+from plmetrics.report.charts.texts import in_line, short, wrap_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from plmetrics.report.charts.series import Keys, Series
 
 _GAP = 26
+_MOST_COLUMNS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +47,7 @@ class Panel:
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
+class PanelGrid:
     """A chart and the width of all its panels."""
 
     chart: Chart
@@ -63,16 +64,16 @@ def panels(
     shared: bool = False,
     height: float = PANEL,
     interpolate: str = "linear",
-) -> Drawn:
+) -> PanelGrid:
     """The series in one panel if there are at most five, drawn by `draw`.
 
     Curves of several models in several slices or classes get a panel a slice or class. More than five of one kind get a
     panel each, over all others in grey. With `alone` every series gets a panel of its own, with `shared` they have one
     legend.
     """
-    if len(series.keys) <= 1 or not (alone or _many(series)):
+    if len(series.keys) <= 1 or not (alone or _is_crowded(series)):
         panel = Panel(series, x, y, PANEL, height)
-        return Drawn(draw(panel).properties(width=PANEL, height=height), PANEL)
+        return PanelGrid(draw(panel).properties(width=PANEL, height=height), PANEL)
     groups = _groups(series, alone=alone)
     crowded = not alone and all(len(numbers) == 1 for _, numbers in groups)
     behind = background(series.frame, interpolate) if crowded else None
@@ -84,9 +85,17 @@ def panels(
         panel = Panel(part, _small(x, titled=last), _small(y, titled=left), side, side * height / PANEL)
         chart = draw(panel)
         if behind is not None:
-            chart = layered(behind.encode(x=alt.X(**panel.x), y=alt.Y(**panel.y)), chart)
-        parts.append(_headed(chart, panel, name, part.values if crowded or alone else ()))
+            chart = layer_charts(behind.encode(x=alt.X(**panel.x), y=alt.Y(**panel.y)), chart)
+        parts.append(_with_heading(chart, panel, name, part.values if crowded or alone else ()))
     return grid(parts, columns, side, shared=shared)
+
+
+def rows_of_panels(charts: Sequence[Chart], alone: float, small: float, spacing: float = _GAP) -> PanelGrid:
+    """Panels of models in rows of three; `alone` is the width of a single one, `small` that of one of several."""
+    if len(charts) == 1:
+        return PanelGrid(charts[0], alone)
+    chart = alt.concat(*charts, columns=_MOST_COLUMNS, spacing=spacing)
+    return PanelGrid(chart, small * min(len(charts), _MOST_COLUMNS))
 
 
 def layout_of(number: int) -> tuple[int, int]:
@@ -98,17 +107,17 @@ def layout_of(number: int) -> tuple[int, int]:
     return (3, 230) if number <= 9 else (4, 180)
 
 
-def grid(parts: Sequence[Chart], columns: int, side: float, *, shared: bool = False) -> Drawn:
+def grid(parts: Sequence[Chart], columns: int, side: float, *, shared: bool = False) -> PanelGrid:
     """Panels in rows of so many, with a legend each or one that they share."""
     scales: dict[str, Any] = dict.fromkeys(
         ("color", "strokeDash", "shape"), "shared" if shared else "independent"
     )
     chart = alt.concat(*parts, columns=columns, spacing=_GAP).resolve_scale(**scales)
     across = min(columns, len(parts))
-    return Drawn(cast("Chart", chart), across * side + (across - 1) * (_GAP + 30))
+    return PanelGrid(cast("Chart", chart), across * side + (across - 1) * (_GAP + 30))
 
 
-def _many(series: Series) -> bool:
+def _is_crowded(series: Series) -> bool:
     vary = [len({key[part] for key in series.keys}) > 1 for part in range(3)]
     return len(series.keys) > MOST_SERIES or sum(vary) > 1
 
@@ -132,7 +141,7 @@ def _groups(series: Series, *, alone: bool) -> list[tuple[str, list[int]]]:
 def _part(series: Series, numbers: list[int]) -> Series:
     """The series of a panel: one without a label, several by model."""
     if len(numbers) == 1:
-        return _unlabelled(series.part(numbers, lambda _: ""))
+        return _without_labels(series.part(numbers, lambda _: ""))
     vary = [part for part in range(3) if len({series.keys[number][part] for number in numbers}) > 1]
 
     def naming(key: Keys) -> str:
@@ -141,14 +150,14 @@ def _part(series: Series, numbers: list[int]) -> Series:
     return series.part(numbers, naming)
 
 
-def _unlabelled(series: Series) -> Series:
+def _without_labels(series: Series) -> Series:
     return replace(series, frame=series.frame.with_columns(s=pl.lit("")), labels=("",))
 
 
-def _headed(chart: alt.LayerChart, panel: Panel, name: str, values: Sequence[str]) -> alt.LayerChart:
+def _with_heading(chart: alt.LayerChart, panel: Panel, name: str, values: Sequence[str]) -> alt.LayerChart:
     """A panel with its size, its name and the value of its metric above it."""
     title = alt.Title(
-        wrapped(name, panel.width, 12),
+        wrap_words(name, panel.width, 12),
         subtitle=[value for value in values if value],
         frame="group",
         fontSize=12,

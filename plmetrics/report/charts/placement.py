@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 _STEP = 2.0
 """Pixels between the places of a line that are looked at."""
 
+_SIZE = 10.5
+"""Of words, in pixels."""
+
 Side = tuple[str, float, float]
 """Alignment of a word, and how far it stands from its point, to the right and downwards."""
 
@@ -106,10 +109,10 @@ class Canvas:
                 return name
         return None
 
-    def side(self, x: float, y: float, text: str, size: float = 10.5) -> Side | None:
+    def side(self, x: float, y: float, text: str) -> Side | None:
         """Take a free side of a point for a word; None if each would cover another word."""
         place = self.pixels(np.array([x]), np.array([y]))[0]
-        boxes = {side: _word(place, side, text, size) for side in SIDES}
+        boxes = {side: _word(place, side, text) for side in SIDES}
         side = min(boxes, key=lambda side: self.cost(boxes[side]))
         if any(boxes[side].overlaps(other) for other in self._boxes):
             return None
@@ -117,20 +120,20 @@ class Canvas:
         return side
 
     def spot(
-        self, places: Sequence[tuple[float, float]], text: str, sides: Sequence[Side], size: float = 10.5
+        self, places: Sequence[tuple[float, float]], text: str, sides: Sequence[Side]
     ) -> tuple[float, float, Side]:
         """Take the first of these places and sides at which a word covers least."""
         spots = [(x, y, side) for x, y in places for side in sides]
         pixels = self.pixels(*np.array(places, dtype=np.float64).T)
-        boxes = [_word(place, side, text, size) for place in pixels for side in sides]
+        boxes = [_word(place, side, text) for place in pixels for side in sides]
         best = min(range(len(spots)), key=lambda number: self.cost(boxes[number]))
         self.take(boxes[best])
         return spots[best]
 
 
-def _word(place: NDArray[np.float64], side: Side, text: str, size: float) -> Box:
+def _word(place: NDArray[np.float64], side: Side, text: str) -> Box:
     align, dx, dy = side
-    wide = width_of(text, size)
+    wide = width_of(text, _SIZE)
     left = place[0] + dx - (wide if align == "right" else 0)
     middle = place[1] + dy
-    return Box(left - 2, middle - size / 2 - 2, left + wide + 2, middle + size / 2 + 2)
+    return Box(left - 2, middle - _SIZE / 2 - 2, left + wide + 2, middle + _SIZE / 2 + 2)

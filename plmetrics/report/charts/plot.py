@@ -11,9 +11,13 @@ from plmetrics.report.charts.selection import Selection
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from typing import TypeAlias
 
     from plmetrics.report.charts.figure import Figure
     from plmetrics.report.summary import Summary
+
+    Name: TypeAlias = str | None
+    Names: TypeAlias = Sequence[str] | None
 
 
 class Plot:
@@ -26,278 +30,151 @@ class Plot:
     def __init__(self, summary: Summary) -> None:
         self._summary = summary
 
-    def roc(
-        self,
-        models: Sequence[str] | None = None,
-        slice_set: str | None = None,
-        slices: Sequence[str] | None = None,
-    ) -> Figure:
+    def roc(self, models: Names = None, slice_set: Name = None, slices: Names = None) -> Figure:
         """ROC curves with the area under each, from the curve `roc`."""
         return self._draw("roc", models=models, slice_set=slice_set, slices=slices)
 
     def pr(
-        self,
-        models: Sequence[str] | None = None,
-        slice_set: str | None = None,
-        slices: Sequence[str] | None = None,
-        *,
-        iso_f1: bool = False,
+        self, models: Names = None, slice_set: Name = None, slices: Names = None, *, iso_f1: bool = False
     ) -> Figure:
         """Precision against recall with average precision and prevalence, from the curve `pr`; with lines of one F1."""
         options = {"iso_f1": iso_f1}
         return self._draw("pr", options, models=models, slice_set=slice_set, slices=slices)
 
-    def gain(
-        self,
-        models: Sequence[str] | None = None,
-        slice_set: str | None = None,
-        slices: Sequence[str] | None = None,
-    ) -> Figure:
+    def gain(self, models: Names = None, slice_set: Name = None, slices: Names = None) -> Figure:
         """Recall against the share of rows called, highest scores first, from the curve `gain`."""
         return self._draw("gain", models=models, slice_set=slice_set, slices=slices)
 
-    def lift(
-        self,
-        models: Sequence[str] | None = None,
-        slice_set: str | None = None,
-        slices: Sequence[str] | None = None,
-    ) -> Figure:
+    def lift(self, models: Names = None, slice_set: Name = None, slices: Names = None) -> Figure:
         """Precision as a multiple of the prevalence against the share of rows called, from the curve `lift`."""
         return self._draw("lift", models=models, slice_set=slice_set, slices=slices)
 
-    def ks(
-        self,
-        models: Sequence[str] | None = None,
-        slice_set: str | None = None,
-        slices: Sequence[str] | None = None,
-    ) -> Figure:
+    def ks(self, models: Names = None, slice_set: Name = None, slices: Names = None) -> Figure:
         """Shares of both classes below each score, with the largest gap between them, from the curve `roc`."""
         return self._draw("ks", models=models, slice_set=slice_set, slices=slices)
 
-    def cost(
-        self,
-        models: Sequence[str] | None = None,
-        slice_set: str | None = None,
-        slices: Sequence[str] | None = None,
-    ) -> Figure:
+    def cost(self, models: Names = None, slice_set: Name = None, slices: Names = None) -> Figure:
         """Expected cost of a row by threshold, with the lowest, from the curve `cost`."""
         return self._draw("cost", models=models, slice_set=slice_set, slices=slices)
 
-    def thresholds(
-        self,
-        models: Sequence[str] | None = None,
-        slice_set: str | None = None,
-        slices: Sequence[str] | None = None,
-    ) -> Figure:
+    def thresholds(self, models: Names = None, slice_set: Name = None, slices: Names = None) -> Figure:
         """Precision, recall, F1 and the share of rows called by threshold, from the curve `pr`."""
         return self._draw("thresholds", models=models, slice_set=slice_set, slices=slices)
 
-    def net_benefit(
-        self,
-        models: Sequence[str] | None = None,
-        slice_set: str | None = None,
-        slices: Sequence[str] | None = None,
-    ) -> Figure:
+    def net_benefit(self, models: Names = None, slice_set: Name = None, slices: Names = None) -> Figure:
         """Net benefit by threshold probability, beside treating all and none, from the curve `net_benefit`."""
         return self._draw("net_benefit", models=models, slice_set=slice_set, slices=slices)
 
-    def reliability(
-        self,
-        models: Sequence[str] | None = None,
-        slice_set: str | None = None,
-        slices: Sequence[str] | None = None,
-    ) -> Figure:
+    def reliability(self, models: Names = None, slice_set: Name = None, slices: Names = None) -> Figure:
         """Rates of positives against mean scores in bins, with the range of calibrated ones, from `reliability`."""
         return self._draw("reliability", models=models, slice_set=slice_set, slices=slices)
 
-    def score_histogram(
-        self,
-        models: Sequence[str] | None = None,
-        slice_set: str | None = None,
-        slices: Sequence[str] | None = None,
-    ) -> Figure:
+    def score_histogram(self, models: Names = None, slice_set: Name = None, slices: Names = None) -> Figure:
         """Scores of positives and of negatives, with thresholds of metrics, from the curve `score_histogram`."""
         return self._draw("score_histogram", models=models, slice_set=slice_set, slices=slices)
 
-    def confusion(
-        self,
-        models: Sequence[str] | None = None,
-        slice_set: str | None = None,
-        slices: Sequence[str] | None = None,
-    ) -> Figure:
+    def confusion(self, models: Names = None, slice_set: Name = None, slices: Names = None) -> Figure:
         """Rows by true and called class: from the curve `confusion`, or from the metrics `tp`, `fp`, `fn` and `tn`."""
         return self._draw("confusion", models=models, slice_set=slice_set, slices=slices)
 
     def forest(
-        self,
-        metric: str | None = None,
-        models: Sequence[str] | None = None,
-        slice_set: str | None = None,
-        slices: Sequence[str] | None = None,
+        self, metric: Name = None, models: Names = None, slice_set: Name = None, slices: Names = None
     ) -> Figure:
         """Values of a metric in slices with their intervals, beside that of all rows; of all sets without a set."""
         return self._draw("forest", metric=metric, models=models, slice_set=slice_set, slices=slices)
 
     def differences(
-        self,
-        metric: str | None = None,
-        models: Sequence[str] | None = None,
-        slice_set: str | None = None,
-        slices: Sequence[str] | None = None,
+        self, metric: Name = None, models: Names = None, slice_set: Name = None, slices: Names = None
     ) -> Figure:
         """Differences of models to their baseline: of every metric on all rows, or of one in the slices of a set."""
         return self._draw("differences", metric=metric, models=models, slice_set=slice_set, slices=slices)
 
-    def residuals(
-        self,
-        models: Sequence[str] | None = None,
-        slice_set: str | None = None,
-        slices: Sequence[str] | None = None,
-    ) -> Figure:
+    def residuals(self, models: Names = None, slice_set: Name = None, slices: Names = None) -> Figure:
         """Residuals by prediction, a panel a model, from the curves `residual_prediction` and `residual_quantiles`."""
         return self._draw("residuals", models=models, slice_set=slice_set, slices=slices)
 
     def residual_histogram(
-        self,
-        models: Sequence[str] | None = None,
-        slice_set: str | None = None,
-        slices: Sequence[str] | None = None,
+        self, models: Names = None, slice_set: Name = None, slices: Names = None
     ) -> Figure:
         """Histogram of residuals, from the curve `residual_histogram`."""
         return self._draw("residual_histogram", models=models, slice_set=slice_set, slices=slices)
 
-    def residual_qq(
-        self,
-        models: Sequence[str] | None = None,
-        slice_set: str | None = None,
-        slices: Sequence[str] | None = None,
-    ) -> Figure:
+    def residual_qq(self, models: Names = None, slice_set: Name = None, slices: Names = None) -> Figure:
         """Quantiles of residuals against normal ones, from the curve `residual_qq`."""
         return self._draw("residual_qq", models=models, slice_set=slice_set, slices=slices)
 
-    def conditional(
-        self,
-        models: Sequence[str] | None = None,
-        slice_set: str | None = None,
-        slices: Sequence[str] | None = None,
-    ) -> Figure:
+    def conditional(self, models: Names = None, slice_set: Name = None, slices: Names = None) -> Figure:
         """Means of labels by prediction and of predictions by label, from the conditional curves."""
         return self._draw("conditional", models=models, slice_set=slice_set, slices=slices)
 
-    def uplift(
-        self,
-        models: Sequence[str] | None = None,
-        slice_set: str | None = None,
-        slices: Sequence[str] | None = None,
-    ) -> Figure:
+    def uplift(self, models: Names = None, slice_set: Name = None, slices: Names = None) -> Figure:
         """Uplift curves over the line of a random order, from the curve `uplift`."""
         return self._draw("uplift", models=models, slice_set=slice_set, slices=slices)
 
-    def qini(
-        self,
-        models: Sequence[str] | None = None,
-        slice_set: str | None = None,
-        slices: Sequence[str] | None = None,
-    ) -> Figure:
+    def qini(self, models: Names = None, slice_set: Name = None, slices: Names = None) -> Figure:
         """Qini curves over the line of a random order, from the curve `qini`."""
         return self._draw("qini", models=models, slice_set=slice_set, slices=slices)
 
     def effect_calibration(
-        self,
-        models: Sequence[str] | None = None,
-        slice_set: str | None = None,
-        slices: Sequence[str] | None = None,
+        self, models: Names = None, slice_set: Name = None, slices: Names = None
     ) -> Figure:
         """Observed effects against predicted ones by tenth, from the curve `effect_calibration`."""
         return self._draw("effect_calibration", models=models, slice_set=slice_set, slices=slices)
 
-    def heatmap(
-        self,
-        models: Sequence[str] | None = None,
-        slice_set: str | None = None,
-        slices: Sequence[str] | None = None,
-    ) -> Figure:
+    def heatmap(self, models: Names = None, slice_set: Name = None, slices: Names = None) -> Figure:
         """Slices by metrics of one model: the number in every cell, and how far it lies from that of all rows."""
         return self._draw("heatmap", models=models, slice_set=slice_set, slices=slices)
 
     def slice_differences(
-        self,
-        metric: str | None = None,
-        models: Sequence[str] | None = None,
-        slice_set: str | None = None,
-        slices: Sequence[str] | None = None,
+        self, metric: Name = None, models: Names = None, slice_set: Name = None, slices: Names = None
     ) -> Figure:
         """Differences of slices to all other rows, or to what `compare.slices` names, by a metric."""
         return self._draw(
             "slice_differences", metric=metric, models=models, slice_set=slice_set, slices=slices
         )
 
-    def fairness(
-        self,
-        metric: str | None = None,
-        models: Sequence[str] | None = None,
-        slice_set: str | None = None,
-    ) -> Figure:
+    def fairness(self, metric: Name = None, models: Names = None, slice_set: Name = None) -> Figure:
         """Groups of each gap between groups, with the two that it lies between, from the table `metrics`."""
         return self._draw("fairness", metric=metric, models=models, slice_set=slice_set)
 
-    def critical_difference(self, metric: str | None = None, slice_set: str | None = None) -> Figure:
+    def critical_difference(self, metric: Name = None, slice_set: Name = None) -> Figure:
         """Mean ranks of models, and which of them Nemenyi's test does not tell apart."""
         return self._draw("critical_difference", metric=metric, slice_set=slice_set)
 
-    def query_differences(
-        self,
-        models: Sequence[str] | None = None,
-        slice_set: str | None = None,
-        slices: Sequence[str] | None = None,
-    ) -> Figure:
+    def query_differences(self, models: Names = None, slice_set: Name = None, slices: Names = None) -> Figure:
         """Differences to the baseline query by query, in order of size, from the curve `query_differences`."""
         return self._draw("query_differences", models=models, slice_set=slice_set, slices=slices)
 
-    def coverage(
-        self,
-        models: Sequence[str] | None = None,
-        slice_set: str | None = None,
-        slices: Sequence[str] | None = None,
-    ) -> Figure:
+    def coverage(self, models: Names = None, slice_set: Name = None, slices: Names = None) -> Figure:
         """Shares of labels in intervals against their levels, from the curve `coverage`."""
         return self._draw("coverage", models=models, slice_set=slice_set, slices=slices)
 
-    def pit(
-        self,
-        models: Sequence[str] | None = None,
-        slice_set: str | None = None,
-        slices: Sequence[str] | None = None,
-    ) -> Figure:
+    def pit(self, models: Names = None, slice_set: Name = None, slices: Names = None) -> Figure:
         """Histogram of the probability integral transform, from the curve `pit_histogram`."""
         return self._draw("pit", models=models, slice_set=slice_set, slices=slices)
 
-    def drift(self, slice_set: str | None = None, slices: Sequence[str] | None = None) -> Figure:
+    def drift(self, slice_set: Name = None, slices: Names = None) -> Figure:
         """How far columns moved by each measure, with the limits of gates, from the table `drift`."""
         return self._draw("drift", slice_set=slice_set, slices=slices)
 
-    def drift_histograms(self, slice_set: str | None = None, slices: Sequence[str] | None = None) -> Figure:
+    def drift_histograms(self, slice_set: Name = None, slices: Names = None) -> Figure:
         """Both windows of the columns that moved most on shared bins, from the table `drift_histograms`."""
         return self._draw("drift_histograms", slice_set=slice_set, slices=slices)
 
-    def learning(self, metric: str | None = None, models: Sequence[str] | None = None) -> Figure:
+    def learning(self, metric: Name = None, models: Names = None) -> Figure:
         """A metric by the number of rows trained on, from the tables `cross_validation` and `folds`."""
         return self._draw("learning", metric=metric, models=models)
 
-    def validation(self, metric: str | None = None, models: Sequence[str] | None = None) -> Figure:
+    def validation(self, metric: Name = None, models: Names = None) -> Figure:
         """A metric by the value of a parameter, from the tables `cross_validation` and `folds`."""
         return self._draw("validation", metric=metric, models=models)
 
-    def found_slices(self, models: Sequence[str] | None = None) -> Figure:
+    def found_slices(self, models: Names = None) -> Figure:
         """Slices that a search found, by how much worse they are, from the table `found_slices`."""
         return self._draw("found_slices", models=models)
 
     def history(
-        self,
-        metric: str | None = None,
-        models: Sequence[str] | None = None,
-        slice_set: str | None = None,
-        slices: Sequence[str] | None = None,
+        self, metric: Name = None, models: Names = None, slice_set: Name = None, slices: Names = None
     ) -> Figure:
         """Values of the last intervals up to that of the result, with limits of gates, from the runs beside it."""
         return self._draw("history", metric=metric, models=models, slice_set=slice_set, slices=slices)

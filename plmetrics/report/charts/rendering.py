@@ -36,7 +36,7 @@ def require(*modules: str, needed_for: str = "a chart") -> None:
         raise EnvironmentFault.missing_extra(EXTRA, needed_for)
 
 
-def installed() -> bool:
+def is_installed() -> bool:
     """Whether charts can be drawn and rendered."""
     return all(map(_is_there, ("altair", "vl_convert")))
 

@@ -1,4 +1,4 @@
-"""What a chart is to show of a result: models, slices and a metric, with errors that name what there is."""
+"""Selection of models, slices and a metric for a chart, with errors that name what there is."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ class Selection:
             return table
         table = self.of_models(table)
         slice_set = self.slice_set or "overall"
-        _check("slice_set", [slice_set], table["slice_set"])
+        check_names("slice_set", [slice_set], table["slice_set"])
         table = table.filter(slice_set=slice_set)
         if self.slices is not None:
-            _check("slice", self.slices, table["slice"])
+            check_names("slice", self.slices, table["slice"])
             table = table.filter(pl.col("slice").is_in(list(self.slices)))
         return table
 
@@ -58,7 +58,7 @@ class Selection:
         if self.models is None:
             return table
         models = [self.models] if isinstance(self.models, str) else list(self.models)
-        _check("model", models, table["model"])
+        check_names("model", models, table["model"])
         return table.filter(pl.col("model").is_in([*models, ""]))
 
     def metric_rows(self, table: pl.DataFrame, *metrics: str) -> pl.DataFrame:
@@ -66,7 +66,7 @@ class Selection:
         there = table["metric"].unique(maintain_order=True).to_list()
         if self.metric is not None:
             metric = next((text for text in there if text.split("(")[0] == self.metric), self.metric)
-            _check("metric", [metric], table["metric"])
+            check_names("metric", [metric], table["metric"])
             return table.filter(metric=metric)
         first = next((metric for metric in metrics if metric in there), there[0] if there else None)
         return table.filter(metric=first)
@@ -105,7 +105,12 @@ class Selection:
             )
 
 
-def _check(kind: str, asked: Sequence[str], column: pl.Series) -> None:
+def check_names(kind: str, asked: Sequence[str], column: pl.Series) -> None:
+    """Check that names stand in a column.
+
+    Raises:
+        ConfigError: one does not; the nearest is given.
+    """
     known = column.unique(maintain_order=True).to_list()
     problems = [
         Problem(f"the result has no {kind} '{name}'", hint=did_you_mean(name, known))

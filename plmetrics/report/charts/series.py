@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from plmetrics.inference.curves.thinning import thin
+from plmetrics.report.charts.marks import MOST_SERIES
 from plmetrics.report.charts.texts import in_line, short
 from plmetrics.report.leaderboard import ranked_models
-from plmetrics.report.numbers import count, row_estimate
+from plmetrics.report.numbers import count, omission, row_estimate
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from plmetrics.report.charts.selection import Selection
 
@@ -75,7 +76,9 @@ class Series:
 
     def rows(self, table: pl.DataFrame) -> pl.DataFrame:
         """The rows of a result table that are of models, slices and classes of these series, with the label `s`."""
-        return table.join(_named(self.keys, self.labels), on=KEYS, nulls_equal=True, maintain_order="left")
+        return table.join(
+            _labels_of_keys(self.keys, self.labels), on=KEYS, nulls_equal=True, maintain_order="left"
+        )
 
 
 def series_of(
@@ -91,11 +94,11 @@ def series_of(
     values = tuple(estimate_of(selection, key, metric) for key in shown)
     names = _names(shown)
     labels = told_apart([f"{name}  {value}".strip() for name, value in zip(names, values, strict=True)])
-    points = points.join(_named(shown, labels), on=KEYS, nulls_equal=True, maintain_order="left")
+    points = points.join(_labels_of_keys(shown, labels), on=KEYS, nulls_equal=True, maintain_order="left")
     most = MOST_POINTS if len(shown) <= FEW_SERIES else MOST_POINTS // 2
     drawn = pl.concat(
         [
-            _thinned(part, most, by_threshold=by_threshold)
+            _thin_points(part, most, by_threshold=by_threshold)
             for part in points.partition_by("s", maintain_order=True)
         ]
     )
@@ -122,12 +125,24 @@ def series_of(
     )
 
 
+def by_model(points: pl.DataFrame) -> tuple[dict[tuple[str, str], pl.DataFrame], tuple[str, ...]]:
+    """The points of each model and slice, as many as have a panel each, and a note on the others."""
+    keys = points.select("model", "slice").unique(maintain_order=True).rows()
+    shown = {(model, text): points.filter(model=model, slice=text) for model, text in keys[:MOST_SERIES]}
+    return shown, omission(len(keys) - len(shown), "model", "curves")
+
+
+def model_names(keys: Iterable[tuple[str, str]]) -> list[str]:
+    """Names of models, with their slices where these are not all rows."""
+    return [short(model) if text == "all" else f"{short(model)}, {short(text)}" for model, text in keys]
+
+
 def every_point(series: Series, points: pl.DataFrame) -> pl.DataFrame:
     """The points of these series in short columns, before they were thinned."""
     return series.rows(points).select("x", "y", "s", pl.col("threshold").alias("h"))
 
 
-def _named(keys: Sequence[Keys], labels: Sequence[str]) -> pl.DataFrame:
+def _labels_of_keys(keys: Sequence[Keys], labels: Sequence[str]) -> pl.DataFrame:
     rows = [(*key, label) for key, label in zip(keys, labels, strict=True)]
     return pl.DataFrame(rows, schema=dict.fromkeys([*KEYS, "s"], pl.String), orient="row")
 
@@ -143,7 +158,7 @@ def _largest(selection: Selection, keys: list[Keys]) -> list[Keys]:
     return [key for key in keys if key in set(largest)]
 
 
-def _thinned(points: pl.DataFrame, most: int, *, by_threshold: bool) -> pl.DataFrame:
+def _thin_points(points: pl.DataFrame, most: int, *, by_threshold: bool) -> pl.DataFrame:
     """As many points as an eye can tell apart."""
     if points.height <= most:
         return points

@@ -16,17 +16,18 @@ _PAINT = re.compile(r'\b(fill|stroke)="(#[0-9a-fA-F]{6})"')
 _PLACES = re.compile(r'\s(?:d|transform)="[^"]*"')
 _DECIMALS = re.compile(r"(\.\d\d)\d+")
 _SPOKEN = re.compile(r'\s(?:role|class|aria-[a-z]+)="[^"]*"')
+_PREFIX = "pm"
 _NAMES = {color: name for name, color in LIGHT.items()}
 
 
-def named(svg: str, title: str, description: str) -> str:
+def add_description(svg: str, title: str, description: str) -> str:
     """The image with a title and a description, and without the roles of its marks, which have no names."""
     head, body = _root(_in_tags(svg, lambda tag: _SPOKEN.sub("", tag)))
     label = f"<title>{escape(title)}</title><desc>{escape(description)}</desc>"
     return head[:-1] + ' role="img">' + label + body
 
 
-def with_variables(svg: str, prefix: str = "pm") -> str:
+def with_variables(svg: str) -> str:
     """The image with colours of the theme as CSS variables, each with the light one where a page has none.
 
     Places are cut to hundredths of a pixel, since a page holds many.
@@ -34,7 +35,7 @@ def with_variables(svg: str, prefix: str = "pm") -> str:
 
     def variable(match: re.Match[str]) -> str:
         name = _NAMES.get(match[2].lower())
-        return match[0] if name is None else f'{match[1]}="var(--{prefix}-{name},{match[2]})"'
+        return match[0] if name is None else f'{match[1]}="var(--{_PREFIX}-{name},{match[2]})"'
 
     return _in_tags(svg, lambda tag: _PLACES.sub(_short, _PAINT.sub(variable, tag)))
 
@@ -43,9 +44,9 @@ def _short(match: re.Match[str]) -> str:
     return _DECIMALS.sub(r"\1", match[0])
 
 
-def variables(colors: Iterable[tuple[str, str]], prefix: str = "pm") -> str:
+def variables(colors: Iterable[tuple[str, str]]) -> str:
     """Declarations of the CSS variables of a theme."""
-    return "".join(f"--{prefix}-{name}:{color};" for name, color in colors)
+    return "".join(f"--{_PREFIX}-{name}:{color};" for name, color in colors)
 
 
 def _in_tags(svg: str, change: object) -> str:

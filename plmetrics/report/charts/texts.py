@@ -96,7 +96,7 @@ def _advance(character: str) -> int:
     return _WIDE if unicodedata.east_asian_width(character) in "WF" else _FIGURE
 
 
-def wrapped(text: str, most: float, size: float = 11.5) -> list[str]:
+def wrap_words(text: str, most: float, size: float = 11.5) -> list[str]:
     """The text in lines of at most `most` pixels, broken between words.
 
     >>> wrapped("bands of recall, pointwise; n = 6,000", 120)

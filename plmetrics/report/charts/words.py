@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from plmetrics.report.charts.series import Series
 
 
-def rounded(value: float) -> str:
+def three_digits(value: float) -> str:
     """A number in a chart, to three digits.
 
     >>> rounded(0.342855)
@@ -84,7 +84,7 @@ def dot_words(chosen: pl.DataFrame) -> str:
 def at_a_tenth(points: pl.DataFrame) -> str:
     """The height of a curve over a tenth, between its points."""
     there = points.drop_nulls(["x", "y"]).sort("x", maintain_order=True)
-    return rounded(float(np.interp(0.1, there["x"], there["y"])))
+    return three_digits(float(np.interp(0.1, there["x"], there["y"])))
 
 
 def findings(

@@ -1,10 +1,10 @@
-"""What a page is made of: sections of words, tables and pictures."""
+"""Blocks of a page: words, tables, pictures and definitions, and the sections that hold them."""
 
 from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from plmetrics.report.charts.texts import clean
 from plmetrics.report.numbers import Estimate, count, row_estimate
@@ -66,11 +66,7 @@ class Table:
     rows: Sequence[Sequence[Cell]]
     notes: Sequence[str] = ()
     first: int = 20
-
-    @property
-    def block(self) -> str:
-        """The template of its kind."""
-        return "table"
+    block: ClassVar[str] = "table"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,11 +76,7 @@ class Picture:
     svg: str
     title: str
     description: str
-
-    @property
-    def block(self) -> str:
-        """The template of its kind."""
-        return "picture"
+    block: ClassVar[str] = "picture"
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,11 +85,7 @@ class Words:
 
     lines: Sequence[str]
     kind: str = ""
-
-    @property
-    def block(self) -> str:
-        """The template of its kind."""
-        return "words"
+    block: ClassVar[str] = "words"
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,14 +93,11 @@ class Definitions:
     """Names, each with what it means."""
 
     pairs: Sequence[tuple[str, str]]
-
-    @property
-    def block(self) -> str:
-        """The template of its kind."""
-        return "definitions"
+    block: ClassVar[str] = "definitions"
 
 
 Block = Table | Picture | Words | Definitions
+"""A part of a section; `block` is the name of its template."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,12 +135,12 @@ def rows_cell(value: int | None) -> Cell:
     return Cell("" if value is None else count(value), value=value, number=True)
 
 
-def estimate_cell(estimate: Estimate, value: float | None, kind: str = "") -> Cell:
+def estimate_cell(estimate: Estimate, value: float | None) -> Cell:
     """A cell of a value with its interval, or why there is none; minus signs as they are printed."""
     text, interval = (part.replace("-", MINUS) for part in (estimate.value, estimate.interval))
     if value is None:
-        return Cell(UNDEFINED, estimate.interval, kind=f"{kind} undefined".strip(), number=True)
-    return Cell(text, interval, value=value, kind=kind, number=True)
+        return Cell(UNDEFINED, estimate.interval, kind="undefined", number=True)
+    return Cell(text, interval, value=value, number=True)
 
 
 def value_cell(

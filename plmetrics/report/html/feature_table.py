@@ -1,4 +1,4 @@
-"""What a page shows of a feature's table."""
+"""The table of a feature on a page."""
 
 from __future__ import annotations
 

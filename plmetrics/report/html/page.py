@@ -10,11 +10,10 @@ from plmetrics.report.html.sections.confusion_tables import confusion
 from plmetrics.report.html.sections.data import data_quality
 from plmetrics.report.html.sections.definitions import definitions, settings
 from plmetrics.report.html.sections.features import feature_sections
-from plmetrics.report.html.sections.gate_checks import gates
 from plmetrics.report.html.sections.models import class_values, models
 from plmetrics.report.html.sections.pictures import Gallery
 from plmetrics.report.html.sections.slice_values import slices
-from plmetrics.report.html.sections.verdict import verdict
+from plmetrics.report.html.sections.verdict import gates, verdict
 
 if TYPE_CHECKING:
     from plmetrics.report.html.blocks import Section

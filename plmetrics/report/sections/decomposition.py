@@ -1,4 +1,4 @@
-"""What changes are made of: slices that moved, and shares of slices that did, or both as one Shapley value."""
+"""Decompositions of changes: slices that moved, and shares of slices that did, or both as one Shapley value."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How each model differs from the baseline, and slices from the rest, and whether that is more than noise."""
+"""Differences of models to the baseline and of slices to the rest, with readings that tell them from noise."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What has no value or no interval, how often and why; and what the rows' notes say."""
+"""Values and intervals that are null, counted by reason, and the notes of rows."""
 
 from __future__ import annotations
 

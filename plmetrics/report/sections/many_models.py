@@ -19,7 +19,7 @@ from plmetrics.report.layout import (
     table_or_stack,
     wrap,
 )
-from plmetrics.report.leaderboard import first_judged, leaderboard
+from plmetrics.report.leaderboard import leaderboard, primary_metric
 from plmetrics.report.numbers import Estimate, plural, row_estimate
 from plmetrics.report.sections.differences import ARROWS, MOST_PAIRS, pairs, usual_tests
 from plmetrics.report.sections.overall import MOST_MODELS, metric_label
@@ -43,7 +43,7 @@ def ranking(summary: Summary, width: int) -> list[Text]:
         return []
     values = {(metric_label(row), row["model"]): row_estimate(row) for row in rows}
     labels = list(dict.fromkeys(label for label, _ in values))
-    metric = first_judged(summary) or str(rows[0]["metric"])
+    metric = primary_metric(summary) or str(rows[0]["metric"])
     board = leaderboard(summary, metric, summary.directions.get(metric, "none"))
     ordered = board["model"].to_list()
     shown = [metric, *(label for label in labels if label != metric)][:METRICS]

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from plmetrics.core.names import printable
 from plmetrics.report.layout import FAINT, Column, align, heading, table_or_stack, wrap
-from plmetrics.report.leaderboard import first_judged
+from plmetrics.report.leaderboard import primary_metric
 from plmetrics.report.numbers import count, number, row_estimate
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ _UNLIKE = 1.5
 
 def worst(summary: Summary, width: int) -> list[Text]:
     """Up to ten slices, by slice set, each with the model that falls short the most there."""
-    metric = first_judged(summary)
+    metric = primary_metric(summary)
     if metric is None:
         return []
     rows = worst_slices(summary.metrics, metric, summary.directions[metric])

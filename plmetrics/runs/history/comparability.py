@@ -1,4 +1,4 @@
-"""Whether values of two runs mean the same, and whether the runs are independent samples or pairs."""
+"""Comparability of two runs: whether values mean the same, and whether they are independent samples or pairs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What changed between two runs: values beyond their noise, statuses, verdicts, and rows that came or went.
+"""Comparison of two runs: values beyond their noise, statuses, verdicts, and rows that came or went.
 
 The rule. Rows are aligned and paired as in comparisons of a run with an earlier one: where both runs are of the same
 units and kept their replicates, a difference has the interval of a paired comparison. Else runs are taken as
@@ -32,7 +32,7 @@ from plmetrics.runs.record import fingerprint, suite_of_run
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from plmetrics.inference.across_runs.paired import PairedRuns
+    from plmetrics.inference.across_runs.run_pairs import PairedRuns
     from plmetrics.runs.outcome import Outcome
 
 GATE_KEYS = ("gate", "metric", "model", "slice_set", "slice")

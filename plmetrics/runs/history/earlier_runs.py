@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from plmetrics.core.errors import Problem
+from plmetrics.core.names import name_list
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -186,7 +187,7 @@ class EarlierRuns:
         return RunFault(Problem(msg, hint="name the folder of one run to compare with that one all the same"))
 
 
-def passed_over_text(passed: Sequence[Mapping[str, Any]], most: int = 3) -> str:
+def passed_over_text(passed: Sequence[Mapping[str, Any]]) -> str:
     """The runs that were passed over, by their intervals where they have some, and why, as the end of a sentence.
 
     >>> passed_over_text([{"run": name, "reason": "its gates failed"} for name in "abcde"])
@@ -197,10 +198,9 @@ def passed_over_text(passed: Sequence[Mapping[str, Any]], most: int = 3) -> str:
     reasons: dict[str, list[str]] = {}
     for run in passed:
         reasons.setdefault(run["reason"], []).append(run.get("interval", run["run"]))
-    texts = [f"{_enumeration(names, most)} ({reason})" for reason, names in reasons.items()]
-    return f"; passed over: {_enumeration(texts, most)}"
+    texts = [f"{_enumeration(names)} ({reason})" for reason, names in reasons.items()]
+    return f"; passed over: {_enumeration(texts)}"
 
 
-def _enumeration(texts: Sequence[str], most: int) -> str:
-    more = f" and {len(texts) - most} more" if len(texts) > most else ""
-    return ", ".join(texts[:most]) + more
+def _enumeration(texts: Sequence[str]) -> str:
+    return name_list(texts, 3)

@@ -1,4 +1,4 @@
-"""Where values of one name mean different things in two runs, and where a model was merely read from other columns.
+"""Differences in meaning between two runs: values of one name that are not the same, and renamed columns.
 
 Both are told from what the suites said. Values of two runs stand side by side when model, slice and metric have the
 same names; the parameters of a metric are part of its name. What else decides a value is looked up here: which rows

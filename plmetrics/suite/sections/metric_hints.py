@@ -1,4 +1,4 @@
-"""What to write in place of a metric's text that has a value without a name, or a decimal comma."""
+"""Corrections of malformed metric texts: a value without a name, or a decimal comma."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a suite with intervals compares an interval with: an earlier one, several as one, or a band of their values."""
+"""References of intervals: an earlier one, several as one, or a band of their values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the sections of a suite are made of: strict models, short forms, and the reading and checking of a feature's."""
+"""Base of the sections of a suite: strict models, short forms, and the reading and checking of a feature's."""
 
 from __future__ import annotations
 

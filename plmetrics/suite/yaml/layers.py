@@ -1,4 +1,4 @@
-"""What a suite says in the end: `--set` over the suite over the files of its defaults.
+"""Layers of a suite: `--set` over the suite over the files of its defaults.
 
 Mappings are merged key by key, at every depth; anything else, lists too, is replaced whole. So is a mapping by a text,
 a number or null. Paths in a file of defaults are relative to the suite, as if they stood there.

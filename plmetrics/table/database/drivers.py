@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import unquote, urlsplit
 
-from plmetrics.core.errors import AbsentDataError, ConfigError, EnvironmentFault, Problem
+from plmetrics.core.errors import AbsentDataError, ConfigError, Problem, needs_extra
 from plmetrics.table.database.mysql import mysql_batches
 
 if TYPE_CHECKING:
@@ -73,12 +73,8 @@ def database_of(address: str, base: Path) -> Database:
 
 @contextmanager
 def _postgresql(address: str, query: str) -> Iterator[pa.RecordBatchReader]:
-    try:
+    with needs_extra("database", "reading from PostgreSQL"):
         from adbc_driver_postgresql import dbapi
-    except ImportError as error:
-        raise EnvironmentFault.missing_extra(
-            extra="database", needed_for="reading from PostgreSQL"
-        ) from error
     with dbapi.connect(address) as connection, connection.cursor() as cursor:
         cursor.execute(_READ_ONLY)
         connection.commit()
@@ -89,10 +85,8 @@ def _postgresql(address: str, query: str) -> Iterator[pa.RecordBatchReader]:
 
 @contextmanager
 def _sqlite(file: Path, query: str) -> Iterator[pa.RecordBatchReader]:
-    try:
+    with needs_extra("database", "reading from SQLite"):
         from adbc_driver_sqlite import dbapi
-    except ImportError as error:
-        raise EnvironmentFault.missing_extra(extra="database", needed_for="reading from SQLite") from error
     with dbapi.connect(f"{file.as_uri()}?mode=ro") as connection, connection.cursor() as cursor:
         cursor.execute(query)
         with cursor.fetch_record_batch() as batches:
@@ -101,11 +95,9 @@ def _sqlite(file: Path, query: str) -> Iterator[pa.RecordBatchReader]:
 
 @contextmanager
 def _duckdb(file: Path, query: str) -> Iterator[pa.RecordBatchReader]:
-    try:
+    with needs_extra("duckdb", "reading from DuckDB"):
         import duckdb
         import pyarrow as pa
-    except ImportError as error:
-        raise EnvironmentFault.missing_extra(extra="duckdb", needed_for="reading from DuckDB") from error
     with duckdb.connect(str(file), read_only=True) as connection:
         rows = connection.sql(query)
         if rows is None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from plmetrics.core.errors import DataError, EnvironmentFault, PlmetricsError, Problem
+from plmetrics.core.errors import DataError, EnvironmentFault, PlmetricsError, Problem, needs_extra
 from plmetrics.core.redaction import mask_address
 from plmetrics.table.frames import is_spark
 from plmetrics.table.source import Source, schema_of
@@ -34,10 +34,8 @@ def spark_rows(table: object) -> Any:
     """
     if is_spark(table):
         return table
-    try:
+    with needs_extra(_EXTRA, "a Spark table"):
         sessions: Any = import_module("pyspark.sql").SparkSession
-    except ImportError as error:
-        raise EnvironmentFault.missing_extra(_EXTRA, "a Spark table") from error
     with spark_faults():
         rows = (sessions.getActiveSession() or sessions.builder.getOrCreate()).table(table)
         rows.schema  # noqa: B018 (Connect looks for the table now)

@@ -19,9 +19,10 @@ from typing import IO, TYPE_CHECKING
 import polars as pl
 from polars.exceptions import PanicException, PolarsError
 
-from plmetrics.core.names import is_address
-from plmetrics.table.files import name_list, shown_path
-from plmetrics.table.formats.compressed import (
+from plmetrics.core.names import is_address, name_list
+from plmetrics.table.files import shown_path
+from plmetrics.table.formats.common_columns import column_differences
+from plmetrics.table.formats.compression import (
     COMPRESSIONS,
     DAMAGED,
     UPSTREAM,
@@ -35,7 +36,7 @@ from plmetrics.table.formats.compressed import (
 from plmetrics.table.formats.fields import LAST, UnevenRow, uneven_rows
 from plmetrics.table.formats.hive import FILE_PATH
 from plmetrics.table.storage.objects import each_file, open_binary
-from plmetrics.table.storage.scanning import scan_options
+from plmetrics.table.storage.stores import scan_options
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -282,13 +283,7 @@ def _same_columns(
     optional: Collection[str],
     complaints: Complaints,
 ) -> bool:
-    missing = [name for name in expected if name not in names and name not in optional]
-    extra = [name for name in names if name not in expected and name not in optional]
-    faults = []
-    if missing:
-        faults.append(f"lacks columns that {first.name} has: {name_list(missing)}")
-    if extra:
-        faults.append(f"has columns that {first.name} lacks: {name_list(extra)}")
+    faults = column_differences(names, expected, first, optional)
     if faults:
         complaints.add(file.path, "; ".join(faults), _ONE_HEADER)
     return not faults

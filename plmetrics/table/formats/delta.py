@@ -8,7 +8,7 @@ from urllib.parse import unquote, urlsplit
 
 import polars as pl
 
-from plmetrics.core.errors import EnvironmentFault
+from plmetrics.core.errors import needs_extra
 from plmetrics.core.names import is_address
 from plmetrics.table.files import shown_path
 from plmetrics.table.formats.hive import FILE_PATH, NULL, Partitions, partition_pairs
@@ -61,11 +61,9 @@ def list_table(root: str, complaints: Complaints, version: int | None = None) ->
 
 
 def _open(root: str, version: int | None) -> Any:
-    try:
+    with needs_extra("delta", "reading a Delta table"):
         from deltalake import DeltaTable
         from deltalake.exceptions import DeltaError
-    except ImportError as error:
-        raise EnvironmentFault.missing_extra(extra="delta", needed_for="reading a Delta table") from error
     try:
         table = DeltaTable(root, storage_options={"AWS_ALLOW_HTTP": "true"} if plain_http(root) else None)
         present = table.version()

@@ -12,7 +12,8 @@ from urllib.parse import unquote
 import polars as pl
 from polars.exceptions import PolarsError
 
-from plmetrics.table.files import PARTITION, name_list
+from plmetrics.core.names import name_list
+from plmetrics.table.files import PARTITION
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from plmetrics.core.errors import AbsentDataError, DataError, EnvironmentFault, Problem
+from plmetrics.core.errors import AbsentDataError, DataError, Problem, needs_extra
 from plmetrics.core.names import is_address
 from plmetrics.table.files import shown_path
 from plmetrics.table.formats.hive import FILE_PATH, Partitions
@@ -121,12 +121,9 @@ def _open(metadata: str, snapshot: int | None = None) -> tuple[Any, list[Any]]:
     if not is_address(metadata) and not Path(metadata).exists():
         msg = f"{shown_path(metadata)}: no such file or folder"
         raise AbsentDataError(msg)
-    try:
+    with needs_extra("iceberg", "reading an Iceberg table"):
         import pyarrow  # noqa: F401  (the library opens local files with it, but does not require it)
         from pyiceberg.table import StaticTable
-    except ImportError as error:
-        fault = EnvironmentFault.missing_extra(extra="iceberg", needed_for="reading an Iceberg table")
-        raise fault from error
     try:
         table = StaticTable.from_metadata(metadata, _properties(metadata))
         chosen = table.current_snapshot() if snapshot is None else table.snapshot_by_id(snapshot)

@@ -16,11 +16,11 @@ import polars as pl
 from polars.exceptions import PanicException, PolarsError
 
 from plmetrics.core.names import is_address
-from plmetrics.table.files import name_list
+from plmetrics.table.formats.common_columns import column_differences
 from plmetrics.table.formats.footer import FooterError
 from plmetrics.table.formats.hive import FILE_PATH
 from plmetrics.table.storage.objects import each_file, open_binary
-from plmetrics.table.storage.scanning import scan_options
+from plmetrics.table.storage.stores import scan_options
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -119,13 +119,7 @@ def _read_one(file: SourceFile, complaints: Complaints) -> tuple[int, pl.Schema]
 def _compare(
     schema: pl.Schema, columns: pl.Schema, file: SourceFile, first: SourceFile, complaints: Complaints
 ) -> None:
-    missing = [name for name in schema if name not in columns]
-    extra = [name for name in columns if name not in schema]
-    faults = []
-    if missing:
-        faults.append(f"lacks columns that {first.name} has: {name_list(missing)}")
-    if extra:
-        faults.append(f"has columns that {first.name} lacks: {name_list(extra)}")
+    faults = column_differences(columns, schema, first)
     faults += [
         f"column '{name}' is {columns[name]}, but {dtype} in {first.name}"
         for name, dtype in schema.items()

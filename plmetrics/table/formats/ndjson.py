@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 from polars.exceptions import PanicException, PolarsError
 
-from plmetrics.table.formats.compressed import (
+from plmetrics.table.formats.common_columns import ColumnRules, common_columns
+from plmetrics.table.formats.compression import (
     DAMAGED,
     UPSTREAM,
     CompressionError,
@@ -23,10 +24,10 @@ from plmetrics.table.formats.compressed import (
 from plmetrics.table.formats.csv import inferred_rows
 from plmetrics.table.formats.hive import FILE_PATH
 from plmetrics.table.storage.objects import each_file
-from plmetrics.table.storage.scanning import scan_options
+from plmetrics.table.storage.stores import scan_options
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Sequence
 
     from plmetrics.table.files import Complaints, SourceFile
     from plmetrics.table.formats.hive import Partitions
@@ -47,25 +48,16 @@ def inspect(
     Other files need these columns too, but for the `optional` ones; columns that the first file does not have are
     ignored. Whole numbers in one file and numbers in another are numbers, text and anything else is text.
     """
-    counted_files: list[SourceFile] = []
-    schema: dict[str, pl.DataType] = {}
     rows = inferred_rows(files)
-    columns_of_each = each_file(lambda file: _columns(file, rows, complaints), files)
-    for file, columns in zip(files, columns_of_each, strict=True):
-        if columns is None:
-            continue
-        if not counted_files:
-            schema = dict(columns)
-        else:
-            _widen(schema, columns, file, counted_files[0], complaints, optional)
-        schema |= {name: columns[name] for name in optional if name in columns and name not in schema}
-        counted_files.append(file)
+    columns_of_each = zip(files, each_file(lambda file: _columns(file, rows, complaints), files), strict=True)
+    legible = ((file, columns) for file, columns in columns_of_each if columns is not None)
+    rules = ColumnRules(_common_type, "write the column in one way in all files", "write null, not nothing")
+    chosen, schema = common_columns(legible, rules, complaints, optional)
     for name in optional:
         if rows is None and schema.get(name) == pl.Null:
             del schema[name]  # No line of any file has a value: nothing tells its type.
-    return counted_files, pl.Schema(
-        {name: pl.String() if dtype == pl.Null else dtype for name, dtype in schema.items()}
-    )
+    types = {name: pl.String() if dtype == pl.Null else dtype for name, dtype in schema.items()}
+    return chosen, pl.Schema(types)
 
 
 def scan(
@@ -139,31 +131,6 @@ def _line_fault(line: str) -> tuple[str, str] | None:
 
 class _NotANumberError(Exception):
     """A word such as NaN."""
-
-
-def _widen(
-    schema: dict[str, pl.DataType],
-    columns: Mapping[str, pl.DataType],
-    file: SourceFile,
-    first: SourceFile,
-    complaints: Complaints,
-    optional: Collection[str],
-) -> None:
-    """Widen the schema so that it also holds one more file, or complain."""
-    for name, dtype in schema.items():
-        if name not in columns and name in optional:
-            continue
-        if name not in columns:
-            complaints.add(
-                file.path, f"column '{name}' is missing; {first.name} has it", "write null, not nothing"
-            )
-            continue
-        wide = _common_type(dtype, columns[name])
-        if wide is None:
-            message = f"column '{name}' is {columns[name]}, but {dtype} in {first.name}"
-            complaints.add(file.path, message, "write the column in one way in all files")
-        else:
-            schema[name] = wide
 
 
 def _common_type(first: pl.DataType, other: pl.DataType) -> pl.DataType | None:

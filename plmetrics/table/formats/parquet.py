@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, TypeAlias
 import polars as pl
 from polars.exceptions import PanicException, PolarsError
 
+from plmetrics.table.formats.common_columns import ColumnRules, common_columns
 from plmetrics.table.formats.footer import DAMAGED, MAGIC, FooterError, footer_rows, read_footer
 from plmetrics.table.formats.hive import FILE_PATH
 from plmetrics.table.storage.objects import each_file, open_binary
-from plmetrics.table.storage.scanning import scan_options
+from plmetrics.table.storage.stores import scan_options
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -59,20 +60,10 @@ def inspect(
     types that differ are read as the type that holds both; any other difference is a complaint. Files may lack the
     `optional` ones.
     """
-    counted_files: list[SourceFile] = []
-    schema: dict[str, pl.DataType] = {}
-    footers = each_file(lambda file: read_one(file, complaints), files)
-    for file, footer in zip(files, footers, strict=True):
-        if footer is None:
-            continue
-        rows, columns = footer
-        if not counted_files:
-            schema = dict(columns)
-        else:
-            _widen(schema, columns, file, counted_files[0], complaints, optional)
-        schema |= {name: columns[name] for name in optional if name in columns and name not in schema}
-        counted_files.append(replace(file, rows=rows))
-    return counted_files, pl.Schema(schema)
+    footers = zip(files, each_file(lambda file: read_one(file, complaints), files), strict=True)
+    legible = ((replace(file, rows=footer[0]), footer[1]) for file, footer in footers if footer is not None)
+    chosen, schema = common_columns(legible, ColumnRules(common_type, _ONE_TYPE), complaints, optional)
+    return chosen, pl.Schema(schema)
 
 
 def scan(
@@ -163,26 +154,3 @@ def _holds(target: pl.DataType, source: pl.DataType) -> bool:
     return (
         required is not None and actual is not None and required[0] >= actual[0] and required[1] >= actual[1]
     )
-
-
-def _widen(
-    schema: dict[str, pl.DataType],
-    columns: Mapping[str, pl.DataType],
-    file: SourceFile,
-    first: SourceFile,
-    complaints: Complaints,
-    optional: Collection[str],
-) -> None:
-    """Widen the schema so that it also holds one more file, or complain."""
-    for name, dtype in schema.items():
-        if name not in columns and name in optional:
-            continue
-        if name not in columns:
-            complaints.add(file.path, f"column '{name}' is missing; {first.name} has it")
-            continue
-        wide = common_type(dtype, columns[name])
-        if wide is None:
-            message = f"column '{name}' is {columns[name]}, but {dtype} in {first.name}"
-            complaints.add(file.path, message, _ONE_TYPE)
-        else:
-            schema[name] = wide

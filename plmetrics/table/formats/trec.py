@@ -15,7 +15,7 @@ import polars as pl
 
 from plmetrics.core.errors import ConfigError, DataError, Problem
 from plmetrics.table.files import Complaints, SourceFile, absolute, shown_path, stamp_of
-from plmetrics.table.formats.compressed import CompressionError, open_text
+from plmetrics.table.formats.compression import CompressionError, open_text
 from plmetrics.table.stamps import watch_stamps
 
 if TYPE_CHECKING:

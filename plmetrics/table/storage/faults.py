@@ -1,4 +1,4 @@
-"""What went wrong in an object store or on a web server, said for the person who must mend it."""
+"""Errors of an object store or a web server, said for the person who must mend them."""
 
 from __future__ import annotations
 

@@ -1,17 +1,16 @@
-"""Which objects an address, a glob or a folder of a store means: listed once, with sizes and stamps, sorted by name."""
+"""Listing of objects: what an address, a glob or a folder of a store means, with sizes and stamps, sorted by name."""
 
 from __future__ import annotations
 
 import glob
 import posixpath
 import re
-from collections import Counter
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from plmetrics.core.errors import ConfigError, DataError, Problem
-from plmetrics.core.names import file_hint
+from plmetrics.core.names import file_hint, name_list
 from plmetrics.table.files import (
     ANY_DEPTH,
     NOT_DATA,
@@ -19,7 +18,7 @@ from plmetrics.table.files import (
     Complaints,
     SourceFile,
     ending_of,
-    name_list,
+    refuse_twice,
 )
 from plmetrics.table.formats.lakehouse import DELTA, ICEBERG, loose_files
 from plmetrics.table.storage.addresses import Address, parse_address
@@ -54,7 +53,7 @@ def list_objects(paths: Sequence[str], endings: Collection[str], complaints: Com
         place = web[0] if web else address
         folders.append(folder)
         objects += [(place._replace(key=entry.key), entry) for entry in facts]
-    _refuse_twice(objects)
+    refuse_twice(address.shown for address, _ in objects)
     folder = _above_partitions(posixpath.commonpath([f"/{folder}" for folder in folders]))
     files = (_source_file(address, facts, folder) for address, facts in objects)
     return sorted(files, key=lambda file: file.name)
@@ -172,14 +171,6 @@ def _above_partitions(folder: str) -> str:
     while PARTITION.fullmatch(posixpath.basename(folder)):
         folder = posixpath.dirname(folder)
     return folder
-
-
-def _refuse_twice(objects: Sequence[tuple[Address, ObjectFacts]]) -> None:
-    counts = Counter(address.shown for address, _ in objects)
-    twice = [shown for shown, count in counts.items() if count > 1]
-    if twice:
-        message = f"named twice, so that its rows would count twice: {name_list(twice)}"
-        raise ConfigError(Problem(message, path=_PATH, hint="name each file once"))
 
 
 def _refuse_tables(address: Address, listed: Sequence[ObjectFacts]) -> None:

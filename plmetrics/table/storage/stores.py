@@ -11,10 +11,13 @@ from datetime import timedelta
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from plmetrics.core.errors import EnvironmentFault
+from plmetrics.core.errors import needs_extra
+from plmetrics.core.names import is_address
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from plmetrics.table.files import SourceFile
 
 _VARIABLES = ("AWS_", "GOOGLE_", "AZURE_", "POLARS_CLOUD_")
 _ENDPOINTS = {"s3": "AWS_ENDPOINT_URL", "az": "AZURE_STORAGE_ENDPOINT", "gs": "GOOGLE_BASE_URL"}
@@ -120,10 +123,8 @@ def import_obstore() -> None:
     Raises:
         EnvironmentFault: it is not installed.
     """
-    try:
+    with needs_extra("s3", "an object store"):
         import obstore  # noqa: F401
-    except ImportError as error:
-        raise EnvironmentFault.missing_extra(extra="s3", needed_for="an object store") from error
 
 
 def retries() -> tuple[int, int]:
@@ -159,3 +160,16 @@ def _facts(entry: Mapping[str, Any]) -> ObjectFacts:
     tag = (entry["e_tag"] or "").strip('"')  # Azure quotes it in answers, not in listings
     identity = tag or entry["last_modified"].isoformat()
     return ObjectFacts(entry["path"], entry["size"], identity, entry["last_modified"].timestamp())
+
+
+def scan_options(files: Sequence[SourceFile]) -> dict[str, Any]:
+    """What a scan of files is told beside their paths; nothing for those on a local disk."""
+    if not files or not is_address(files[0].path):
+        return {}
+    most, milliseconds = retries()
+    options: dict[str, Any] = {"max_retries": most, "retry_timeout_ms": milliseconds}
+    # Polars waits for ever for a server that stops in the middle of an answer.
+    options["read_timeout"] = f"{milliseconds}ms"
+    if plain_http(files[0].path):
+        options["allow_http"] = "true"
+    return {"credential_provider": None, "storage_options": options}

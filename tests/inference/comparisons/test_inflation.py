@@ -16,7 +16,12 @@ from plmetrics.inference.comparisons.inflation import (
     noise_bounds,
     unequal_noise,
 )
-from plmetrics.inference.comparisons.paired import Difference, log_estimate, paired_difference, paired_ratio
+from plmetrics.inference.comparisons.paired_bootstrap import (
+    Difference,
+    log_estimate,
+    paired_difference,
+    paired_ratio,
+)
 from plmetrics.inference.estimate import Estimate, effective_blocks
 from plmetrics.inference.finalised import finalise
 from plmetrics.inference.ordered.views import bin_view, score_view

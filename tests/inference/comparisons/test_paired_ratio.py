@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from plmetrics.inference.comparisons.paired import (
+from plmetrics.inference.comparisons.paired_bootstrap import (
     Difference,
     log_estimate,
     paired_difference,

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from plmetrics.report.charts.texts import REPLACEMENT, clean, in_line, short, width, wrapped
+from plmetrics.report.charts.texts import REPLACEMENT, clean, in_line, short, width, wrap_words
 
 
 def allowed(code):
@@ -60,6 +60,6 @@ def test_widths_are_those_of_the_renderer(text, expected):
 
 @given(st.text(st.characters(codec="ascii", categories=["L", "Zs"]), max_size=200), st.integers(30, 400))
 def test_lines_are_no_wider_than_they_may_be(text, most):
-    lines = wrapped(text, most)
+    lines = wrap_words(text, most)
     assert " ".join(lines) == text
     assert all(width(line, 11.5) <= most or " " not in line for line in lines)

@@ -14,7 +14,7 @@ from plmetrics.report.charts.figure import Figure
 from plmetrics.report.charts.selection import NothingToDraw
 from plmetrics.report.charts.slices.estimate_texts import minus
 from plmetrics.report.charts.slices.panels import Texts, columns_of
-from plmetrics.report.charts.slices.rows import WIDTH, Scale, forest_domain, headed, panel
+from plmetrics.report.charts.slices.rows import WIDTH, Scale, add_heading, forest_domain, panel
 from plmetrics.report.charts.texts import short
 from plmetrics.report.numbers import count, number, p_value, plural
 
@@ -57,7 +57,7 @@ def draw(selection: Selection) -> Figure:
     )
     chart = panels[0] if len(panels) == 1 else alt.vconcat(*panels, spacing=10)
     return Figure(
-        headed(chart, title, subtitle), shown.select(table.columns), title, _finding(title, parts), notes
+        add_heading(chart, title, subtitle), shown.select(table.columns), title, _finding(title, parts), notes
     )
 
 

@@ -9,8 +9,8 @@ import polars as pl
 
 from plmetrics.core.errors import Problem
 from plmetrics.report.charts.figure import Figure
-from plmetrics.report.charts.layers import base, layered
-from plmetrics.report.charts.marks import axis, nice_ticks, titled
+from plmetrics.report.charts.layers import base, layer_charts
+from plmetrics.report.charts.marks import add_title, axis, nice_ticks
 from plmetrics.report.charts.selection import NothingToDraw
 from plmetrics.report.charts.texts import short
 from plmetrics.report.charts.theme import LIGHT, SERIES
@@ -58,7 +58,7 @@ def draw(selection: Selection) -> Figure:
     words = "; ".join(_heading(row) for row in shown.head(5).rows(named=True))
     drawn = pl.concat([part for _, part in parts])
     return Figure(
-        titled(chart, title, subtitle, width, frame="bounds"), drawn, title, f"{title}. {words}.", notes
+        add_title(chart, title, subtitle, width, frame="bounds"), drawn, title, f"{title}. {words}.", notes
     )
 
 
@@ -94,7 +94,7 @@ def _panel(part: pl.DataFrame, heading: str) -> Any:
     area = base(outlines[0]).mark_area(color=LIGHT["reference"], opacity=0.35)
     line = base(outlines[1]).mark_line(color=SERIES[0], strokeWidth=1.8)
     across, order = alt.X(**x), alt.Order("k:Q")
-    chart = layered(
+    chart = layer_charts(
         area.encode(x=across, y=alt.Y(**y), y2=alt.datum(0)), line.encode(x=across, y=alt.Y(**y), order=order)
     )
     return chart.properties(

@@ -24,20 +24,8 @@ if TYPE_CHECKING:
     from plmetrics.table.storage.places import Place
 
 LEVEL, LEVEL_BEFORE = "level", "level_before"
-CHANGE_SCHEMA = pl.Schema(
-    {
-        "interval": pl.String(),
-        "start": pl.Datetime("us", "UTC"),
-        "model": pl.String(),
-        "slice": pl.String(),
-        "metric": pl.String(),
-        "level_before": pl.Float64(),
-        "level": pl.Float64(),
-        "slice_set": pl.String(),
-        "class": pl.String(),
-        "run_id": pl.String(),
-    }
-)
+_PLACES = ("interval", "start", "model", "slice", "metric")
+_CHANGE = (*_PLACES, LEVEL_BEFORE, LEVEL, "slice_set", "class", "run_id")
 """The columns of changes."""
 
 _SERIES = ("metric", "class", "slice_set", "slice", "model")
@@ -109,7 +97,7 @@ def _last_places(rows: pl.DataFrame, last: int) -> pl.DataFrame:
 
 def changes_of(rows: pl.DataFrame) -> pl.DataFrame:
     """A row for each change point in rows with levels, by time: the first interval of a level, and both levels."""
-    changes = rows.filter(pl.col(LEVEL_BEFORE).is_not_null()).select(CHANGE_SCHEMA.names())
+    changes = rows.filter(pl.col(LEVEL_BEFORE).is_not_null()).select(_CHANGE)
     return changes.sort("start", maintain_order=True)
 
 

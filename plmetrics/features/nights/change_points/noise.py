@@ -1,4 +1,4 @@
-"""What is not a level in the values of intervals: the pattern of the week, single outliers, and noise.
+"""Noise in series of intervals: the pattern of the week, single outliers, and the variance about a level.
 
 Functions take series as rows. Level shifts hardly show in them: they compare each value with those next to it.
 """

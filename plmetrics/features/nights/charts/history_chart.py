@@ -15,10 +15,10 @@ from plmetrics.features.nights.charts.history_marks import HEIGHT, WIDTH, axes, 
 from plmetrics.features.nights.history_selection import OVERALL, select
 from plmetrics.features.nights.interval_history import CURRENT, DAMAGED, MISSING, read_history
 from plmetrics.report.charts.figure import Figure
-from plmetrics.report.charts.marks import MOST_SERIES, titled
+from plmetrics.report.charts.marks import MOST_SERIES, add_title
 from plmetrics.report.charts.panels import grid, layout_of
 from plmetrics.report.charts.selection import NothingToDraw
-from plmetrics.report.charts.texts import in_line, short, wrapped
+from plmetrics.report.charts.texts import in_line, short, wrap_words
 from plmetrics.report.numbers import number, plural
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ def figure_of(
     moves = [in_line(short(line, 90)) for line in change_lines(changes_of(pl.concat(drawn)))]
     subtitle = (_span(places), _marks(drawn), *moves[-_MOST_MOVES:], *notes)
     size = (width, HEIGHT) if len(subjects) == 1 else (width, None)
-    whole = titled(chart, title, subtitle, *size)
+    whole = add_title(chart, title, subtitle, *size)
     return Figure(whole, rows, title, _finding(title, drawn, places, moves), tuple(notes))
 
 
@@ -181,7 +181,7 @@ def _panels(
         chart = draw_panel(part, shown, zone, x, y, limits, legend=place == 0, **size)
         if len(subjects) > 1:
             heading = alt.Title(
-                wrapped(subject.name(by_slice=by_slice), side, 12), frame="group", fontSize=12, offset=6
+                wrap_words(subject.name(by_slice=by_slice), side, 12), frame="group", fontSize=12, offset=6
             )
             chart = chart.properties(title=heading)
         charts.append(chart)

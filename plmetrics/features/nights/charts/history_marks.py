@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 import altair as alt
 import polars as pl
 
-from plmetrics.report.charts.layers import base, layered
+from plmetrics.report.charts.layers import base, layer_charts
 from plmetrics.report.charts.marks import (
     CORNERS,
     canvas_of,
     dashes,
     free_corner,
     nice_ticks,
-    painted,
+    series_paint,
     series_scales,
     span,
 )
@@ -71,7 +71,7 @@ def draw_panel(
     layers = [*_control(points, x, y), *_levels(points, x, y), *_limits(limits, x, y), *_bars(points, x, y)]
     layers += _lines(points, x, y, labels, (width, height), legend=legend)
     layers += [_dots(points, x, y, labels), *_rings(points, x, y)]
-    return layered(*layers).properties(width=width, height=height)
+    return layer_charts(*layers).properties(width=width, height=height)
 
 
 def _wall(moments: pl.Series, zone: str) -> pl.Series:
@@ -174,7 +174,7 @@ def _lines(
 
 
 def _dots(points: pl.DataFrame, x: dict[str, Any], y: dict[str, Any], labels: Sequence[str]) -> alt.Chart:
-    dots = points.select("x", "y", "s").join(painted(labels), on="s", maintain_order="left")
+    dots = points.select("x", "y", "s").join(series_paint(labels), on="s", maintain_order="left")
     size = 26 if points.height <= 200 else 10
     chart: alt.Chart = (
         base(dots.select("x", "y", "fill"))

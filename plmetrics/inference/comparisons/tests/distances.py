@@ -1,4 +1,4 @@
-"""How far two samples lie apart, without a test: the measures of drift as functions of two columns."""
+"""Distances between two samples without a test: the measures of drift as functions of two columns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a test says: of one comparison for whoever calls it, of many at once for the tables."""
+"""Results of tests: of one comparison for whoever calls it, of many at once for the tables."""
 
 from __future__ import annotations
 

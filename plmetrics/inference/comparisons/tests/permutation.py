@@ -1,4 +1,4 @@
-"""Whether an order of predicted effects is better than one at random: permutations of the rows along the score."""
+"""Permutation test of an order of predicted effects against random orders, along the score."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many units a comparison of two arms needs, and how likely it is to find a difference."""
+"""Sample size and power of comparisons of two arms."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether two samples come from one distribution: the tests beside measures of drift."""
+"""Tests that two samples come from one distribution, beside measures of drift."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How two samples differ, counted by value or by bin, in many slices at once.
+"""Statistics of two samples counted by value or by bin, in many slices at once.
 
 All functions take weights as segments, one segment a slice: by value in ascending order, or by bin in any. Weight 2 is
 a row twice. A slice in which a sample has no weight has no result: callers mask it.

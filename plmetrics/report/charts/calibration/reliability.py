@@ -10,13 +10,18 @@ import polars as pl
 from numpy.typing import NDArray
 
 from plmetrics.core import special
-from plmetrics.report.charts.calibration.score_bars import bars_of, mirrored, mirrored_axis, reach, sides_of
+from plmetrics.report.charts.calibration.score_bars import (
+    bars_of,
+    mirror_bars,
+    mirrored_axis,
+    reach,
+    sides_of,
+)
 from plmetrics.report.charts.figure import Figure
-from plmetrics.report.charts.labels import remark
-from plmetrics.report.charts.layers import base, layered
-from plmetrics.report.charts.marks import PANEL, axis, reference, titled, unit
+from plmetrics.report.charts.layers import base, layer_charts
+from plmetrics.report.charts.marks import PANEL, add_title, axis, reference, remark, unit
 from plmetrics.report.charts.panels import Panel, panels
-from plmetrics.report.charts.series import KEYS, series_of
+from plmetrics.report.charts.series import series_of
 from plmetrics.report.charts.theme import LIGHT, SERIES
 from plmetrics.report.charts.words import finding, level_words, metric_of, title_of
 from plmetrics.report.numbers import count, plural, row_estimate
@@ -38,7 +43,7 @@ def draw(selection: Selection) -> Figure:
     corp = selection.summary.curves.filter(curve="corp")
 
     def panel(panel: Panel) -> alt.LayerChart:
-        return layered(*_marks(panel, level, series.rows(_of_slices(selection, corp))))
+        return layer_charts(*_marks(panel, level, series.rows(_of_slices(selection, corp))))
 
     x, y = unit("x", "Predicted probability"), unit("y", "Observed event rate")
     histogram = _histogram(selection, series) if len(series.keys) == 1 else None
@@ -51,7 +56,7 @@ def draw(selection: Selection) -> Figure:
         chart, width = alt.vconcat(upper, histogram, spacing=14), PANEL
     title = title_of("Reliability", series)
     return Figure(
-        titled(chart, title, _subtitle(selection, series, corp), width),
+        add_title(chart, title, _subtitle(selection, series, corp), width),
         series.drawn,
         title,
         finding(title, metric_of(selection, "ece") or "", series, selection),
@@ -70,7 +75,7 @@ def _marks(panel: Panel, level: float, corp: pl.DataFrame) -> list[alt.Chart | a
     canvas = panel.canvas()
     canvas.line([0, 1], [0, 1])
     ends = {"y": alt.Y(**{**panel.y, "shorthand": "lo:Q"}), "y2": "hi:Q"}
-    calibrated = _calibrated(frame, level)
+    calibrated = _calibration_range(frame, level)
     ranges = base(calibrated)
     # An area of one bin would have no width.
     style: dict[str, Any] = {"color": LIGHT["faint"], "opacity": 0.28}
@@ -103,15 +108,14 @@ def _marks(panel: Panel, level: float, corp: pl.DataFrame) -> list[alt.Chart | a
 
 def _isotonic(panel: Panel, corp: pl.DataFrame) -> list[alt.Chart]:
     """The isotonic regression of labels on scores, where the result has it."""
-    keys = pl.DataFrame(panel.series.keys, schema=dict.fromkeys(KEYS, pl.String), orient="row")
-    own = corp.join(keys, on=KEYS, how="semi", nulls_equal=True)
+    own = panel.series.rows(corp)
     if own.is_empty():
         return []
     line = base(own.select("x", "y", k=pl.int_range(pl.len()))).mark_line(color=SERIES[1], strokeWidth=1.6)
     return [line.encode(x=alt.X(**panel.x), y=alt.Y(**panel.y), order=alt.Order("k:Q"))]
 
 
-def _calibrated(frame: pl.DataFrame, level: float) -> pl.DataFrame:
+def _calibration_range(frame: pl.DataFrame, level: float) -> pl.DataFrame:
     """Where rates of bins of this size lie if scores are the true rates; of weighted rows it is not known."""
     known = frame.filter(pl.col("n").is_not_null(), pl.col("n") > 0)
     rows, rate = known["n"].to_numpy(), known["x"].clip(0, 1).to_numpy()
@@ -141,7 +145,7 @@ def _histogram(selection: Selection, series: Series) -> alt.LayerChart | None:
         return None
     word = "Rows per bin" if height == "n" else "Share of class"
     y = mirrored_axis(axis("y", word, reach(bars, 0.2)), ",.0f" if height == "n" else ".0%")
-    chart = mirrored(bars, unit("x", "Predicted probability"), y, ("events", "non-events"))
+    chart = mirror_bars(bars, unit("x", "Predicted probability"), y, ("events", "non-events"))
     return chart.properties(width=PANEL, height=_HISTOGRAM)
 
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import altair as alt
 import polars as pl
 
-from plmetrics.report.charts.labels import beside
-from plmetrics.report.charts.layers import base, layered
+from plmetrics.report.charts.layers import base, layer_charts
+from plmetrics.report.charts.marks import point_label
 from plmetrics.report.charts.theme import LIGHT, SERIES
 from plmetrics.report.numbers import count
 
@@ -54,7 +54,7 @@ def reach(bars: pl.DataFrame, room: float = 0.08) -> tuple[float, float]:
     return low - pad, high + pad
 
 
-def mirrored(
+def mirror_bars(
     bars: pl.DataFrame, x: dict[str, Any], y: dict[str, Any], names: Sequence[str]
 ) -> alt.LayerChart:
     """The bars with a line at 0, and the names of both classes with their rows at the emptier side."""
@@ -69,13 +69,13 @@ def mirrored(
     place, side = (right, "right") if middle < (left + right) / 2 else (left, "left")
     shift = -6 if side == "right" else 6
     words = [
-        beside(place, end, f"{name} {_rows(bars, kind)}".strip(), (side, shift, dy), LIGHT["mute"])
+        point_label(place, end, f"{name} {_rows(bars, kind)}".strip(), (side, shift, dy), LIGHT["mute"])
         for name, kind, end, dy in (
             (names[0], POSITIVE, high, 10),
             (names[1], NEGATIVE, low, -10),
         )
     ]
-    return layered(columns, *words)
+    return layer_charts(columns, *words)
 
 
 def _rows(bars: pl.DataFrame, kind: str) -> str:

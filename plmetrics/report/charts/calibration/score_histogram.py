@@ -13,19 +13,18 @@ from plmetrics.report.charts.calibration.score_bars import (
     POSITIVE,
     REST,
     bars_of,
-    mirrored,
+    mirror_bars,
     mirrored_axis,
     reach,
     sides_of,
 )
 from plmetrics.report.charts.figure import Figure
-from plmetrics.report.charts.layers import layered
-from plmetrics.report.charts.marks import axis, titled
-from plmetrics.report.charts.operating import rules, thresholds_of
+from plmetrics.report.charts.layers import layer_charts
+from plmetrics.report.charts.marks import add_title, axis
+from plmetrics.report.charts.operating import rules, threshold_axis, thresholds_of
 from plmetrics.report.charts.panels import panels
-from plmetrics.report.charts.ranking.threshold_axis import threshold_axis
 from plmetrics.report.charts.series import KEYS, series_of
-from plmetrics.report.charts.words import findings, rounded, size_words, title_of
+from plmetrics.report.charts.words import findings, size_words, three_digits, title_of
 
 if TYPE_CHECKING:
     import altair as alt
@@ -51,17 +50,15 @@ def draw(selection: Selection) -> Figure:
     y = mirrored_axis(axis("y", "Share of the class", reach(every, 0.14)), ".0%")
 
     def panel(panel: Panel) -> alt.LayerChart:
-        keys = pl.DataFrame(panel.series.keys, schema=dict.fromkeys(KEYS, pl.String), orient="row")
-        of_panel = points.join(keys, on=KEYS, how="semi", nulls_equal=True)
-        bars = mirrored(bars_of(of_panel, "y"), panel.x, panel.y, names)
+        bars = mirror_bars(bars_of(panel.series.rows(points), "y"), panel.x, panel.y, names)
         top = panel.y["scale"].to_dict()["domain"][1]
-        return layered(bars, *rules(panel, panel.series.rows(chosen), top))
+        return layer_charts(bars, *rules(panel, panel.series.rows(chosen), top))
 
     drawn = panels(series, x, y, panel, alone=True, height=_HEIGHT)
     title = title_of("Scores by class", series)
     marked = "" if chosen.is_empty() else "rules: thresholds of metrics"
     return Figure(
-        titled(drawn.chart, title, (size_words(selection, series), marked), drawn.width),
+        add_title(drawn.chart, title, (size_words(selection, series), marked), drawn.width),
         rows,
         title,
         findings(title, series, lambda part: _means(points, series, part)),
@@ -80,5 +77,5 @@ def _means(points: pl.DataFrame, series: Series, part: pl.DataFrame) -> str:
         bins = rows.filter(pl.col("side") == side, pl.col("y") > 0)
         if not bins.is_empty():
             mean = np.average(bins["x"].to_numpy(), weights=bins["y"].to_numpy())
-            words.append(f"{name} {rounded(float(mean))}")
+            words.append(f"{name} {three_digits(float(mean))}")
     return f"mean score of {' and of '.join(words)}" if words else ""

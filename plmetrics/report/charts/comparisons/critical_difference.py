@@ -11,7 +11,7 @@ from plmetrics.inference.comparisons.tests.friedman import critical_difference
 from plmetrics.report.charts.figure import Figure
 from plmetrics.report.charts.selection import NothingToDraw
 from plmetrics.report.charts.slices.panels import Texts, columns_of
-from plmetrics.report.charts.slices.rows import WIDTH, Scale, headed, panel
+from plmetrics.report.charts.slices.rows import WIDTH, Scale, add_heading, panel
 from plmetrics.report.charts.texts import short
 from plmetrics.report.charts.words import direction_words, level_words
 from plmetrics.report.numbers import p_value, plural
@@ -50,7 +50,7 @@ def draw(selection: Selection) -> Figure:
         _omnibus(selection, metric, slice_set),
     )
     chart = _panel(ranks, groups, limit)
-    return Figure(headed(chart, title, subtitle), rows, title, _finding(title, ranks, groups))
+    return Figure(add_heading(chart, title, subtitle), rows, title, _finding(title, ranks, groups))
 
 
 def _pairs(selection: Selection) -> pl.DataFrame:

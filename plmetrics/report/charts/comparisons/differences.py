@@ -12,8 +12,8 @@ from plmetrics.report.charts.comparisons.gate_limits import gate_limits, zone
 from plmetrics.report.charts.figure import Figure
 from plmetrics.report.charts.selection import NothingToDraw
 from plmetrics.report.charts.slices.panels import columns_of
-from plmetrics.report.charts.slices.readings import usual_tests
-from plmetrics.report.charts.slices.rows import STEP, WIDTH, Scale, forest_domain, headed, panel, sides
+from plmetrics.report.charts.slices.readings import usual_differences
+from plmetrics.report.charts.slices.rows import STEP, WIDTH, Scale, add_heading, forest_domain, panel, sides
 from plmetrics.report.charts.slices.slice_differences import (
     by_slice,
     difference_columns,
@@ -24,7 +24,7 @@ from plmetrics.report.charts.slices.slice_differences import (
 from plmetrics.report.charts.texts import short
 from plmetrics.report.charts.words import direction_words
 from plmetrics.report.leaderboard import ranked_models
-from plmetrics.report.numbers import plural
+from plmetrics.report.numbers import omission
 
 if TYPE_CHECKING:
     from plmetrics.report.charts.selection import Selection
@@ -34,7 +34,7 @@ MOST_ROWS = 40
 
 def draw(selection: Selection) -> Figure:
     """A row a model and metric, on all rows; with a slice set the differences of a metric in its slices."""
-    rows = _compared(selection)
+    rows = _comparisons(selection)
     if selection.slice_set is not None or selection.slices is not None:
         return by_slice(selection, rows)
     rows = rows.filter(slice_set="overall")
@@ -49,13 +49,12 @@ def draw(selection: Selection) -> Figure:
         for index, part in enumerate(shown.partition_by("metric", "class", maintain_order=True))
     ]
     title = "Differences" if several else f"Differences to {_opponent(shown.row(0, named=True))}"
-    more = len(rows) - len(shown)
-    notes = (f"{plural(more, 'more difference')} in the table comparisons",) if more else ()
+    notes = omission(len(rows) - len(shown), "difference", "comparisons")
     chart = panels[0] if len(panels) == 1 else alt.vconcat(*panels, spacing=12)
     limited = any(gate_limits(selection.summary, part) for part in shown.partition_by("metric"))
     legend = (difference_legend(selection, shown), "shaded: fails a gate" if limited else "")
     return Figure(
-        headed(chart, title, ("; ".join(filter(None, legend)), *notes)),
+        add_heading(chart, title, ("; ".join(filter(None, legend)), *notes)),
         shown.select(rows.columns),
         title,
         difference_finding(title, shown),
@@ -72,9 +71,9 @@ def _first_rows(selection: Selection, rows: pl.DataFrame) -> pl.DataFrame:
     return rows.sort(place, maintain_order=True).head(MOST_ROWS)
 
 
-def _compared(selection: Selection) -> pl.DataFrame:
+def _comparisons(selection: Selection) -> pl.DataFrame:
     """The comparisons of models, or of runs, on the scale of differences."""
-    rows = usual_tests(selection.of_models(selection.summary.comparisons))
+    rows = usual_differences(selection.of_models(selection.summary.comparisons))
     rows = rows.filter(pl.col("contrast").is_in(["model", "run"]))
     if rows.is_empty():
         hint = "name a baseline when you evaluate: compare={'baseline': 'champion'}"

@@ -8,37 +8,37 @@ import altair as alt
 import polars as pl
 
 from plmetrics.report.charts.figure import Figure
-from plmetrics.report.charts.layers import base, layered
+from plmetrics.report.charts.layers import base, layer_charts
 from plmetrics.report.charts.marks import (
-    MOST_SERIES,
     PANEL,
     SMALL_PANEL,
+    add_title,
     axis,
     nice_ticks,
     reference,
     span,
-    titled,
 )
+from plmetrics.report.charts.panels import rows_of_panels
+from plmetrics.report.charts.series import by_model, model_names
 from plmetrics.report.charts.slices.estimate_texts import minus
 from plmetrics.report.charts.texts import short
 from plmetrics.report.charts.theme import SERIES
 from plmetrics.report.charts.words import direction_words
-from plmetrics.report.numbers import count, number, plural
+from plmetrics.report.numbers import count, number
 
 if TYPE_CHECKING:
     from plmetrics.report.charts.selection import Selection
 
 CURVE = "query_differences"
-_COLUMNS = 3
 _NEAR = 1e-12
 
 
 def draw(selection: Selection) -> Figure:
     """A panel a model: queries from the largest gain to the largest loss, gains in blue, losses in orange."""
     curve = selection.curve(CURVE)
-    keys = curve.select("model", "slice").unique(maintain_order=True).rows()
-    shown = keys[:MOST_SERIES]
-    metric, baseline = _asked(selection)
+    shown, notes = by_model(curve)
+    parts, names, alone = list(shown.values()), model_names(shown), len(shown) == 1
+    metric, baseline = _metric_and_baseline(selection)
     lower = selection.summary.directions.get(metric) == "lower"
     domain = span(curve["y"], include=[0.0])
     y = axis(
@@ -47,27 +47,20 @@ def draw(selection: Selection) -> Figure:
         domain,
         ticks=nice_ticks(domain, 6),
     )
-    parts = [curve.filter(model=model, slice=text) for model, text in shown]
-    names = [short(model) if text == "all" else f"{short(model)}, {short(text)}" for model, text in shown]
-    alone = len(shown) == 1
     panels = [
         _panel(part, y, "" if alone else name, lower=lower) for part, name in zip(parts, names, strict=True)
     ]
-    more = len(keys) - len(shown)
-    notes = (f"{plural(more, 'more model')} in the table curves",) if more else ()
     title = f"Differences to {baseline} by query" + (f": {names[0]}" if alone else "")
     words = [f"{name}: {tally(part, lower=lower)}" for part, name in zip(parts, names, strict=True)]
     subtitle = ("blue: better, orange: worse; queries in order of their difference", *words, *notes)
-    chart: Any = panels[0] if alone else alt.concat(*panels, columns=_COLUMNS, spacing=26)
-    width = PANEL + 80 if alone else (SMALL_PANEL + 90) * min(len(panels), _COLUMNS)
+    drawn = rows_of_panels(panels, PANEL + 80, SMALL_PANEL + 90)
     ends = "; ".join(f"{name}: {_ends(part)}" for part, name in zip(parts, names, strict=True))
     description = f"{title}. {'; '.join(words)}. Largest: {ends}."
-    return Figure(
-        titled(chart, title, subtitle, width, frame="bounds"), pl.concat(parts), title, description, notes
-    )
+    chart = add_title(drawn.chart, title, subtitle, drawn.width, frame="bounds")
+    return Figure(chart, pl.concat(parts), title, description, notes)
 
 
-def _asked(selection: Selection) -> tuple[str, str]:
+def _metric_and_baseline(selection: Selection) -> tuple[str, str]:
     """The metric that queries are compared in, and the baseline, if all models have the same."""
     summary = selection.summary
     rows = summary.comparisons.filter(contrast="model", metric=summary.query_metric or "")
@@ -118,5 +111,5 @@ def _panel(points: pl.DataFrame, y: dict[str, Any], name: str, *, lower: bool) -
         if name
         else {"width": PANEL + 80, "height": PANEL - 100}
     )
-    chart = layered(*layers).properties(**size)
+    chart = layer_charts(*layers).properties(**size)
     return chart.properties(title=alt.Title(name, fontSize=12, offset=8, anchor="start")) if name else chart

@@ -9,7 +9,7 @@ import polars as pl
 from plmetrics.report.charts.decisions.confusion_cells import largest, largest_of, matrix
 from plmetrics.report.charts.decisions.confusion_counts import counts_of
 from plmetrics.report.charts.figure import Figure
-from plmetrics.report.charts.marks import titled
+from plmetrics.report.charts.marks import add_title
 from plmetrics.report.charts.panels import grid
 from plmetrics.report.charts.series import MOST_PANELS
 from plmetrics.report.charts.texts import in_line, short
@@ -44,7 +44,7 @@ def draw(selection: Selection) -> Figure:
     chart = charts[0].chart if len(charts) == 1 else drawn.chart
     total = drawn.width if len(charts) > 1 else width + 120
     return Figure(
-        titled(chart, title, notes, total, frame="bounds"),
+        add_title(chart, title, notes, total, frame="bounds"),
         pl.concat(shown).drop("place", "called_place"),
         title,
         _finding(title, shown, names),

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import altair as alt
 import polars as pl
 
-from plmetrics.report.charts.layers import base, layered
-from plmetrics.report.charts.panels import Drawn
+from plmetrics.report.charts.layers import base, layer_charts
+from plmetrics.report.charts.panels import PanelGrid
 from plmetrics.report.charts.texts import in_line, short, width
 from plmetrics.report.charts.theme import LIGHT, SERIES
 from plmetrics.report.numbers import count
@@ -23,7 +23,7 @@ FROM_PAPER = 4
 _BAR, _BARS = 20, 260
 
 
-def matrix(cells: pl.DataFrame, name: str) -> Drawn:
+def matrix(cells: pl.DataFrame, name: str) -> PanelGrid:
     """A matrix with the true class on y, the called one on x, the diagonal framed, and rows of each class."""
     names = cells.unique("place", keep="first").sort("place")["true"].to_list()
     size = 74 if len(names) <= 3 else 54 if len(names) <= 8 else 44
@@ -45,8 +45,8 @@ def matrix(cells: pl.DataFrame, name: str) -> Drawn:
         *_names(names, size, side),
         *_totals(cells, size, side),
     ]
-    chart = layered(*layers).properties(width=side, height=side, **_heading(name))
-    return Drawn(chart, side)
+    chart = layer_charts(*layers).properties(width=side, height=side, **_heading(name))
+    return PanelGrid(chart, side)
 
 
 def _heading(name: str) -> dict[str, Any]:
@@ -136,7 +136,7 @@ def largest_of(cells: pl.DataFrame, most: int) -> pl.DataFrame:
     return wrong.sort("n", "share", descending=True, maintain_order=True, nulls_last=True).head(most)
 
 
-def largest(cells: pl.DataFrame, most: int, name: str) -> Drawn:
+def largest(cells: pl.DataFrame, most: int, name: str) -> PanelGrid:
     """The pairs of classes that are confused most, as bars with the share of the true class and its rows."""
     rows = largest_of(cells, most)
     texts = [
@@ -159,9 +159,9 @@ def largest(cells: pl.DataFrame, most: int, name: str) -> Drawn:
     bar = base(frame).mark_bar(color=SERIES[0], size=_BAR * 0.7)
     label = base(frame).mark_text(align="right", baseline="middle", color=LIGHT["ink"])
     value = base(frame).mark_text(align="left", baseline="middle", dx=6, color=LIGHT["mute"], fontSize=10.5)
-    chart = layered(
+    chart = layer_charts(
         bar.encode(x=x, x2="z:Q", y=y),
         label.encode(x=alt.value(-8), y=y, text="t:N"),
         value.encode(x=x, y=y, text="v:N"),
     ).properties(width=_BARS, height=_BAR * max(rows.height, 1), **_heading(name))
-    return Drawn(chart, _BARS)
+    return PanelGrid(chart, _BARS)

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from plmetrics.report.charts.labels import remark
-from plmetrics.report.charts.marks import axis, reference
+from plmetrics.report.charts.marks import axis, reference, remark
 from plmetrics.report.charts.ranking.line_chart import LineChart
 from plmetrics.report.charts.series import series_of
 

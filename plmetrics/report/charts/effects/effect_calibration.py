@@ -8,9 +8,10 @@ import altair as alt
 import polars as pl
 
 from plmetrics.report.charts.figure import Figure
-from plmetrics.report.charts.layers import base, layered
+from plmetrics.report.charts.layers import base, layer_charts
 from plmetrics.report.charts.marks import (
     PANEL,
+    add_title,
     axis,
     legend,
     nice_ticks,
@@ -18,11 +19,10 @@ from plmetrics.report.charts.marks import (
     reference,
     shapes,
     span,
-    titled,
 )
 from plmetrics.report.charts.series import series_of
 from plmetrics.report.charts.theme import LIGHT, SERIES
-from plmetrics.report.charts.words import findings, level_words, rounded, size_words, title_of
+from plmetrics.report.charts.words import findings, level_words, size_words, three_digits, title_of
 
 if TYPE_CHECKING:
     from plmetrics.report.charts.selection import Selection
@@ -67,13 +67,8 @@ def draw(selection: Selection) -> Figure:
         f"bars: {level_words(selection)} intervals" if told else "",
         size_words(selection, series),
     )
-    return Figure(
-        titled(layered(*layers), title, subtitle, PANEL + 40, PANEL),
-        series.drawn,
-        title,
-        findings(title, series, _ends),
-        series.notes,
-    )
+    chart = add_title(layer_charts(*layers), title, subtitle, PANEL + 40, PANEL)
+    return Figure(chart, series.drawn, title, findings(title, series, _ends), series.notes)
 
 
 def _ends(points: pl.DataFrame) -> str:
@@ -82,7 +77,7 @@ def _ends(points: pl.DataFrame) -> str:
     if tenths.is_empty():
         return ""
     (low, first), (high, last) = tenths.select("x", "y").row(0), tenths.select("x", "y").row(-1)
-    predicted, observed = (f"{rounded(a)} to {rounded(b)}" for a, b in ((low, high), (first, last)))
+    predicted, observed = (f"{three_digits(a)} to {three_digits(b)}" for a, b in ((low, high), (first, last)))
     return f"observed {observed} where {predicted} is predicted"
 
 

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from plmetrics.report.charts.figure import Figure
-from plmetrics.report.charts.layers import layered
+from plmetrics.report.charts.layers import layer_charts
 from plmetrics.report.charts.marks import (
     PANEL,
     UNIT,
     UNIT_TICKS,
+    add_title,
     axis,
     canvas_of,
     lines,
@@ -19,7 +20,6 @@ from plmetrics.report.charts.marks import (
     note,
     reference,
     span,
-    titled,
 )
 from plmetrics.report.charts.series import series_of
 from plmetrics.report.charts.words import band_words, finding, heading_of, size_words, title_of
@@ -32,7 +32,17 @@ if TYPE_CHECKING:
 _WIDTH, _HEIGHT = PANEL + 80, PANEL - 20
 
 
-def gain(selection: Selection, curve: str, metric: str, name: str, side: str) -> Figure:
+def qini(selection: Selection) -> Figure:
+    """The Qini curve: outcomes gained over controls, by share of rows, with the coefficient of each model."""
+    return _gain(selection, "qini", "qini", "Qini curve", "Outcome gained per treated row (higher is better)")
+
+
+def uplift(selection: Selection) -> Figure:
+    """The uplift curve: effect among the highest scores times their share, with the area of each model."""
+    return _gain(selection, "uplift", "auuc", "Uplift curve", "Gain: share times effect (higher is better)")
+
+
+def _gain(selection: Selection, curve: str, metric: str, name: str, side: str) -> Figure:
     """A line a model, and a straight one from (0, 0) to the effect on all rows; there is no perfect line."""
     series = series_of(selection, selection.curve(curve), metric)
     ends = [series.frame[column] for column in ("y", "lo", "hi")]
@@ -45,19 +55,14 @@ def gain(selection: Selection, curve: str, metric: str, name: str, side: str) ->
         for row in ends_of_random:
             canvas.line([0.0, row["x"]], [0.0, row["y"]])
     heading = heading_of(selection, series, metric)
-    chart = layered(
+    chart = layer_charts(
         *_random(ends_of_random),
         lines(series.frame, x, y, series.labels, "top-left", heading=heading, canvas=canvas),
     )
     title = title_of(name, series)
     subtitle = (band_words(selection, series, "the gain at each share"), size_words(selection, series))
-    return Figure(
-        titled(chart, title, subtitle, _WIDTH, _HEIGHT),
-        series.drawn,
-        title,
-        finding(title, metric, series, selection),
-        series.notes,
-    )
+    chart = add_title(chart, title, subtitle, _WIDTH, _HEIGHT)
+    return Figure(chart, series.drawn, title, finding(title, metric, series, selection), series.notes)
 
 
 def _ends(points: pl.DataFrame) -> list[dict[str, Any]]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from plmetrics.report.charts.figure import Figure
-from plmetrics.report.charts.layers import layered
-from plmetrics.report.charts.marks import PANEL, canvas_of, lines, note, reference, titled, unit
+from plmetrics.report.charts.layers import layer_charts
+from plmetrics.report.charts.marks import PANEL, add_title, canvas_of, lines, note, reference, unit
 from plmetrics.report.charts.series import series_of
 from plmetrics.report.charts.words import band_words, size_words, title_of
 from plmetrics.report.numbers import number
@@ -24,7 +24,7 @@ def draw(selection: Selection) -> Figure:
     canvas = canvas_of(series.frame, x, y, PANEL, PANEL)
     if canvas is not None:
         canvas.line([0, 1], [0, 1])
-    chart = layered(
+    chart = layer_charts(
         reference([(0, 0), (1, 1)]),
         note(0.62, 0.62, "as promised", dx=8, dy=14),
         lines(series.frame, x, y, series.labels, "top-left", canvas=canvas),
@@ -35,13 +35,8 @@ def draw(selection: Selection) -> Figure:
         band_words(selection, series, "the share at each level"),
         size_words(selection, series),
     )
-    return Figure(
-        titled(chart, title, subtitle, PANEL, PANEL),
-        series.drawn,
-        title,
-        _finding(title, series),
-        series.notes,
-    )
+    chart = add_title(chart, title, subtitle, PANEL, PANEL)
+    return Figure(chart, series.drawn, title, _finding(title, series), series.notes)
 
 
 def _finding(title: str, series: Series) -> str:

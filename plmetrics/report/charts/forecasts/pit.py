@@ -9,25 +9,24 @@ import altair as alt
 import polars as pl
 
 from plmetrics.report.charts.figure import Figure
-from plmetrics.report.charts.layers import base, layered
+from plmetrics.report.charts.layers import base, layer_charts
 from plmetrics.report.charts.marks import (
-    MOST_SERIES,
     PANEL,
     SMALL_PANEL,
+    add_title,
     axis,
     nice_ticks,
     reference,
-    titled,
     unit,
 )
-from plmetrics.report.charts.texts import short
+from plmetrics.report.charts.panels import rows_of_panels
+from plmetrics.report.charts.series import by_model, model_names
 from plmetrics.report.charts.theme import LIGHT, SERIES
-from plmetrics.report.numbers import count, plural
+from plmetrics.report.numbers import count
 
 if TYPE_CHECKING:
     from plmetrics.report.charts.selection import Selection
 
-_COLUMNS = 3
 _Z = 1.96
 _CLEAR = 0.1
 
@@ -35,16 +34,10 @@ _CLEAR = 0.1
 def draw(selection: Selection) -> Figure:
     """A panel a model: share of labels by bin over what is expected, 1, with the range that chance leaves."""
     curve = selection.curve("pit_histogram")
-    keys = curve.select("model", "slice").unique(maintain_order=True).rows()
-    shown = keys[:MOST_SERIES]
-    bins = curve.with_columns(low=2 * pl.col("x") - pl.col("threshold"))
-    parts = [bins.filter(model=model, slice=text) for model, text in shown]
+    shown, notes = by_model(curve.with_columns(low=2 * pl.col("x") - pl.col("threshold")))
+    parts, names, alone = list(shown.values()), model_names(shown), len(shown) == 1
     top = max(2.0, max(float(part["y"].max() or 0.0) for part in parts) * 1.08)  # type: ignore[arg-type]
-    names = [short(model) if text == "all" else f"{short(model)}, {short(text)}" for model, text in shown]
-    alone = len(shown) == 1
     panels = [_panel(part, top, "" if alone else name) for part, name in zip(parts, names, strict=True)]
-    more = len(keys) - len(shown)
-    notes = (f"{plural(more, 'more model')} in the table curves",) if more else ()
     title = "Probability integral transform" + (f": {names[0]}" if alone else "")
     rows = parts[0]["n"].sum()
     subtitle = (
@@ -52,13 +45,10 @@ def draw(selection: Selection) -> Figure:
         f"n = {count(int(rows))}; grey: 95% of flat histograms lie there, bin by bin" if rows else "",
         *notes,
     )
-    chart: Any = panels[0] if alone else alt.concat(*panels, columns=_COLUMNS, spacing=26)
-    width = PANEL + 40 if alone else (SMALL_PANEL + 80) * min(len(panels), _COLUMNS)
+    drawn = rows_of_panels(panels, PANEL + 40, SMALL_PANEL + 80)
     words = "; ".join(f"{name}: {reading(part)}" for name, part in zip(names, parts, strict=True))
-    drawn = pl.concat(parts).drop("low")
-    return Figure(
-        titled(chart, title, subtitle, width, frame="bounds"), drawn, title, f"{title}. {words}.", notes
-    )
+    chart = add_title(drawn.chart, title, subtitle, drawn.width, frame="bounds")
+    return Figure(chart, pl.concat(parts).drop("low"), title, f"{title}. {words}.", notes)
 
 
 def reading(bins: pl.DataFrame) -> str:
@@ -94,7 +84,7 @@ def _panel(bins: pl.DataFrame, top: float, name: str) -> Any:
         if name
         else {"width": PANEL + 40, "height": PANEL - 120}
     )
-    chart = layered(*layers).properties(**size)
+    chart = layer_charts(*layers).properties(**size)
     return chart.properties(title=alt.Title(name, fontSize=12, offset=8, anchor="start")) if name else chart
 
 

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import altair as alt
 import polars as pl
 
-from plmetrics.report.charts.layers import base
-from plmetrics.report.charts.marks import axis, painted, span
-from plmetrics.report.charts.operating import word
+from plmetrics.report.charts.marks import axis, span
+from plmetrics.report.charts.operating import points_of, threshold_axis, word
 from plmetrics.report.charts.ranking.line_chart import LineChart
-from plmetrics.report.charts.ranking.threshold_axis import threshold_axis
 from plmetrics.report.charts.series import series_of
-from plmetrics.report.charts.theme import LIGHT
-from plmetrics.report.charts.words import rounded
+from plmetrics.report.charts.words import three_digits
 
 if TYPE_CHECKING:
+    import altair as alt
+
     from plmetrics.report.charts.figure import Figure
     from plmetrics.report.charts.panels import Panel
     from plmetrics.report.charts.placement import Canvas
@@ -41,24 +39,15 @@ def draw(selection: Selection) -> Figure:
 
 def _lowest_words(points: pl.DataFrame) -> str:
     x, y = points.drop_nulls("y").sort("y", "k").select("x", "y").row(0)
-    return f"lowest {rounded(y)} at {rounded(x)}"
+    return f"lowest {three_digits(y)} at {three_digits(x)}"
 
 
 def _lowest(panel: Panel, canvas: Canvas) -> list[alt.Chart]:
     """The lowest point of each line, with its cost and threshold where there is room."""
     frame = panel.series.frame.filter(pl.col("y").is_not_null())
     lowest = frame.sort("y", "k").group_by("s", maintain_order=True).first()
-    places = lowest.join(painted(panel.series.labels), on="s", maintain_order="left")
-    marks = base(places.select("x", "y", "fill", "p")).mark_point(
-        size=72, stroke=LIGHT["paper"], strokeWidth=1.2
-    )
-    points = marks.encode(
-        x=alt.X(**panel.x),
-        y=alt.Y(**panel.y),
-        shape=alt.Shape("p:N", legend=None, scale=None),
-        fill=alt.Fill("fill:N", legend=None, scale=None),
-    )
     words = [
-        word(x, y, f"{rounded(y)} at {rounded(x)}", canvas) for x, y in places.select("x", "y").iter_rows()
+        word(x, y, f"{three_digits(y)} at {three_digits(x)}", canvas)
+        for x, y in lowest.select("x", "y").iter_rows()
     ]
-    return [points, *(chart for chart in words if chart is not None)]
+    return [points_of(panel, lowest), *(chart for chart in words if chart is not None)]

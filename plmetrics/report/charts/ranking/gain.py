@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from plmetrics.report.charts.labels import remark
-from plmetrics.report.charts.marks import reference, unit
+from plmetrics.report.charts.marks import reference, remark, unit
 from plmetrics.report.charts.ranking.line_chart import LineChart
 from plmetrics.report.charts.ranking.prevalence import prevalence_of
 from plmetrics.report.charts.series import series_of

@@ -9,14 +9,13 @@ import numpy as np
 import polars as pl
 
 from plmetrics.report.charts.figure import Figure
-from plmetrics.report.charts.labels import beside
-from plmetrics.report.charts.layers import base, layered
-from plmetrics.report.charts.marks import lines, titled, unit
+from plmetrics.report.charts.layers import base, layer_charts
+from plmetrics.report.charts.marks import add_title, lines, point_label, unit
+from plmetrics.report.charts.operating import threshold_axis
 from plmetrics.report.charts.panels import panels
-from plmetrics.report.charts.ranking.threshold_axis import threshold_axis
 from plmetrics.report.charts.series import every_point, series_of
 from plmetrics.report.charts.theme import LIGHT
-from plmetrics.report.charts.words import findings, level_words, rounded, size_words, title_of
+from plmetrics.report.charts.words import findings, level_words, size_words, three_digits, title_of
 
 if TYPE_CHECKING:
     from plmetrics.report.charts.panels import Panel
@@ -49,9 +48,9 @@ def draw(selection: Selection) -> Figure:
         rule = base(ends).mark_rule(color=LIGHT["ink"], strokeWidth=1.6)
         text = _gap_words(gap)
         canvas.line([gap["h"], gap["h"]], [gap["positives"], gap["negatives"]])
-        label = beside(*_beside(canvas, gap["h"], (gap["positives"], gap["negatives"]), text))
+        label = point_label(*_gap_label(canvas, gap["h"], (gap["positives"], gap["negatives"]), text))
         rule = rule.encode(x=alt.X(**panel.x), y=alt.Y(**{**panel.y, "shorthand": "lo:Q"}), y2="hi:Q")
-        return layered(curves, rule, label)
+        return layer_charts(curves, rule, label)
 
     drawn = panels(series, x, y, panel, alone=True, shared=True)
     title = title_of("Kolmogorov-Smirnov", series)
@@ -59,7 +58,7 @@ def draw(selection: Selection) -> Figure:
     level = f"[{level_words(selection)} interval]" if any("[" in text for text in series.values) else ""
     subtitle = (size_words(selection, series), f"{value} {level}".strip() if value else "")
     return Figure(
-        titled(drawn.chart, title, subtitle, drawn.width),
+        add_title(drawn.chart, title, subtitle, drawn.width),
         series.drawn,
         title,
         findings(title, series, _gap_finding, every_point(series, points)),
@@ -77,13 +76,15 @@ def _gap_finding(points: pl.DataFrame) -> str:
 
 
 def _gap_words(gap: dict[str, float]) -> str:
-    return f"{rounded(abs(gap['negatives'] - gap['positives']))} at {rounded(gap['h'])}"
+    return f"{three_digits(abs(gap['negatives'] - gap['positives']))} at {three_digits(gap['h'])}"
 
 
-def _beside(canvas: Canvas, x: float, ends: tuple[float, float], text: str) -> tuple[float, float, str, Side]:
+def _gap_label(
+    canvas: Canvas, x: float, ends: tuple[float, float], text: str
+) -> tuple[float, float, str, Side]:
     """The text on the side of the rule where it covers less."""
     heights = np.linspace(*ends, 9)[1:-1].tolist()
-    x, y, side = canvas.spot([(x, at) for at in heights], text, [("left", 6, 0), ("right", -6, 0)], 10.5)
+    x, y, side = canvas.spot([(x, at) for at in heights], text, [("left", 6, 0), ("right", -6, 0)])
     return x, y, text, side
 
 

@@ -1,4 +1,4 @@
-"""What charts of one curve have in common: a line a model, its metric, its band and its chosen thresholds."""
+"""Charts of one curve: a line a model, its metric, its band and the thresholds of metrics."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from plmetrics.report.charts.figure import Figure
-from plmetrics.report.charts.layers import layered
-from plmetrics.report.charts.marks import PANEL, lines, titled
+from plmetrics.report.charts.layers import layer_charts
+from plmetrics.report.charts.marks import PANEL, add_title, lines
 from plmetrics.report.charts.operating import dots, operating_points
 from plmetrics.report.charts.panels import panels
 from plmetrics.report.charts.words import (
@@ -75,7 +75,7 @@ class LineChart:
                 canvas=canvas,
             )
             marked = [] if chosen is None else dots(panel, chosen, canvas)
-            return layered(*under, curves, *marked, *self.over(panel, canvas))
+            return layer_charts(*under, curves, *marked, *self.over(panel, canvas))
 
         drawn = panels(series, self.x, self.y, draw, height=self.height, interpolate=self.interpolate)
         title = title_of(self.title, series)
@@ -86,7 +86,7 @@ class LineChart:
             "" if chosen is None else dot_words(chosen),
         )
         return Figure(
-            titled(drawn.chart, title, subtitle, drawn.width),
+            add_title(drawn.chart, title, subtitle, drawn.width),
             series.drawn,
             title,
             self._description(title, series, selection),

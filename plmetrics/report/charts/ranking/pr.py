@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from plmetrics.report.charts.labels import beside, remark
 from plmetrics.report.charts.layers import base
-from plmetrics.report.charts.marks import painted, reference, unit
+from plmetrics.report.charts.marks import point_label, reference, remark, series_paint, unit
 from plmetrics.report.charts.ranking.line_chart import LineChart
 from plmetrics.report.charts.ranking.prevalence import prevalence_of
 from plmetrics.report.charts.series import every_point, series_of
 from plmetrics.report.charts.theme import LIGHT
-from plmetrics.report.charts.words import rounded
+from plmetrics.report.charts.words import three_digits
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -87,19 +86,19 @@ def _prevalence(selection: Selection, panel: Panel, canvas: Canvas) -> list[alt.
     """What precision a score without skill has: a line for all series, or one for each where they differ."""
     rates = prevalence_of(selection, panel.series)
     same = len(set(rates.values())) == 1
-    colors = dict(painted(panel.series.labels).select("s", "fill").iter_rows())
+    colors = dict(series_paint(panel.series.labels).select("s", "fill").iter_rows())
     marks: list[alt.Chart] = []
     for label, rate in list(rates.items())[: 1 if same else None]:
         canvas.line([0, 1], [rate, rate])
         marks.append(reference([(0, rate), (1, rate)], LIGHT["reference"] if same else colors[label]))
     for label, rate in list(rates.items())[: 1 if same else None]:
-        text = f"{'prevalence ' if same else ''}{rounded(rate)}"
+        text = f"{'prevalence ' if same else ''}{three_digits(rate)}"
         places = [(1.0, rate), (0.0, rate), (0.5, rate)]
         if same:
             marks.append(remark(canvas, places, text, _SIDES))
         else:
             x, y, side = canvas.spot(places, text, _SIDES)
-            marks.append(beside(x, y, text, side, colors[label]))
+            marks.append(point_label(x, y, text, side, colors[label]))
     return marks
 
 

@@ -1,4 +1,4 @@
-"""What each threshold would give: precision, recall, F1 and the share of rows called."""
+"""Precision, recall, F1 and the share of rows called at each threshold."""
 
 from __future__ import annotations
 
@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from plmetrics.report.charts.figure import Figure
-from plmetrics.report.charts.layers import layered
-from plmetrics.report.charts.marks import lines, titled, unit
-from plmetrics.report.charts.operating import rules, thresholds_of
+from plmetrics.report.charts.layers import layer_charts
+from plmetrics.report.charts.marks import add_title, lines, unit
+from plmetrics.report.charts.operating import rules, threshold_axis, thresholds_of
 from plmetrics.report.charts.panels import panels
 from plmetrics.report.charts.ranking.prevalence import prevalence_of
-from plmetrics.report.charts.ranking.threshold_axis import threshold_axis
 from plmetrics.report.charts.series import KEYS, every_point, series_of
-from plmetrics.report.charts.words import findings, rounded, size_words, title_of
+from plmetrics.report.charts.words import findings, size_words, three_digits, title_of
 
 if TYPE_CHECKING:
     import altair as alt
@@ -39,14 +38,14 @@ def draw(selection: Selection) -> Figure:
         step = "step-before" if panel.series.exact else "linear"
         marks = rules(panel, panel.series.rows(chosen), 1.0)
         curves = lines(long, panel.x, panel.y, SHARES, "right", interpolate=step, canvas=canvas)
-        return layered(*marks, curves)
+        return layer_charts(*marks, curves)
 
     drawn = panels(series, x, y, panel, alone=True, shared=True)
     title = title_of("Thresholds", series)
     marked = "" if chosen.is_empty() else "rules: thresholds of metrics"
     subtitle = (size_words(selection, series), marked, _doubt(selection))
     return Figure(
-        titled(drawn.chart, title, subtitle, drawn.width),
+        add_title(drawn.chart, title, subtitle, drawn.width),
         series.drawn,
         title,
         findings(title, series, _highest_f1, every_point(series, points)),
@@ -74,7 +73,7 @@ def _highest_f1(points: pl.DataFrame) -> str:
     if shares.is_empty():
         return ""
     x, y = shares.select("x", "y").row(0)
-    return f"F1 is highest, {rounded(y)}, at {rounded(x)}"
+    return f"F1 is highest, {three_digits(y)}, at {three_digits(x)}"
 
 
 def _doubt(selection: Selection) -> str:

@@ -9,8 +9,17 @@ import polars as pl
 
 from plmetrics.core.errors import Problem
 from plmetrics.report.charts.figure import Figure
-from plmetrics.report.charts.layers import layered
-from plmetrics.report.charts.marks import SMALL_PANEL, axis, lines, nice_ticks, reference, span, titled, unit
+from plmetrics.report.charts.layers import layer_charts
+from plmetrics.report.charts.marks import (
+    SMALL_PANEL,
+    add_title,
+    axis,
+    lines,
+    nice_ticks,
+    reference,
+    span,
+    unit,
+)
 from plmetrics.report.charts.selection import NothingToDraw
 from plmetrics.report.charts.series import Series, series_of
 from plmetrics.report.charts.words import finding, level_words, size_words, title_of
@@ -49,13 +58,8 @@ def draw(selection: Selection) -> Figure:
         size_words(selection, first),
     )
     drawn = pl.concat([part.drawn for part in series.values()])
-    return Figure(
-        titled(chart, title, subtitle, 3 * SMALL_PANEL, frame="bounds"),
-        drawn,
-        title,
-        finding(title, "rmse", first, selection),
-        first.notes,
-    )
+    chart = add_title(chart, title, subtitle, 3 * SMALL_PANEL, frame="bounds")
+    return Figure(chart, drawn, title, finding(title, "rmse", first, selection), first.notes)
 
 
 def _panel(name: str, series: Series, square: tuple[float, float], *, keyed: bool) -> alt.LayerChart:
@@ -68,5 +72,5 @@ def _panel(name: str, series: Series, square: tuple[float, float], *, keyed: boo
         y = axis("y", up, square, ticks=nice_ticks(square, 5))
         parts = [reference([(square[0], square[0]), (square[1], square[1])])]
     parts.append(lines(series.frame, x, y, series.labels, "right" if keyed else "none"))
-    chart: alt.LayerChart = layered(*parts).properties(width=SMALL_PANEL + 30, height=SMALL_PANEL + 30)
+    chart: alt.LayerChart = layer_charts(*parts).properties(width=SMALL_PANEL + 30, height=SMALL_PANEL + 30)
     return chart

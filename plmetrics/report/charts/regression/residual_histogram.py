@@ -8,8 +8,8 @@ import altair as alt
 import polars as pl
 
 from plmetrics.report.charts.figure import Figure
-from plmetrics.report.charts.layers import base, layered
-from plmetrics.report.charts.marks import PANEL, axis, lines, note, reference, titled
+from plmetrics.report.charts.layers import base, layer_charts
+from plmetrics.report.charts.marks import PANEL, add_title, axis, lines, note, reference
 from plmetrics.report.charts.series import series_of
 from plmetrics.report.charts.theme import LIGHT, SERIES
 from plmetrics.report.charts.words import finding, heading_of, size_words, title_of
@@ -32,20 +32,15 @@ def draw(selection: Selection) -> Figure:
     x = axis("x", "Residual: prediction \N{MINUS SIGN} label (best at 0)", (low, high))
     y = axis("y", "Share of rows", (0, top), form=".0%" if top > 0.05 else ".1%")
     middle = [reference([(0, 0), (0, top)])] if low < 0 < high else []
-    chart = layered(
+    chart = layer_charts(
         *_shares(inside, series, x, y, heading_of(selection, series, "rmse")),
         *middle,
         *_beyond(bins, series, low, high, top),
     )
     title = title_of("Residuals", series)
     subtitle = (size_words(selection, series),)
-    return Figure(
-        titled(chart, title, subtitle, _WIDTH, _HEIGHT),
-        series.drawn,
-        title,
-        finding(title, "rmse", series, selection),
-        series.notes,
-    )
+    chart = add_title(chart, title, subtitle, _WIDTH, _HEIGHT)
+    return Figure(chart, series.drawn, title, finding(title, "rmse", series, selection), series.notes)
 
 
 def _shares(

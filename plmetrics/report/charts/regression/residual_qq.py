@@ -10,8 +10,8 @@ import polars as pl
 
 from plmetrics.core import special
 from plmetrics.report.charts.figure import Figure
-from plmetrics.report.charts.layers import base, layered
-from plmetrics.report.charts.marks import PANEL, axis, lines, note, reference, span, titled
+from plmetrics.report.charts.layers import base, layer_charts
+from plmetrics.report.charts.marks import PANEL, add_title, axis, lines, note, reference, span
 from plmetrics.report.charts.series import series_of
 from plmetrics.report.charts.theme import LIGHT
 from plmetrics.report.charts.words import finding, heading_of, level_words, size_words, title_of
@@ -30,7 +30,7 @@ def draw(selection: Selection) -> Figure:
     low, high = max(x_range[0], y_range[0]), min(x_range[1], y_range[1])
     normal = _normal_range(selection, series)
     band = [] if normal is None else [_band(normal, x, y, y_range)]
-    chart = layered(
+    chart = layer_charts(
         *band,
         reference([(low, low), (high, high)]),
         note(high, high, "normal", align="right", dx=-8, dy=16),
@@ -42,13 +42,8 @@ def draw(selection: Selection) -> Figure:
         f"grey: {level_words(selection)} range of independent normal residuals, pointwise" if band else "",
         size_words(selection, series),
     )
-    return Figure(
-        titled(chart, title, subtitle, PANEL, PANEL),
-        series.drawn,
-        title,
-        finding(title, "rmse", series, selection),
-        series.notes,
-    )
+    chart = add_title(chart, title, subtitle, PANEL, PANEL)
+    return Figure(chart, series.drawn, title, finding(title, "rmse", series, selection), series.notes)
 
 
 _PLACES = 121

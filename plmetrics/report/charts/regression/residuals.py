@@ -8,82 +8,55 @@ import altair as alt
 import polars as pl
 
 from plmetrics.report.charts.figure import Figure
-from plmetrics.report.charts.layers import base, layered
+from plmetrics.report.charts.layers import base, layer_charts
 from plmetrics.report.charts.marks import (
-    MOST_SERIES,
     PANEL,
     SMALL_PANEL,
+    add_title,
     axis,
     nice_ticks,
     reference,
     span,
-    titled,
 )
-from plmetrics.report.charts.texts import short
+from plmetrics.report.charts.panels import rows_of_panels
+from plmetrics.report.charts.series import by_model, model_names
 from plmetrics.report.charts.theme import LIGHT, SERIES
 from plmetrics.report.charts.words import level_words
 from plmetrics.report.numbers import number, plural
 
 if TYPE_CHECKING:
-    from plmetrics.report.charts.marks import Chart
+    from collections.abc import Iterable, Sequence
+
     from plmetrics.report.charts.selection import Selection
 
-_COLUMNS = 3
 _BANDS = (("0.05", "0.95", 0.10), ("0.25", "0.75", 0.18))
-_KEYS = ["model", "slice", "class"]
 
 
 def draw(selection: Selection) -> Figure:
     """Mean residual by prediction; where the quantiles were drawn, the middle 50 and 90 % behind it."""
     means = selection.curve("residual_prediction")
     spread = selection.rows(selection.summary.curves.filter(curve="residual_quantiles"), optional=True)
-    keys = means.select("model", "slice").unique(maintain_order=True).rows()
-    shown = keys[:MOST_SERIES]
-    kept = pl.concat([means, spread]).filter(pl.struct("model", "slice").is_in(_structs(shown)))
+    shown, notes = by_model(means)
+    names, alone = model_names(shown), len(shown) == 1
+    kept = pl.concat([means, spread]).join(pl.concat(shown.values()), on=["model", "slice"], how="semi")
     x = span(kept["x"])
     y = span(kept["y"], kept["lower"], kept["upper"], include=[0.0])
     panels = [
-        _panel(kept.filter(model=model, slice=text), x, y, _name(model, text, keys), alone=len(shown) == 1)
-        for model, text in shown
+        _panel(kept.filter(model=model, slice=text), x, y, "" if alone else name)
+        for (model, text), name in zip(shown, names, strict=True)
     ]
-    more = len(keys) - len(shown)
-    notes = (f"{plural(more, 'more model')} in the table curves",) if more else ()
-    title = "Residuals by prediction" + (f": {_label(*shown[0])}" if len(shown) == 1 else "")
+    title = "Residuals by prediction" + (f": {names[0]}" if alone else "")
     subtitle = (
         f"residual = prediction \N{MINUS SIGN} label; points: mean of 20 bins with a {level_words(selection)} band",
         "grey: the middle 50 and 90 % of the residuals" if spread.height else "",
         *notes,
     )
-    chart: Chart = panels[0] if len(panels) == 1 else alt.concat(*panels, columns=_COLUMNS, spacing=24)
-    return Figure(
-        titled(chart, title, subtitle, _room(len(panels)), frame="bounds"),
-        kept,
-        title,
-        _finding(title, means),
-        notes,
-    )
+    drawn = rows_of_panels(panels, PANEL + 60, SMALL_PANEL + 90, spacing=24)
+    chart = add_title(drawn.chart, title, subtitle, drawn.width, frame="bounds")
+    return Figure(chart, kept, title, _finding(title, names, shown.values()), notes)
 
 
-def _room(panels: int) -> float:
-    """The width of all panels."""
-    return PANEL + 60 if panels == 1 else (SMALL_PANEL + 90) * min(panels, _COLUMNS)
-
-
-def _structs(keys: list[tuple[str, str]]) -> pl.Series:
-    return pl.DataFrame(keys, schema=["model", "slice"], orient="row").to_struct()
-
-
-def _label(model: str, text: str) -> str:
-    return short(model) if text == "all" else f"{short(model)}, {short(text)}"
-
-
-def _name(model: str, text: str, keys: list[tuple[str, str]]) -> str:
-    return _label(model, text) if len(keys) > 1 else ""
-
-
-def _panel(
-    points: pl.DataFrame, x: tuple[float, float], y: tuple[float, float], name: str, *, alone: bool
-) -> alt.LayerChart:
+def _panel(points: pl.DataFrame, x: tuple[float, float], y: tuple[float, float], name: str) -> alt.LayerChart:
     mean = points.filter(curve="residual_prediction")
     horizontal = axis("x", "Prediction", x, ticks=nice_ticks(x, 6))
     vertical = axis("y", "Residual (best at 0)", y, ticks=nice_ticks(y, 6))
@@ -98,8 +71,8 @@ def _panel(
         .mark_point(color=SERIES[0], stroke=LIGHT["paper"], strokeWidth=1, size=44)
         .encode(x=across, y=alt.Y(**vertical)),
     ]
-    width, height = (PANEL + 60, PANEL - 80) if alone else (SMALL_PANEL + 20, SMALL_PANEL)
-    chart = layered(*layers).properties(width=width, height=height)
+    width, height = (SMALL_PANEL + 20, SMALL_PANEL) if name else (PANEL + 60, PANEL - 80)
+    chart = layer_charts(*layers).properties(width=width, height=height)
     named: alt.LayerChart = chart.properties(title=alt.Title(name, fontSize=12, offset=8)) if name else chart
     return named
 
@@ -122,14 +95,14 @@ def _spread(points: pl.DataFrame, x: dict[str, Any], y: dict[str, Any]) -> list[
     return areas
 
 
-def _finding(title: str, means: pl.DataFrame) -> str:
+def _finding(title: str, names: Sequence[str], means: Iterable[pl.DataFrame]) -> str:
     """What there is to see, in words: in how many bins the band holds 0, and the largest mean residual."""
     words = []
-    for (model, text), part in means.group_by("model", "slice", maintain_order=True):
+    for name, part in zip(names, means, strict=True):
         away = part.filter((pl.col("lower") > 0) | (pl.col("upper") < 0)).height
         largest = part.sort(pl.col("y").abs(), descending=True).row(0, named=True)
         words.append(
-            f"{_label(str(model), str(text))}: band without 0 in {away} of {plural(part.height, 'bin')}, "
+            f"{name}: band without 0 in {away} of {plural(part.height, 'bin')}, "
             f"largest mean residual {number(largest['y'])} at a prediction of {number(largest['x'])}"
         )
-    return f"{title}. {'; '.join(words[:MOST_SERIES])}."
+    return f"{title}. {'; '.join(words)}."

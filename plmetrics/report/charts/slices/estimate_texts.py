@@ -36,7 +36,7 @@ def estimate_texts(
     decimals = [_decimals(text) for text in plain if _is_plain(text)]
     usual = median_high(decimals) if decimals else 0
     return [
-        minus(_padded(row, text, column, usual, signed=signed)) for row, text in zip(rows, plain, strict=True)
+        minus(_pad(row, text, column, usual, signed=signed)) for row, text in zip(rows, plain, strict=True)
     ]
 
 
@@ -56,15 +56,17 @@ def _decimals(text: str) -> int:
     return len(digits) if point else 0
 
 
-def _padded(row: Mapping[str, Any], text: str, column: str, decimals: int, *, signed: bool) -> str:
+def _pad(row: Mapping[str, Any], text: str, column: str, decimals: int, *, signed: bool) -> str:
     """The text with as many decimals as the others have, where it has fewer."""
     if not _is_plain(text) or _decimals(text) >= decimals:
         return text
     numbers = [row[column], row["lower"], row["upper"]]
-    value, *ends = [_fixed(number, decimals, signed=signed) for number in numbers if number is not None]
+    value, *ends = [
+        _fixed_decimals(number, decimals, signed=signed) for number in numbers if number is not None
+    ]
     return f"{value} [{', '.join(ends)}]" if ends else value + text[len(text.partition(" ")[0]) :]
 
 
-def _fixed(number: float, decimals: int, *, signed: bool) -> str:
+def _fixed_decimals(number: float, decimals: int, *, signed: bool) -> str:
     text = f"{number:+.{decimals}f}" if signed else f"{number:.{decimals}f}"
     return text if float(text) else text.lstrip("+-")

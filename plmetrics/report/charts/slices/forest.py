@@ -11,20 +11,21 @@ from plmetrics.report.charts.marks import MOST_SERIES
 from plmetrics.report.charts.slices.estimate_texts import estimate_texts
 from plmetrics.report.charts.slices.panels import Panel, Texts, side_by_side
 from plmetrics.report.charts.slices.readings import slice_tests
-from plmetrics.report.charts.slices.rows import headed
+from plmetrics.report.charts.slices.rows import add_heading
 from plmetrics.report.charts.slices.slice_choice import (
     FEW_UNITS,
     KEYS,
     chosen_slices,
-    grouped,
-    labelled,
+    group_by_set,
     largest,
+    look_of_slices,
     shown_words,
     with_classes,
+    with_slice_labels,
 )
 from plmetrics.report.charts.texts import short
 from plmetrics.report.charts.words import direction_words, level_words
-from plmetrics.report.numbers import count, plural
+from plmetrics.report.numbers import count, omission, plural
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,16 +45,12 @@ def draw(selection: Selection) -> Figure:
     models: list[str] = slices["model"].unique(maintain_order=True).to_list()
     shown = models[:MOST_SERIES]
     first = slices.filter(model=shown[0]).unique(KEYS, keep="first", maintain_order=True)
-    order = grouped(labelled(largest(first)), "value")
+    order = group_by_set(with_slice_labels(largest(first)), "value")
     parts = [_rows(table.filter(model=model), order, tests.filter(model=model)) for model in shown]
     if metric in selection.summary.totals:
         parts = [_without_total(part) for part in parts]
     title = f"{short(metric, 60)} by slice" + (f": {short(shown[0], 60)}" if len(models) == 1 else "")
-    notes = (
-        (f"{plural(len(models) - len(shown), 'more model')} in the table metrics",)
-        if len(models) > len(shown)
-        else ()
-    )
+    notes = omission(len(models) - len(shown), "model", "metrics")
     subtitle = (
         "; ".join(
             filter(
@@ -66,12 +63,12 @@ def draw(selection: Selection) -> Figure:
             )
         ),
         _legend(parts, tests),
-        _not_shown(parts, tests.filter(pl.col("model").is_in(shown)), slices),
+        _omission_words(parts, tests.filter(pl.col("model").is_in(shown)), slices),
         *notes,
     )
     drawn = pl.concat(parts).filter(_ROWS)
     return Figure(
-        headed(_chart(selection, metric, shown, parts), title, subtitle),
+        add_heading(_chart(selection, metric, shown, parts), title, subtitle),
         drawn.select(selection.summary.metrics.columns),
         title,
         _finding(title, drawn, tests),
@@ -87,11 +84,11 @@ def _rows(table: pl.DataFrame, order: pl.DataFrame, tests: pl.DataFrame) -> pl.D
     rows = order.join(mine, on=KEYS, how="left", nulls_equal=True, maintain_order="left").join(
         tests.select(*KEYS, "reading"), on=KEYS, how="left", nulls_equal=True, maintain_order="left"
     )
-    rows = rows.with_columns(look=pl.coalesce("look", look_of_slices()))
+    rows = rows.with_columns(look=pl.coalesce("look", look_of_slices("value", "blocks")))
     rows = pl.concat([whole, rows], how="diagonal").with_columns(
         k=pl.int_range(pl.len()), x="value", lo="lower", hi="upper"
     )
-    return with_texts(rows)
+    return _with_texts(rows)
 
 
 def _without_total(rows: pl.DataFrame) -> pl.DataFrame:
@@ -102,23 +99,9 @@ def _without_total(rows: pl.DataFrame) -> pl.DataFrame:
     return rows.with_columns(marks)
 
 
-def look_of_slices(value: str = "value") -> pl.Expr:
-    """How the row of a slice looks: undefined, worse, small or plain."""
-    units = pl.col("blocks") if value == "value" else pl.col("n")
-    return (
-        pl.when(pl.col(value).is_null())
-        .then(pl.lit("undefined"))
-        .when(pl.col("reading") == "worse")
-        .then(pl.lit("worse"))
-        .when(pl.coalesce(units, "n") < FEW_UNITS)
-        .then(pl.lit("small"))
-        .otherwise(pl.lit("plain"))
-    )
-
-
-def with_texts(rows: pl.DataFrame, value: str = "value", *, signed: bool = False) -> pl.DataFrame:
+def _with_texts(rows: pl.DataFrame) -> pl.DataFrame:
     """The rows with the texts of their sizes, `c0`, and values, `c1`; headers have none."""
-    texts = iter(estimate_texts(rows.filter(_ROWS).rows(named=True), value, signed=signed))
+    texts = iter(estimate_texts(rows.filter(_ROWS).rows(named=True)))
     values = [None if look == "header" else next(texts) for look in rows["look"]]
     sizes = [None if n is None else count(n) for n in rows["n"]]
     return rows.with_columns(c0=pl.Series(sizes, dtype=pl.String), c1=pl.Series(values, dtype=pl.String))
@@ -173,7 +156,7 @@ def _legend(parts: Sequence[pl.DataFrame], tests: pl.DataFrame) -> str:
     return "; ".join(words)
 
 
-def _not_shown(parts: Sequence[pl.DataFrame], tests: pl.DataFrame, slices: pl.DataFrame) -> str:
+def _omission_words(parts: Sequence[pl.DataFrame], tests: pl.DataFrame, slices: pl.DataFrame) -> str:
     """How many slices are worse and not among the largest."""
     keys = ["model", *KEYS]
     worse = tests.filter(pl.col("reading") == "worse").join(slices, on=keys, how="semi", nulls_equal=True)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import altair as alt
 import polars as pl
 
-from plmetrics.report.charts.layers import base, layered
-from plmetrics.report.charts.slices.distances import CERTAIN
+from plmetrics.report.charts.layers import base, layer_charts
+from plmetrics.report.charts.slices.readings import CERTAIN
 from plmetrics.report.charts.slices.rows import GAP, GUTTER
 from plmetrics.report.charts.texts import short
 from plmetrics.report.charts.theme import LIGHT
@@ -46,7 +46,7 @@ def heat_cells(cells: pl.DataFrame, places: pl.DataFrame, metrics: Sequence[str]
         *_titles(metrics),
         *_key(height),
     ]
-    chart: alt.LayerChart = layered(*layers).properties(width=_CELL * len(metrics), height=_ROW * height)
+    chart: alt.LayerChart = layer_charts(*layers).properties(width=_CELL * len(metrics), height=_ROW * height)
     return chart
 
 

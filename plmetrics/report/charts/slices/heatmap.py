@@ -9,19 +9,19 @@ import polars as pl
 from plmetrics.core.errors import Problem
 from plmetrics.report.charts.figure import Figure
 from plmetrics.report.charts.selection import NothingToDraw
-from plmetrics.report.charts.slices.distances import distances
 from plmetrics.report.charts.slices.estimate_texts import minus
 from plmetrics.report.charts.slices.heat_cells import EDGES, heat_cells
-from plmetrics.report.charts.slices.rows import headed
+from plmetrics.report.charts.slices.readings import distances
+from plmetrics.report.charts.slices.rows import add_heading
 from plmetrics.report.charts.slices.slice_choice import (
     FEW_UNITS,
     chosen_slices,
-    labelled,
     largest,
     shown_words,
+    with_slice_labels,
 )
 from plmetrics.report.charts.texts import short
-from plmetrics.report.numbers import number, plural
+from plmetrics.report.numbers import number, omission, plural
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,7 +47,7 @@ def draw(selection: Selection) -> Figure:
         raise NothingToDraw(Problem("no metric has a better side, so that no slice is better or worse"))
     table = table.filter(pl.col("model") == models[0], pl.col("metric").is_in(metrics[:MOST_METRICS]))
     there = rows.filter(model=models[0], metric=metrics[0]).unique(_KEYS, keep="first", maintain_order=True)
-    places = _grouped(labelled(largest(there, MOST_SLICES)))
+    places = _row_places(with_slice_labels(largest(there, MOST_SLICES)))
     cells = _cells(selection, table, places, metrics[:MOST_METRICS])
     title = f"Slices by metric: {short(models[0], 60)}"
     notes = _notes(models, metrics)
@@ -57,14 +57,14 @@ def draw(selection: Selection) -> Figure:
         _signs(cells),
         *notes,
     )
-    chart = headed(heat_cells(cells, places, metrics[:MOST_METRICS]), title, subtitle)
+    chart = add_heading(heat_cells(cells, places, metrics[:MOST_METRICS]), title, subtitle)
     frame = cells.filter(pl.col("value").is_not_null() | pl.col("status").is_not_null())
     return Figure(
         chart, frame.select(selection.summary.metrics.columns), title, _finding(title, cells), notes
     )
 
 
-def _grouped(slices: pl.DataFrame) -> pl.DataFrame:
+def _row_places(slices: pl.DataFrame) -> pl.DataFrame:
     """The places of slices from the top, with room for a header before each set; 0 is the row of all."""
     sets = pl.col("slice_set").rle_id()
     return slices.select(*_KEYS, "t", k=pl.int_range(1, pl.len() + 1) + sets + 1, set=sets)
@@ -106,12 +106,11 @@ def _signs(cells: pl.DataFrame) -> str:
 
 
 def _notes(models: Sequence[str], metrics: Sequence[str]) -> tuple[str, ...]:
-    notes = []
-    if len(models) > 1:
-        notes.append(f"{plural(len(models) - 1, 'other model')}: name one with models=[...]")
-    if len(metrics) > MOST_METRICS:
-        notes.append(f"{plural(len(metrics) - MOST_METRICS, 'more metric')} in the table metrics")
-    return tuple(notes)
+    others = f"{plural(len(models) - 1, 'other model')}: name one with models=[...]"
+    return (
+        *([others] if len(models) > 1 else []),
+        *omission(len(metrics) - MOST_METRICS, "metric", "metrics"),
+    )
 
 
 def _finding(title: str, cells: pl.DataFrame) -> str:

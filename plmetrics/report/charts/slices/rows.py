@@ -14,7 +14,7 @@ import altair as alt
 import numpy as np
 import polars as pl
 
-from plmetrics.report.charts.layers import base, layered
+from plmetrics.report.charts.layers import base, layer_charts
 from plmetrics.report.charts.marks import axis, nice_ticks
 from plmetrics.report.charts.theme import LIGHT
 
@@ -27,6 +27,7 @@ GUTTER = 190
 GAP = 8
 _WIDE = 5
 _TICK = 46
+_MARGIN = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +75,7 @@ class Scale:
     form: str | None = None
 
 
-def forest_domain(
-    rows: pl.DataFrame, include: Sequence[float | None] = (), margin: float = 0.05
-) -> tuple[float, float]:
+def forest_domain(rows: pl.DataFrame, include: Sequence[float | None]) -> tuple[float, float]:
     """The range of all points and of the intervals that are not much wider than the others.
 
     What continues past it ends in an arrow.
@@ -98,7 +97,7 @@ def forest_domain(
     if not len(values):
         return 0.0, 1.0
     low, high = float(values.min()), float(values.max())
-    pad = (high - low) * margin or abs(high) * margin or 0.5
+    pad = (high - low) * _MARGIN or abs(high) * _MARGIN or 0.5
     return low - pad, high + pad
 
 
@@ -144,10 +143,10 @@ def panel(
     for column in columns:
         layers += _texts(neutral if column.common and not alone else full, places, column)
     if reasons is not None:
-        layers += _parted(full.filter(look="undefined"), reasons, places, 4, "left", width - 4)
+        layers += _texts_by_weight(full.filter(look="undefined"), reasons, places, 4, "left", width - 4)
     if heading:
         layers.append(_above(heading, width / 2, "center", LIGHT["ink"], bold=True))
-    chart: alt.LayerChart = layered(*layers, *over).properties(width=width, height=STEP * rows.height)
+    chart: alt.LayerChart = layer_charts(*layers, *over).properties(width=width, height=STEP * rows.height)
     return chart
 
 
@@ -231,17 +230,17 @@ def _points(rows: pl.DataFrame, scale: Scale, x: dict[str, Any], y: alt.Y) -> al
 def _names(rows: pl.DataFrame, y: alt.Y, gutter: float) -> list[alt.Chart]:
     headers, others = rows.filter(look="header"), rows.filter(pl.col("look") != "header")
     return [
-        _written(headers, "t", y, -gutter, "left", gutter + WIDTH, bold=True),
-        *_parted(others, "t", y, -GAP, "right", gutter - GAP),
+        _text_marks(headers, "t", y, -gutter, "left", gutter + WIDTH, bold=True),
+        *_texts_by_weight(others, "t", y, -GAP, "right", gutter - GAP),
     ]
 
 
-def sides(direction: str, height: float, zero: float = 0.0) -> alt.Chart | None:
+def sides(direction: str, height: float) -> alt.Chart | None:
     """Words under the axis that say on which side of 0 a difference is better; None where neither is."""
     if direction not in {"higher", "lower"}:
         return None
     words = ("\u2190 worse", "better \u2192") if direction == "higher" else ("\u2190 better", "worse \u2192")
-    frame = pl.DataFrame({"x": [zero], "t": ["{}     |     {}".format(*words)]})
+    frame = pl.DataFrame({"x": [0.0], "t": ["{}     |     {}".format(*words)]})
     mark = base(frame).mark_text(color=LIGHT["mute"], fontSize=10.5, baseline="top")
     chart: alt.Chart = mark.encode(x="x:Q", y=alt.value(height + 24), text="t:N")
     return chart
@@ -249,23 +248,23 @@ def sides(direction: str, height: float, zero: float = 0.0) -> alt.Chart | None:
 
 def _texts(rows: pl.DataFrame, y: alt.Y, column: Column) -> list[alt.Chart]:
     title = _above(column.title, column.place, column.align, LIGHT["mute"])
-    written = _parted(rows, column.field, y, column.place, column.align, 0)
+    written = _texts_by_weight(rows, column.field, y, column.place, column.align, 0)
     return [title, *written] if column.title else written
 
 
-def _parted(
+def _texts_by_weight(
     rows: pl.DataFrame, field: str, y: alt.Y, place: float, align: str, limit: float
 ) -> list[alt.Chart]:
     """Texts of rows, bold and not."""
     parts = ((bold, rows.filter(pl.col("bold") == bold)) for bold in (False, True))
     return [
-        _written(part, field, y, place, align, limit, bold=bold)
+        _text_marks(part, field, y, place, align, limit, bold=bold)
         for bold, part in parts
         if not part.is_empty()
     ]
 
 
-def _written(
+def _text_marks(
     rows: pl.DataFrame, field: str, y: alt.Y, place: float, align: str, limit: float, *, bold: bool
 ) -> alt.Chart:
     texts = rows.select("y", "color", t=pl.col(field)).filter(pl.col("t").is_not_null())
@@ -294,7 +293,7 @@ def _above(text: str, place: float, align: str, color: str, *, bold: bool = Fals
     return chart
 
 
-def headed(chart: Any, title: str, subtitle: Sequence[str]) -> Any:
+def add_heading(chart: Any, title: str, subtitle: Sequence[str]) -> Any:
     """The chart with title and subtitle at the left of all that it shows."""
     lines = [line for line in subtitle if line]
     return chart.properties(title=alt.Title(title, subtitle=lines, frame="bounds", offset=18))

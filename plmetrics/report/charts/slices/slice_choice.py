@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from plmetrics.core.errors import ConfigError, Problem
-from plmetrics.core.names import did_you_mean
-from plmetrics.report.charts.selection import NothingToDraw
+from plmetrics.core.errors import Problem
+from plmetrics.report.charts.selection import NothingToDraw, check_names
 from plmetrics.report.charts.texts import clean, short, width
 from plmetrics.report.numbers import count
 
@@ -25,7 +24,7 @@ MOST_LETTERS, ROOM = 30, 156
 """The most letters of a name, and the pixels that it may take: room is left for a number that tells names apart."""
 
 
-def sliced(table: pl.DataFrame) -> pl.DataFrame:
+def slice_rows(table: pl.DataFrame) -> pl.DataFrame:
     """The rows of slices: neither of all rows, nor of what is put together over the slices of a set."""
     return table.filter(pl.col("slice_set") != "overall", pl.col("slice_values").list.len() > 0)
 
@@ -37,7 +36,7 @@ def chosen_slices(selection: Selection, table: pl.DataFrame) -> pl.DataFrame:
         NothingToDraw: there are none.
         ConfigError: there is no such set or slice.
     """
-    rows = sliced(table)
+    rows = slice_rows(table)
     if rows.is_empty():
         raise NothingToDraw(
             Problem(
@@ -48,22 +47,24 @@ def chosen_slices(selection: Selection, table: pl.DataFrame) -> pl.DataFrame:
         if asked is None:
             continue
         names = [asked] if isinstance(asked, str) else list(asked)
-        _known(column, names, rows[column])
+        check_names(column.replace("_", " "), names, rows[column])
         rows = rows.filter(pl.col(column).is_in(names))
     if rows.is_empty():
         raise NothingToDraw(Problem("no slice is of that set"))
     return rows
 
 
-def _known(kind: str, asked: Sequence[str], column: pl.Series) -> None:
-    known = column.unique(maintain_order=True).to_list()
-    problems = [
-        Problem(f"the result has no {kind.replace('_', ' ')} '{name}'", hint=did_you_mean(name, known))
-        for name in asked
-        if name not in known
-    ]
-    if problems:
-        raise ConfigError(problems)
+def look_of_slices(value: str, units: str) -> pl.Expr:
+    """How the row of a slice looks: undefined, worse, small or plain; `units` counts what is independent in it."""
+    return (
+        pl.when(pl.col(value).is_null())
+        .then(pl.lit("undefined"))
+        .when(pl.col("reading") == "worse")
+        .then(pl.lit("worse"))
+        .when(pl.coalesce(units, "n") < FEW_UNITS)
+        .then(pl.lit("small"))
+        .otherwise(pl.lit("plain"))
+    )
 
 
 def largest(slices: pl.DataFrame, most: int = MOST_ROWS) -> pl.DataFrame:
@@ -81,7 +82,7 @@ def largest(slices: pl.DataFrame, most: int = MOST_ROWS) -> pl.DataFrame:
     return first.sort("place").drop("place", "size", "rank")
 
 
-def grouped(slices: pl.DataFrame, column: str) -> pl.DataFrame:
+def group_by_set(slices: pl.DataFrame, column: str) -> pl.DataFrame:
     """The slices by set, the largest value of a column first, the undefined last, with a header before each set.
 
     Only their keys, names `t` and `look` are left.
@@ -96,7 +97,7 @@ def grouped(slices: pl.DataFrame, column: str) -> pl.DataFrame:
     return pl.concat(parts, how="diagonal")
 
 
-def labelled(slices: pl.DataFrame) -> pl.DataFrame:
+def with_slice_labels(slices: pl.DataFrame) -> pl.DataFrame:
     """The slices with `t`, their values where all of a set are of the same columns, else their texts."""
     columns = pl.col("slice_values").list.eval(pl.element().struct.field("column")).list.join(", ")
     alike = columns.n_unique().over("slice_set") == 1

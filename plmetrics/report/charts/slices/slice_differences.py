@@ -13,19 +13,20 @@ from plmetrics.report.charts.selection import NothingToDraw
 from plmetrics.report.charts.slices.estimate_texts import estimate_texts
 from plmetrics.report.charts.slices.panels import Panel, Texts, side_by_side
 from plmetrics.report.charts.slices.readings import slice_contrasts
-from plmetrics.report.charts.slices.rows import headed
+from plmetrics.report.charts.slices.rows import add_heading
 from plmetrics.report.charts.slices.slice_choice import (
     FEW_UNITS,
     KEYS,
     chosen_slices,
-    grouped,
-    labelled,
+    group_by_set,
     largest,
+    look_of_slices,
     shown_words,
+    with_slice_labels,
 )
 from plmetrics.report.charts.texts import short
 from plmetrics.report.charts.words import level_words
-from plmetrics.report.numbers import count, p_value, plural
+from plmetrics.report.numbers import count, omission, p_value
 from plmetrics.report.sections.differences import is_tested
 
 if TYPE_CHECKING:
@@ -59,18 +60,17 @@ def by_slice(selection: Selection, rows: pl.DataFrame) -> Figure:
     models = rows["model"].unique(maintain_order=True).to_list()
     shown = models[:MOST_SERIES]
     slices = rows.filter(model=shown[0]).unique(KEYS, keep="first", maintain_order=True)
-    order = grouped(labelled(largest(slices)), "difference")
+    order = group_by_set(with_slice_labels(largest(slices)), "difference")
     parts = [_rows(order, rows.filter(model=model)) for model in shown]
     title = f"{short(metric, 60)} by slice: difference to {_opponent(contrast, opponent)}"
-    more = len(models) - len(shown)
-    notes = (f"{plural(more, 'more model')} in the table comparisons",) if more else ()
+    notes = omission(len(models) - len(shown), "model", "comparisons")
     drawn = pl.concat(parts).filter(_ROWS)
     subtitle = (
         f"{shown_words(order.filter(_ROWS).height, slices.height)}; sorted by difference",
         difference_legend(selection, drawn),
         *notes,
     )
-    chart = headed(_chart(selection, metric, shown, parts), title, subtitle)
+    chart = add_heading(_chart(selection, metric, shown, parts), title, subtitle)
     columns = selection.summary.comparisons.columns
     return Figure(chart, drawn.select(columns), title, difference_finding(title, drawn), notes)
 
@@ -99,15 +99,6 @@ def _rows(order: pl.DataFrame, differences: pl.DataFrame) -> pl.DataFrame:
 
 def difference_rows(rows: pl.DataFrame) -> pl.DataFrame:
     """Comparisons with what a forest draws: point, interval, look, and texts of size, difference and p values."""
-    looks = (
-        pl.when(pl.col("difference").is_null())
-        .then(pl.lit("undefined"))
-        .when(pl.col("reading") == "worse")
-        .then(pl.lit("worse"))
-        .when(pl.col("n") < FEW_UNITS)
-        .then(pl.lit("small"))
-        .otherwise(pl.lit("plain"))
-    )
     texts = {
         "c0": ["" if n is None else count(n) for n in rows["n"]],
         "c1": estimate_texts(rows.rows(named=True), "difference", signed=True),
@@ -119,7 +110,7 @@ def difference_rows(rows: pl.DataFrame) -> pl.DataFrame:
         x="difference",
         lo="lower",
         hi="upper",
-        look=looks,
+        look=look_of_slices("difference", "n"),
         **{name: pl.Series(name, values, dtype=pl.String) for name, values in texts.items()},
     )
 

@@ -26,7 +26,7 @@ _QUERIES = {"read": "queries read", "pairs_read": "rows read", "zero_weight": "q
 
 def data_quality(summary: Summary, gallery: Gallery) -> Section:  # noqa: ARG001
     """What became of the rows, which values are undefined and why, and the most frequent notes."""
-    blocks: list[Block] = [*_rows(summary), *_undefined(summary), *_notes(summary)]
+    blocks: list[Block] = [*_rows(summary), *_undefined_values(summary), *_notes(summary)]
     return Section("Data quality", blocks)
 
 
@@ -45,7 +45,7 @@ def _rows(summary: Summary) -> list[Block]:
     return [Table(thing.capitalize(), [thing, "number"], cells)] if cells else []
 
 
-def _undefined(summary: Summary) -> list[Block]:
+def _undefined_values(summary: Summary) -> list[Block]:
     frame = summary.metrics.filter(pl.col("value").is_null())
     if frame.is_empty():
         return []

@@ -1,4 +1,4 @@
-"""How each number is defined, and what was asked for, by which versions, of which files."""
+"""Definitions of the numbers, and the settings, versions and files they come from."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from plmetrics.features.registry import features
 from plmetrics.report.html.blocks import Cell, Section, Table, value_cell, words
-from plmetrics.report.numbers import number, plural
+from plmetrics.report.numbers import number, omission
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -45,8 +45,7 @@ def shown_table(caption: str, name: str, frame: pl.DataFrame, columns: Sequence[
         return None
     there = [column for column in columns if frame[column].is_not_null().any()]
     rows = [[_cell(row, column) for column in there] for row in frame.head(_MOST).iter_rows(named=True)]
-    left = frame.height - _MOST
-    notes = [f"{plural(left, 'more row')} in the table {name}"] if left > 0 else []
+    notes = omission(frame.height - _MOST, "row", name)
     return Table(caption, [column.replace("_", " ") for column in there], rows, notes)
 
 

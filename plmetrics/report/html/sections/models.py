@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from plmetrics.report.html.blocks import Cell, Footnotes, Section, Table, value_cell, words
-from plmetrics.report.leaderboard import BEST, clear_bests, first_judged, leaderboard
+from plmetrics.report.leaderboard import BEST, clear_bests, leaderboard, primary_metric
 from plmetrics.report.numbers import plural
 from plmetrics.report.sections.overall import MOST_MODELS, metric_label
 
@@ -40,7 +40,7 @@ def models(summary: Summary) -> Section:
         columns = ["metric", *map(_name, names)]
         notes = [*marked, *footnotes.lines]
         return Section("Models", [Table(caption, columns, rows, notes, first=40)])
-    metric, ranked, notes = _ranked(summary, names)
+    metric, ranked, notes = _ranking(summary, names)
     metrics = _distinct([*([] if metric is None else [metric]), *metrics])
     rows = [[words(name), *(cell(metric, name) for metric in metrics)] for name in ranked]
     notes += [*marked, *footnotes.lines]
@@ -76,9 +76,9 @@ def _metric(summary: Summary, label: str, values: dict[tuple[str, str], dict[str
     return words(f"{label} {_ARROWS.get(summary.directions.get(str(metric), ''), '')}".strip())
 
 
-def _ranked(summary: Summary, names: list[str]) -> tuple[str | None, list[str], list[str]]:
+def _ranking(summary: Summary, names: list[str]) -> tuple[str | None, list[str], list[str]]:
     """The first metric that has a better side and is no total, the models by it, and the words that say so."""
-    metric = first_judged(summary)
+    metric = primary_metric(summary)
     if metric is None:
         return None, names, []
     board = leaderboard(summary, metric, summary.directions[metric])

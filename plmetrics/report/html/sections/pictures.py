@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from plmetrics.core.errors import ConfigError, EnvironmentFault
 from plmetrics.report.charts.index import draw, drawable
-from plmetrics.report.charts.rendering import RENDERER, installed
+from plmetrics.report.charts.rendering import RENDERER, is_installed
 from plmetrics.report.charts.selection import Selection
-from plmetrics.report.charts.svg import named, with_variables
+from plmetrics.report.charts.svg import add_description, with_variables
 from plmetrics.report.html.blocks import Picture, Section, Words
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class Gallery:
     def __init__(self, summary: Summary) -> None:
         self._summary = summary
         self._drawable = drawable(summary)
-        self._complete = installed()
+        self._complete = is_installed()
         self._drafts: dict[str, Draft] = {}
         if self._complete and self._drawable:
             RENDERER.start()
@@ -93,7 +93,7 @@ class Gallery:
         if draft.figure is None or draft.image is None:
             return draft.words
         try:
-            svg = named(draft.image.result().decode(), draft.figure.title, draft.figure.description)
+            svg = add_description(draft.image.result().decode(), draft.figure.title, draft.figure.description)
         except EnvironmentFault as fault:
             return _missing(name, f": {fault.problems[0].message}")
         return Picture(with_variables(svg), draft.figure.title, draft.figure.description)

@@ -17,7 +17,7 @@ from plmetrics.report.html.blocks import (
     value_cell,
     words,
 )
-from plmetrics.report.leaderboard import first_judged, ranked_models
+from plmetrics.report.leaderboard import primary_metric, ranked_models
 from plmetrics.report.numbers import number, plural, row_estimate
 from plmetrics.report.sections.worst import prevalence_remark, worst_slices
 
@@ -45,7 +45,7 @@ def slices(summary: Summary, gallery: Gallery) -> Section:
     names = frame["model"].unique(maintain_order=True).to_list()
     if len(names) > MOST_MODELS:
         names = [name for name in ranked_models(summary) if name in names]
-    blocks += [_shaded(summary, frame.filter(model=name), name) for name in names[:MOST_MODELS]]
+    blocks += [_shaded_table(summary, frame.filter(model=name), name) for name in names[:MOST_MODELS]]
     if len(names) > MOST_MODELS:
         left = plural(len(names) - MOST_MODELS, "more model")
         blocks.append(Table("Further models", ["models"], [[words(f"{left} in the table metrics")]]))
@@ -53,7 +53,7 @@ def slices(summary: Summary, gallery: Gallery) -> Section:
 
 
 def _worst(summary: Summary) -> list[Block]:
-    metric = first_judged(summary)
+    metric = primary_metric(summary)
     if metric is None:
         return []
     rows = worst_slices(summary.metrics, metric, summary.directions[metric])
@@ -80,7 +80,7 @@ def _shortfall(row: dict[str, Any]) -> str:
     return f"{number(row['shortfall'])}{errors}"
 
 
-def _shaded(summary: Summary, frame: pl.DataFrame, model: str) -> Table:
+def _shaded_table(summary: Summary, frame: pl.DataFrame, model: str) -> Table:
     """Slices by metrics; a shade says by how many standard errors a value is off the model's overall value."""
     metrics = frame["metric"].unique(maintain_order=True).to_list()[:MOST_METRICS]
     overall = {

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, cast
 
-from plmetrics.core.errors import EnvironmentFault
+from plmetrics.core.errors import needs_extra
 from plmetrics.core.names import is_address
 from plmetrics.table.storage.faults import is_storage_error
 from plmetrics.table.storage.objects import open_binary
@@ -87,10 +87,8 @@ def _open_bytes(path: str) -> IO[bytes]:
 
 
 def _open_zstd(path: str) -> IO[bytes]:
-    try:
+    with needs_extra("arrow", "looking into a .zst file"):
         import pyarrow
-    except ImportError as error:
-        raise EnvironmentFault.missing_extra(extra="arrow", needed_for="looking into a .zst file") from error
     raw = open_binary(path, _READ_AHEAD) if is_address(path) else path
     stream: IO[bytes] = pyarrow.input_stream(raw, compression="zstd")
     return stream

@@ -9,23 +9,35 @@ import polars as pl
 
 from plmetrics.core.errors import Problem
 from plmetrics.report.charts.figure import Figure
-from plmetrics.report.charts.layers import base, layered
-from plmetrics.report.charts.marks import MOST_SERIES, PANEL, SMALL_PANEL, axis, nice_ticks, span, titled
+from plmetrics.report.charts.layers import base, layer_charts
+from plmetrics.report.charts.marks import MOST_SERIES, PANEL, SMALL_PANEL, add_title, axis, nice_ticks, span
+from plmetrics.report.charts.panels import rows_of_panels
 from plmetrics.report.charts.selection import NothingToDraw
 from plmetrics.report.charts.texts import short
 from plmetrics.report.charts.theme import DASHES, LIGHT, SERIES
 from plmetrics.report.charts.words import direction_words, level_words
-from plmetrics.report.numbers import number, plural
+from plmetrics.report.numbers import number, omission
 
 if TYPE_CHECKING:
     from plmetrics.report.charts.selection import Selection
 
 _GEOMETRIC = 5.0
 _MOST_POINTS = 400
-_COLUMNS = 3
 
 
-def fold_curve(selection: Selection, kind: str, name: str, across: str, hint: str) -> Figure:
+def learning_curve(selection: Selection) -> Figure:
+    """The mean of folds by the number of rows trained on, on these rows and on others."""
+    hint = "name its column when you evaluate: cross_validation={'train_size': ...}"
+    return _fold_curve(selection, "learning_curve", "Learning curve", "Rows trained on", hint)
+
+
+def validation_curve(selection: Selection) -> Figure:
+    """The mean of folds by the value of a parameter, on rows trained on and on others."""
+    hint = "name its column when you evaluate: cross_validation={'parameter': ...}"
+    return _fold_curve(selection, "validation_curve", "Validation curve", "Parameter", hint)
+
+
+def _fold_curve(selection: Selection, kind: str, name: str, across: str, hint: str) -> Figure:
     """A panel a model: rows that were trained on in grey, others in colour; sizes of a geometric row on a log axis."""
     table = selection.summary.cross_validation.filter(pl.col("kind") == kind, pl.col("class").is_null())
     if table.is_empty():
@@ -46,14 +58,12 @@ def fold_curve(selection: Selection, kind: str, name: str, across: str, hint: st
         _panel(kept.filter(model=model), folds.filter(model=model), x, up, "" if len(models) == 1 else model)
         for model in shown
     ]
-    more = len(models) - len(shown)
-    notes = (f"{plural(more, 'more model')} in the table cross_validation",) if more else ()
+    notes = omission(len(models) - len(shown), "model", "cross_validation")
     title = f"{name}: {short(metric, 40)}" + (f" of {short(shown[0])}" if len(models) == 1 else "")
     subtitle = (_legend(selection, kept, folds), *notes)
-    chart = panels[0] if len(panels) == 1 else alt.concat(*panels, columns=_COLUMNS, spacing=26)
-    width = PANEL + 60 if len(panels) == 1 else (SMALL_PANEL + 90) * min(len(panels), _COLUMNS)
-    figure = titled(chart, title, subtitle, width, frame="bounds")
-    return Figure(figure, kept.select(table.columns), title, _finding(title, kept), notes)
+    drawn = rows_of_panels(panels, PANEL + 60, SMALL_PANEL + 90)
+    chart = add_title(drawn.chart, title, subtitle, drawn.width, frame="bounds")
+    return Figure(chart, kept.select(table.columns), title, _finding(title, kept), notes)
 
 
 def _across(values: pl.Series, title: str) -> dict[str, Any]:
@@ -83,7 +93,7 @@ def _panel(means: pl.DataFrame, folds: pl.DataFrame, x: dict[str, Any], y: dict[
             part.filter(pl.col("split").eq_missing(pl.lit(split, dtype=pl.String))) for part in (means, folds)
         )
         layers += _split(mine.sort("x"), points, x, y, ink, dash)
-    chart = layered(*layers).properties(
+    chart = layer_charts(*layers).properties(
         width=SMALL_PANEL + 20 if name else PANEL + 60, height=SMALL_PANEL if name else PANEL - 80
     )
     return (

@@ -10,7 +10,7 @@ import polars as pl
 
 from plmetrics.inference.across_runs.alignment import KEYS, ROUNDING
 from plmetrics.inference.across_runs.retained import as_replicates
-from plmetrics.inference.comparisons.paired import (
+from plmetrics.inference.comparisons.paired_bootstrap import (
     Difference,
     distance,
     log_estimate,

@@ -1,0 +1,66 @@
+"""The columns that all files of a table have: as wide as each needs them, with a complaint for what does not fit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from plmetrics.core.names import name_list
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Mapping
+
+    import polars as pl
+
+    from plmetrics.table.files import Complaints, SourceFile
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnRules:
+    """How the columns of files of one format go together: a type that holds two, None where none does, and hints."""
+
+    common_type: Callable[[pl.DataType, pl.DataType], pl.DataType | None]
+    one_type: str
+    absent: str | None = None
+
+
+def common_columns(
+    files: Iterable[tuple[SourceFile, Mapping[str, pl.DataType]]],
+    rules: ColumnRules,
+    complaints: Complaints,
+    optional: Collection[str],
+) -> tuple[list[SourceFile], dict[str, pl.DataType]]:
+    """The files, and the columns of the first one and the `optional` ones, which others may lack, as wide as all need.
+
+    Files are looked at as they come, so that complaints are in the order of files.
+    """
+    chosen: list[SourceFile] = []
+    schema: dict[str, pl.DataType] = {}
+    for file, columns in files:
+        schema = schema if chosen else dict(columns)
+        chosen.append(file)
+        for name, dtype in schema.items():
+            if name in columns:
+                wide = rules.common_type(dtype, columns[name])
+                if wide is None:
+                    message = f"column '{name}' is {columns[name]}, but {dtype} in {chosen[0].name}"
+                    complaints.add(file.path, message, rules.one_type)
+                schema[name] = dtype if wide is None else wide
+            elif name not in optional:
+                complaints.add(
+                    file.path, f"column '{name}' is missing; {chosen[0].name} has it", rules.absent
+                )
+        schema |= {name: columns[name] for name in optional if name in columns and name not in schema}
+    return chosen, schema
+
+
+def column_differences(
+    columns: Collection[str], expected: Collection[str], first: SourceFile, optional: Collection[str] = ()
+) -> list[str]:
+    """What a file lacks of the columns of the first one, and has beside them, in words."""
+    missing = [name for name in expected if name not in columns and name not in optional]
+    extra = [name for name in columns if name not in expected and name not in optional]
+    return [
+        *([f"lacks columns that {first.name} has: {name_list(missing)}"] if missing else []),
+        *([f"has columns that {first.name} lacks: {name_list(extra)}"] if extra else []),
+    ]
