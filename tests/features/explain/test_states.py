@@ -81,13 +81,12 @@ def test_sizes_hold_within_a_factor_of_two(file: Path, changes: dict[str, Any], 
 def test_what_needs_the_rows_is_named(file: Path) -> None:
     changes: dict[str, Any] = {
         "metrics": ["brier", "ece(strategy=quantile)", "recall"],
-        "baseline": True,
         "models": {"one": "p"},
         "exact": True,
     }
     found = said(file, **changes)
     assert found.kept == 2
-    assert [place for place, _ in found.needs_rows] == ["exact", "baseline", "ece(strategy=quantile)"]
+    assert [place for place, _ in found.needs_rows] == ["exact", "ece(strategy=quantile)"]
     with pytest.raises(plm.ConfigError) as raised:
         plm.state(str(file), **{**ASKED, **changes})
     for _, why in found.needs_rows:
