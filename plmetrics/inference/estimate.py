@@ -89,7 +89,10 @@ def equal_blocks(mass: Array) -> Array:
     largest = np.max(mass, axis=-1, initial=0.0, keepdims=True)
     share = np.divide(mass, largest, out=np.zeros_like(mass), where=largest > 0)
     squares = np.sum(share * share, axis=-1)
-    return np.divide(np.sum(share, axis=-1) ** 2, squares, out=np.zeros_like(squares), where=squares > 0)
+    number: Array = np.divide(
+        np.sum(share, axis=-1) ** 2, squares, out=np.zeros_like(squares), where=squares > 0
+    )
+    return number
 
 
 def kish_sizes(equal: Array, blocks: int | None, rows: Array) -> Array:

@@ -109,6 +109,17 @@ def test_texts_of_csv_files_are_dates(tmp_path: Any) -> None:
     assert from_file == pytest.approx(values(frame, "roc_auc", "month", slices=spec))
 
 
+@pytest.mark.parametrize(("texts", "told"), [(["01/02/2026", "x"], 1), (["01/02/2026", "2026-02-01"], 0)])
+@pytest.mark.parametrize("spec", [{"every": "1mo"}, {"bins": [datetime.date(2026, 1, 5)]}])
+def test_texts_that_are_no_dates_are_told(texts: list[str], told: int, spec: dict[str, Any]) -> None:
+    rows = pl.DataFrame({"y": [0, 1] * 10, "p": [0.2, 0.7] * 10, "when": texts * 10})
+    slices = {"day": {"column": "when", **spec}}
+    found = plm.evaluate(rows, label="y", models="p", metrics=["brier"], slices=slices)
+    words = [text for text in found.warnings if "holds no ISO date" in text]
+    assert len(words) == told
+    assert not told or "slice set 'day': column 'when'" in words[0]
+
+
 def test_a_roll_up_has_the_slices_of_each_level() -> None:
     frame = table()
     label, score = arrays(frame)

@@ -264,6 +264,19 @@ def test_labels_and_weights_may_be_expressions():
     )
 
 
+def test_expressions_may_divide_and_have_lines():
+    rows = TABLE.with_columns(pl.col("weight") + 1)
+    label = {"expression": "weight\n / 2"}
+    found = plm.evaluate(rows, task="regression", label=label, models="score", metrics=["mae"])
+    error = (rows["weight"] / 2 - rows["score"]).abs().mean()
+    assert found.metrics["value"].item() == pytest.approx(error)
+    for expression in ("weight \\ 2", "weight || 'a'"):
+        with pytest.raises(plm.PlmetricsError):
+            plm.evaluate(
+                rows, task="regression", label={"expression": expression}, models="score", metrics=["mae"]
+            )
+
+
 @pytest.mark.parametrize(
     ("expression", "error", "words"),
     [

@@ -282,6 +282,7 @@ def found_slices(view: TableView, looked_up: Mapping[str, pl.DataFrame]) -> Foun
             if part.exclude and not part.is_tagged and here.height > OCCURRING:
                 raise _exclusion_error(" x ".join(key.label for key in part.keys))
             _check_combinations(part, here)
+            warnings += _no_dates(view, part, here)
             for column in here.select(key.column for key in part.keys):
                 values.setdefault(column.name, []).append(column)
             here = _within(view, part, here)
@@ -309,6 +310,18 @@ def _within(view: TableView, part: SliceSet, values: pl.DataFrame) -> pl.DataFra
     if values.height <= _combination_limit(view, part):
         values = values.filter(part.within.column)
     return values.drop(part.within.column)
+
+
+def _no_dates(view: TableView, part: SliceSet, values: pl.DataFrame) -> Iterator[str]:
+    """A word for each column of texts that is read as dates, and holds none."""
+    for key in part.keys:
+        column = values[key.column]
+        dated = bool(key.every) or key.kind == "bins"
+        if dated and view.schema.get(key.label) == pl.String and not column.count():
+            yield (
+                f"slice set '{part.name}': column '{key.label}' holds no ISO date such as 2026-03-01, and all rows are "
+                f"in one slice, {key.label}=null: derive a column of dates"
+            )
 
 
 def _absent(part: SliceSet, item: Any) -> str:

@@ -121,13 +121,13 @@ def _of_outcome(experiment: ExperimentSums, sums: ArmSums, plan: Plan) -> pl.Dat
 
 def _status(sums: ArmSums, test: TestOutcomes, plan: Plan) -> NDArray[np.str_]:
     """What the test says, but where an arm has no rows, or sizes of a ratio add up to 0."""
-    arms = sums.n.shape[1] - 1
     lost = (sums.units > 1) & ~np.isfinite(sums.mean)
     if plan.stratified or sums.outcome.quantile is not None:
         lost = np.zeros_like(lost)
     status = test.status.astype(object)
     for flags, name in ((lost, "zero_denominator"), (sums.n == 0, "no_rows")):
-        status[_flat(flags, slice(1, None), arms) | _flat(flags, slice(0, 1), arms)] = name
+        either = (flags[:, 1:] | flags[:, :1]).reshape(-1)
+        status[either] = name
     return status.astype(str)
 
 

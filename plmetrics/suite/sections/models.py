@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from plmetrics.core.names import SuitePath
     from plmetrics.suite.problems import Findings
 
+_NAMED = str.maketrans({"/": "÷", "\\": " ", "|": "¦", **dict.fromkeys(map(chr, range(32)), " ")})
+"""What stands in the name of a column for what names may not have, where it is called as its expression."""
+
 _ARRAYS = "give the array a name in the table, a dict of arrays, and write that name here"
 
 
@@ -91,8 +94,9 @@ def _with_expressions(raw: Mapping[str, Any], findings: Findings) -> Mapping[str
         texts = {role: roles.get(role) for role in ("label", "weight")}
         found = {role: _expression(spec, (*path, role), findings) for role, spec in texts.items()}
         expressions = {role: text for role, text in found.items() if text is not None}
-        derived.update({text: text for text in expressions.values()})
-        return {**roles, **expressions} if expressions else roles
+        columns = {role: text.translate(_NAMED) for role, text in expressions.items()}
+        derived.update({columns[role]: text for role, text in expressions.items()})
+        return {**roles, **columns} if columns else roles
 
     columns, models = named(raw.get("columns"), ("columns",)), raw.get("models")
     if isinstance(models, Mapping):
