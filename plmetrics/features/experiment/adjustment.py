@@ -4,21 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
 import polars as pl
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from plmetrics.features.experiment.arm_sums import ExperimentSums
+    from collections.abc import Sequence
 
 _ALL, _SHARE = "@all", "@share"
 _OF_COVARIATE = ("covariate", "covariate_variance")
 COLUMNS = ("n", "units", "mean", "variance", "freedom", "unadjusted", *_OF_COVARIATE)
 """What there is of each outcome and arm: `unadjusted` is the variance without the covariate."""
-_APART, _CLEAR = 0.1, 5.0
-"""Means of a covariate so many standard deviations and standard errors apart are no chance (Austin 2009)."""
-_ROUNDING = 1e-9
 
 
 def adjusted_moments(
@@ -99,24 +93,3 @@ def _over_strata(index: int) -> list[pl.Expr]:
         .then((share**2 * pl.col(f"covariate_variance|{index}")).sum())
         .alias(f"covariate_variance|{index}"),
     ]
-
-
-def unlike_covariates(experiment: ExperimentSums) -> Iterator[str]:
-    """A text for each covariate whose means differ so between an arm and the control that it was not known before."""
-    seen = set()
-    for sums in experiment.sums:
-        covariate = sums.outcome.covariate
-        if not covariate or covariate in seen:
-            continue
-        seen.add(covariate)
-        mean, variance, units = sums.covariate[0], sums.covariate_variance[0], sums.units[0]
-        for arm, name in enumerate(experiment.arms[1:], start=1):
-            pair = [0, arm]
-            deviation, error = np.sqrt((variance * units)[pair].mean()), np.sqrt(variance[pair].sum())
-            alike = max(_APART * deviation, _CLEAR * error, _ROUNDING * abs(mean[pair]).max())
-            if abs(mean[arm] - mean[0]) > alike:
-                yield (
-                    f"covariate '{' / '.join(covariate)}' differs between the arms: its mean is {mean[arm]:.4g} in "
-                    f"{name} and {mean[0]:.4g} in {experiment.arms[0]}; it was not known before, or arms were not "
-                    "drawn at random, and what it takes off is part of the effect"
-                )

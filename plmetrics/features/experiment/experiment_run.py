@@ -10,13 +10,12 @@ import polars as pl
 from plmetrics.core.errors import ConfigError, Problem, errors_at
 from plmetrics.engine.memory.budget import reads_apart
 from plmetrics.engine.treatment_balance import SIZEABLE, unlike_shares
-from plmetrics.features.experiment.adjustment import unlike_covariates
 from plmetrics.features.experiment.arm_sums import experiment_sums
 from plmetrics.features.experiment.design import Experiment
 from plmetrics.features.experiment.experiment_gates import experiment_gates
 from plmetrics.features.experiment.experiment_section import TASK, Sequential, section_of
 from plmetrics.features.experiment.readout import by_outcome, planned_shares
-from plmetrics.features.experiment.readout_table import Plan, Spending, readout_table
+from plmetrics.features.experiment.readout_table import Plan, Spending, readout_table, unlike_covariates
 from plmetrics.features.protocol import Outputs
 from plmetrics.table.predicted import score_column
 from plmetrics.table.roles import UNIT, plain_column

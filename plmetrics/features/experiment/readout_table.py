@@ -30,7 +30,7 @@ from plmetrics.inference.comparisons.tests.arm_sums import (
 from plmetrics.inference.comparisons.tests.sequential import always_valid_tests
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from numpy.typing import NDArray
 
@@ -42,6 +42,9 @@ if TYPE_CHECKING:
 MISMATCH = 0.001
 _FEW_UNITS = 30
 _SMALL_EFFECT = 0.1
+_APART, _CLEAR = 0.1, 5.0
+"""Means of a covariate so many standard deviations and standard errors apart are no chance (Austin 2009)."""
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -334,3 +337,24 @@ def _sample_ratio(experiment: ExperimentSums, plan: Plan) -> pl.DataFrame:
         ],
     }
     return _to_frame(columns, 1)
+
+
+def unlike_covariates(experiment: ExperimentSums) -> Iterator[str]:
+    """A text for each covariate whose means differ so between an arm and the control that it was not known before."""
+    seen = set()
+    for sums in experiment.sums:
+        covariate = sums.outcome.covariate
+        if not covariate or covariate in seen:
+            continue
+        seen.add(covariate)
+        mean, variance, units = sums.covariate[0], sums.covariate_variance[0], sums.units[0]
+        for arm, name in enumerate(experiment.arms[1:], start=1):
+            pair = [0, arm]
+            deviation, error = np.sqrt((variance * units)[pair].mean()), np.sqrt(variance[pair].sum())
+            alike = max(_APART * deviation, _CLEAR * error, _ROUNDING * abs(mean[pair]).max())
+            if abs(mean[arm] - mean[0]) > alike:
+                yield (
+                    f"covariate '{' / '.join(covariate)}' differs between the arms: its mean is {mean[arm]:.4g} in "
+                    f"{name} and {mean[0]:.4g} in {experiment.arms[0]}; it was not known before, or arms were not "
+                    "drawn at random, and what it takes off is part of the effect"
+                )
