@@ -48,13 +48,14 @@ def shared_constants(suite: Suite, source: Source, stage: Stage) -> State | None
         bound = bind(counted, source)
         if not _shares_constants(bound):
             return None
-        check_rows(counted.data.missing, source)
+        uneven = check_rows(counted.data.missing, source)
     with memory_settings(budget_of(suite)):
         with stage("constants"), reading(source):
             prepared = prepare(bound)
             of_features = {} if needs_rows(prepared) else feature_constants(bound, source)
         if needs_rows(prepared):
-            return constants_alone(*state_of_rows(suite, source, None, stage))
+            head, table = state_of_rows(suite, source, None, stage)
+            return constants_alone(head, table, head.warnings)
     head = Head(
         name=counted.name,
         suite=suite_content(counted),
@@ -66,6 +67,7 @@ def shared_constants(suite: Suite, source: Source, stage: Stage) -> State | None
         layout="",
         rows={"read": prepared.rows.read},
         sets=(),
+        warnings=(*uneven, *prepared.warnings),
     )
     return State(head, pl.DataFrame(schema={PART: pl.UInt16}), "")
 
@@ -83,15 +85,17 @@ def needs_constants(suite: Suite, source: Source) -> bool:
         return _shares_constants(bind(counted, source))
 
 
-def constants_alone(head: Head, table: pl.DataFrame) -> State:
-    """The constants of a state, and the parts that hold its grids."""
+def constants_alone(head: Head, table: pl.DataFrame, warnings: tuple[str, ...] = ()) -> State:
+    """The constants of a state, and the parts that hold its grids; `warnings` are those of the rows to be counted."""
     numbers = head.numbers(*GRIDS)
     names = dict.fromkeys([PART, *(name for part in numbers.values() for name in part.columns)])
     places = {number: place for place, number in enumerate(numbers)}
     rows = table.filter(pl.col(PART).is_in(list(numbers))).select(
         pl.col(PART).replace_strict(places, return_dtype=pl.UInt16), *(name for name in names if name != PART)
     )
-    return State(replace(head, parts=tuple(numbers.values()), files=(), warnings=(), drift=None), rows, "")
+    return State(
+        replace(head, parts=tuple(numbers.values()), files=(), warnings=warnings, drift=None), rows, ""
+    )
 
 
 def counts_scores(plan: UnitPlan) -> bool:

@@ -170,7 +170,13 @@ def check_versions(plan: UnitPlan) -> None:
 
 
 def count_rows(suite: Suite, source: Source, constants: StateReference | None) -> tuple[Head, pl.DataFrame]:
-    """The state of some rows; without any it holds nothing but how many were read."""
+    """The state of some rows, warned of as all rows are; without any it holds nothing but how many were read."""
+    head, table = _count_rows(suite, source, constants)
+    shared = () if constants is None else constants.head.warnings
+    return replace(head, warnings=tuple(dict.fromkeys((*shared, *head.warnings)))), table
+
+
+def _count_rows(suite: Suite, source: Source, constants: StateReference | None) -> tuple[Head, pl.DataFrame]:
     try:
         return state_of_rows(suite, source, constants, lambda _: nullcontext())
     except NoRowsLeftError as error:

@@ -22,7 +22,7 @@ EACH = {"models": {"a": "a", "b": "b"}}
 SUITES: dict[str, dict[str, Any]] = {
     "binary": {
         **EACH,
-        "metrics": ["roc_auc", "brier", "log_loss"],
+        "metrics": ["roc_auc", "brier", "log_loss", "recall(threshold=max(f1))"],
         "calibrate": [
             {"method": name, "fit_on": FIT} for name in ("platt", "isotonic", "temperature", "beta")
         ],
@@ -113,6 +113,7 @@ def test_units_share_what_models_are_made_of(tmp_path: Path, task: str) -> None:
     for name, frame in plain.tables.items():
         assert units.tables[name].serialize() == frame.serialize(), name
     assert units.record["rows"] == plain.record["rows"]
+    assert set(units.record["warnings"]) == set(plain.record["warnings"])
     for name in ("calibrators", "baseline"):
         assert units.record["constants"].get(name) == plain.record["constants"].get(name)
 
@@ -144,7 +145,11 @@ def test_merged_states_have_the_models_of_the_state_whose_constants_they_share(t
 
 
 def test_states_whose_models_were_made_of_other_rows_do_not_add(tmp_path: Path) -> None:
-    suite = {**SUITES["binary"], "calibrate": {"method": "platt", "fit_on": "a > 0.5"}}
+    suite = {
+        **SUITES["binary"],
+        "metrics": ["brier"],
+        "calibrate": {"method": "platt", "fit_on": "a > 0.5"},
+    }
     file = write(tmp_path, table(), suite)
     states = [
         plm.state(file, tmp_path / f"{day}.state", set={"data.path": f"rows/{day}.parquet"}) for day in (0, 1)
