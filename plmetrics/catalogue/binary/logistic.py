@@ -68,7 +68,10 @@ class CalibrationSlope(Recalibration):
     use_when = (
         "You ask whether scores are too extreme or too timid, as after overfitting or a change of population."
     )
-    beware = "A few rows with p near 0 or 1 are far out in log odds and may decide it; 1 says nothing of the level."
+    beware = (
+        "A few rows with p near 0 or 1 are far out in log odds and may decide it; 1 says nothing of the level. Fitted "
+        "in steps through all distinct scores: as long as some 30 scans of the table."
+    )
 
     def finalise(self, state: Any) -> Any:
         """The slope of the joint fit."""
