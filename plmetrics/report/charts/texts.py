@@ -99,7 +99,7 @@ def _advance(character: str) -> int:
 def wrap_words(text: str, most: float, size: float = 11.5) -> list[str]:
     """The text in lines of at most `most` pixels, broken between words.
 
-    >>> wrapped("bands of recall, pointwise; n = 6,000", 120)
+    >>> wrap_words("bands of recall, pointwise; n = 6,000", 120)
     ['bands of recall,', 'pointwise; n = 6,000']
     """
     lines: list[str] = []

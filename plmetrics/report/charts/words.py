@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def three_digits(value: float) -> str:
     """A number in a chart, to three digits.
 
-    >>> rounded(0.342855)
+    >>> three_digits(0.342855)
     '0.343'
     """
     return number(float(f"{value:.3g}"))

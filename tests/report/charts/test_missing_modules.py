@@ -23,6 +23,6 @@ def test_the_extra_is_named(monkeypatch: pytest.MonkeyPatch, refuse: str) -> Non
             monkeypatch.delitem(sys.modules, name, raising=False)
     if refuse == "finder":
         monkeypatch.setattr(sys, "meta_path", [Blocker(), *sys.meta_path])
-    assert not rendering.installed()
+    assert not rendering.is_installed()
     with pytest.raises(plm.EnvironmentFault, match="extra 'report'"):
         rendering.require("altair")
