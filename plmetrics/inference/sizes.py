@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
 import polars as pl
 
 from plmetrics.core.errors import DataError, Problem
+from plmetrics.inference.estimate import kish_sizes
 from plmetrics.states.sums import POSITIVE_ROWS
 
 if TYPE_CHECKING:
@@ -42,16 +44,16 @@ def slice_positives(analysis: Analysis) -> pl.DataFrame:
 def with_kish_sizes(analysis: Analysis, metrics: pl.DataFrame) -> pl.DataFrame:
     """The table `metrics` with `kish_size`: (sum w)^2 / sum w^2 over weighted units, null where they count alike.
 
-    Where each unit is a block, that is `blocks`. A block of many units has, on average over the hashes that put them
-    there, sum W^2 = sum w^2 + ((sum w)^2 - sum w^2) / K, W the weight of one of K blocks.
+    Where each unit is a block, that is `blocks`; where blocks hold many, `kish_sizes` tells it, of one block more, as
+    `blocks` is rounded down.
     """
     units = analysis.units
     if not analysis.suite.weighted or units is None:
         return metrics.with_columns(kish_size=pl.lit(None, pl.Float64))
-    size = pl.col("blocks").cast(pl.Float64)
+    size = metrics["blocks"].cast(pl.Float64)
     if units.max(initial=1) > 1:
-        number = float(len(units))
-        size = (number - 1) / (number / (size + 1) - 1)
-        size = pl.when(pl.col("blocks") + 1 < number).then(size)
+        most = size.to_numpy() + 1.0
+        size = pl.Series("blocks", kish_sizes(most, len(units), np.full(most.shape, np.inf)))
+        size = size.set(~size.is_finite(), None)
     weighted = ~pl.col("model").is_in(analysis.suite.unweighted_models)
     return metrics.with_columns(kish_size=pl.when(weighted).then(size))
