@@ -87,7 +87,7 @@ def test_what_needs_the_rows_is_named(file: Path) -> None:
     }
     found = said(file, **changes)
     assert found.kept == 2
-    assert [place for place, _ in found.needs_rows] == ["exact", "baseline", "ece(strategy=quantile)"]
+    assert [place for place, _ in found.needs_rows] == ["exact", "ece(strategy=quantile)"]
     with pytest.raises(plm.ConfigError) as raised:
         plm.state(str(file), **{**ASKED, **changes})
     for _, why in found.needs_rows:
