@@ -6,7 +6,7 @@ import altair as alt
 import polars as pl
 import pytest
 
-from plmetrics.report.charts.layers import base, layered
+from plmetrics.report.charts.layers import base, layer_charts
 
 FRAME = pl.DataFrame({"x": [0.0, 1.0], "y": [1.0, 0.5]})
 
@@ -16,7 +16,7 @@ def layers(rows: alt.Chart) -> list[alt.Chart]:
 
 
 def panel() -> alt.LayerChart:
-    return layered(*layers(base(FRAME)))
+    return layer_charts(*layers(base(FRAME)))
 
 
 def test_a_panel_is_the_layer_chart_of_altair() -> None:
@@ -24,7 +24,7 @@ def test_a_panel_is_the_layer_chart_of_altair() -> None:
 
 
 def test_panels_side_by_side_are_those_of_altair() -> None:
-    ours, theirs = layered(*layers(base(FRAME))), alt.layer(*layers(alt.Chart(FRAME)))
+    ours, theirs = layer_charts(*layers(base(FRAME))), alt.layer(*layers(alt.Chart(FRAME)))
     assert alt.concat(ours, ours).to_dict() == alt.concat(theirs, theirs).to_dict()
 
 
