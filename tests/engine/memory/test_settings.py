@@ -59,7 +59,7 @@ for memory in ("100MB", "4GB"):
     plm.evaluate(frame, **asked, memory=memory)
 plm.state(frame, label="y", models="p", metrics=["accuracy"], memory="100MB")
 print(calls.count("mallopt"), [name for name in changes if name.startswith("POLARS")])
-app.app = lambda **_: plm.evaluate(frame, **asked, memory="100MB")
+app._of_call = lambda _: lambda **_: plm.evaluate(frame, **asked, memory="100MB")
 app.main()
 print(calls.count("mallopt") > 0, [name for name in changes if name.startswith("POLARS")] != [])
 """
