@@ -9,7 +9,7 @@ import os
 _ours = False
 _YOUNG_OBJECTS = 10_000
 """How many new objects the search for unreachable ones waits for: modules and plans make many that stay."""
-_WAIT = {"OPENBLAS_THREAD_TIMEOUT": "4"}
+SHORT_WAIT = {"OPENBLAS_THREAD_TIMEOUT": "4"}
 """Threads of products go to sleep when they are done; by default they keep a processor busy for some 25 ms more."""
 
 
@@ -20,7 +20,7 @@ def take_over() -> None:
     """
     global _ours  # noqa: PLW0603
     _ours = True
-    for name, value in _WAIT.items():
+    for name, value in SHORT_WAIT.items():
         os.environ.setdefault(name, value)
     gc.set_threshold(_YOUNG_OBJECTS, *gc.get_threshold()[1:])
     atexit.register(gc.freeze)

@@ -13,13 +13,14 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import TYPE_CHECKING
 
+from plmetrics.core.process import SHORT_WAIT
 from plmetrics.runners.worker import THREADS
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
 _SERVE = "from plmetrics.runners.worker import serve; serve()"
-_QUICK = {"PYDANTIC_DISABLE_PLUGINS": "__all__"}
+_QUICK = {"PYDANTIC_DISABLE_PLUGINS": "__all__"} | SHORT_WAIT
 """Looking for plugins reads what all installed packages say of themselves, a tenth of the time to begin."""
 
 _GRACE = 2.0
@@ -80,6 +81,8 @@ class ProcessesBackend:
                 worker.kill()
         self._pool.shutdown(cancel_futures=True)
         for worker in self._workers:
+            worker.dismiss()
+        for worker in self._workers:
             worker.end()
 
 
@@ -110,7 +113,7 @@ class _Worker:
             msg = "the runner was closed"
             raise WorkerDeathError(msg)
         path = os.pathsep.join(entry or str(Path.cwd()) for entry in sys.path)
-        environment = os.environ | _QUICK | {THREADS: str(self._threads), "PYTHONPATH": path}
+        environment = _QUICK | os.environ | {THREADS: str(self._threads), "PYTHONPATH": path}
         self._process = subprocess.Popen(
             [sys.executable, "-P", "-c", _SERVE],
             stdin=subprocess.PIPE,
@@ -134,14 +137,18 @@ class _Worker:
                 process.wait(_GRACE)
             process.kill()
 
-    def end(self) -> None:
-        """End the process, which has no work."""
+    def dismiss(self) -> None:
+        """Tell the process that there is no more work."""
         self._over = True
+        if self._process is not None:
+            assert self._process.stdin is not None
+            self._process.stdin.close()
+
+    def end(self) -> None:
+        """Wait for the end of the process, which has no work."""
         process, self._process = self._process, None
         if process is None:
             return
-        assert process.stdin is not None
-        process.stdin.close()
         try:
             process.wait(_PATIENCE)
         except subprocess.TimeoutExpired:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import gc
 import json
 import os
 import pickle
@@ -74,6 +75,7 @@ def serve() -> None:
             return
         answers.write(text.encode() + b"\n")
         answers.flush()
+    gc.freeze()  # the process ends: nothing is looked for in its memory before
 
 
 def _end(over: list[int], number: int) -> None:
