@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-_APART = 0.1
+APART = 0.1
 """Shares of treated rows, and means of scores in standard deviations, that are nearer are alike (Austin 2009)."""
-_CLEAR = 5.0
+CLEAR = 5.0
 """So many standard errors are no chance, whichever of many slices are farthest apart."""
 SIZEABLE = 100
 _REMEDY = (
@@ -67,7 +67,7 @@ def _by_score(prepared: Prepared, aggregated: Aggregates) -> Iterator[str]:
             distance, error = min((distance, error), weighted, key=lambda pair: abs(pair[0]))
         if prepared.request.suite.columns.unit is not None:
             error *= sqrt(rows.height / max(int(aggregated.units.sum()), 1))
-        if abs(distance) > max(_APART, _CLEAR * error):
+        if abs(distance) > max(APART, CLEAR * error):
             side = "above" if distance > 0 else "below"
             yield (
                 f"the score of model '{name}' tells who was treated: its mean there is "
@@ -132,5 +132,5 @@ def unlike_shares(share: Array, variance: Array, sizeable: NDArray[np.bool_]) ->
     share, variance = share[sizeable], variance[sizeable]
     low, high = int(share.argmin()), int(share.argmax())
     distance = float(share[high] - share[low])
-    clear = distance > _CLEAR * sqrt(float(variance[low] + variance[high]))
-    return (float(share[low]), float(share[high])) if clear and distance > _APART else None
+    clear = distance > CLEAR * sqrt(float(variance[low] + variance[high]))
+    return (float(share[low]), float(share[high])) if clear and distance > APART else None

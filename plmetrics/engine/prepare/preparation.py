@@ -74,9 +74,8 @@ def prepare(request: Request, constants: Constants | None = None, looks: Looks |
         check_references(request.suite, slices.slices)
     blocks = _blocks(request, table, rows, units, inquiry)
     count = 1 if blocks is None else (blocks.modulus or OWN_BLOCK_LIMIT)
-    crossed = (
-        0 if request.arithmetic.any_order else MAX_CELLS
-    )  # How many values a unit has must not show in sums.
+    # Where rows may come in any order, how many values a unit has must not show in sums.
+    crossed = 0 if request.arithmetic.any_order else MAX_CELLS
     cubes = plan_cubes(slices.slices, key_codes(view, slices), count, crossed)
     exact = sorts_in_memory(request, rows.read, len(cubes))
     chosen = inquiry.answer(_thresholds(request, view, constants))

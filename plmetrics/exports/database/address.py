@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from plmetrics.core.errors import ConfigError, EnvironmentFault, Problem
+from plmetrics.core.errors import ConfigError, Problem, needs_extra
 from plmetrics.exports.paths import output_path
 
 if TYPE_CHECKING:
@@ -64,10 +64,8 @@ def open_engine(url: URL) -> Engine:
     sqlite = url.get_backend_name() == "sqlite"
     patience = {"timeout": _PATIENCE} if sqlite else {"connect_timeout": _TIMEOUT}
     arguments: dict[str, Any] = {key: value for key, value in patience.items() if key not in url.query}
-    try:
+    with needs_extra("database", "writing to a database"):
         return create_engine(url, poolclass=NullPool, hide_parameters=True, connect_args=arguments)
-    except ImportError as error:
-        raise EnvironmentFault.missing_extra(extra="database", needed_for="writing to a database") from error
 
 
 def shown_address(url: URL) -> str:

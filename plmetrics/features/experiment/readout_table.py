@@ -10,6 +10,7 @@ import polars as pl
 
 from plmetrics.core.results import EXPERIMENT_SCHEMA
 from plmetrics.core.special import chdtrc
+from plmetrics.engine.treatment_balance import APART, CLEAR
 from plmetrics.inference.comparisons.correction import adjust
 from plmetrics.inference.comparisons.tests.arm_power import (
     detectable_effect,
@@ -42,8 +43,6 @@ if TYPE_CHECKING:
 MISMATCH = 0.001
 _FEW_UNITS = 30
 _SMALL_EFFECT = 0.1
-_APART, _CLEAR = 0.1, 5.0
-"""Means of a covariate so many standard deviations and standard errors apart are no chance (Austin 2009)."""
 _ROUNDING = 1e-9
 
 
@@ -351,7 +350,7 @@ def unlike_covariates(experiment: ExperimentSums) -> Iterator[str]:
         for arm, name in enumerate(experiment.arms[1:], start=1):
             pair = [0, arm]
             deviation, error = np.sqrt((variance * units)[pair].mean()), np.sqrt(variance[pair].sum())
-            alike = max(_APART * deviation, _CLEAR * error, _ROUNDING * abs(mean[pair]).max())
+            alike = max(APART * deviation, CLEAR * error, _ROUNDING * abs(mean[pair]).max())
             if abs(mean[arm] - mean[0]) > alike:
                 yield (
                     f"covariate '{' / '.join(covariate)}' differs between the arms: its mean is {mean[arm]:.4g} in "

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any
 
-from plmetrics.core.errors import DataError, EnvironmentFault, Problem
+from plmetrics.core.errors import DataError, Problem, needs_extra
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -33,13 +33,11 @@ def mysql_batches(address: str, query: str) -> Iterator[pa.RecordBatchReader]:
         EnvironmentFault: an extra is not installed.
         DataError: a column has values that its type does not.
     """
-    try:
+    with needs_extra("database", "reading from MySQL"):
         import pyarrow as pa
         import pymysql
         from pymysql.cursors import SSCursor
         from sqlalchemy import make_url
-    except ImportError as error:
-        raise EnvironmentFault.missing_extra(extra="database", needed_for="reading from MySQL") from error
     url = make_url(address).set(drivername="mysql+pymysql")
     arguments = url.get_dialect()().create_connect_args(url)[1]
     options = {"connect_timeout": _TIMEOUT, **arguments, "conv": _converters(), "cursorclass": SSCursor}
