@@ -6,7 +6,7 @@ import os
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from contextvars import copy_context
-from functools import cache
+from functools import cache, partial
 from threading import Lock
 from typing import TYPE_CHECKING, TypeVar
 
@@ -44,13 +44,27 @@ def ahead(function: Callable[[Item], Result], items: Sequence[Item]) -> Iterator
     if processors() <= 1 or len(items) <= 1:
         yield from map(function, items)
         return
-    with ThreadPoolExecutor(1) as pool:
-        waiting = pool.submit(copy_context().run, function, items[0])
-        for item in items[1:]:
-            result = waiting.result()
-            waiting = pool.submit(copy_context().run, function, item)
-            yield result
-        yield waiting.result()
+    result = begin(partial(function, items[0]))
+    for item in items[1:]:
+        ready = result()
+        result = begin(partial(function, item))
+        yield ready
+    yield result()
+
+
+def begin(function: Callable[[], Result]) -> Callable[[], Result]:
+    """Start a function beside what follows; gives what waits for its result. On one processor it runs at once.
+
+    >>> begin(lambda: 1)()
+    1
+    """
+    if processors() <= 1:
+        ready = function()
+        return lambda: ready
+    pool = ThreadPoolExecutor(1)
+    started = pool.submit(copy_context().run, function)
+    pool.shutdown(wait=False)
+    return started.result
 
 
 def steps(first: int, last: int, most: int) -> list[tuple[int, int]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import starmap
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from plmetrics.engine.order.in_memory import block_numbers
 from plmetrics.engine.order.orderings import orderings, sample_columns
 from plmetrics.engine.order.score_bins import fixed_binnings
 from plmetrics.engine.step import Step
-from plmetrics.engine.streaming import collected_batches, collected_frame
+from plmetrics.engine.streaming import collected_batches
 from plmetrics.states.scores.bin_lookup import Locator, value_locator
 from plmetrics.states.scores.grid import FINE_BINS, Members
 from plmetrics.states.scores.sorted import balanced_edges
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from plmetrics.engine.aggregate.aggregation import Aggregates
+    from plmetrics.engine.inquiry import Question
     from plmetrics.engine.order.orderings import Ordering
     from plmetrics.engine.prepared import Prepared
     from plmetrics.states.scores.coarse import Array, Codes
@@ -84,12 +84,12 @@ class EncodedRows:
 class Encoder:
     """Turns the rows of a run into small whole numbers: fine bins, cells and blocks."""
 
-    def __init__(self, prepared: Prepared, known: NDArray[np.uint64], room: int) -> None:
-        """Find the bins of the scores; `known` are the keys of the blocks, `room` is memory in bytes."""
+    def __init__(self, prepared: Prepared, aggregated: Aggregates, room: int) -> None:
+        """Find the bins of the scores among the sample; `room` is memory in bytes."""
         self.orderings = {ordering.name: ordering for ordering in orderings(prepared.request)}
-        self.locators = _locators(prepared, tuple(self.orderings.values()), room)
+        self.locators = _locators(prepared, tuple(self.orderings.values()), aggregated.sample, room)
         self._prepared = prepared
-        self._known = known
+        self._known = aggregated.block_keys
         self._room = room
         self._lookups: dict[Group, Codes] = {}
 
@@ -143,11 +143,10 @@ class Encoder:
         if TREATED in frame.columns:
             outcome = in_order(frame[LABEL].to_numpy(), order)
 
-        def few(first: int, last: int) -> EncodedRows:
-            some = slice(first, last)
+        def few(some: slice) -> EncodedRows:
             return EncodedRows(
                 {number: Members.of(code[some]) for number, code in cells.items()},
-                last - first,
+                some.stop - some.start,
                 None if block is None else block[some],
                 {name: values[some] for name, values in weight.items()},
                 {},
@@ -155,33 +154,33 @@ class Encoder:
                 None if outcome is None else outcome[some],
             )
 
-        return [few(*step) for step in steps(0, frame.height, STEP_ROWS)]
+        return list(map(few, few_rows(frame)))
 
     def locate(
-        self,
-        frame: pl.DataFrame,
-        order: Codes | None,
-        pieces: Sequence[EncodedRows],
-        name: str,
-        place: NDArray[np.uint16],
+        self, frame: pl.DataFrame, order: Codes | None, pieces: Sequence[EncodedRows], name: str
     ) -> Array:
-        """Add the places of what rows are ordered by, written to `place`; gives the numbers as they were read."""
+        """Add the places of what rows are ordered by; gives the numbers as they were read."""
         ordering, locator = self.orderings[name], self.locators[name]
         column, members, positive = frame[ordering.column], ordering.members(frame), ordering.positives(frame)
         if members is not None:
-            column, members = column.fill_null(0.0).fill_nan(0.0), in_order(members, order)
+            column = column.fill_null(0.0).fill_nan(0.0)
         score = _numbers(column)
-        for some in starmap(slice, steps(0, frame.height, STEP_ROWS)):
+        place = np.empty(frame.height, dtype=np.uint16)
+        for some in few_rows(frame):
             locator.locate(score[some], locator.keys(score[some]), place[some])
             place[some] *= 2
             place[some] += positive[some]
-        if order is not None:
-            place[:] = in_order(place, order)
-        for rows, some in zip(pieces, starmap(slice, steps(0, frame.height, STEP_ROWS)), strict=True):
-            rows.place[name] = place[some]
+        for rows, some in zip(pieces, few_rows(frame), strict=True):
+            rows.place[name] = in_order(place, order, some)
             if members is not None:
-                rows.held[name] = members[some]
+                rows.held[name] = in_order(members, order, some)
         return score
+
+    def counted_together(self, names: Sequence[str]) -> list[list[str]]:
+        """The names of orderings, those together of which one is counted across the other."""
+        across = {name: self.orderings[name].across for name in names}
+        labels = set(across.values())
+        return [[name, *([] if of is None else [of])] for name, of in across.items() if name not in labels]
 
     def members_in(self, rows: EncodedRows, group: Group) -> Members:
         """The member of its group that each row is in."""
@@ -199,14 +198,21 @@ class Encoder:
         return cells.named(self._lookups[group])
 
 
-def in_order(values: NDArray[Any], order: Codes | None) -> NDArray[Any]:
-    """Values in an order of theirs, as they are without one."""
-    return values if order is None else values.take(order, mode="clip")
+def few_rows(frame: pl.DataFrame) -> list[slice]:
+    """The rows of a batch, so few at a time that what is made of them stays near the processor."""
+    return [slice(*step) for step in steps(0, frame.height, STEP_ROWS)]
+
+
+def in_order(values: NDArray[Any], order: Codes | None, some: slice = slice(None)) -> NDArray[Any]:
+    """Some of the values in an order of theirs, as they are without one."""
+    return values[some] if order is None else values.take(order[some], mode="clip")
 
 
 def _numbers(column: pl.Series, kind: np.dtype[Any] | None = None) -> NDArray[Any]:
     """The values of a column, whose parts need not lie together, as one array."""
     parts = [part.to_numpy() for part in column.get_chunks()]
+    if len(parts) == 1 and kind in (None, parts[0].dtype):
+        return parts[0]
     return np.concatenate(parts, dtype=kind, casting="unsafe")
 
 
@@ -223,37 +229,37 @@ def chosen_rows(prepared: Prepared, step: int) -> pl.LazyFrame:
 
 
 def grid_steps(prepared: Prepared) -> Iterator[Step]:
-    """The scans of counts on a grid: a sample for the edges of bins, and the rows, once or more often."""
+    """The scans of counts on a grid: the rows, once or more often."""
     blocks = prepared.blocks is not None
     does = f"counts on a grid: edges, fine bins{', then by block' if blocks else ''}"
-    if prepared.grids is None and _samples(prepared):
-        yield Step("order", (_sample_plan(prepared),))
     yield Step("order", (rows_plan(prepared),), does, at_least=blocks)
 
 
-def _samples(prepared: Prepared) -> bool:
-    """Whether edges of bins are found among the rows: some are not fixed."""
-    return not all(fixed_binnings(prepared, ordering) for ordering in orderings(prepared.request))
+def grid_sample(prepared: Prepared) -> Question[pl.DataFrame | None]:
+    """What every k-th row is ordered by, and its classes; None where no edges of bins are to be chosen by it."""
+    fixed = all(fixed_binnings(prepared, ordering) for ordering in orderings(prepared.request))
+    if fixed or prepared.grids is not None:
+        return None
+    rows = chosen_rows(prepared, max(1, prepared.rows.read // SAMPLE_ROWS))
+    (sample,) = yield [sample_columns(prepared, rows)]
+    return sample
 
 
-def _sample_plan(prepared: Prepared) -> pl.LazyFrame:
-    """What every k-th row is ordered by, and its classes."""
-    return sample_columns(prepared, chosen_rows(prepared, max(1, prepared.rows.read // SAMPLE_ROWS)))
-
-
-def _locators(prepared: Prepared, every: Sequence[Ordering], room: int) -> dict[str, Locator]:
+def _locators(
+    prepared: Prepared, every: Sequence[Ordering], sample: pl.DataFrame | None, room: int
+) -> dict[str, Locator]:
     """Fine bins from every k-th row; fewer where there are so many slices that bins would not fit."""
     if prepared.grids is not None:
         exact = {ordering.name for ordering in every if ordering.of_ranks}
         return {name: grid.locator(exact=name in exact) for name, grid in prepared.grids.items()}
     slices = sum(len(part) for part in prepared.slices) * len(every)
     bins = max(_LEAST_BINS, min(FINE_BINS, room // (FINE_SHARE * 16 * slices)))
-    sample = collected_frame(_sample_plan(prepared)) if _samples(prepared) else pl.DataFrame()
 
     def locator(ordering: Ordering) -> Locator:
         fixed = fixed_binnings(prepared, ordering)
         if fixed:
             return Locator.around(np.concatenate([bins.uniform_edges() for bins in fixed]), fixed[0].span)
+        assert sample is not None
         numbers = ordering.flat(sample)
         column = numbers[ordering.column].cast(pl.Float64).fill_null(np.nan)
         values = column.to_numpy() + 0.0  # -0.0 is 0.0, whichever comes first

@@ -9,16 +9,17 @@ not fit, they are cut into parts of a few slices, and each pass makes as many pa
 from __future__ import annotations
 
 from functools import partial
+from itertools import takewhile
 from operator import methodcaller
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from plmetrics.core.threads import parallel_map, processors, steps
+from plmetrics.core.threads import begin, parallel_map, processors, steps
 from plmetrics.engine.aggregate.aggregation import needs_rows
 from plmetrics.engine.memory.budget import counting_room
 from plmetrics.engine.memory.points import compares_rests
-from plmetrics.engine.order.encoding import FINE_SHARE, Encoder, Group, counts_in_single, in_order
+from plmetrics.engine.order.encoding import FINE_SHARE, Encoder, Group, counts_in_single, few_rows, in_order
 from plmetrics.engine.order.parts import Part, PartSizes
 from plmetrics.engine.order.score_bins import by_quantile, wanted_bins
 from plmetrics.states.complements import rest_codes
@@ -40,7 +41,7 @@ from plmetrics.states.scores.sliced_grid import SlicedGrid
 from plmetrics.states.scores.sorted import Binning
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     import polars as pl
     from numpy.typing import NDArray
@@ -78,11 +79,12 @@ class Passes:
         self._known = aggregated.block_keys
         self._exact_single = counts_in_single(prepared, aggregated)
         self._room = counting_room(prepared.request.suite, beside_points=prepared.exact)
-        self._encoder = Encoder(prepared, aggregated.block_keys, self._room)
+        self._encoder = Encoder(prepared, aggregated, self._room)
         self._sizes = PartSizes(prepared, self.orderings, self.locators, len(self._known))
-        self._sliced: dict[tuple[str, int, Bins], Array] = {}
+        self._sliced: dict[str, dict[tuple[int, Bins], Array]] = {}
         self._kept: list[EncodedRows] | None = []
         self._made: dict[Part, Tally] = {}
+        self._begun: tuple[list[Part], Callable[[], dict[Part, Tally]]] = [], dict
         self._exponent = self._sizes.exponent
         self._rests = [
             index
@@ -97,6 +99,7 @@ class Passes:
             self._count_shared(first, keep=bool(later) and _OF_PLACES.issuperset(later)) if bins else {}
         )
         self._parts = list(self._parts_on(later))
+        self._begin(self._parts, [], [])
 
     @property
     def orderings(self) -> Mapping[str, Ordering]:
@@ -161,15 +164,17 @@ class Passes:
         return rest
 
     def _rolled(self, name: str, index: int, bins: Bins, rest_of: int | None = None) -> Array | None:
-        """The counts of a slice set, or a rest, if the first pass made them."""
-        if any(ordering != name for ordering, *_ in self._sliced):
-            self._sliced = {}
-        counts = None if rest_of is not None else self._sliced.get((name, index, bins))
+        """The counts of a slice set, or a rest, if the first pass made them; of two orderings they stay."""
+        if name not in self._sliced:
+            for earlier in list(self._sliced)[:-1]:
+                self._sliced.pop(earlier, None)
+        known = self._sliced.setdefault(name, {})
+        counts = None if rest_of is not None else known.get((index, bins))
         if counts is None:
             digits = self._first_digits(name, index, bins, rest_of)
             counts = None if digits is None else put_together(digits, self._exponent(name, bins))
             if counts is not None and rest_of is None:
-                self._sliced[name, index, bins] = counts
+                known[index, bins] = counts
         return counts
 
     def _first_digits(
@@ -208,7 +213,7 @@ class Passes:
 
     def _count_shared(self, parts: list[Part], *, keep: bool) -> dict[Part, Tally]:
         """The first pass: count the shared parts, and keep the rows as small numbers if they fit, without scores."""
-        tallies = dict(zip(parts, parallel_map(lambda part: self._tally(part, [], None), parts), strict=True))
+        tallies = dict(zip(parts, parallel_map(self._tally, parts), strict=True))
         room = self._room // 2 if keep else 0
         for frame in self._encoder.batches():
             encoded = self._count_frame(frame, tallies)
@@ -221,46 +226,56 @@ class Passes:
         return tallies
 
     def _tally_of(self, part: Part) -> Tally:
-        """A part's tally, made together with as many of those that are needed after it as there is room for."""
+        """A part's tally, counted with those that fit beside it; the ones after these are counted meanwhile."""
         if part not in self._made:
-            room = self._room
-            together: list[Part] = []
-            for other in self._parts[self._parts.index(part) :]:
-                if self._kept is not None and together and other.ordering != part.ordering:
-                    break
-                room -= self._sizes.bytes(other)
-                if room < 0 and together:
-                    break
-                together.append(other)
-            self._made = self._count(together, self._spare(together))
+            spare = [tally.counts for tally in self._made.values()]
+            (parts, counted), self._made = self._begun, {}
+            if part not in parts:
+                parts = self._together(part)
+                counted = partial(self._count, parts, spare)
+            self._made = counted()
+            self._begin(self._parts[self._parts.index(parts[-1]) + 1 :], parts, spare)
         return self._made[part]
 
-    def _spare(self, parts: list[Part]) -> list[NDArray[Any]]:
-        """The memory of the last pass as far as these parts can use it; the rest is let go."""
-        sizes = set(map(self._sizes.size, parts))
-        spare = [tally.counts for tally in self._made.values() if tally.counts.shape in sizes]
-        self._made = {}
-        return spare
+    def _together(self, first: Part) -> list[Part]:
+        """A part and as many of those that are needed after it as there is room for."""
+        parts: Iterable[Part] = self._parts[self._parts.index(first) :]
+        if self._kept is not None:
+            parts = takewhile(lambda part: part.ordering == first.ordering, parts)
+        return self._sizes.fitting(parts, self._room)
+
+    def _begin(self, following: Sequence[Part], beside: Sequence[Part], spare: list[NDArray[Any]]) -> None:
+        """Count the first of some parts meanwhile, from rows that were kept, where there is room for them, too."""
+        self._begun = [], dict
+        if self._kept is None or not following or processors() <= 1:
+            return
+        parts = self._together(following[0])
+        if sum(map(self._sizes.bytes, [*beside, *parts])) <= self._room:
+            self._begun = parts, begin(partial(self._count, parts, spare))
 
     def _count(self, parts: list[Part], spare: list[NDArray[Any]]) -> dict[Part, Tally]:
         """Make some parts in one pass over the rows, or over what was kept of them; `spare` is memory to use again."""
-        tables = self._tables(parts)
-        tallies = {part: self._tally(part, spare, tables.get(part)) for part in parts}
-        if self._kept is not None:
-            batches = self._kept
+        spares = self._sizes.matching(parts, spare)
+        if self._kept is None:
+            return self._count_files({part: self._tally(part, spares[part]) for part in parts})
+        batches = self._kept
 
-            def count(part: Part) -> None:
-                for rows in (rows for rows in batches if part.ordering in rows.place):
-                    self._add(rows, part.ordering, {part: tallies[part]})
-                tallies[part].finish()
+        def counted(part: Part) -> Tally:
+            tally = self._tally(part, spares[part])
+            for rows in (rows for rows in batches if part.ordering in rows.place):
+                self._add(rows, part.ordering, {part: tally})
+            tally.finish()
+            return tally
 
-            parallel_map(count, sorted(parts, key=lambda part: part.first - part.last))
-        else:
-            every = [self.orderings[part.ordering] for part in parts]
-            models = dict.fromkeys(name for one in every for name in (one.model, one.beside) if name)
-            for frame in self._encoder.batches(list(models)):
-                self._count_frame(frame, tallies)
-            parallel_map(methodcaller("finish"), list(tallies.values()))
+        in_turn = sorted(parts, key=lambda part: part.first - part.last)
+        return dict(zip(in_turn, parallel_map(counted, in_turn), strict=True))
+
+    def _count_files(self, tallies: dict[Part, Tally]) -> dict[Part, Tally]:
+        every = [self.orderings[part.ordering] for part in tallies]
+        models = dict.fromkeys(name for one in every for name in (one.model, one.beside) if name)
+        for frame in self._encoder.batches(list(models)):
+            self._count_frame(frame, tallies)
+        parallel_map(methodcaller("finish"), list(tallies.values()))
         return tallies
 
     def _count_frame(self, frame: pl.DataFrame, tallies: dict[Part, Tally]) -> list[EncodedRows]:
@@ -269,32 +284,16 @@ class Passes:
         pieces = encoder.encoded(frame, order)
         names = [name for name, ordering in self.orderings.items() if ordering.column in frame.columns]
         read = {part.ordering for part in tallies if part.bins not in _OF_PLACES and part.bins != "fine"}
-        places = np.empty((len(names), frame.height), dtype=np.uint16)
 
-        def count(numbers: Sequence[int]) -> None:
-            scores = [
-                encoder.locate(frame, order, pieces, names[number], places[number]) for number in numbers
-            ]
-            for number, score in zip(numbers, scores, strict=True):
-                name, first = names[number], 0
-                ordered = in_order(score, order) if name in read else None
-                for rows in pieces:
-                    last = first + rows.rows
-                    self._add(rows, name, tallies, None if ordered is None else ordered[first:last])
-                    first = last
+        def count(together: Sequence[str]) -> None:
+            scores = [encoder.locate(frame, order, pieces, name) for name in together]
+            for name, score in zip(together, scores, strict=True):
+                for rows, some in zip(pieces, few_rows(frame), strict=True):
+                    ordered = in_order(score, order, some) if name in read else None
+                    self._add(rows, name, tallies, ordered)
 
-        parallel_map(count, self._side_by_side(names))
+        parallel_map(count, encoder.counted_together(names))
         return pieces
-
-    def _side_by_side(self, names: Sequence[str]) -> list[list[int]]:
-        """The numbers of orderings, those together that are counted together."""
-        labels = {self.orderings[name].across for name in names}
-        alone = [number for number, name in enumerate(names) if name not in labels]
-        across = [self.orderings[names[number]].across for number in alone]
-        return [
-            [number, *([] if of is None else [names.index(of)])]
-            for number, of in zip(alone, across, strict=True)
-        ]
 
     def _add(
         self, rows: EncodedRows, name: str, tallies: Mapping[Part, Tally], score: Array | None = None
@@ -315,7 +314,8 @@ class Passes:
                     )
                 tally.add(placed, members.take(mask))
 
-    def _tally(self, part: Part, spare: list[NDArray[Any]], table: NDArray[np.uint16] | None) -> Tally:
+    def _tally(self, part: Part, spare: NDArray[Any] | None = None) -> Tally:
+        table = self._table(part)
         size, first = self._sizes.size(part), 0 if part.rest else part.first
         arms = self.orderings[part.ordering].arms
         single = part.bins == "coarse" and self._exact_single and not arms
@@ -346,26 +346,20 @@ class Passes:
         tables = [self._coarse(side, part.group.index, part.first, part.last, None) for side in sides]
         return JointTally.of_ranks(first, counts, tables, power)
 
-    def _tables(self, parts: list[Part]) -> dict[Part, NDArray[np.uint16]]:
-        """The bin of each fine bin in the slices of some parts, where fine ones say it."""
-
-        def table(part: Part) -> NDArray[np.uint16]:
+    def _table(self, part: Part) -> NDArray[np.uint16] | None:
+        """The bin of each fine bin in the slices of a part, where fine ones say it."""
+        rest_of = part.first if part.rest else None
+        if part.bins == "coarse" and self.orderings[part.ordering].across is None:
             assert part.group.index is not None
-            rest_of = part.first if part.rest else None
-            if part.bins == "coarse":
-                return self._coarse(part.ordering, part.group.index, part.first, part.last, rest_of)
-            assert isinstance(part.bins, Binning)
-            fine = self._fine(part.ordering, part.group.index, rest_of)
-            assert fine is not None
-            some = fine if rest_of is not None else fine[part.first : part.last]
-            return quantile_bins(some[:, 0], part.bins.bins)
-
-        return {
-            part: table(part)
-            for part in parts
-            if (part.bins == "coarse" and self.orderings[part.ordering].across is None)
-            or by_quantile(part.bins)
-        }
+            return self._coarse(part.ordering, part.group.index, part.first, part.last, rest_of)
+        if not by_quantile(part.bins):
+            return None
+        assert isinstance(part.bins, Binning)
+        assert part.group.index is not None
+        fine = self._fine(part.ordering, part.group.index, rest_of)
+        assert fine is not None
+        some = fine if rest_of is not None else fine[part.first : part.last]
+        return quantile_bins(some[:, 0], part.bins.bins)
 
     def _coarse(
         self, name: str, index: int, first: int, last: int, rest_of: int | None

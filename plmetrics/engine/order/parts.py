@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from plmetrics.core.exact_sums import PARTS
 from plmetrics.engine.order.encoding import Group
@@ -14,7 +14,9 @@ from plmetrics.states.scores.grid import UNBLOCKED, shape
 from plmetrics.states.scores.sorted import CLASSES, Binning
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
+
+    from numpy.typing import NDArray
 
     from plmetrics.engine.order.orderings import Ordering
     from plmetrics.engine.prepared import Prepared
@@ -107,3 +109,21 @@ class PartSizes:
         """How much memory a part takes."""
         copies = 1 if self.exponent(part.ordering, part.bins) is None else PARTS + 1
         return math.prod(self.size(part)) * 8 * copies
+
+    def fitting(self, parts: Iterable[Part], room: int) -> list[Part]:
+        """The first of some parts, and as many of those after it as there is room for."""
+        together: list[Part] = []
+        for part in parts:
+            room -= self.bytes(part)
+            if room < 0 and together:
+                break
+            together.append(part)
+        return together
+
+    def matching(self, parts: Iterable[Part], spare: list[NDArray[Any]]) -> dict[Part, NDArray[Any] | None]:
+        """An array of the shape of each part's counts, taken from those that are spare."""
+        out: dict[Part, NDArray[Any] | None] = {}
+        for part in parts:
+            places = [place for place, counts in enumerate(spare) if counts.shape == self.size(part)]
+            out[part] = spare.pop(places[0]) if places else None
+        return out

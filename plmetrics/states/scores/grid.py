@@ -368,12 +368,11 @@ def fixed_bins(binning: Binning, fine: Array) -> FixedBins:
     return FixedBins.of_places(binning.uniform_edges(), fine)
 
 
-def zero_counts(size: tuple[int, ...], dtype: type, spare: list[NDArray[Any]]) -> NDArray[Any]:
-    """Zeros, in memory that is spare if some of that size is: new memory costs more than counting in it."""
-    for number, counts in enumerate(spare):
-        if counts.shape == size and counts.dtype == dtype:
-            counts.fill(0)
-            return spare.pop(number)
-    counts = np.empty(size, dtype=dtype)  # in large pages where it is large; `zeros` has small ones
+def zero_counts(size: tuple[int, ...], dtype: type, spare: NDArray[Any] | None = None) -> NDArray[Any]:
+    """Zeros, in memory that is spare if that is alike: new memory costs more than counting in it."""
+    alike = spare is not None and spare.shape == size and spare.dtype == dtype
+    counts = (
+        spare if alike and spare is not None else np.empty(size, dtype=dtype)
+    )  # large pages, `zeros` has small ones
     counts.fill(0)
     return counts
