@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from plmetrics.core.results import RecordedRows, RunRecord
     from plmetrics.engine.aggregate.aggregation import Aggregates
     from plmetrics.engine.aggregate.paired_rows import PairedRows
-    from plmetrics.engine.prepared import Prepared
+    from plmetrics.engine.run_plan import RunPlan
     from plmetrics.features.protocol import Outputs
     from plmetrics.inference.across_runs.retained import Keeper, RunReplicates
     from plmetrics.inference.analysis import OrderedByPlace
@@ -187,7 +187,7 @@ def _verdict(gates: pl.DataFrame) -> str:
 
 
 def estimate(
-    prepared: Prepared,
+    prepared: RunPlan,
     aggregated: Aggregates,
     counted: ScoresOfModels | None = None,
     watch: Stopwatch | None = None,
@@ -251,7 +251,7 @@ def _of_sums(analysis: Analysis) -> pl.DataFrame:
     return forecast_curves(analysis)
 
 
-def _of_bins(analysis: Analysis, prepared: Prepared, aggregated: Aggregates) -> pl.DataFrame:
+def _of_bins(analysis: Analysis, prepared: RunPlan, aggregated: Aggregates) -> pl.DataFrame:
     """The curves that are drawn from sums by bins."""
     if aggregated.bins is None:
         return CURVES_SCHEMA.to_frame()
@@ -264,7 +264,7 @@ def _of_bins(analysis: Analysis, prepared: Prepared, aggregated: Aggregates) -> 
 
 def _of_rows(
     analysis: Analysis,
-    prepared: Prepared,
+    prepared: RunPlan,
     aggregated: Aggregates,
     counted: ScoresOfModels | None,
     watch: Stopwatch | None,
@@ -330,7 +330,7 @@ def _keeper(analysis: Analysis) -> Keeper:
     return Keeper(analysis)
 
 
-def _record(prepared: Prepared, aggregated: Aggregates, metrics: pl.DataFrame, watch: Stopwatch) -> RunRecord:
+def _record(prepared: RunPlan, aggregated: Aggregates, metrics: pl.DataFrame, watch: Stopwatch) -> RunRecord:
     from plmetrics.engine.aggregate.aggregation import unlabelled_rows
     from plmetrics.engine.run_warnings import run_warnings
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from plmetrics.engine.aggregate.paired_rows import PairedRows
-    from plmetrics.engine.prepared import Prepared
+    from plmetrics.engine.run_plan import RunPlan
     from plmetrics.inference.analysis import OrderedByPlace
     from plmetrics.inference.subject import Analysis
 
@@ -52,7 +52,7 @@ def delong_tests(comparisons: pl.DataFrame, analysis: Analysis, rows: PairedRows
     return with_areas(comparisons, analysis, rows)
 
 
-def rows_of_tests(prepared: Prepared) -> PairedRows | None:
+def rows_of_tests(prepared: RunPlan) -> PairedRows | None:
     """The rows that tests rank, None where none does.
 
     Raises:

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from plmetrics.core.results import Json
     from plmetrics.engine.aggregate.aggregation import Aggregates
     from plmetrics.engine.inquiry import Question
-    from plmetrics.engine.prepared import Prepared
     from plmetrics.engine.request import Request, TableView
+    from plmetrics.engine.run_plan import RunPlan
     from plmetrics.engine.step import Step
     from plmetrics.features.stored.alignment import AlignedStates, StateReference
     from plmetrics.inference.analysis import OrderedByPlace
@@ -57,7 +57,7 @@ class Run:
     """
 
     source: Source
-    prepared: Prepared
+    prepared: RunPlan
     aggregated: Aggregates
     counts: Mapping[str, object]
     counted: Mapping[str, object] = field(default_factory=dict)

@@ -32,7 +32,7 @@ MOST_LOADED = {"recall": 130, "recall with intervals in slices": 170}
 """By run how many modules of the package it may load."""
 
 TYPED = (
-    *("core/*.py", "core/rowsql/*.py", "engine/re*.py", "engine/prepared.py", "engine/prepare/constants.py"),
+    *("core/*.py", "core/rowsql/*.py", "engine/re*.py", "engine/run_plan.py", "engine/prepare/constants.py"),
     *(
         "engine/aggregate/*.py",
         "engine/st*.py",
@@ -90,7 +90,6 @@ NAMES = {
     "catalogue/fairness/parity.py: _Calibrated": "by calibration",
     **dict.fromkeys(
         (
-            "engine/prepared.py: Prepared",
             "catalogue/synonyms/table.py: _quoted",
             "features/slice_search/slice_contrasts.py: others",
             "inference/curves/bands.py: _both",
@@ -114,9 +113,7 @@ MODULE_NAMES = {
     "states/scores/packed.py": "packed rows",
     "states/scores/sorted.py": "sorted rows",
     "states/stored.py": "states as the feature `stored` keeps them",
-    **dict.fromkeys(
-        ("engine/prepared.py", "inference/finalised.py", "table/predicted.py"), "has no better name yet"
-    ),
+    **dict.fromkeys(("inference/finalised.py", "table/predicted.py"), "has no better name yet"),
 }
 """Modules that are called by a participle, and why."""
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from plmetrics.engine.aggregate.aggregation import Aggregates
     from plmetrics.engine.order.orderings import Ordering
-    from plmetrics.engine.prepared import Prepared
+    from plmetrics.engine.run_plan import RunPlan
     from plmetrics.states.scores.coarse import Array, Codes
 
 SAMPLE_ROWS = 400_000
@@ -84,7 +84,7 @@ class EncodedRows:
 class Encoder:
     """Turns the rows of a run into small whole numbers: fine bins, cells and blocks."""
 
-    def __init__(self, prepared: Prepared, known: NDArray[np.uint64], room: int) -> None:
+    def __init__(self, prepared: RunPlan, known: NDArray[np.uint64], room: int) -> None:
         """Find the bins of the scores; `known` are the keys of the blocks, `room` is memory in bytes."""
         self.orderings = {ordering.name: ordering for ordering in orderings(prepared.request)}
         self.locators = _locators(prepared, tuple(self.orderings.values()), room)
@@ -215,14 +215,14 @@ def _smallest(size: int) -> np.dtype[Any]:
     return np.min_scalar_type(max(size - 1, 0))
 
 
-def chosen_rows(prepared: Prepared, step: int) -> pl.LazyFrame:
+def chosen_rows(prepared: RunPlan, step: int) -> pl.LazyFrame:
     """Every k-th row; where the order of rows must not show, about as many by what is in them."""
     request, view = prepared.request, prepared.view
     frame = prepared.table.scored if request.label_free_values else prepared.table.frame
     return view.arithmetic.sample(frame, step, telling(view.roles, frame.collect_schema().names()))
 
 
-def grid_steps(prepared: Prepared) -> Iterator[Step]:
+def grid_steps(prepared: RunPlan) -> Iterator[Step]:
     """The scans of counts on a grid: a sample for the edges of bins, and the rows, once or more often."""
     blocks = prepared.blocks is not None
     does = f"counts on a grid: edges, fine bins{', then by block' if blocks else ''}"
@@ -231,17 +231,17 @@ def grid_steps(prepared: Prepared) -> Iterator[Step]:
     yield Step("order", (rows_plan(prepared),), does, at_least=blocks)
 
 
-def _samples(prepared: Prepared) -> bool:
+def _samples(prepared: RunPlan) -> bool:
     """Whether edges of bins are found among the rows: some are not fixed."""
     return not all(fixed_binnings(prepared, ordering) for ordering in orderings(prepared.request))
 
 
-def _sample_plan(prepared: Prepared) -> pl.LazyFrame:
+def _sample_plan(prepared: RunPlan) -> pl.LazyFrame:
     """What every k-th row is ordered by, and its classes."""
     return sample_columns(prepared, chosen_rows(prepared, max(1, prepared.rows.read // SAMPLE_ROWS)))
 
 
-def _locators(prepared: Prepared, every: Sequence[Ordering], room: int) -> dict[str, Locator]:
+def _locators(prepared: RunPlan, every: Sequence[Ordering], room: int) -> dict[str, Locator]:
     """Fine bins from every k-th row; fewer where there are so many slices that bins would not fit."""
     if prepared.grids is not None:
         exact = {ordering.name for ordering in every if ordering.of_ranks}
@@ -276,7 +276,7 @@ def _locators(prepared: Prepared, every: Sequence[Ordering], room: int) -> dict[
     return dict(zip(names, parallel_map(locator, every), strict=True))
 
 
-def counts_in_single(prepared: Prepared, aggregated: Aggregates) -> bool:
+def counts_in_single(prepared: RunPlan, aggregated: Aggregates) -> bool:
     """Whether single precision counts the rows of every block exactly."""
     state = aggregated.sums[0]
     if prepared.request.weighted or "n" not in state.columns:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from plmetrics.engine.order.orderings import Ordering
-    from plmetrics.engine.prepared import Prepared
+    from plmetrics.engine.run_plan import RunPlan
     from plmetrics.states.scores.bin_lookup import Locator
     from plmetrics.states.scores.grid import Bins
 
@@ -39,7 +39,7 @@ class Part:
     rest: bool = False
 
 
-def exponent_in_bins(prepared: Prepared, ordering: Ordering, bins: Bins) -> int | None:
+def exponent_in_bins(prepared: RunPlan, ordering: Ordering, bins: Bins) -> int | None:
     """That of what is added in bins, where its order must not show; None where it does not anyway."""
     if bins == "ends":
         return None
@@ -52,7 +52,7 @@ class PartSizes:
 
     def __init__(
         self,
-        prepared: Prepared,
+        prepared: RunPlan,
         orderings: Mapping[str, Ordering],
         locators: Mapping[str, Locator],
         blocks: int,

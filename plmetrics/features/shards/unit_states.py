@@ -13,7 +13,7 @@ import polars as pl
 
 from plmetrics.core.errors import AbsentDataError, EnvironmentFault, PlmetricsError, Problem
 from plmetrics.core.redaction import Redaction
-from plmetrics.engine.prepared import Accounting, NoRowsLeftError
+from plmetrics.engine.run_plan import Accounting, NoRowsLeftError
 from plmetrics.features.shards.file_table import open_table
 from plmetrics.features.shards.unit_plan import read_plan
 from plmetrics.features.stored.state_files import ENDING, write_state

@@ -23,7 +23,7 @@ from plmetrics.table.slices import plain_values
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from plmetrics.engine.prepared import Prepared
+    from plmetrics.engine.run_plan import RunPlan
     from plmetrics.features.slice_search.search_section import FindSlices
     from plmetrics.suite.model import Suite
 
@@ -92,7 +92,7 @@ class Encoding:
         return values, int(other), int(nans), int(nulls)
 
 
-def column_encodings(prepared: Prepared, spec: FindSlices) -> list[Encoding]:
+def column_encodings(prepared: RunPlan, spec: FindSlices) -> list[Encoding]:
     """What codes of the columns of a search mean, found in the rows in one collection.
 
     Raises:
@@ -179,7 +179,7 @@ def _raw_key(schema: pl.Schema, name: str, path: tuple[str | int, ...]) -> Slice
     return SliceKey(f"@search|{name}", name, value, "quantiles" if ordered else "top")
 
 
-def _sample(prepared: Prepared, frame: pl.LazyFrame, keys: Sequence[SliceKey]) -> pl.LazyFrame:
+def _sample(prepared: RunPlan, frame: pl.LazyFrame, keys: Sequence[SliceKey]) -> pl.LazyFrame:
     """Values to find bins from: all, or those of every k-th unit where there are very many of both."""
     step = 1 + (prepared.rows.read - 1) // SAMPLE_ROWS
     many_units = prepared.blocks is not None and prepared.blocks.modulus is not None

@@ -11,7 +11,7 @@ import polars as pl
 from plmetrics.core.exact_sums import Addition
 from plmetrics.engine.binding.bind import bind
 from plmetrics.engine.prepare.preparation import prepare
-from plmetrics.engine.prepared import Accounting, Prepared
+from plmetrics.engine.run_plan import Accounting, RunPlan
 from plmetrics.features.slice_search.row_sums import Tally
 from plmetrics.features.slice_search.search_columns import Encoding, searched_columns
 from plmetrics.features.slice_search.search_plan import (
@@ -161,7 +161,7 @@ def _restored_plan(
     """The plan of a search whose rows were counted, on none."""
     spec, constants = section_of(suite), read_constants(content["constants"], None)
     request, view = empty_rows(inner_suite(suite, spec), saved.head, constants)
-    prepared = Prepared(
+    prepared = RunPlan(
         request,
         view,
         view.table(),
@@ -178,7 +178,7 @@ def _restored_plan(
 
 
 def _plan(
-    prepared: Prepared, suite: Suite, content: Mapping[str, Any], encodings: Sequence[Encoding]
+    prepared: RunPlan, suite: Suite, content: Mapping[str, Any], encodings: Sequence[Encoding]
 ) -> SearchPlan:
     """The plan of a search whose codes and groupings are known."""
     spec = section_of(suite)

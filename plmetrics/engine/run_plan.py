@@ -65,7 +65,7 @@ class Blocks:
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
+class RunPlan:
     """The constants of a run and the plans that use them.
 
     `view` has the rows that are counted, with all models, on settled slice keys, and `table` their canonical columns.
