@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from plmetrics.inference.across_runs.retained import Keeper
     from plmetrics.inference.contrasts import Contrasts
     from plmetrics.inference.estimate import ReplicateKind
-    from plmetrics.inference.finalised import MetricValues
+    from plmetrics.inference.metric_values import MetricValues
     from plmetrics.inference.slice_comparisons import SliceContrasts
     from plmetrics.inference.weights import ResamplingWeights
     from plmetrics.suite.model import Suite

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from plmetrics.catalogue.derived import AcrossSlices
     from plmetrics.catalogue.metric import Metric
     from plmetrics.inference.estimate import ReplicateKind
-    from plmetrics.inference.finalised import MetricValues
+    from plmetrics.inference.metric_values import MetricValues
     from plmetrics.inference.subject import Analysis
     from plmetrics.table.slices import Slices
 

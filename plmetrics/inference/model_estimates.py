@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from plmetrics.catalogue.metric import Metric
     from plmetrics.inference.chunks import Chunk, EstimateColumns
     from plmetrics.inference.estimate import ReplicateKind
-    from plmetrics.inference.finalised import MetricValues
+    from plmetrics.inference.metric_values import MetricValues
     from plmetrics.inference.subject import Analysis
 
 

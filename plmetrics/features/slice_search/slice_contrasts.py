@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from plmetrics.core.special import stdtr, stdtrit
 from plmetrics.inference.estimate import effective_blocks
-from plmetrics.inference.finalised import conditions, value_or_nan
+from plmetrics.inference.metric_values import conditions, value_or_nan
 from plmetrics.inference.sums import COUNTS, ModelSums
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from plmetrics.core.exact_sums import are_exact
 from plmetrics.core.ops import Counts
 from plmetrics.core.threads import parallel_map, processors, steps
-from plmetrics.inference.finalised import finalise, value_or_nan
+from plmetrics.inference.metric_values import finalise, value_or_nan
 from plmetrics.inference.ordered.products import BlockIndex, drawn_counts, exact_occupied_blocks
 from plmetrics.inference.ordered.views import channel_view
 from plmetrics.inference.weights import Nudges, exact_in_single, replicate_counts

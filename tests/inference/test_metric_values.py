@@ -10,7 +10,7 @@ import pytest
 
 import plmetrics as plm
 from plmetrics.catalogue import registry
-from plmetrics.inference.finalised import conditions, value_or_nan
+from plmetrics.inference.metric_values import conditions, value_or_nan
 from plmetrics.states.sums import View
 
 MOMENTS = [
