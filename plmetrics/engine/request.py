@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from plmetrics.states.sums import RowValue
     from plmetrics.suite.model import Suite
     from plmetrics.suite.sections.labels import LabelStatus
-    from plmetrics.table.predicted import PredictionColumns
+    from plmetrics.table.prediction_columns import PredictionColumns
     from plmetrics.table.prediction_table import PredictionTable
     from plmetrics.table.roles import RoleColumns
     from plmetrics.table.slice_keys import SliceKey

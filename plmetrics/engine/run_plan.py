@@ -13,7 +13,7 @@ from plmetrics.core.exact_sums import Addition
 from plmetrics.core.hashing import HASH_VERSION
 from plmetrics.engine.memory.budget import OrderPlan, order_plan
 from plmetrics.states.sums import SCORED, Rows
-from plmetrics.table.predicted import score_column
+from plmetrics.table.prediction_columns import score_column
 from plmetrics.table.roles import PLAIN, TREATMENT
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from plmetrics.core.names import number_text
 from plmetrics.core.rowsql import compile_row
 from plmetrics.engine.streaming import SAMPLE_ROWS, sample
 from plmetrics.states.moments import about_common_centre
-from plmetrics.table.predicted import score_column
+from plmetrics.table.prediction_columns import score_column
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -11,7 +11,7 @@ import polars as pl
 from plmetrics.core.names import number_text
 from plmetrics.engine.aggregate.aggregation import sliced_sums
 from plmetrics.engine.aggregate.row_plan import TREATED
-from plmetrics.table.predicted import score_column
+from plmetrics.table.prediction_columns import score_column
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from plmetrics.core.names import number_text
 from plmetrics.core.ops import each_row
 from plmetrics.states.moments import Centres, about_common_centre
-from plmetrics.table.predicted import levels_of, part_column, truth_column
+from plmetrics.table.prediction_columns import levels_of, part_column, truth_column
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -113,7 +113,6 @@ MODULE_NAMES = {
     "states/scores/packed.py": "packed rows",
     "states/scores/sorted.py": "sorted rows",
     "states/stored.py": "states as the feature `stored` keeps them",
-    **dict.fromkeys(("table/predicted.py",), "has no better name yet"),
 }
 """Modules that are called by a participle, and why."""
 

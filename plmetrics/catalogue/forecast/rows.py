@@ -14,7 +14,7 @@ from plmetrics.core import ops
 from plmetrics.core.names import number_text
 from plmetrics.core.special import ndtri
 from plmetrics.states.sums import Atom
-from plmetrics.table.predicted import levels_of, quantile_part
+from plmetrics.table.prediction_columns import levels_of, quantile_part
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

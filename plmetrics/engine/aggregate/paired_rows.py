@@ -18,7 +18,7 @@ from plmetrics.states.sums import Total
 from plmetrics.suite.sections.comparison_tests import OF_ROWS, ON_MEANS, by_fold
 from plmetrics.suite.sections.section import ComparisonTest
 from plmetrics.table.checks import VALID, valid_column
-from plmetrics.table.predicted import score_column
+from plmetrics.table.prediction_columns import score_column
 from plmetrics.table.roles import LABEL, UNIT, plain_column
 
 if TYPE_CHECKING:

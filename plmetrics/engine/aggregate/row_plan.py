@@ -8,7 +8,7 @@ import polars as pl
 
 from plmetrics.core.hashing import block_key
 from plmetrics.table.checks import scored_column, valid_column
-from plmetrics.table.predicted import score_column
+from plmetrics.table.prediction_columns import score_column
 from plmetrics.table.roles import LABEL, TREATMENT, UNIT, WEIGHT
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from plmetrics.states.sums import (
 )
 from plmetrics.table.checks import SCORED as IN_SCORED
 from plmetrics.table.checks import VALID, bad_rows, scored_column, valid_column
-from plmetrics.table.predicted import part_column, score_column
+from plmetrics.table.prediction_columns import part_column, score_column
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -10,7 +10,7 @@ from plmetrics.core.names import did_you_mean
 from plmetrics.states.sums import DEFAULT_THRESHOLD
 from plmetrics.suite.problems import lacks_column
 from plmetrics.suite.tasks import CLASS_TASKS
-from plmetrics.table.predicted import PredictionColumns, levels_of, quantile_part
+from plmetrics.table.prediction_columns import PredictionColumns, levels_of, quantile_part
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -23,7 +23,7 @@ from plmetrics.states.scores.areas import AreaRows
 from plmetrics.states.scores.limits import replicates_rows
 from plmetrics.states.scores.packed import PackedRows
 from plmetrics.states.scores.sorted import OrderedRows
-from plmetrics.table.predicted import score_column
+from plmetrics.table.prediction_columns import score_column
 from plmetrics.table.roles import LABEL, WEIGHT
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from plmetrics.states.moving_thresholds import ScoredRows, replicate_thresholds
 from plmetrics.states.scores.sorted import OrderedRows
 from plmetrics.states.sums import sum_column
 from plmetrics.table.checks import valid_column
-from plmetrics.table.predicted import score_column
+from plmetrics.table.prediction_columns import score_column
 from plmetrics.table.prediction_table import prediction_table
 from plmetrics.table.roles import UNIT, WEIGHT
 

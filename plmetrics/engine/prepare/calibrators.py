@@ -23,7 +23,7 @@ from plmetrics.engine.prepare.constants import Calibration
 from plmetrics.engine.run_plan import Accounting, NoRowsLeftError
 from plmetrics.suite.sections.basics import BY_FOLD
 from plmetrics.table.checks import VALID, valid_column
-from plmetrics.table.predicted import PredictionColumns, normalise_probabilities, part_column
+from plmetrics.table.prediction_columns import PredictionColumns, normalise_probabilities, part_column
 from plmetrics.table.roles import plain_column
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from plmetrics.core.names import number_text
 from plmetrics.features.advice.column_names import LABELS, LEVELS, bare_name, column_by_name, is_value_name
 from plmetrics.features.advice.column_roles import attribute_roles, guess_roles
 from plmetrics.features.advice.table_roles import LongTable, Roles
-from plmetrics.table.predicted import quantile_part
+from plmetrics.table.prediction_columns import quantile_part
 
 if TYPE_CHECKING:
     import polars as pl

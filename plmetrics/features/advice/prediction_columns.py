@@ -18,7 +18,7 @@ from plmetrics.features.advice.column_roles import (
 )
 from plmetrics.features.advice.table_roles import Roles
 from plmetrics.suite.sections.models import class_name
-from plmetrics.table.predicted import quantile_part
+from plmetrics.table.prediction_columns import quantile_part
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

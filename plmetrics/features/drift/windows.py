@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from plmetrics.engine.request import Request, TableView
     from plmetrics.suite.model import Suite
-    from plmetrics.table.predicted import PredictionColumns
+    from plmetrics.table.prediction_columns import PredictionColumns
     from plmetrics.table.slice_keys import SliceKey
     from plmetrics.table.slices import SliceSet
     from plmetrics.table.source import Source
