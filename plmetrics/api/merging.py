@@ -24,7 +24,7 @@ from plmetrics.features.registry import features_of
 from plmetrics.features.stored.state_files import ENDING, StateFault, damage_errors, state_files
 from plmetrics.features.stored.stored_state import file_places, stored_state, suite_of
 from plmetrics.runs.files import place_of
-from plmetrics.states.stored import State
+from plmetrics.states.state_format import State
 from plmetrics.table.files import shown_path, stamp_of
 from plmetrics.table.stamps import watch_stamps
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from plmetrics.features.stored.restoration import RestoredRun
     from plmetrics.runs.exit_policy import ExitPolicy
     from plmetrics.runs.history.earlier_runs import EarlierRuns
-    from plmetrics.states.stored import Head, SavedState
+    from plmetrics.states.state_format import Head, SavedState
     from plmetrics.suite.model import Suite
     from plmetrics.table.storage.places import Place
 

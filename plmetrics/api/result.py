@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from plmetrics.inference.across_runs.retained import RunReplicates
     from plmetrics.report.charts.plot import Plot
     from plmetrics.report.summary import Summary
-    from plmetrics.states.stored import State
+    from plmetrics.states.state_format import State
     from plmetrics.suite.model import Suite
     from plmetrics.table.storage.places import Place
 

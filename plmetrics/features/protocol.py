@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from plmetrics.report.html.feature_table import FeatureTable
     from plmetrics.report.summary import Summary
     from plmetrics.runs.history.earlier_runs import EarlierRuns
-    from plmetrics.states.stored import Builder, SavedState, State
+    from plmetrics.states.state_format import Builder, SavedState, State
     from plmetrics.suite.model import Suite
     from plmetrics.suite.problems import Findings
     from plmetrics.suite.sections.section import Section

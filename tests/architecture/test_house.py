@@ -112,7 +112,6 @@ MODULE_NAMES = {
     "inference/intervals/centred.py": "the form `centred`",
     "states/scores/packed.py": "packed rows",
     "states/scores/sorted.py": "sorted rows",
-    "states/stored.py": "states as the feature `stored` keeps them",
 }
 """Modules that are called by a participle, and why."""
 

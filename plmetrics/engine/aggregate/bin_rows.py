@@ -25,7 +25,7 @@ from plmetrics.engine.aggregate.row_plan import cell_column
 from plmetrics.engine.memory.budget import counting_room
 from plmetrics.engine.streaming import batch_sink
 from plmetrics.states.bin_sums import BINS
-from plmetrics.states.stored import BLOCK, CELL
+from plmetrics.states.state_format import BLOCK, CELL
 from plmetrics.table.checks import valid_column
 from plmetrics.table.roles import UNIT
 from plmetrics.table.slices import LOOKUP_CELLS

@@ -21,7 +21,7 @@ from plmetrics.states.bin_sums import (
     end_expressions,
 )
 from plmetrics.states.queries import QUERY_NAME
-from plmetrics.states.stored import CELL
+from plmetrics.states.state_format import CELL
 from plmetrics.table.roles import plain_column
 from plmetrics.table.slices import Cube
 

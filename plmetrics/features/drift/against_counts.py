@@ -25,7 +25,7 @@ from plmetrics.features.drift.window_counts import (
     union_of_cells,
 )
 from plmetrics.features.drift.windows import current_window
-from plmetrics.states.stored import CELL
+from plmetrics.states.state_format import CELL
 from plmetrics.table.slices import plan_cubes
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from plmetrics.features.stored.stored_state import head_of_files, stored_state
 from plmetrics.features.stored.support import countable
 from plmetrics.runs.files import place_of
 from plmetrics.runs.record import fingerprint, mask_head, versions
-from plmetrics.states.stored import PART, Head, State, frame_of, frame_text
+from plmetrics.states.state_format import PART, Head, State, frame_of, frame_text
 from plmetrics.suite.reader import suite_from_mapping
 from plmetrics.suite.yaml.variables import Expansion
 from plmetrics.table.files import shown_path

@@ -13,8 +13,8 @@ from plmetrics.core.exact_sums import PARTS, Parts
 from plmetrics.engine.aggregate.row_plan import BLOCK
 from plmetrics.engine.aggregate.totals import atoms
 from plmetrics.states.moments import CENTRE
-from plmetrics.states.stored import BLOCK as COUNTED_BLOCK
-from plmetrics.states.stored import CELL
+from plmetrics.states.state_format import BLOCK as COUNTED_BLOCK
+from plmetrics.states.state_format import CELL
 from plmetrics.table.checks import bad_rows, valid_column
 from plmetrics.table.roles import LABEL
 

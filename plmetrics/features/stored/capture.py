@@ -33,7 +33,7 @@ from plmetrics.features.stored.support import names_rows, resamples_totals
 from plmetrics.states.moments import CENTRE
 from plmetrics.states.scores.run_grids import Cuts, ModelGrid, cuts_of, usual_cuts
 from plmetrics.states.scores.sorted import CLASSES, Binning
-from plmetrics.states.stored import (
+from plmetrics.states.state_format import (
     BLOCK,
     BLOCKS,
     CELL,

@@ -30,7 +30,7 @@ from plmetrics.states.arms import ARMS
 from plmetrics.states.scores.grid import UNBLOCKED, shape
 from plmetrics.states.scores.sliced_grid import SlicedGrid
 from plmetrics.states.scores.sorted import CLASSES
-from plmetrics.states.stored import BLOCK, BLOCKS, CELL, Part, frame_of
+from plmetrics.states.state_format import BLOCK, BLOCKS, CELL, Part, frame_of
 from plmetrics.table.slices import plan_cubes
 from plmetrics.table.source import Source
 
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from plmetrics.states.bin_sums import BinSums
     from plmetrics.states.scores.coarse import Array
     from plmetrics.states.scores.grid import Bins
-    from plmetrics.states.stored import Head, SavedState
+    from plmetrics.states.state_format import Head, SavedState
     from plmetrics.suite.model import Suite
     from plmetrics.table.slices import Cube
 
