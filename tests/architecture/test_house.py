@@ -72,8 +72,8 @@ PARTICIPLE = re.compile(
 NAMES = {
     "api/inspection.py: Validated": "public",
     "catalogue/regression/errors.py: BiasSquared": "the metric's name",
-    "catalogue/regression/explained.py: RSquared": "the metric's name",
-    "catalogue/regression/explained.py: AdjustedRSquared": "the metric's name",
+    "catalogue/regression/explained_variance.py: RSquared": "the metric's name",
+    "catalogue/regression/explained_variance.py: AdjustedRSquared": "the metric's name",
     "core/errors.py: Collected": "an error by its name in tracebacks",
     "inference/comparisons/correction.py: adjusted": "public in plm.tests",
     **{
@@ -102,12 +102,7 @@ NAMES = {
 """Functions and classes that are called so, and why."""
 
 MODULE_NAMES = {
-    "catalogue/binary/ordered.py": "metrics of ordered scores",
     "catalogue/derived.py": "metrics derived from others, as suites say",
-    "catalogue/regression/explained.py": "explained variance",
-    "catalogue/regression/scaled.py": "scaled errors",
-    "catalogue/uplift/ordered.py": "metrics of ordered scores",
-    "catalogue/uplift/targeted.py": "the share of rows that is targeted",
     "inference/across_runs/retained.py": "retained replicates",
     "inference/intervals/centred.py": "the form `centred`",
     "states/scores/packed.py": "packed rows",
