@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from plmetrics.engine.aggregate.paired_rows import PairedRows
     from plmetrics.engine.run_plan import RunPlan
     from plmetrics.features.protocol import Outputs
-    from plmetrics.inference.across_runs.retained import Keeper, RunReplicates
+    from plmetrics.inference.across_runs.retained_replicates import Keeper, RunReplicates
     from plmetrics.inference.analysis import OrderedByPlace
     from plmetrics.inference.ordered.stage import ScoresOfModels
     from plmetrics.inference.subject import Analysis
@@ -172,7 +172,7 @@ def _units(aggregated: Aggregates) -> pl.DataFrame | None:
     """The units by block, None where nothing tells which they are."""
     if aggregated.digests is None:
         return None
-    from plmetrics.inference.across_runs.retained import units_table
+    from plmetrics.inference.across_runs.retained_replicates import units_table
 
     return units_table(aggregated.block_keys, aggregated.units, aggregated.digests)
 
@@ -325,7 +325,7 @@ def infer(
 
 
 def _keeper(analysis: Analysis) -> Keeper:
-    from plmetrics.inference.across_runs.retained import Keeper
+    from plmetrics.inference.across_runs.retained_replicates import Keeper
 
     return Keeper(analysis)
 

@@ -17,7 +17,7 @@ from plmetrics.inference.subject import Part
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from plmetrics.catalogue.derived import AcrossSlices
+    from plmetrics.catalogue.composite_metrics import AcrossSlices
     from plmetrics.catalogue.metric import Metric
     from plmetrics.inference.estimate import ReplicateKind
     from plmetrics.inference.metric_values import MetricValues

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from plmetrics.catalogue.derived import is_derived
+from plmetrics.catalogue.composite_metrics import is_derived
 from plmetrics.inference.composite_estimates import by_parts
 from plmetrics.inference.estimates import estimate, with_row_error
 

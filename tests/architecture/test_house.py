@@ -102,9 +102,6 @@ NAMES = {
 """Functions and classes that are called so, and why."""
 
 MODULE_NAMES = {
-    "catalogue/derived.py": "metrics derived from others, as suites say",
-    "inference/across_runs/retained.py": "retained replicates",
-    "inference/intervals/centred.py": "the form `centred`",
     "states/scores/packed.py": "packed rows",
     "states/scores/sorted.py": "sorted rows",
 }

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from plmetrics.catalogue import registry
+from plmetrics.catalogue.composite_metrics import OVER, Formula, OverSlices, is_across_slices
 from plmetrics.catalogue.custom import AGGREGATES, Custom, CustomQuantile, CustomRatio, parse_row_expression
-from plmetrics.catalogue.derived import OVER, Formula, OverSlices, is_across_slices
 from plmetrics.core.rowsql import RowExpressionError, compile_row
 from plmetrics.suite.problems import message_text
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import Field
 
 from plmetrics.catalogue import registry
-from plmetrics.catalogue.derived import is_across_slices
+from plmetrics.catalogue.composite_metrics import is_across_slices
 from plmetrics.catalogue.metric import TOTAL
 from plmetrics.suite.problems import message_text
 from plmetrics.suite.sections.basics import ContrastScale, Correction, Finite, NamedMetric
