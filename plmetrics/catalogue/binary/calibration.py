@@ -13,7 +13,7 @@ from plmetrics.catalogue.norm import Norm
 from plmetrics.catalogue.parameters import ParameterError, bins_parameter, one_of, parameter
 from plmetrics.catalogue.registry import register
 from plmetrics.core import ops
-from plmetrics.states.scores.sorted import Binning
+from plmetrics.states.scores.sorted_rows import Binning
 from plmetrics.states.sums import Atom
 
 if TYPE_CHECKING:

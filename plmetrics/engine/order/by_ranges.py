@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from plmetrics.states.scores.coarse import Codes
     from plmetrics.states.scores.ranges import RangePoints
     from plmetrics.states.scores.sliced_grid import SlicedGrid
-    from plmetrics.states.scores.sorted import SlicedScores
+    from plmetrics.states.scores.sorted_rows import SlicedScores
 
 
 @dataclass(frozen=True, slots=True)

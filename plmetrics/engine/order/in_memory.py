@@ -21,8 +21,8 @@ from plmetrics.states.complements import RestScores, rest_codes
 from plmetrics.states.pairs import Pairs
 from plmetrics.states.scores.areas import AreaRows
 from plmetrics.states.scores.limits import replicates_rows
-from plmetrics.states.scores.packed import PackedRows
-from plmetrics.states.scores.sorted import OrderedRows
+from plmetrics.states.scores.packed_rows import PackedRows
+from plmetrics.states.scores.sorted_rows import OrderedRows
 from plmetrics.table.prediction_columns import score_column
 from plmetrics.table.roles import LABEL, WEIGHT
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from plmetrics.engine.aggregate.aggregation import Aggregates
     from plmetrics.engine.run_plan import RunPlan
     from plmetrics.states.pairs import SlicedPairs
-    from plmetrics.states.scores.sorted import SlicedScores
+    from plmetrics.states.scores.sorted_rows import SlicedScores
     from plmetrics.states.sums import RowValue
 
 

@@ -29,7 +29,7 @@ from plmetrics.states.arms import ARMS
 from plmetrics.states.scores.coarse import coarse_number
 from plmetrics.states.scores.grid import FINE_BINS
 from plmetrics.states.scores.limits import DENSE_LIMIT, EXACT_REPLICATES
-from plmetrics.states.scores.sorted import CLASSES
+from plmetrics.states.scores.sorted_rows import CLASSES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -15,10 +15,10 @@ import polars as pl
 from plmetrics.engine.aggregate.aggregation import needs_rows, sum_plans
 from plmetrics.engine.order.orderings import orderings
 from plmetrics.engine.order.score_bins import by_quantile, wanted_bins
-from plmetrics.features.stored.support import resamples_totals, unsupported
+from plmetrics.features.stored.support import resamples_totals, support_problems
 from plmetrics.states.scores.coarse import coarse_number
 from plmetrics.states.scores.grid import FINE_BINS, UNBLOCKED
-from plmetrics.states.scores.sorted import Binning
+from plmetrics.states.scores.sorted_rows import Binning
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -78,7 +78,7 @@ def state_size(request: Request, prepared: RunPlan | None, entries: Sequence[int
         entries: about how many rows the sums of each cube have.
         blocks: how many blocks there are.
     """
-    problems = unsupported(request.suite, request.source)
+    problems = support_problems(request.suite, request.source)
     refused = {problem.path[1] for problem in problems if problem.path[:1] == ("metrics",)}
     metrics = len(request.suite.metrics) - len(refused)
     named = {_place(request, problem): problem.message for problem in reversed(problems)}

@@ -29,7 +29,7 @@ from plmetrics.features.stored.sparse_counts import PIECES, PieceRows
 from plmetrics.states.arms import ARMS
 from plmetrics.states.scores.grid import UNBLOCKED, shape
 from plmetrics.states.scores.sliced_grid import SlicedGrid
-from plmetrics.states.scores.sorted import CLASSES
+from plmetrics.states.scores.sorted_rows import CLASSES
 from plmetrics.states.state_format import BLOCK, BLOCKS, CELL, Part, frame_of
 from plmetrics.table.slices import plan_cubes
 from plmetrics.table.source import Source

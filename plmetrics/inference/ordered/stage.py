@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from plmetrics.inference.analysis import OrderedByPlace
     from plmetrics.inference.subject import Analysis
     from plmetrics.states.pairs import Pairs, SlicedPairs
-    from plmetrics.states.scores.sorted import SlicedScores
+    from plmetrics.states.scores.sorted_rows import SlicedScores
     from plmetrics.suite.sections.basics import Curve
     from plmetrics.table.slices import Slices
 
