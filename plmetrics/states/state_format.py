@@ -2,7 +2,7 @@
 
 The rows of a table belong to *parts*. Those of the part `cells` name the values of the keys of each cell, those of
 `sums` are the sums of a cell and a block, both of a group of slice sets; those of `slices` name the slices of a set.
-A row of `scores` holds counts of one slice by block and place, of one model, set and kind of bins, see `states.sparse`;
+A row of `scores` holds counts of one slice by block and place, of one model, set and kind of bins, see `features.stored.sparse_counts`;
 `blocks` are the blocks that they are of. All parts of `scores` lie one after another. `units` and `queries` are lists
 of hashes. `cuts` say where the coarse bins of a slice lie.
 
