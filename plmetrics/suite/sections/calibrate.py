@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from plmetrics.suite.problems import absent, message_text
+from plmetrics.suite.row_expressions import check_predicate
 from plmetrics.suite.sections.basics import BASELINE, BY_FOLD, Calibrate
-from plmetrics.suite.sections.slices import check_predicate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
