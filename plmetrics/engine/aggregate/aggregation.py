@@ -340,12 +340,11 @@ def _no_rows_error(prepared: RunPlan) -> NoRowsLeftError:
         msg = f"no rows are left: all {rows.read:,} have weight 0"
         error = NoRowsLeftError(Problem(msg, ("columns", "weight")))
     else:
-        msg = f"no rows are left of {rows.read:,}: each has weight 0 or a value for which it is dropped"
-        from plmetrics.engine.bad_rows import bad_values
+        from plmetrics.engine.bad_rows import bad_values, no_rows_left
 
         problems = bad_values(prepared.view, prepared.table.checks, rows.read).problems
         error = NoRowsLeftError(
-            [Problem(msg, ("data", "missing")), *(replace(problem, hint=None) for problem in problems)]
+            [no_rows_left(rows.read), *(replace(problem, hint=None) for problem in problems)]
         )
     error.rows = rows
     return error

@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 from plmetrics.core.errors import Collected, DataError, Problem
 from plmetrics.core.hashing import SAMPLE_SALT, mix_expr
 from plmetrics.core.quantiles import averaged_inverse
-from plmetrics.core.slice_texts import NULL, OTHER, quote
+from plmetrics.core.slice_texts import NULL, quote
 from plmetrics.engine.streaming import collected_frames
 from plmetrics.features.slice_search.search_section import section_of
 from plmetrics.table.roles import UNIT, WEIGHT, require
-from plmetrics.table.slice_keys import SliceKey, bin_index, place_in, value_text
-from plmetrics.table.slices import plain_values
+from plmetrics.table.slice_keys import SliceKey, bin_index, place_in
+from plmetrics.table.slices import plain_values, refuse_name_of_rest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -243,9 +243,8 @@ def _coded_key(key: SliceKey, encoding: Encoding, dtype: pl.DataType) -> SliceKe
         return replace(key, kind="bins", edges=edges, expression=bin_index(key.expression, dtype, edges))
     values = _series(encoding.values, dtype)
     plain = plain_values(values, key.label)
-    if OTHER in map(value_text, plain) and encoding.other:
-        msg = f"column '{key.label}' has a value '{OTHER}' among its top, and the rest is called that"
-        raise DataError(Problem(msg, ("find_slices", "columns"), "rename the value, or raise top"))
+    if encoding.other:
+        refuse_name_of_rest(plain, key.label, ("find_slices", "columns"), "raise top")
     temporal = values.dtype.is_temporal()
     names = (values.to_physical() if temporal else values).cast(pl.String)
     text = (key.expression.to_physical() if temporal else key.expression).cast(pl.String)
