@@ -11,8 +11,8 @@ from plmetrics.api.context import RunContext, check_feature_counts, data_files, 
 from plmetrics.api.gates import gates_table
 from plmetrics.api.result import Result
 from plmetrics.api.stopwatch import Stopwatch
-from plmetrics.api.tests import delong_tests, rows_of_tests, with_requested_tests
-from plmetrics.core.results import COMPARISONS_SCHEMA, CURVES_SCHEMA, DECOMPOSITION_SCHEMA, TABLES
+from plmetrics.api.tests import comparisons_with_tests, delong_tests, rows_of_tests
+from plmetrics.core.results import CURVES_SCHEMA, DECOMPOSITION_SCHEMA, TABLES
 from plmetrics.features.protocol import Run
 from plmetrics.features.registry import counting, features_of, looks
 
@@ -67,7 +67,6 @@ def _run_stages(
     from plmetrics.engine.binding.bind import bind
     from plmetrics.engine.faults import check_rows, reading
     from plmetrics.engine.prepare.preparation import prepare
-    from plmetrics.inference.analysis import correct_comparisons
 
     context = context or RunContext()
     watch = Stopwatch(progress)
@@ -96,8 +95,7 @@ def _run_stages(
         made, replicates, analysis = infer(analysis, ordered, context, _units(aggregated), rows)
     folds = next((output.tables["folds"] for output in outputs if "folds" in output.tables), None)
     with watch.stage("tests"), alike():
-        tested = with_requested_tests(made["comparisons"], analysis, rows, made["metrics"], folds, ordered)
-        made["comparisons"] = correct_comparisons(analysis, tested).select(list(COMPARISONS_SCHEMA))
+        made["comparisons"] = comparisons_with_tests(made, analysis, rows, ordered, folds)
     outputs += _of_features("tests", run, watch, context)
     record = _record(prepared, aggregated, made["metrics"], watch)
     record.update(masses_entry(analysis))
@@ -107,7 +105,7 @@ def _run_stages(
     record["warnings"] += uneven
     record = with_additions(record, outputs, context)
     suite = suite.model_copy(update=written)
-    result = _result(suite, made | {"curves": curves}, replicates, outputs, record)
+    result = result_of_tables(suite, made | {"curves": curves}, replicates, outputs, record)
     if suite.compare is not None:
         from plmetrics.api.earlier_run import compare_warnings
 
@@ -125,7 +123,7 @@ def with_additions(record: RunRecord, outputs: Sequence[Outputs], context: RunCo
     return cast("RunRecord", {**record, **of_features})
 
 
-def _result(
+def result_of_tables(
     suite: Suite,
     tables: dict[str, pl.DataFrame],
     replicates: RunReplicates | None,
