@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import polars as pl
 
+from plmetrics.catalogue.bases import RowMean
 from plmetrics.catalogue.multiclass.probability import clip_parameter
 from plmetrics.catalogue.multilabel.label_rates import MINING, LabelSet, calls, threshold_parameter, truths
 from plmetrics.catalogue.needs import Sums
@@ -22,32 +23,19 @@ from plmetrics.states.sums import Atom
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from plmetrics.catalogue.metric import Direction, IntervalForm, Undefined
+    from plmetrics.catalogue.metric import Direction, Undefined
     from plmetrics.catalogue.threshold_rule import ThresholdRule
     from plmetrics.states.sums import Rows
 
 _AT_ONCE = 1 << 18
 
 
-class _MeanOverRows(LabelSet):
+class _MeanOverRows(RowMean, LabelSet):
     """Base of the means over rows of something that the classes of a row and their scores give."""
 
-    needs = Sums()
     range: ClassVar[tuple[float, float]] = (0.0, 1.0)
     direction: ClassVar[Direction] = "lower"
-    interval_form: ClassVar[IntervalForm | None] = "t"
     reference = MINING
-
-    def atoms(self) -> Mapping[str, Atom | tuple[Atom, ...]]:
-        """The sum over rows."""
-        return {"score_sum": self._atom()}
-
-    def finalise(self, state: Any) -> Any:
-        """Mean over rows."""
-        return ops.ratio(state.score_sum, state.weight)
-
-    def _atom(self) -> Atom:
-        raise NotImplementedError
 
 
 def _wrong_calls(rows: Rows, threshold: float | ThresholdRule) -> list[pl.Expr]:
@@ -296,7 +284,7 @@ class RowArea(_MeanOverRows):
 
     def finalise(self, state: Any) -> Any:
         """Mean over rows."""
-        return ops.ratio(state.score_sum, state.weight if self.zero else state.mass)
+        return ops.ratio(state.row_sum, state.weight if self.zero else state.mass)
 
     def undefined(self, state: Any) -> Undefined:
         """Also no row with an area."""
