@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     import polars as pl
 
     from plmetrics.api.result import Result
-    from plmetrics.api.shards.completeness import UnitCoverage
     from plmetrics.api.stopwatch import Progress
     from plmetrics.core.results import RecordedInterval, RecordedRows, RunRecord
+    from plmetrics.features.shards.coverage import UnitCoverage
     from plmetrics.features.stored.alignment import StateReference
     from plmetrics.features.stored.restoration import RestoredRun
     from plmetrics.runs.exit_policy import ExitPolicy
@@ -110,7 +110,7 @@ def merge(
                     raise ConfigError(Problem("there are no states to merge", hint=hint))
                 check_complete(stored)
                 if any(reference.head.plan is not None for reference in stored):
-                    from plmetrics.api.shards.completeness import planned_states
+                    from plmetrics.features.shards.coverage import planned_states
 
                     file = None if plan is None else place_of(plan)
                     stored, coverage = planned_states(

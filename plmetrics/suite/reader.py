@@ -16,8 +16,7 @@ from plmetrics.features.registry import FEATURES, feature
 from plmetrics.suite import crosschecks
 from plmetrics.suite.mentions import SuiteMentions
 from plmetrics.suite.model import Suite
-from plmetrics.suite.problems import Findings, message_text, switch_hint
-from plmetrics.suite.row_expressions import check_predicate
+from plmetrics.suite.problems import Findings, check_predicate, message_text, switch_hint
 from plmetrics.suite.sections.basics import Columns, Compare, Curve, Data
 from plmetrics.suite.sections.gates import Gate, read_margins, read_opponent
 from plmetrics.suite.sections.metrics import METRIC_DEFAULTS, MetricReader, is_torn, say_torn

@@ -20,13 +20,11 @@ from polars.exceptions import PanicException
 from plmetrics.core.errors import DataError, Problem
 from plmetrics.core.names import WITHIN
 from plmetrics.core.results import SLICE_VALUES
-from plmetrics.core.slice_texts import OTHER, quote, slice_place
+from plmetrics.core.slice_texts import quote, slice_place
 from plmetrics.table.slice_keys import TAG_SEPARATOR, SliceKey, place_in, value_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from plmetrics.core.names import SuitePath
+    from collections.abc import Iterator, Sequence
 
 Codes = NDArray[np.int64]
 _WIDEST_SPAN = 1 << 16
@@ -179,17 +177,6 @@ def plain_values(column: pl.Series, label: str) -> list[Any]:
         raise DataError(
             Problem(msg, ("slices",), "the column is damaged or has another unit of time")
         ) from error
-
-
-def refuse_name_of_rest(values: Iterable[Any], label: str, path: SuitePath, instead: str) -> None:
-    """See that no value of a column is called as the values beside its top are.
-
-    Raises:
-        DataError: one is.
-    """
-    if OTHER in map(value_text, values):
-        msg = f"column '{label}' has a value '{OTHER}' among its top, and the rest is called that"
-        raise DataError(Problem(msg, path, f"rename the value, or {instead}"))
 
 
 def drop_exclusions(slices: Slices) -> tuple[Slices, list[Any]]:

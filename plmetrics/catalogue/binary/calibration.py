@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-
 @dataclass(frozen=True)
 class BinnedMetric(Metric):
     """Base of the metrics that read the score in bins."""

@@ -14,7 +14,6 @@ from plmetrics.core.names import number_text
 from plmetrics.states.sums import Atom
 
 if TYPE_CHECKING:
-
     import polars as pl
 
     from plmetrics.catalogue.metric import Direction

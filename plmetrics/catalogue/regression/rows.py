@@ -14,7 +14,6 @@ from plmetrics.catalogue.variation import variation as of_moments
 from plmetrics.states.sums import Atom, RowValue
 
 if TYPE_CHECKING:
-
     from plmetrics.catalogue.metric import Direction
 
 INFINITY = float("inf")

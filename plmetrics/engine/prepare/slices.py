@@ -15,6 +15,7 @@ from plmetrics.table.slice_keys import (
     SliceKey,
     bin_index,
     only_bin,
+    refuse_name_of_rest,
     top_index,
 )
 from plmetrics.table.slices import (
@@ -24,7 +25,6 @@ from plmetrics.table.slices import (
     drop_exclusions,
     order,
     plain_values,
-    refuse_name_of_rest,
 )
 
 if TYPE_CHECKING:

@@ -17,8 +17,8 @@ from plmetrics.core.slice_texts import NULL, quote
 from plmetrics.engine.streaming import collected_frames
 from plmetrics.features.slice_search.search_section import section_of
 from plmetrics.table.roles import UNIT, WEIGHT, require
-from plmetrics.table.slice_keys import SliceKey, bin_index, place_in
-from plmetrics.table.slices import plain_values, refuse_name_of_rest
+from plmetrics.table.slice_keys import SliceKey, bin_index, place_in, refuse_name_of_rest
+from plmetrics.table.slices import plain_values
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

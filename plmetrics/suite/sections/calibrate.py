@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from plmetrics.suite.problems import absent, message_text
-from plmetrics.suite.row_expressions import check_predicate
+from plmetrics.suite.problems import absent, check_predicate, message_text
 from plmetrics.suite.sections.basics import BASELINE, BY_FOLD, Calibrate
 
 if TYPE_CHECKING:

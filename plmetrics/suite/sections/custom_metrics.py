@@ -10,8 +10,7 @@ from plmetrics.catalogue import registry
 from plmetrics.catalogue.composite_metrics import OVER, Formula, OverSlices, is_across_slices
 from plmetrics.catalogue.custom import AGGREGATES, Custom, CustomQuantile, CustomRatio, parse_row_expression
 from plmetrics.core.rowsql import compile_row, not_a_condition
-from plmetrics.suite.problems import message_text
-from plmetrics.suite.row_expressions import read_expression
+from plmetrics.suite.problems import message_text, read_expression
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -14,8 +14,7 @@ from plmetrics.catalogue.parameters import ParameterError, unnamed_parameter
 from plmetrics.catalogue.thresholds import RuleError, read_rule
 from plmetrics.core.names import did_you_mean
 from plmetrics.core.text import Call, TextError, at_ranks, join_torn, parse_call, refuse_nameless
-from plmetrics.suite.problems import message_text
-from plmetrics.suite.row_expressions import check_predicate
+from plmetrics.suite.problems import check_predicate, message_text
 from plmetrics.suite.sections.custom_metrics import DEFINITION_KEYS, Definitions, kind_of
 from plmetrics.suite.tasks import CLASS_TASKS
 

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from plmetrics.core.names import number_text
-from plmetrics.suite.problems import is_label, message_text
-from plmetrics.suite.row_expressions import check_expression
+from plmetrics.suite.problems import check_expression, is_label, message_text
 from plmetrics.suite.sections.basics import ModelColumns
 from plmetrics.suite.tasks import CLASS_TASKS, PREDICTION_KINDS, PREDICTS
 

@@ -9,8 +9,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from plmetrics.core.names import RESERVED_SLICE_SETS, did_you_mean
-from plmetrics.suite.problems import is_label, message_text
-from plmetrics.suite.row_expressions import check_expression, check_predicate
+from plmetrics.suite.problems import check_expression, check_predicate, is_label, message_text
 from plmetrics.suite.sections.basics import MOST_EDGES, SliceSet
 
 if TYPE_CHECKING:
