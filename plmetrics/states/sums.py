@@ -70,6 +70,11 @@ class Rows:
     treated: pl.Expr = field(default_factory=lambda: pl.col("@treatment") == 1)
     label_set: bool = False
 
+    @property
+    def mass(self) -> pl.Expr:
+        """The weight of a row, 1 where rows have none."""
+        return pl.lit(1.0) if self.weight is None else self.weight
+
     def of_class(self, number: int) -> pl.Expr:
         """Whether a row is of a class, or has it among several."""
         if self.label_set:
@@ -362,6 +367,6 @@ class SlicedSums:
         return sum_by_place(self.code, self.columns[column], self.slices)
 
 
-def sum_by_place(place: Codes, values: Array, size: int) -> Array:
-    """The sums of the values of each place."""
+def sum_by_place(place: Codes, values: Array | None, size: int) -> Array:
+    """The sums of the values of each place; how many there are, without values."""
     return np.bincount(place, weights=values, minlength=size).astype(np.float64, copy=False)

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from plmetrics.catalogue.bases import RowMean
-from plmetrics.catalogue.multiclass.probability import clip_parameter
+from plmetrics.catalogue.multiclass.probability import clip_parameter, probabilities
 from plmetrics.catalogue.multilabel.label_rates import MINING, LabelSet, calls, threshold_parameter, truths
 from plmetrics.catalogue.needs import Sums
 from plmetrics.catalogue.parameters import parameter
@@ -157,15 +157,11 @@ class LogLoss(_MeanOverRows):
         def row(rows: Rows) -> pl.Expr:
             each = [
                 pl.when(truth).then(p).otherwise(1.0 - p).clip(self.clip, 1.0 - self.clip).log()
-                for truth, p in zip(truths(rows), _scores(rows), strict=True)
+                for truth, p in zip(truths(rows), probabilities(rows), strict=True)
             ]
             return -pl.sum_horizontal(each) / float(len(each))
 
         return Atom(f"label_log_loss|{number_text(self.clip)}", row, most=-log(self.clip))
-
-
-def _scores(rows: Rows) -> list[pl.Expr]:
-    return [rows.part(f"proba|{name}") for name in rows.classes]
 
 
 @dataclass(frozen=True)
@@ -212,7 +208,7 @@ def _by_classes(value: Callable[[Any, Any], Any]) -> Callable[[Rows], pl.Expr]:
         return pl.Series(out)
 
     def row(rows: Rows) -> pl.Expr:
-        each = [*(truth.cast(pl.Float64) for truth in truths(rows)), *_scores(rows)]
+        each = [*(truth.cast(pl.Float64) for truth in truths(rows)), *probabilities(rows)]
         named = (part.fill_null(0.0).alias(str(place)) for place, part in enumerate(each))
         return pl.struct(named).map_batches(of_batch, return_dtype=pl.Float64, is_elementwise=True)
 
