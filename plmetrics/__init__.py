@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from plmetrics.features.experiment.readout_chart import readout_chart
     from plmetrics.features.splits import splitters as splits
     from plmetrics.inference.comparisons.tests import functions as tests
-    from plmetrics.states.stored import State
+    from plmetrics.states.state_format import State
     from plmetrics.states.sums import Atom
 
 __version__ = VERSION
@@ -74,7 +74,7 @@ __all__ = [
 
 _HOMES = {
     "plmetrics.api.result": ("Result",),
-    "plmetrics.states.stored": ("State",),
+    "plmetrics.states.state_format": ("State",),
     "plmetrics.api.inspection": (
         "diff",
         "validate",

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from plmetrics.api.result import Result
-    from plmetrics.inference.across_runs.retained import RunReplicates
+    from plmetrics.inference.across_runs.retained_replicates import RunReplicates
     from plmetrics.inference.across_runs.sides import Side
     from plmetrics.inference.subject import Analysis
     from plmetrics.runs.history.earlier_runs import EarlierRuns

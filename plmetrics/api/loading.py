@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from plmetrics.core.results import RunRecord
     from plmetrics.runs.reading import StoredResult
-    from plmetrics.states.stored import State
+    from plmetrics.states.state_format import State
     from plmetrics.suite.model import Suite
 
 

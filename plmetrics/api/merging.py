@@ -7,24 +7,21 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-import polars as pl
-
 from plmetrics.api.context import RunContext, feature_files
 from plmetrics.api.gates import gate_history
-from plmetrics.api.pipeline import estimate, infer, masses_entry, with_additions
-from plmetrics.api.result import Result
+from plmetrics.api.pipeline import estimate, infer, masses_entry, result_of_tables, with_additions
 from plmetrics.api.stopwatch import Stopwatch
-from plmetrics.api.tests import rows_of_tests, with_requested_tests
+from plmetrics.api.tests import comparisons_with_tests, rows_of_tests
 from plmetrics.api.warnings import issues_warnings
 from plmetrics.core.errors import CallError, ConfigError, Problem, call_errors
-from plmetrics.core.results import COMPARISONS_SCHEMA, TABLES, RecordedFile
+from plmetrics.core.results import TABLES, RecordedFile
 from plmetrics.core.threads import parallel_map
-from plmetrics.features.protocol import Run
+from plmetrics.features.protocol import Outputs, Run
 from plmetrics.features.registry import features_of
 from plmetrics.features.stored.state_files import ENDING, StateFault, damage_errors, state_files
 from plmetrics.features.stored.stored_state import file_places, stored_state, suite_of
 from plmetrics.runs.files import place_of
-from plmetrics.states.stored import State
+from plmetrics.states.state_format import State
 from plmetrics.table.files import shown_path, stamp_of
 from plmetrics.table.stamps import watch_stamps
 
@@ -32,14 +29,17 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from os import PathLike
 
-    from plmetrics.api.shards.completeness import UnitCoverage
+    import polars as pl
+
+    from plmetrics.api.result import Result
     from plmetrics.api.stopwatch import Progress
     from plmetrics.core.results import RecordedInterval, RecordedRows, RunRecord
+    from plmetrics.features.shards.coverage import UnitCoverage
     from plmetrics.features.stored.alignment import StateReference
     from plmetrics.features.stored.restoration import RestoredRun
     from plmetrics.runs.exit_policy import ExitPolicy
     from plmetrics.runs.history.earlier_runs import EarlierRuns
-    from plmetrics.states.stored import Head, SavedState
+    from plmetrics.states.state_format import Head, SavedState
     from plmetrics.suite.model import Suite
     from plmetrics.table.storage.places import Place
 
@@ -110,7 +110,7 @@ def merge(
                     raise ConfigError(Problem("there are no states to merge", hint=hint))
                 check_complete(stored)
                 if any(reference.head.plan is not None for reference in stored):
-                    from plmetrics.api.shards.completeness import planned_states
+                    from plmetrics.features.shards.coverage import planned_states
 
                     file = None if plan is None else place_of(plan)
                     stored, coverage = planned_states(
@@ -277,8 +277,6 @@ def _result(
     coverage: UnitCoverage | None = None,
 ) -> Result:
     from plmetrics.features.stored.restoration import restore
-    from plmetrics.gates.verdicts import verdict
-    from plmetrics.inference.analysis import correct_comparisons
 
     with watch.stage("intervals"), damage_errors(file_places(stored)):
         run = restore(suite, total)
@@ -287,10 +285,7 @@ def _result(
         analysis, ordered, curves = estimate(run.prepared, run.aggregated, run.scores)
         tables, replicates, analysis = infer(analysis, ordered, context)
     with watch.stage("tests"), alike():
-        compared = with_requested_tests(
-            tables["comparisons"], analysis, rows_of_tests(run.prepared), tables["metrics"], None, ordered
-        )
-        tables["comparisons"] = correct_comparisons(analysis, compared).select(list(COMPARISONS_SCHEMA))
+        tables["comparisons"] = comparisons_with_tests(tables, analysis, rows_of_tests(run.prepared), ordered)
     restored = Run(
         run.prepared.view.source,
         run.prepared,
@@ -305,28 +300,15 @@ def _result(
             for feature in features_of(suite)
             if feature.of_sums or feature.key in context.counts
         ]
-    tables["curves"] = curves
-    judged = [output.gates for output in outputs if output.gates is not None]
-    tables["gates"] = pl.concat([tables["gates"], *judged])
-    added = {name: table for output in outputs for name, table in output.tables.items()}
     record = with_additions(_record(run, total.head, stored, watch, tables["metrics"]), outputs, RunContext())
     record.update(masses_entry(analysis))
     if coverage is not None:
         record["warnings"] += coverage.words()
     if coverage is not None and coverage.missing:
-        tables["gates"] = pl.concat([tables["gates"], coverage.gates()])
+        outputs.append(Outputs({}, coverage.gates()))
         record = cast("RunRecord", {**record, "unit_coverage": coverage.head()})
-    every = {name: schema.to_frame() for name, schema in TABLES.items()} | tables
-    return Result(
-        **{name: added.get(name, table) for name, table in every.items()},
-        others={name: table for name, table in added.items() if name not in TABLES},
-        verdict=verdict(tables["gates"]),
-        suite=run.prepared.request.suite,
-        kept=replicates,
-        folder=None,
-        drift_state=next((output.state for output in outputs if output.state is not None), None),
-        record=record,
-    )
+    every = {name: schema.to_frame() for name, schema in TABLES.items()} | tables | {"curves": curves}
+    return result_of_tables(run.prepared.request.suite, every, replicates, outputs, record)
 
 
 def _record(

@@ -11,8 +11,8 @@ from plmetrics.api.context import RunContext, check_feature_counts, data_files, 
 from plmetrics.api.gates import gates_table
 from plmetrics.api.result import Result
 from plmetrics.api.stopwatch import Stopwatch
-from plmetrics.api.tests import delong_tests, rows_of_tests, with_requested_tests
-from plmetrics.core.results import COMPARISONS_SCHEMA, CURVES_SCHEMA, DECOMPOSITION_SCHEMA, TABLES
+from plmetrics.api.tests import comparisons_with_tests, delong_tests, rows_of_tests
+from plmetrics.core.results import CURVES_SCHEMA, DECOMPOSITION_SCHEMA, TABLES
 from plmetrics.features.protocol import Run
 from plmetrics.features.registry import counting, features_of, looks
 
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from plmetrics.engine.aggregate.aggregation import Aggregates
     from plmetrics.engine.aggregate.paired_rows import PairedRows
     from plmetrics.engine.inquiry import Question
-    from plmetrics.engine.prepared import Prepared
+    from plmetrics.engine.run_plan import RunPlan
     from plmetrics.features.protocol import Outputs
-    from plmetrics.inference.across_runs.retained import Keeper, RunReplicates
+    from plmetrics.inference.across_runs.retained_replicates import Keeper, RunReplicates
     from plmetrics.inference.analysis import OrderedByPlace
     from plmetrics.inference.ordered.stage import ScoresOfModels
     from plmetrics.inference.subject import Analysis
@@ -68,7 +68,6 @@ def _run_stages(
     from plmetrics.engine.binding.bind import bind
     from plmetrics.engine.faults import check_rows, reading
     from plmetrics.engine.prepare.preparation import prepare
-    from plmetrics.inference.analysis import correct_comparisons
 
     context = context or RunContext()
     watch = Stopwatch(progress)
@@ -98,8 +97,7 @@ def _run_stages(
         made, replicates, analysis = infer(analysis, ordered, context, _units(aggregated), rows)
     folds = next((output.tables["folds"] for output in outputs if "folds" in output.tables), None)
     with watch.stage("tests"), alike():
-        tested = with_requested_tests(made["comparisons"], analysis, rows, made["metrics"], folds, ordered)
-        made["comparisons"] = correct_comparisons(analysis, tested).select(list(COMPARISONS_SCHEMA))
+        made["comparisons"] = comparisons_with_tests(made, analysis, rows, ordered, folds)
     outputs += _of_features("tests", run, watch, context)
     record = _record(prepared, aggregated, made["metrics"], watch)
     record.update(masses_entry(analysis))
@@ -109,7 +107,7 @@ def _run_stages(
     record["warnings"] += uneven
     record = with_additions(record, outputs, context)
     suite = suite.model_copy(update=written)
-    result = _result(suite, made | {"curves": curves}, replicates, outputs, record)
+    result = result_of_tables(suite, made | {"curves": curves}, replicates, outputs, record)
     if suite.compare is not None:
         from plmetrics.api.earlier_run import compare_warnings
 
@@ -127,7 +125,7 @@ def with_additions(record: RunRecord, outputs: Sequence[Outputs], context: RunCo
     return cast("RunRecord", {**record, **of_features})
 
 
-def _result(
+def result_of_tables(
     suite: Suite,
     tables: dict[str, pl.DataFrame],
     replicates: RunReplicates | None,
@@ -174,7 +172,7 @@ def _units(aggregated: Aggregates) -> pl.DataFrame | None:
     """The units by block, None where nothing tells which they are."""
     if aggregated.digests is None:
         return None
-    from plmetrics.inference.across_runs.retained import units_table
+    from plmetrics.inference.across_runs.retained_replicates import units_table
 
     return units_table(aggregated.block_keys, aggregated.units, aggregated.digests)
 
@@ -189,7 +187,7 @@ def _verdict(gates: pl.DataFrame) -> str:
 
 
 def estimate(
-    prepared: Prepared,
+    prepared: RunPlan,
     aggregated: Aggregates,
     counted: ScoresOfModels | None = None,
     watch: Stopwatch | None = None,
@@ -239,7 +237,7 @@ def estimate(
     return analysis, ordered, pl.concat([of_bins, curves, of_sums])
 
 
-def _sampling(prepared: Prepared) -> Question[pl.DataFrame | None]:
+def _sampling(prepared: RunPlan) -> Question[pl.DataFrame | None]:
     """The sample that edges of bins are chosen by, where rows are counted in some."""
     from plmetrics.engine.aggregate.aggregation import needs_rows
     from plmetrics.engine.inquiry import constant_question
@@ -265,7 +263,7 @@ def _of_sums(analysis: Analysis) -> pl.DataFrame:
     return forecast_curves(analysis)
 
 
-def _of_bins(analysis: Analysis, prepared: Prepared, aggregated: Aggregates) -> pl.DataFrame:
+def _of_bins(analysis: Analysis, prepared: RunPlan, aggregated: Aggregates) -> pl.DataFrame:
     """The curves that are drawn from sums by bins."""
     if aggregated.bins is None:
         return CURVES_SCHEMA.to_frame()
@@ -278,7 +276,7 @@ def _of_bins(analysis: Analysis, prepared: Prepared, aggregated: Aggregates) -> 
 
 def _of_rows(
     analysis: Analysis,
-    prepared: Prepared,
+    prepared: RunPlan,
     aggregated: Aggregates,
     counted: ScoresOfModels | None,
     watch: Stopwatch | None,
@@ -339,12 +337,12 @@ def infer(
 
 
 def _keeper(analysis: Analysis) -> Keeper:
-    from plmetrics.inference.across_runs.retained import Keeper
+    from plmetrics.inference.across_runs.retained_replicates import Keeper
 
     return Keeper(analysis)
 
 
-def _record(prepared: Prepared, aggregated: Aggregates, metrics: pl.DataFrame, watch: Stopwatch) -> RunRecord:
+def _record(prepared: RunPlan, aggregated: Aggregates, metrics: pl.DataFrame, watch: Stopwatch) -> RunRecord:
     from plmetrics.engine.aggregate.aggregation import unlabelled_rows
     from plmetrics.engine.run_warnings import run_warnings
 

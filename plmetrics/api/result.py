@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     import polars as pl
 
     from plmetrics.catalogue.metric import Metric
-    from plmetrics.inference.across_runs.retained import RunReplicates
+    from plmetrics.inference.across_runs.retained_replicates import RunReplicates
     from plmetrics.report.charts.plot import Plot
     from plmetrics.report.summary import Summary
-    from plmetrics.states.stored import State
+    from plmetrics.states.state_format import State
     from plmetrics.suite.model import Suite
     from plmetrics.table.storage.places import Place
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from typing import Unpack
 
     from plmetrics.api.stopwatch import Progress
-    from plmetrics.states.stored import State
+    from plmetrics.states.state_format import State
     from plmetrics.suite.keywords import Arguments, Table, TrecTable
 
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from plmetrics.api.result import Result
-    from plmetrics.states.stored import Head
+    from plmetrics.states.state_format import Head
     from plmetrics.suite.yaml.load import LoadedSuite
     from plmetrics.table.source import Source
 

@@ -4,43 +4,44 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from plmetrics.core.results import FOLDS_SCHEMA
+from plmetrics.core.results import COMPARISONS_SCHEMA, FOLDS_SCHEMA
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import polars as pl
 
     from plmetrics.engine.aggregate.paired_rows import PairedRows
-    from plmetrics.engine.prepared import Prepared
+    from plmetrics.engine.run_plan import RunPlan
     from plmetrics.inference.analysis import OrderedByPlace
     from plmetrics.inference.subject import Analysis
 
 
-def with_requested_tests(
-    comparisons: pl.DataFrame,
+def comparisons_with_tests(
+    tables: Mapping[str, pl.DataFrame],
     analysis: Analysis,
     rows: PairedRows | None,
-    metrics: pl.DataFrame,
-    folds: pl.DataFrame | None,
     areas: OrderedByPlace,
+    folds: pl.DataFrame | None = None,
 ) -> pl.DataFrame:
-    """The comparisons with the tests that the suite asks for.
+    """The comparisons with the tests that the suite asks for, corrected.
 
     Args:
-        comparisons: those of the bootstrap, not yet corrected.
+        tables: metrics, and the comparisons of the bootstrap, not yet corrected.
         analysis: the run's sums.
         rows: those that tests rank, None where there are none.
-        metrics: the result table.
-        folds: the values of folds, if there are any.
         areas: ordered values, among which are differences of areas whose scores were counted on a grid.
+        folds: the values of folds, if there are any.
     """
-    compare = analysis.suite.compare
-    if compare is None or not compare.tests:
-        return comparisons
-    from plmetrics.inference.comparisons.tables import with_tests
+    from plmetrics.inference.analysis import correct_comparisons
 
-    return with_tests(
-        comparisons, analysis, rows, metrics, FOLDS_SCHEMA.to_frame() if folds is None else folds, areas
-    )
+    comparisons, compare = tables["comparisons"], analysis.suite.compare
+    if compare is not None and compare.tests:
+        from plmetrics.inference.comparisons.tables import with_tests
+
+        folds = FOLDS_SCHEMA.to_frame() if folds is None else folds
+        comparisons = with_tests(comparisons, analysis, rows, tables["metrics"], folds, areas)
+    return correct_comparisons(analysis, comparisons).select(list(COMPARISONS_SCHEMA))
 
 
 def delong_tests(comparisons: pl.DataFrame, analysis: Analysis, rows: PairedRows | None) -> pl.DataFrame:
@@ -52,7 +53,7 @@ def delong_tests(comparisons: pl.DataFrame, analysis: Analysis, rows: PairedRows
     return with_areas(comparisons, analysis, rows)
 
 
-def rows_of_tests(prepared: Prepared) -> PairedRows | None:
+def rows_of_tests(prepared: RunPlan) -> PairedRows | None:
     """The rows that tests rank, None where none does.
 
     Raises:

@@ -385,7 +385,7 @@ AGGREGATES: Mapping[str, type[RowAggregate]] = {
 def roles(rows: Rows, task: str) -> dict[str, pl.Expr]:
     """What the names of the roles stand for in a row expression."""
     prediction = (rows.score >= 0.5).cast(pl.Float64) if task == "binary" else rows.score
-    weight = pl.lit(1.0) if rows.weight is None else rows.weight
+    weight = rows.mass
     return dict(zip(ROLES, (rows.score, rows.label, weight, prediction), strict=True))
 
 

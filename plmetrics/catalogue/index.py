@@ -19,7 +19,7 @@ MODULES: dict[str, dict[str, str]] = {
         "binary": "positive_likelihood_ratio negative_likelihood_ratio diagnostic_odds_ratio "
         "expected_cost ppv_at_prevalence"
     },
-    "binary.ordered": {"binary": "roc_auc gini average_precision ks"},
+    "binary.score_order": {"binary": "roc_auc gini average_precision ks"},
     "binary.areas": {"binary": "roc_hull_auc pr_auc interpolated_ap"},
     "binary.operating": {
         "binary": "precision_at_recall precision_at_volume recall_at_precision recall_at_fpr fpr_at_recall"
@@ -61,10 +61,12 @@ MODULES: dict[str, dict[str, str]] = {
     },
     "multilabel.label_areas": {"multilabel": "roc_auc average_precision pr_auc ks classwise_ece"},
     "regression.errors": {"regression": "mae mse rmse mean_error error_variance bias_squared"},
-    "regression.explained": {"regression": "r2 adjusted_r2 explained_variance default_rmse rmse_skill"},
+    "regression.explained_variance": {
+        "regression": "r2 adjusted_r2 explained_variance default_rmse rmse_skill"
+    },
     "regression.relative": {"regression": "mape smape wmape msle rmsle"},
     "regression.correlation": {"regression": "pearson concordance_ccc spearman kendall"},
-    "regression.scaled": {"regression": "mase scaled_mae"},
+    "regression.scaled_errors": {"regression": "mase scaled_mae"},
     "regression.losses": {"regression": "huber log_cosh quantile_loss lin_lin linex"},
     "regression.deviances": {"regression": "tweedie_deviance poisson_deviance gamma_deviance"},
     "regression.quantiles": {"regression": "median_absolute_error absolute_error_quantile max_error"},
@@ -87,7 +89,7 @@ MODULES: dict[str, dict[str, str]] = {
         "ranking": "num_ret num_rel num_rel_ret num_q num_q_without_relevant documents_per_query"
     },
     "uplift.effects": {"uplift": "ate e_value ate_ipw ate_aipw"},
-    "uplift.ordered": {"uplift": "qini auuc uplift_at_k"},
+    "uplift.effect_order": {"uplift": "qini auuc uplift_at_k"},
     "uplift.heterogeneity": {"uplift": "cochran_q cochran_q_p_value"},
     "experiment.outcomes": {"experiment": "mean"},
     "labels": dict.fromkeys(

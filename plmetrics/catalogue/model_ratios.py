@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from plmetrics.catalogue.derived import AcrossSlices, DerivedMetric
+from plmetrics.catalogue.composite_metrics import AcrossSlices, DerivedMetric
 from plmetrics.catalogue.parameters import ParameterError, parameter
 from plmetrics.catalogue.registry import register
 from plmetrics.core import ops

@@ -255,7 +255,7 @@ class RowError(Metric):
 
     def _squaring(self, rows: Rows) -> pl.Expr:
         """The weight once more."""
-        return _weight(rows) if self.weighted else pl.lit(1.0)
+        return rows.mass if self.weighted else pl.lit(1.0)
 
     def finalise(self, state: Any) -> Any:
         """Root of the variance."""
@@ -344,7 +344,7 @@ def _squared_weight(mask: Atom) -> Atom:
     """The squared weight of the rows of a count."""
 
     def row(rows: Rows) -> pl.Expr:
-        weight = _weight(rows)
+        weight = rows.mass
         return weight if mask is _EVERY else pl.when(mask.build(rows)).then(weight).otherwise(0.0)
 
     return Atom(f"squared_weight[{mask.key}]", row)
@@ -370,10 +370,6 @@ def _pairs(size: int) -> list[tuple[int, int]]:
 
 def _twice(i: int, j: int) -> float:
     return 1.0 if i == j else 2.0
-
-
-def _weight(rows: Rows) -> pl.Expr:
-    return pl.lit(1.0) if rows.weight is None else rows.weight
 
 
 def _close(first: Any, second: Any) -> bool:

@@ -25,6 +25,12 @@ def bad_values(view: TableView, checks: Sequence[Check], rows: int) -> DataError
     return data_error(findings(checks, _second_look(view, checks)), rows=rows, place=view.source.place)
 
 
+def no_rows_left(rows: int) -> Problem:
+    """What is said where so many rows were read, and none counts."""
+    msg = f"no rows are left of {rows:,}: each has weight 0 or a value for which it is dropped"
+    return Problem(msg, ("data", "missing"))
+
+
 def _second_look(view: TableView, checks: Sequence[Check]) -> dict[str, object]:
     """Per check: how many rows fail, the first of them and the value there."""
     named = dict.fromkeys(check.column for check in checks)

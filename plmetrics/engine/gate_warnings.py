@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from plmetrics.catalogue.derived import is_across_slices
+from plmetrics.catalogue.composite_metrics import is_across_slices
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

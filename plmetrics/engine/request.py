@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from plmetrics.catalogue.metric import Metric
     from plmetrics.engine.step import Step
     from plmetrics.states.queries import QueryValue
-    from plmetrics.states.scores.sorted import Binning
+    from plmetrics.states.scores.sorted_rows import Binning
     from plmetrics.states.sums import RowValue
     from plmetrics.suite.model import Suite
     from plmetrics.suite.sections.labels import LabelStatus
-    from plmetrics.table.predicted import PredictionColumns
+    from plmetrics.table.prediction_columns import PredictionColumns
     from plmetrics.table.prediction_table import PredictionTable
     from plmetrics.table.roles import RoleColumns
     from plmetrics.table.slice_keys import SliceKey

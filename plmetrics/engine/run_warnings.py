@@ -19,7 +19,7 @@ from plmetrics.core.names import number_text
 from plmetrics.core.rowsql import compile_row
 from plmetrics.engine.streaming import SAMPLE_ROWS, sample
 from plmetrics.states.moments import about_common_centre
-from plmetrics.table.predicted import score_column
+from plmetrics.table.prediction_columns import score_column
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from plmetrics.engine.aggregate.aggregation import Aggregates
-    from plmetrics.engine.prepared import Prepared
     from plmetrics.engine.request import Request, TableView
+    from plmetrics.engine.run_plan import RunPlan
     from plmetrics.suite.model import Suite
 
 _MOST_QUERIES = 0.5
 
 
-def run_warnings(prepared: Prepared, aggregated: Aggregates, metrics: pl.DataFrame) -> list[str]:
+def run_warnings(prepared: RunPlan, aggregated: Aggregates, metrics: pl.DataFrame) -> list[str]:
     """Warnings of a run: a class that no row has, gates that exclude each other, metrics and values that mislead."""
     return [
         *models_of_the_label(prepared.view),
@@ -44,7 +44,7 @@ def run_warnings(prepared: Prepared, aggregated: Aggregates, metrics: pl.DataFra
     ]
 
 
-def state_warnings(prepared: Prepared, aggregated: Aggregates, metrics: pl.DataFrame) -> list[str]:
+def state_warnings(prepared: RunPlan, aggregated: Aggregates, metrics: pl.DataFrame) -> list[str]:
     """Warnings by the sums of a run and its table `metrics`, which stored states give too."""
     suite, facts = prepared.request.suite, run_facts(prepared, aggregated)
     return [
@@ -55,7 +55,7 @@ def state_warnings(prepared: Prepared, aggregated: Aggregates, metrics: pl.DataF
     ]
 
 
-def _of_treatment(prepared: Prepared, aggregated: Aggregates) -> list[str]:
+def _of_treatment(prepared: RunPlan, aggregated: Aggregates) -> list[str]:
     """Warnings of arms that are not alike."""
     if prepared.request.suite.task != "uplift":
         return []
@@ -137,7 +137,7 @@ def _whole_queries(suite: Suite, facts: TableFacts, short: Mapping[int, float]) 
         )
 
 
-def _short_queries(prepared: Prepared, aggregated: Aggregates, facts: TableFacts) -> dict[int, float]:
+def _short_queries(prepared: RunPlan, aggregated: Aggregates, facts: TableFacts) -> dict[int, float]:
     """The share of queries with at most so many rows, by the cuts of metrics that any order is best for then."""
     cuts = {metric.saturation for metric in prepared.request.suite.metrics if metric.saturation is not None}
     if not cuts or not facts.rows:
@@ -159,7 +159,7 @@ def _short_queries(prepared: Prepared, aggregated: Aggregates, facts: TableFacts
     return {k: count / facts.rows for k, count in counted.items() if count is not None}
 
 
-def run_facts(prepared: Prepared, aggregated: Aggregates) -> TableFacts:
+def run_facts(prepared: RunPlan, aggregated: Aggregates) -> TableFacts:
     """The figures that the sums of a run hold: those of the model with the most rows, as all have nearly the same."""
     suite = prepared.request.suite
     model = max(prepared.populations(), key=lambda name: aggregated.used[name])
@@ -190,7 +190,7 @@ def run_facts(prepared: Prepared, aggregated: Aggregates) -> TableFacts:
     return TableFacts(task=suite.task, **figures)
 
 
-def _no_positives(prepared: Prepared, aggregated: Aggregates) -> list[str]:
+def _no_positives(prepared: RunPlan, aggregated: Aggregates) -> list[str]:
     suite = prepared.request.suite
     state = aggregated.sums[0].columns
     counted = [
@@ -209,7 +209,7 @@ def _no_positives(prepared: Prepared, aggregated: Aggregates) -> list[str]:
     return [f"no row is positive: column '{column}' holds {values}, but positive is {suite.positive!r}"]
 
 
-def _unreached_thresholds(prepared: Prepared, aggregated: Aggregates) -> list[str]:
+def _unreached_thresholds(prepared: RunPlan, aggregated: Aggregates) -> list[str]:
     """Thresholds that no score of a model reaches, or none of a positive row: where rows are counted there anyway."""
     request, state = prepared.request, aggregated.sums[0].columns
     numbers = (metric.fixed_threshold for metric in request.sums)
@@ -229,7 +229,7 @@ def _unreached_thresholds(prepared: Prepared, aggregated: Aggregates) -> list[st
     return out
 
 
-def _scores(prepared: Prepared, rows: pl.DataFrame | None) -> dict[str, float]:
+def _scores(prepared: RunPlan, rows: pl.DataFrame | None) -> dict[str, float]:
     """The ends of the scores, where the run holds them anyway: of the models it was given."""
     if rows is None:
         return {}

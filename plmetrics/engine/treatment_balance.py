@@ -11,7 +11,7 @@ import polars as pl
 from plmetrics.core.names import number_text
 from plmetrics.engine.aggregate.aggregation import sliced_sums
 from plmetrics.engine.aggregate.row_plan import TREATED
-from plmetrics.table.predicted import score_column
+from plmetrics.table.prediction_columns import score_column
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from plmetrics.engine.aggregate.aggregation import Aggregates
-    from plmetrics.engine.prepared import Prepared
+    from plmetrics.engine.run_plan import RunPlan
 
     Array = NDArray[np.float64]
 
@@ -34,7 +34,7 @@ _REMEDY = (
 )
 
 
-def balance_warnings(prepared: Prepared, aggregated: Aggregates) -> list[str]:
+def balance_warnings(prepared: RunPlan, aggregated: Aggregates) -> list[str]:
     """Warnings of arms that are not alike, of a suite that does not weigh rows by propensities.
 
     Metrics of the order of scores have no propensities but weights: these end the warnings where they balance the arms.
@@ -48,7 +48,7 @@ def balance_warnings(prepared: Prepared, aggregated: Aggregates) -> list[str]:
     return [*_by_score(prepared, aggregated), *_by_slice(prepared, aggregated)]
 
 
-def _by_score(prepared: Prepared, aggregated: Aggregates) -> Iterator[str]:
+def _by_score(prepared: RunPlan, aggregated: Aggregates) -> Iterator[str]:
     """Models whose scores are higher in one arm, where a run holds scores.
 
     Weights may be what makes arms comparable: with some, arms must be unlike both with and without them.
@@ -98,7 +98,7 @@ def standardised_difference(
     return distance, sqrt(float((1.0 / arms["size"]).sum()))
 
 
-def _by_slice(prepared: Prepared, aggregated: Aggregates) -> Iterator[str]:
+def _by_slice(prepared: RunPlan, aggregated: Aggregates) -> Iterator[str]:
     """Slice sets whose slices have other shares of treated rows; where rows are not units, shares of blocks say it."""
     of_units = prepared.request.suite.columns.unit is not None
     model = next(iter(prepared.populations()))

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from plmetrics.core.results import Json
     from plmetrics.engine.aggregate.aggregation import Aggregates
     from plmetrics.engine.inquiry import Question
-    from plmetrics.engine.prepared import Prepared
     from plmetrics.engine.request import Request, TableView
+    from plmetrics.engine.run_plan import RunPlan
     from plmetrics.engine.step import Step
     from plmetrics.features.stored.alignment import AlignedStates, StateReference
     from plmetrics.inference.analysis import OrderedByPlace
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from plmetrics.report.html.feature_table import FeatureTable
     from plmetrics.report.summary import Summary
     from plmetrics.runs.history.earlier_runs import EarlierRuns
-    from plmetrics.states.stored import Builder, SavedState, State
+    from plmetrics.states.state_format import Builder, SavedState, State
     from plmetrics.suite.model import Suite
     from plmetrics.suite.problems import Findings
     from plmetrics.suite.sections.section import Section
@@ -57,7 +57,7 @@ class Run:
     """
 
     source: Source
-    prepared: Prepared
+    prepared: RunPlan
     aggregated: Aggregates
     counts: Mapping[str, object]
     counted: Mapping[str, object] = field(default_factory=dict)

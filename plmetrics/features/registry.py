@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Container, Mapping
 
     from plmetrics.engine.inquiry import Question
-    from plmetrics.engine.prepared import Prepared
     from plmetrics.engine.request import Request, TableView
+    from plmetrics.engine.run_plan import RunPlan
     from plmetrics.features.protocol import Feature
     from plmetrics.suite.model import Suite
 
@@ -78,7 +78,7 @@ def looks(
     return asked
 
 
-def counting(prepared: Prepared) -> Question[dict[str, object]]:
+def counting(prepared: RunPlan) -> Question[dict[str, object]]:
     """What features count of the rows, by key, knowing what they asked for."""
     from plmetrics.engine.inquiry import answers_by_name
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from plmetrics.catalogue.derived import AcrossSlices, is_across_slices
+from plmetrics.catalogue.composite_metrics import AcrossSlices, is_across_slices
 from plmetrics.core.threads import parallel_map
 from plmetrics.inference.chunks import Chunk, EstimateColumns, chunks, concatenate_estimates
 from plmetrics.inference.composite_estimates import WholeSet, across_slices
@@ -34,10 +34,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from plmetrics.catalogue.metric import Metric
-    from plmetrics.inference.across_runs.retained import Keeper
+    from plmetrics.inference.across_runs.retained_replicates import Keeper
     from plmetrics.inference.contrasts import Contrasts
     from plmetrics.inference.estimate import ReplicateKind
-    from plmetrics.inference.finalised import MetricValues
+    from plmetrics.inference.metric_values import MetricValues
     from plmetrics.inference.slice_comparisons import SliceContrasts
     from plmetrics.inference.weights import ResamplingWeights
     from plmetrics.suite.model import Suite

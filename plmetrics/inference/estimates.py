@@ -18,7 +18,7 @@ from plmetrics.inference.chunks import (
     concatenate_estimates,
 )
 from plmetrics.inference.estimate import Estimate, kish_sizes, whole_blocks
-from plmetrics.inference.finalised import MetricValues, conditions, finalise, finalising, value_or_nan
+from plmetrics.inference.metric_values import MetricValues, conditions, finalise, finalising, value_or_nan
 from plmetrics.inference.weights import Nudges
 from plmetrics.states.sums import DEFAULT_THRESHOLD
 

@@ -17,10 +17,10 @@ from plmetrics.inference.subject import Part
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from plmetrics.catalogue.derived import AcrossSlices
+    from plmetrics.catalogue.composite_metrics import AcrossSlices
     from plmetrics.catalogue.metric import Metric
     from plmetrics.inference.estimate import ReplicateKind
-    from plmetrics.inference.finalised import MetricValues
+    from plmetrics.inference.metric_values import MetricValues
     from plmetrics.inference.subject import Analysis
     from plmetrics.table.slices import Slices
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from plmetrics.catalogue.derived import is_derived
+from plmetrics.catalogue.composite_metrics import is_derived
 from plmetrics.inference.composite_estimates import by_parts
 from plmetrics.inference.estimates import estimate, with_row_error
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from plmetrics.catalogue.metric import Metric
     from plmetrics.inference.chunks import Chunk, EstimateColumns
     from plmetrics.inference.estimate import ReplicateKind
-    from plmetrics.inference.finalised import MetricValues
+    from plmetrics.inference.metric_values import MetricValues
     from plmetrics.inference.subject import Analysis
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from plmetrics.engine.aggregate.aggregation import Aggregates
-    from plmetrics.engine.prepared import Prepared
+    from plmetrics.engine.run_plan import RunPlan
     from plmetrics.inference.subject import SetStates
     from plmetrics.inference.weights import ResamplingWeights
 
@@ -25,7 +25,7 @@ _ELSEWHERE = 0x5E1EC7
 
 
 def with_threshold_replicates(
-    sets: Sequence[SetStates], prepared: Prepared, aggregated: Aggregates, weights: ResamplingWeights
+    sets: Sequence[SetStates], prepared: RunPlan, aggregated: Aggregates, weights: ResamplingWeights
 ) -> list[SetStates]:
     """The states of the slice sets, with replicates of what is counted at a threshold that is chosen in each."""
     uncertainty = prepared.request.suite.uncertainty

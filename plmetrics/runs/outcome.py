@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from plmetrics.core.errors import PlmetricsError
-    from plmetrics.inference.across_runs.retained import RunReplicates
+    from plmetrics.inference.across_runs.retained_replicates import RunReplicates
     from plmetrics.suite.model import Suite
     from plmetrics.table.storage.places import Place
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from plmetrics.catalogue.metric import Metric
-    from plmetrics.inference.across_runs.retained import RunReplicates
+    from plmetrics.inference.across_runs.retained_replicates import RunReplicates
     from plmetrics.suite.model import Suite
     from plmetrics.table.storage.places import Place
 
@@ -157,7 +157,7 @@ class StoredResult(ResultTables):
         Raises:
             RunFault: they cannot be read.
         """
-        from plmetrics.inference.across_runs.retained import RunReplicates
+        from plmetrics.inference.across_runs.retained_replicates import RunReplicates
 
         facts = self.record.get("tables", {}).get("replicates")
         if facts is None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from plmetrics.core.redaction import Redaction
     from plmetrics.core.results import RecordedFile
     from plmetrics.runs.outcome import Outcome
-    from plmetrics.states.stored import Head
+    from plmetrics.states.state_format import Head
     from plmetrics.suite.model import Suite
 
 

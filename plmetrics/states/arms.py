@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from plmetrics.states.scores.sorted import SlicedRows, group_order
+from plmetrics.states.scores.sorted_rows import SlicedRows, group_order
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from plmetrics.core.segments import Segments
     from plmetrics.states.scores.coarse import Array, Codes
-    from plmetrics.states.scores.sorted import Binning, OrderedRows
+    from plmetrics.states.scores.sorted_rows import Binning, OrderedRows
 
 ARMS = ("control", "treated", "control_outcome", "treated_outcome")
 """What the channels of two arms are called: weights, and sums of weight times outcome."""

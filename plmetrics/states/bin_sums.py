@@ -11,13 +11,13 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from plmetrics.states.stored import BLOCK, CELL, Part
+from plmetrics.states.state_format import BLOCK, CELL, Part
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from plmetrics.states.bin_tables import BinTable
-    from plmetrics.states.stored import Builder, SavedState
+    from plmetrics.states.state_format import Builder, SavedState
 
 Array = NDArray[np.float64]
 Edges = dict[str, Array]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from plmetrics.states.scores.sorted import group_order
+from plmetrics.states.scores.sorted_rows import group_order
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -21,6 +21,7 @@ from plmetrics.states.combinatorics import (
     no_relevant_probability,
     subset_products,
 )
+from plmetrics.states.sums import sum_by_place
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -99,7 +100,7 @@ class QueryLabels:
         return self._total(rows, gains(self.best[rows], gain) * self.discounts[rank[rows]])
 
     def _total(self, rows: Codes, values: Array | None) -> Array:
-        return _sum_at(self.query[rows], values, self.queries)
+        return sum_by_place(self.query[rows], values, self.queries)
 
 
 def query_column(model: str, key: str) -> str:
@@ -167,7 +168,7 @@ class RankedRows:
 
     def total(self, groups: Groups, values: Array) -> Array:
         """Sum over the groups of each query."""
-        return _sum_at(groups.query, values, self.queries)
+        return sum_by_place(groups.query, values, self.queries)
 
     def hits(self, at: float) -> tuple[Codes, Codes]:
         """The relevant rows of each group, and those of its query that stand before it."""
@@ -270,7 +271,7 @@ class RankedRows:
         size, relevant = groups.size[group], group_hits[group]
         hits = before[group] + 1.0 + step * ((relevant - 1) / np.maximum(size - 1, 1))
         value = relevant / size * hits / (groups.before[group] + 1.0 + step)
-        return _sum_at(groups.query[group], value, self.queries)
+        return sum_by_place(groups.query[group], value, self.queries)
 
     def mean_precision_found(self, at: float, cut: int) -> Array:
         """Expected mean of the precisions at the ranks of the relevant rows in the first `cut`; 0 where there are none.
@@ -305,7 +306,7 @@ class RankedRows:
         inside = hits_drawn / own_room * ((before[group] + 1.0) * plain[group] + slope * stepped[group])
         hits = count[group] + hits_drawn
         mean = np.divide(total[group] + inside, hits, out=np.zeros(len(group)), where=hits > 0)
-        return _sum_at(group, chance * mean, len(split))
+        return sum_by_place(group, chance * mean, len(split))
 
     def interpolated(self, at: float, recalls: tuple[float, ...], *, up: bool) -> Array:
         """Mean over recalls of the largest precision at ranks where round(recall R) relevant rows are expected."""
@@ -327,7 +328,7 @@ class RankedRows:
         """How many rows of each query the model retrieved."""
         if self.retrieved is None:
             return self.judged.sizes.astype(np.float64)
-        return _sum_at(self.judged.query[self.retrieved], None, self.queries)
+        return sum_by_place(self.judged.query[self.retrieved], None, self.queries)
 
     def flagged(self, flag: str, cut: int) -> Array:
         """Expected number of rows in the first `cut` ranks that have a flag."""
@@ -353,7 +354,7 @@ class RankedRows:
         hits, inside = self.hits(at)[0], self._per_group(others.astype(np.int64))
         running = np.concatenate([[0], np.cumsum(inside)])
         start = np.searchsorted(self._all.first, self.judged.offsets[:-1])
-        total = _sum_at(self._all.query, inside, self.queries)
+        total = sum_by_place(self._all.query, inside, self.queries)
         chosen = self._chosen(EVERY_RANK, hits > 0)
         query = self._all.query[chosen]
         above, inside = running[chosen] - running[start][query], inside[chosen]
@@ -387,10 +388,6 @@ class RankedRows:
         chosen = np.flatnonzero(hits > 0)
         groups = self._all.take(chosen)
         return self.total(groups, hits[chosen] * (groups.before + (groups.size + 1) / 2.0))
-
-
-def _sum_at(places: Codes, values: Array | None, size: int) -> Array:
-    return np.bincount(places, weights=values, minlength=size).astype(np.float64, copy=False)
 
 
 def _ragged_index(lengths: Codes) -> tuple[Codes, Codes]:

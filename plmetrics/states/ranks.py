@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from plmetrics.core.threads import parallel_map
 from plmetrics.states.scores.limits import RANK_BINS
-from plmetrics.states.sums import View
+from plmetrics.states.sums import View, sum_by_place
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -132,7 +132,7 @@ def joint_blocks(pairs: SlicedPairs) -> Iterator[tuple[Array, Codes]]:
         assert part.block is not None
         present, block = np.unique(part.block, return_inverse=True)
         key = (block * RANK_BINS + places[0]) * RANK_BINS + places[1]
-        counts = _totals(key, weight, len(present) * RANK_BINS * RANK_BINS)
+        counts = sum_by_place(key, weight, len(present) * RANK_BINS * RANK_BINS)
         yield counts.reshape(len(present), RANK_BINS, RANK_BINS), present.astype(np.int64)
 
 
@@ -165,10 +165,6 @@ def _masses(new: NDArray[np.bool_], weight: Array | None) -> Array:
     if weight is None or not len(starts):
         return np.diff(starts, append=len(new)).astype(np.float64)
     return np.add.reduceat(weight, starts)
-
-
-def _totals(code: Codes, values: Array, groups: int) -> Array:
-    return np.bincount(code, weights=values, minlength=groups).astype(np.float64, copy=False)
 
 
 _PAIRWISE = 32

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from plmetrics.core.names import number_text
 from plmetrics.core.ops import each_row
 from plmetrics.states.moments import Centres, about_common_centre
-from plmetrics.table.predicted import levels_of, part_column, truth_column
+from plmetrics.table.prediction_columns import levels_of, part_column, truth_column
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -69,6 +69,11 @@ class Rows:
     classes: tuple[str, ...] = ()
     treated: pl.Expr = field(default_factory=lambda: pl.col("@treatment") == 1)
     label_set: bool = False
+
+    @property
+    def mass(self) -> pl.Expr:
+        """The weight of a row, 1 where rows have none."""
+        return pl.lit(1.0) if self.weight is None else self.weight
 
     def of_class(self, number: int) -> pl.Expr:
         """Whether a row is of a class, or has it among several."""
@@ -362,6 +367,6 @@ class SlicedSums:
         return sum_by_place(self.code, self.columns[column], self.slices)
 
 
-def sum_by_place(place: Codes, values: Array, size: int) -> Array:
-    """The sums of the values of each place."""
+def sum_by_place(place: Codes, values: Array | None, size: int) -> Array:
+    """The sums of the values of each place; how many there are, without values."""
     return np.bincount(place, weights=values, minlength=size).astype(np.float64, copy=False)

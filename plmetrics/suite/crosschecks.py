@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from plmetrics.catalogue.derived import is_across_slices, is_derived
+from plmetrics.catalogue.composite_metrics import is_across_slices, is_derived
 from plmetrics.catalogue.metric import TOTAL, leaves
 from plmetrics.catalogue.needs import Parts, Queries
 from plmetrics.core.names import did_you_mean
@@ -26,7 +26,7 @@ from plmetrics.suite.tasks import (
 )
 
 if TYPE_CHECKING:
-    from plmetrics.catalogue.derived import AcrossSlices
+    from plmetrics.catalogue.composite_metrics import AcrossSlices
     from plmetrics.catalogue.metric import Metric
     from plmetrics.core.names import SuitePath
     from plmetrics.suite.mentions import SuiteMentions

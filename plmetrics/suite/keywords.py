@@ -14,7 +14,7 @@ from typing import Literal, Never, Protocol, Required, TypeAlias, TypedDict
 import polars as pl
 
 from plmetrics.catalogue.metric import Metric
-from plmetrics.states.stored import State
+from plmetrics.states.state_format import State
 
 # fmt: off
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 from pydantic import Field, PrivateAttr, SerializeAsAny, model_serializer
 
-from plmetrics.catalogue.derived import AcrossSlices, is_across_slices
+from plmetrics.catalogue.composite_metrics import AcrossSlices, is_across_slices
 from plmetrics.catalogue.metric import Facts, Metric, leaves
 from plmetrics.core.names import WITHIN
 from plmetrics.suite.sections.basics import (

@@ -16,7 +16,7 @@ from plmetrics.features.registry import FEATURES, feature
 from plmetrics.suite import crosschecks
 from plmetrics.suite.mentions import SuiteMentions
 from plmetrics.suite.model import Suite
-from plmetrics.suite.problems import Findings, message_text, switch_hint
+from plmetrics.suite.problems import Findings, check_predicate, message_text, switch_hint
 from plmetrics.suite.sections.basics import Columns, Compare, Curve, Data
 from plmetrics.suite.sections.gates import Gate, read_margins, read_opponent
 from plmetrics.suite.sections.metrics import METRIC_DEFAULTS, MetricReader, is_torn, say_torn
@@ -112,8 +112,6 @@ def suite_from_mapping(
             fields[key] = raw[key]
     data = raw.get("data")
     if isinstance(data, Mapping) and data.get("where"):
-        from plmetrics.suite.sections.slices import check_predicate
-
         check_predicate(data["where"], ("data", "where"), findings)
     crosschecks.check(fields, SuiteMentions.of(raw), findings)
     suite = None if findings.problems else findings.model(Suite, _without_none(fields), ())

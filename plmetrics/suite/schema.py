@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from plmetrics.catalogue import registry
-from plmetrics.catalogue.derived import OVER
+from plmetrics.catalogue.composite_metrics import OVER
 from plmetrics.features.registry import features
 from plmetrics.suite.model import Suite
 from plmetrics.suite.sections.comparison_tests import tests_schema

@@ -91,6 +91,11 @@ class Complaints:
         self.add(path, message, hint)
         self._absent.add(self._bad[-1])
 
+    def no_data(self, folder: str | Path, endings: Iterable[str]) -> None:
+        """Say that a folder has no file that can be data."""
+        message = f"the folder holds no data files ({', '.join(endings)})"
+        self.absent(folder, message, "files and folders whose names start with _ or . are not data")
+
     def fault(self, path: str | Path, error: OSError) -> None:
         """Say that the operating system, or a store, refused one file or folder."""
         from plmetrics.table.storage.faults import is_storage_error, storage_fault
@@ -246,8 +251,7 @@ def _expand(path: Path, endings: Mapping[str, str], complaints: Complaints) -> t
         return path.parent, [path]
     files = list(_walk(path, complaints, frozenset()))
     if not files:
-        message = f"the folder holds no data files ({', '.join(endings)})"
-        complaints.absent(path, message, "files and folders whose names start with _ or . are not data")
+        complaints.no_data(path, endings)
     return path, files
 
 

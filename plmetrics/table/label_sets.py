@@ -9,7 +9,7 @@ import polars as pl
 from plmetrics.core.errors import DataError, Problem
 from plmetrics.core.names import name_list
 from plmetrics.table.checks import Check
-from plmetrics.table.predicted import truth_column
+from plmetrics.table.prediction_columns import truth_column
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -19,7 +19,7 @@ from plmetrics.table.checks import (
     weight_checks,
 )
 from plmetrics.table.classes import class_number, positive_class, require_classes
-from plmetrics.table.predicted import (
+from plmetrics.table.prediction_columns import (
     PredictionColumns,
     label_column,
     leading,

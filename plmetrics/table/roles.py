@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from plmetrics.core.errors import DataError, Problem
 from plmetrics.core.names import did_you_mean, is_pattern
-from plmetrics.table.predicted import (
+from plmetrics.table.prediction_columns import (
     PredictionColumns,
     label_column,
     weight_column,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from plmetrics.core.hashing import SAMPLE_SALT, mix_expr, mix_int
-from plmetrics.table.predicted import part_column
+from plmetrics.table.prediction_columns import part_column
 from plmetrics.table.roles import LABEL, UNIT
 
 if TYPE_CHECKING:

@@ -9,11 +9,14 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import polars as pl
 
+from plmetrics.core.errors import DataError, Problem
 from plmetrics.core.names import number_text
 from plmetrics.core.slice_texts import NULL, OTHER, quote
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
+
+    from plmetrics.core.names import SuitePath
 
 Kind = Literal["column", "bins", "quantiles", "top", "tags", "predicate"]
 
@@ -235,3 +238,14 @@ def _text(column: pl.Expr, dtype: pl.DataType) -> pl.Expr:
 def place_in(names: pl.Series, text: pl.Expr) -> pl.Expr:
     """The number of each text among the names, null where it is none of them."""
     return text.cast(pl.Enum(names), strict=False).to_physical().cast(pl.Int64)
+
+
+def refuse_name_of_rest(values: Iterable[Any], label: str, path: SuitePath, instead: str) -> None:
+    """See that no value of a column is called as the values beside its top are.
+
+    Raises:
+        DataError: one is.
+    """
+    if OTHER in map(value_text, values):
+        msg = f"column '{label}' has a value '{OTHER}' among its top, and the rest is called that"
+        raise DataError(Problem(msg, path, f"rename the value, or {instead}"))

@@ -4,8 +4,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from plmetrics.catalogue.bases import Norm
 from plmetrics.catalogue.metric import Metric
-from plmetrics.catalogue.norm import Norm
 from plmetrics.catalogue.parameters import (
     ParameterError,
     finite,

@@ -12,11 +12,11 @@ import pytest
 
 import plmetrics as plm
 from plmetrics.catalogue import needs, registry
-from plmetrics.catalogue.derived import AcrossSlices, DerivedMetric
+from plmetrics.catalogue.composite_metrics import AcrossSlices, DerivedMetric
 from plmetrics.catalogue.metric import Facts, Metric, leaves
 from plmetrics.catalogue.ranking.base import QueryMetric
 from plmetrics.core import ops
-from plmetrics.states.scores.sorted import Binning
+from plmetrics.states.scores.sorted_rows import Binning
 from plmetrics.states.sums import RowValue, View
 
 ROWS = 400

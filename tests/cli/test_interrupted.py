@@ -29,7 +29,7 @@ output: {directory: runs}
 
 STOPPED = """
 import os, signal, sys
-from plmetrics.engine import prepared
+from plmetrics.engine import run_plan
 from plmetrics.engine.memory import budget
 from plmetrics.engine.memory.budget import OrderPlan
 from plmetrics.engine.order import by_ranges as ranges
@@ -44,7 +44,7 @@ def stopped(work):
 
 budget.POINT_ROWS = 1_000
 ranges.add_range = stopped
-prepared.order_plan = lambda *_: OrderPlan("points", 1, 3, 6, 0)
+run_plan.order_plan = lambda *_: OrderPlan("points", 1, 3, 6, 0)
 sys.argv = ["plmetrics", "run", "suite.yaml"]
 from plmetrics.cli.app import main
 sys.exit(main())

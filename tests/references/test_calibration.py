@@ -16,7 +16,7 @@ import plmetrics as plm
 from plmetrics.catalogue.needs import Points
 from plmetrics.core.errors import ConfigError
 from plmetrics.core.segments import Segments
-from plmetrics.inference.finalised import conditions
+from plmetrics.inference.metric_values import conditions
 from plmetrics.inference.ordered.views import score_view
 
 EPSILON = 2.220446049250313e-16

@@ -10,7 +10,7 @@ import pytest
 from sklearn import metrics as sk
 
 import plmetrics as plm
-from plmetrics.engine import prepared
+from plmetrics.engine import run_plan
 from plmetrics.engine.memory import budget
 from plmetrics.engine.memory.budget import OrderPlan
 
@@ -86,7 +86,7 @@ def test_they_are_read_in_ranges(weight: str | None, ranges: int, monkeypatch: p
     texts = [*TEXTS, "roc_auc", "ks"]
     usual = plm.evaluate(rows, **SETS, metrics=texts, **more)
     plan = OrderPlan("points", 1, ranges, 8 * ranges, 0)
-    monkeypatch.setattr(prepared, "order_plan", lambda *_: plan)
+    monkeypatch.setattr(run_plan, "order_plan", lambda *_: plan)
     found = plm.evaluate(rows, **SETS, metrics=texts, **more)
     check(found.metrics.filter(pl.col("metric").is_in(TEXTS)), rows, weight)
     for table_name in ("metrics", "comparisons"):

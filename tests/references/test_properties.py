@@ -35,7 +35,7 @@ KNOBS = {
         "inference.ordered.metrics.SLICES_AT_ONCE": 1,
         "inference.ordered.coarse_replicates.SLICES_AT_ONCE": 1,
     },
-    "dense": {"states.scores.sorted.DENSE_LIMIT": 1},
+    "dense": {"states.scores.sorted_rows.DENSE_LIMIT": 1},
     "coarse": {"states.scores.limits.EXACT_REPLICATES": 0, "states.scores.limits._OF_A_SLICE": 0},
     "replicates": {"states.scores.class_members._ROOM": 1},
 }

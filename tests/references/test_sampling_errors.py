@@ -12,7 +12,7 @@ import pytest
 
 import plmetrics as plm
 from plmetrics.catalogue import registry
-from plmetrics.catalogue.derived import AcrossSlices
+from plmetrics.catalogue.composite_metrics import AcrossSlices
 
 FULL = os.environ.get("PLMETRICS_SLOW") == "1"
 SAMPLES, JUDGED, WIDEST = (2000, 40, 1.08) if FULL else (250, 8, 1.25)

@@ -8,7 +8,7 @@ import pytest
 from plmetrics.inference.ordered.metrics import ordered_values
 from plmetrics.inference.ordered.views import score_view
 from plmetrics.states.arms import ARMS, EffectRows, SlicedEffects
-from plmetrics.states.scores.sorted import Binning, OrderedRows
+from plmetrics.states.scores.sorted_rows import Binning, OrderedRows
 from plmetrics.suite.arguments import suite_from_arguments
 
 SLICES, BLOCKS = 3, 5

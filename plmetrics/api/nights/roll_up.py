@@ -12,7 +12,7 @@ from plmetrics.runs.files import place_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from plmetrics.states.stored import State
+    from plmetrics.states.state_format import State
     from plmetrics.table.storage.places import Place
 
 

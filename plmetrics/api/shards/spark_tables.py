@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from plmetrics.api.result import Result
     from plmetrics.api.stopwatch import Progress
-    from plmetrics.states.stored import State
+    from plmetrics.states.state_format import State
     from plmetrics.suite.model import Suite
     from plmetrics.table.storage.places import Place
 
@@ -102,12 +102,16 @@ def evaluate_spark(
     with watch.stage("units"), tempfile.TemporaryDirectory(prefix="plmetrics-spark-") as folder:
         states = _states(rows, columns, query, plan.content().decode(), Path(folder))
         if not states:
-            raise AbsentDataError(Problem("the Spark table has no rows", ("data",)))
+            raise _no_rows()
         result = result_of_units(states, UnitCoverage(warnings=warnings), watch, home, counts)
     if suite.exact is None and counts_scores(plan):
         msg = "metrics of the order are counted on a grid, and have a bound: Spark makes states; write exact: false"
         result.record["warnings"].append(msg)
     return replace(result, suite=suite)
+
+
+def _no_rows() -> AbsentDataError:
+    return AbsentDataError(Problem("the Spark table has no rows", ("data",)))
 
 
 def _zero_rows(suite: Suite, rows: SparkFrame) -> pl.DataFrame:
@@ -128,7 +132,7 @@ def _constants(
         chosen = rows if share == 1.0 else rows.sample(fraction=share, seed=_seed(suite))
     frame = spark_frame(chosen, empty.columns)
     if not frame.height:
-        raise AbsentDataError(Problem("the Spark table has no rows", ("data",)))
+        raise _no_rows()
     words = f"constants that states share are those of a sample: {frame.height:,} of {count:,} rows"
     return shared_constants(suite, open_source(frame), watch.stage), [] if share == 1.0 else [words]
 

@@ -99,3 +99,8 @@ def _true(term: str, facts: TableFacts) -> bool:
     fact, sign, number = term.split()
     value = getattr(facts, fact)
     return value is not None and _OPERATORS[sign](value, float(number))
+
+
+def advise(name: str, metrics: str, when: str, reason: str, source: str) -> Rule:
+    """A rule that advises metrics, whose texts are set apart by blanks."""
+    return Rule(name, "advise", tuple(metrics.split()), when, reason, source)

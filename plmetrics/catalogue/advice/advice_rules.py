@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from plmetrics.catalogue.advice.advice_rule import Rule, Verdict
+from plmetrics.catalogue.advice.advice_rule import advise as _advise
 
 if TYPE_CHECKING:
     from plmetrics.catalogue.advice.table_facts import TableFacts
@@ -25,10 +26,6 @@ def matching_rules(task: str, name: str) -> tuple[Rule, ...]:
         for rule in RULES
         if rule.task == task and any(text.partition("(")[0] == name for text in rule.metrics)
     )
-
-
-def _advise(name: str, metrics: str, when: str, reason: str, source: str) -> Rule:
-    return Rule(name, "advise", tuple(metrics.split()), when, reason, source)
 
 
 def _against(name: str, metrics: str, when: str, reason: str, source: str, companions: str = "") -> Rule:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from plmetrics.catalogue.advice.advice_rule import Rule
+from plmetrics.catalogue.advice.advice_rule import advise as _advise
 
 if TYPE_CHECKING:
     from plmetrics.catalogue.advice.table_facts import TableFacts
@@ -56,10 +57,6 @@ def goal_by_name(text: str) -> Goal | None:
 def goals_of(task: str) -> tuple[Goal, ...]:
     """The goals that have metrics for a task."""
     return tuple(goal for goal in GOALS if task in goal.tasks)
-
-
-def _advise(name: str, metrics: str, when: str, reason: str, source: str) -> Rule:
-    return Rule(name, "advise", tuple(metrics.split()), when, reason, source)
 
 
 _VOORHEES = "Voorhees, The TREC-8 question answering track report, TREC 1999"

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from plmetrics.catalogue.advice.table_facts import TableFacts, class_sizes, coefficient_of_variation
-from plmetrics.table.predicted import levels_of
+from plmetrics.table.prediction_columns import levels_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

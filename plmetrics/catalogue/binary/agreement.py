@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from plmetrics.catalogue.binary.counts import AtThreshold, both_classes
+from plmetrics.catalogue.bases import BothClasses
+from plmetrics.catalogue.binary.counts import AtThreshold
 from plmetrics.catalogue.registry import register
 from plmetrics.core import ops
 
@@ -35,16 +36,8 @@ def _markedness(state: Any) -> Any:
     return ops.ratio(_determinant(state), (state.tp + state.fp) * (state.tn + state.fn))
 
 
-class OverClasses(AtThreshold):
+class OverClasses(BothClasses, AtThreshold):
     """Base of the metrics that need a rate of the positives and one of the negatives."""
-
-    def undefined(self, state: Any) -> Undefined:
-        """No rows, no positives or no negatives."""
-        return [*super().undefined(state), *both_classes(state)]
-
-    def denominators(self, state: Any) -> tuple[Any, ...]:
-        """Both classes."""
-        return (state.positives, state.negatives)
 
 
 @register

@@ -6,17 +6,13 @@ Points are the distinct scores, from high to low; `above` a point means at highe
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from plmetrics.catalogue.binary.counts import both_classes
-from plmetrics.catalogue.metric import Metric
+from plmetrics.catalogue.bases import BothClasses, Positives
 from plmetrics.catalogue.needs import Points
 from plmetrics.catalogue.parameters import one_of, parameter
 from plmetrics.catalogue.registry import register
 from plmetrics.core import ops
-
-if TYPE_CHECKING:
-    from plmetrics.catalogue.metric import Undefined
 
 _TIE = 1e-12
 _BOYD = "Boyd, Eng and Page (2013), Area under the precision-recall curve, ECML PKDD"
@@ -60,7 +56,7 @@ def running_totals(state: Any) -> RunningTotals:
 
 
 @register
-class RocHullAuc(Metric):
+class RocHullAuc(BothClasses):
     """Area under the upper convex hull of the ROC curve: the best that mixing thresholds at random can reach.
 
     The hull is the ROC curve of the scores pooled by isotonic regression. Weighted by pair; in [0.5, 1]; undefined
@@ -96,14 +92,6 @@ class RocHullAuc(Metric):
         won = ops.total(positive * (below - negative / 2.0))
         return ops.ratio(won, ops.total(positive) * ops.total(negative))
 
-    def undefined(self, state: Any) -> Undefined:
-        """A class is absent."""
-        return [*super().undefined(state), *both_classes(state)]
-
-    def denominators(self, state: Any) -> tuple[Any, ...]:
-        """Both classes."""
-        return (state.positives, state.negatives)
-
     def bound(self, state: Any) -> Any:
         """The largest rise of a corner, a bin's positives first, above the hull at its left end.
 
@@ -122,7 +110,7 @@ def _class_totals(state: Any) -> tuple[Any, Any]:
     return positive, mass - positive
 
 
-class PrecisionRecallArea(Metric):
+class PrecisionRecallArea(Positives):
     """Base of the averages of precision over recall."""
 
     task = "binary"
@@ -133,14 +121,6 @@ class PrecisionRecallArea(Metric):
     needs_score = True
     expressible = False
     interpretable = False
-
-    def undefined(self, state: Any) -> Undefined:
-        """No positives."""
-        return [*super().undefined(state), ("no_positives", state.positives == 0)]
-
-    def denominators(self, state: Any) -> tuple[Any, ...]:
-        """Positives."""
-        return (state.positives,)
 
 
 @register

@@ -6,20 +6,18 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from plmetrics.catalogue.bases import Norm, Positives
 from plmetrics.catalogue.binary.counts import INFINITY
 from plmetrics.catalogue.metric import Metric, Noise
 from plmetrics.catalogue.needs import Bins, Sums
-from plmetrics.catalogue.norm import Norm
 from plmetrics.catalogue.parameters import ParameterError, bins_parameter, one_of, parameter
 from plmetrics.catalogue.registry import register
 from plmetrics.core import ops
-from plmetrics.states.scores.sorted import Binning
+from plmetrics.states.scores.sorted_rows import Binning
 from plmetrics.states.sums import Atom
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-    from plmetrics.catalogue.metric import Undefined
 
 
 @dataclass(frozen=True)
@@ -146,7 +144,7 @@ class ExpectedCalibrationError(BinnedMetric, Norm):
 
 
 @register
-class CalibrationRatio(Metric):
+class CalibrationRatio(Positives):
     """Positives expected over positives observed: sum of w p / sum of w y.
 
     Above 1 the scores promise too many positives, below 1 too few. Weighted by row; 0 or more, best at 1;
@@ -181,14 +179,6 @@ class CalibrationRatio(Metric):
     def finalise(self, state: Any) -> Any:
         """Expected over observed."""
         return ops.ratio(state.score_sum, state.positives)
-
-    def undefined(self, state: Any) -> Undefined:
-        """No positives."""
-        return [*super().undefined(state), ("no_positives", state.positives == 0)]
-
-    def denominators(self, state: Any) -> tuple[Any, ...]:
-        """Positives."""
-        return (state.positives,)
 
 
 _SCORE = Atom("score", lambda rows: rows.score, most=1.0)

@@ -59,11 +59,6 @@ def _quadrant(name: str, threshold: float | ThresholdRule) -> Atom:
     return atom(build=lambda rows: ~rows.positive & ~rows.called(threshold), rest_of=rest)
 
 
-def both_classes(state: Any) -> Undefined:
-    """The reasons of a metric that compares positives with negatives."""
-    return [("no_positives", state.positives == 0), ("no_negatives", state.negatives == 0)]
-
-
 class Decision(Metric):
     """Base of the metrics of a yes or no decision: sums over rows of a binary task."""
 

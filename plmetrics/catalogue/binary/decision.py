@@ -8,12 +8,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from plmetrics.catalogue.bases import both_classes
 from plmetrics.catalogue.binary.counts import (
     INFINITY,
     QUADRANTS,
     AtThreshold,
     Decision,
-    both_classes,
     quadrants,
     sum_of,
     threshold_parameter,

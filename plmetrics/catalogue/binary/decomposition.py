@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
+from plmetrics.catalogue.bases import Norm
 from plmetrics.catalogue.binary.calibration import BinnedMetric, bin_rates, calibration_gaps, mean_over_bins
 from plmetrics.catalogue.binary.skill import class_shares
 from plmetrics.catalogue.needs import Bins, Sums
-from plmetrics.catalogue.norm import Norm
 from plmetrics.catalogue.registry import register
 from plmetrics.core import ops
 

@@ -13,7 +13,7 @@ from plmetrics.catalogue.needs import Bins
 from plmetrics.catalogue.parameters import bins_parameter, one_of, parameter
 from plmetrics.catalogue.registry import register
 from plmetrics.core import ops
-from plmetrics.states.scores.sorted import Binning
+from plmetrics.states.scores.sorted_rows import Binning
 
 if TYPE_CHECKING:
     from plmetrics.catalogue.metric import Undefined

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from plmetrics.catalogue.bases import Norm
 from plmetrics.catalogue.needs import Points
-from plmetrics.catalogue.norm import Norm
 from plmetrics.catalogue.parameters import parameter
 from plmetrics.catalogue.registry import register
 from plmetrics.core import ops

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from plmetrics.catalogue.binary.counts import INFINITY, both_classes
+from plmetrics.catalogue.bases import BothClasses
+from plmetrics.catalogue.binary.counts import INFINITY
 from plmetrics.catalogue.binary.probability import FLOAT_EPSILON
-from plmetrics.catalogue.metric import Metric
 from plmetrics.catalogue.needs import Points
 from plmetrics.catalogue.parameters import one_of, parameter
 from plmetrics.catalogue.registry import register
@@ -25,7 +25,7 @@ _SETTLED = 1e-8
 
 
 @dataclass(frozen=True)
-class Recalibration(Metric):
+class Recalibration(BothClasses):
     """Base of the coefficients of a logistic regression of the labels on the log odds of the scores."""
 
     task = "binary"
@@ -35,14 +35,6 @@ class Recalibration(Metric):
     needs_score = True
     expressible = False
     reference = _COX
-
-    def undefined(self, state: Any) -> Undefined:
-        """A class is absent."""
-        return [*super().undefined(state), *both_classes(state)]
-
-    def denominators(self, state: Any) -> tuple[Any, ...]:
-        """Both classes."""
-        return (state.positives, state.negatives)
 
 
 @register

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from plmetrics.catalogue.bases import Positives, both_classes
 from plmetrics.catalogue.binary.areas import RunningTotals, running_totals
-from plmetrics.catalogue.binary.counts import both_classes
 from plmetrics.catalogue.metric import UNREACHABLE_ON_GRID, Metric
 from plmetrics.catalogue.needs import Points
 from plmetrics.catalogue.parameters import parameter
@@ -33,7 +33,7 @@ def limit_parameter(doc: str) -> Any:
     return parameter(doc=doc, check=lambda value: 0 < value <= 1, domain="above 0 and at most 1")
 
 
-class OperatingPoint(Metric):
+class OperatingPoint(Positives):
     """Base of the metrics that are read at a threshold which they find."""
 
     task = "binary"
@@ -44,14 +44,6 @@ class OperatingPoint(Metric):
     threshold_free = False
     needs_score = True
     expressible = False
-
-    def undefined(self, state: Any) -> Undefined:
-        """No positives."""
-        return [*super().undefined(state), ("no_positives", state.positives == 0)]
-
-    def denominators(self, state: Any) -> tuple[Any, ...]:
-        """Positives."""
-        return (state.positives,)
 
 
 @dataclass(frozen=True)

@@ -6,18 +6,14 @@ from dataclasses import dataclass
 from math import log
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from plmetrics.catalogue.bases import RowMean
 from plmetrics.catalogue.binary.counts import INFINITY
-from plmetrics.catalogue.metric import Metric
-from plmetrics.catalogue.needs import Sums
 from plmetrics.catalogue.parameters import parameter
 from plmetrics.catalogue.registry import register
-from plmetrics.core import ops
 from plmetrics.core.names import number_text
 from plmetrics.states.sums import Atom
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     import polars as pl
 
     from plmetrics.catalogue.metric import Direction
@@ -65,27 +61,14 @@ BRIER = Atom("brier", _brier, most=1.0)
 _SPHERICAL = Atom("spherical", _spherical, most=1.0)
 
 
-class MeanScore(Metric):
+class MeanScore(RowMean):
     """Base of the scores that are a mean over rows of something that depends on label and probability."""
 
     task = "binary"
-    needs = Sums()
     direction: ClassVar[Direction] = "lower"
     probability = True
     needs_score = True
     proper = "strictly"
-    interval_form = "t"
-
-    def atoms(self) -> Mapping[str, Atom]:
-        """The sum of the score over rows."""
-        return {"score_sum": self._atom()}
-
-    def finalise(self, state: Any) -> Any:
-        """Mean over rows."""
-        return ops.ratio(state.score_sum, state.weight)
-
-    def _atom(self) -> Atom:
-        raise NotImplementedError
 
 
 @register

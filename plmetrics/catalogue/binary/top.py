@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from plmetrics.catalogue.bases import Positives
 from plmetrics.catalogue.binary.areas import running_totals
 from plmetrics.catalogue.metric import Metric
 from plmetrics.catalogue.needs import Points
@@ -94,16 +95,8 @@ class AtTop(Metric):
         return ops.total(state.positive * share)
 
 
-class OfPositives(AtTop):
+class OfPositives(Positives, AtTop):
     """Base of the metrics of the top that are relative to all positives."""
-
-    def undefined(self, state: Any) -> Undefined:
-        """Fewer rows than k, or no positives."""
-        return [*super().undefined(state), ("no_positives", state.positives == 0)]
-
-    def denominators(self, state: Any) -> tuple[Any, ...]:
-        """Positives."""
-        return (state.positives,)
 
 
 @register

@@ -16,7 +16,7 @@ from plmetrics.catalogue.registry import register
 from plmetrics.core import ops
 
 if TYPE_CHECKING:
-    from plmetrics.catalogue.derived import Groups
+    from plmetrics.catalogue.composite_metrics import Groups
     from plmetrics.catalogue.metric import Direction
     from plmetrics.catalogue.threshold_rule import ThresholdRule
 

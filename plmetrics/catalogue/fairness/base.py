@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from plmetrics.catalogue.derived import AcrossSlices
+from plmetrics.catalogue.composite_metrics import AcrossSlices
 from plmetrics.catalogue.metric import leaves
 from plmetrics.catalogue.parameters import ParameterError, one_of, parameter
 from plmetrics.core import ops
@@ -21,7 +21,7 @@ from plmetrics.core.slice_texts import only_value, slice_place
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from plmetrics.catalogue.derived import Groups
+    from plmetrics.catalogue.composite_metrics import Groups
     from plmetrics.catalogue.metric import Metric, Undefined
     from plmetrics.catalogue.value_kind import Kind
 

@@ -44,7 +44,7 @@ class _AtThreshold(RateMetric, GroupComparison):
 
 
 @dataclass(frozen=True)
-class _Favoured(RateMetric, GroupComparison):
+class _FavourableRate(RateMetric, GroupComparison):
     threshold_free = False
     task = "binary"
     favourable: str = favourable_parameter()
@@ -69,7 +69,7 @@ class _Ratio(GroupComparison):
 
 
 @register
-class DemographicParityDifference(_Favoured, _Difference):
+class DemographicParityDifference(_FavourableRate, _Difference):
     """How far the shares of rows with the favourable decision differ between groups: max S_g - min S_g.
 
     S_g is the selection rate of group g. Against all rows: max abs(S_g - S); against one group: max abs(S_g - S_r).
@@ -92,7 +92,7 @@ class DemographicParityDifference(_Favoured, _Difference):
 
 
 @register
-class DemographicParityRatio(_Favoured, _Ratio):
+class DemographicParityRatio(_FavourableRate, _Ratio):
     """How the shares of rows with the favourable decision compare between groups: min S_g / max S_g.
 
     S_g is the selection rate of group g. Against all rows or one group: min of min(S_g / S, S / S_g). Weighted by
@@ -115,7 +115,7 @@ class DemographicParityRatio(_Favoured, _Ratio):
 
 
 @register
-class EqualOpportunityDifference(_Favoured, _Difference):
+class EqualOpportunityDifference(_FavourableRate, _Difference):
     """How far the shares of deserving rows that get the favourable decision differ: max TPR_g - min TPR_g.
 
     Weighted by row; in [0, 1]; undefined (`too_few_groups`) with fewer than two groups that have positives. With
@@ -137,7 +137,7 @@ class EqualOpportunityDifference(_Favoured, _Difference):
 
 
 @register
-class EqualOpportunityRatio(_Favoured, _Ratio):
+class EqualOpportunityRatio(_FavourableRate, _Ratio):
     """How the shares of deserving rows that get the favourable decision compare: min TPR_g / max TPR_g.
 
     Weighted by row; in [0, 1]; undefined (`too_few_groups`) with fewer than two groups that have positives,
@@ -159,7 +159,7 @@ class EqualOpportunityRatio(_Favoured, _Ratio):
 
 
 @dataclass(frozen=True)
-class _Aggregated(GroupMetric):
+class _Aggregate(GroupMetric):
     agg: str = parameter(
         "max",
         doc="the worse of the two rates, or their mean",
@@ -170,7 +170,7 @@ class _Aggregated(GroupMetric):
 
 @register
 @dataclass(frozen=True)
-class EqualizedOddsDifference(_Favoured, _Difference, _Aggregated):
+class EqualizedOddsDifference(_FavourableRate, _Difference, _Aggregate):
     """The larger of the gaps between groups in true and in false positive rates.
 
     max(max TPR_g - min TPR_g, max FPR_g - min FPR_g), or the mean of the two gaps (agg=mean). A group without
@@ -194,7 +194,7 @@ class EqualizedOddsDifference(_Favoured, _Difference, _Aggregated):
 
 @register
 @dataclass(frozen=True)
-class EqualizedOddsRatio(_Favoured, _Ratio, _Aggregated):
+class EqualizedOddsRatio(_FavourableRate, _Ratio, _Aggregate):
     """The smaller of the ratios between groups of true and of false positive rates.
 
     min(min TPR_g / max TPR_g, min FPR_g / max FPR_g), or the mean of the two ratios (agg=mean). A group without
@@ -218,7 +218,7 @@ class EqualizedOddsRatio(_Favoured, _Ratio, _Aggregated):
 
 
 @register
-class PredictiveParityDifference(_Favoured, _Difference):
+class PredictiveParityDifference(_FavourableRate, _Difference):
     """How far the precision of the favourable decision differs between groups: max PPV_g - min PPV_g.
 
     Weighted by row; in [0, 1]; undefined (`too_few_groups`) with fewer than two groups in which anybody gets the
@@ -263,7 +263,7 @@ class AccuracyParityDifference(_AtThreshold, _Difference):
 
 
 @register
-class FprParityDifference(_Favoured, _Difference):
+class FprParityDifference(_FavourableRate, _Difference):
     """How far the false positive rate differs between groups: max FPR_g - min FPR_g.
 
     Weighted by row; in [0, 1]; undefined (`too_few_groups`) with fewer than two groups that have negatives. With
@@ -286,7 +286,7 @@ class FprParityDifference(_Favoured, _Difference):
 
 
 @register
-class FnrParityDifference(_Favoured, _Difference):
+class FnrParityDifference(_FavourableRate, _Difference):
     """How far the miss rate differs between groups: max FNR_g - min FNR_g.
 
     Weighted by row; in [0, 1]; undefined (`too_few_groups`) with fewer than two groups that have positives. With
@@ -309,7 +309,7 @@ class FnrParityDifference(_Favoured, _Difference):
 
 
 @dataclass(frozen=True)
-class _Calibrated(GroupMetric):
+class _GroupCalibration(GroupMetric):
     form: str = parameter(
         "mean",
         doc="mean score minus rate of positives, or the calibration error without the share of noise",
@@ -321,7 +321,7 @@ class _Calibrated(GroupMetric):
 
 @register
 @dataclass(frozen=True)
-class CalibrationGap(_Difference, _Calibrated):
+class CalibrationGap(_Difference, _GroupCalibration):
     """How far calibration differs between groups: max d_g - min d_g, d_g the mean score minus the rate of positives.
 
     kind=ece: d_g is ece(debias=true), for the plain calibration error of a small group is mostly noise. Weighted by

@@ -12,7 +12,7 @@ from plmetrics.catalogue.parameters import ParameterError, parameter
 from plmetrics.catalogue.registry import register
 
 if TYPE_CHECKING:
-    from plmetrics.catalogue.derived import Groups
+    from plmetrics.catalogue.composite_metrics import Groups
     from plmetrics.catalogue.metric import Metric
 
 TASKS = ("binary", "multiclass", "quantile")

@@ -17,7 +17,7 @@ from plmetrics.catalogue.forecast.rows import SAME_LEVEL, MeanOfForecasts, membe
 from plmetrics.catalogue.parameters import parameter
 from plmetrics.core import ops
 from plmetrics.states.sums import Atom
-from plmetrics.table.predicted import levels_of
+from plmetrics.table.prediction_columns import levels_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

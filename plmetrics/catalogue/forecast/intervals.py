@@ -165,7 +165,7 @@ class CrossingRate(MeanOfForecasts):
 
     def atoms(self) -> Mapping[str, Atom | tuple[Atom, ...]]:
         """The rows whose quantiles decrease."""
-        return {"score_sum": CROSSING}
+        return {"row_sum": CROSSING}
 
     def remark(self, state: object) -> None:
         """The value says it."""

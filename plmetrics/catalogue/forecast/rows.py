@@ -8,18 +8,17 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import polars as pl
 
-from plmetrics.catalogue.metric import Metric
-from plmetrics.catalogue.needs import Sums
+from plmetrics.catalogue.bases import RowMean
 from plmetrics.core import ops
 from plmetrics.core.names import number_text
 from plmetrics.core.special import ndtri
 from plmetrics.states.sums import Atom
-from plmetrics.table.predicted import levels_of, quantile_part
+from plmetrics.table.prediction_columns import levels_of, quantile_part
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from plmetrics.catalogue.metric import Direction, IntervalForm
+    from plmetrics.catalogue.metric import Direction
     from plmetrics.states.sums import Rows
 
 INFINITY = float("inf")
@@ -27,14 +26,12 @@ SAME_LEVEL = 1e-9
 """How far a declared level may be from the one that a metric asks for."""
 
 
-class MeanOfForecasts(Metric):
+class MeanOfForecasts(RowMean):
     """Base of the means over rows of something that label and forecast give."""
 
     task = "quantile"
-    needs = Sums()
     expressible = False
     range = (0.0, INFINITY)
-    interval_form: ClassVar[IntervalForm | None] = "t"
     direction: ClassVar[Direction] = "lower"
 
     def levels(self) -> tuple[float, ...]:
@@ -52,18 +49,11 @@ class MeanOfForecasts(Metric):
 
     def atoms(self) -> Mapping[str, Atom | tuple[Atom, ...]]:
         """The sum over rows, and the rows whose quantiles decrease."""
-        return {"score_sum": self._atom(), "crossing": CROSSING}
-
-    def finalise(self, state: Any) -> Any:
-        """Mean over rows."""
-        return ops.ratio(state.score_sum, state.weight)
+        return {"row_sum": self._atom(), "crossing": CROSSING}
 
     def remark(self, state: Any) -> Any:
         """How many rows have quantiles that decrease."""
         return ops.where(state.crossing > 0, _crossing_notes(state.crossing), None)
-
-    def _atom(self) -> Atom:
-        raise NotImplementedError
 
 
 def matching_level(parts: Sequence[str], level: float) -> float | None:

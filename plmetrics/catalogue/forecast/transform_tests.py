@@ -185,7 +185,7 @@ class _NormalScores(_Test):
 
     def atoms(self) -> Mapping[str, Atom | tuple[Atom, ...]]:
         """The sums of normal scores and their squares, and the rows that have none."""
-        return {"score_sum": _SCORE, "square_sum": _SCORE_SQUARE, "certain": _CERTAIN}
+        return {"row_sum": _SCORE, "square_sum": _SCORE_SQUARE, "certain": _CERTAIN}
 
     def remark(self, state: object) -> None:
         """No quantile crosses."""
@@ -199,7 +199,7 @@ class _NormalScores(_Test):
         ]
 
     def _variance(self, state: Any) -> Any:
-        mean = ops.ratio(state.score_sum, state.weight)
+        mean = ops.ratio(state.row_sum, state.weight)
         return ops.ratio(state.square_sum, state.weight) - mean**2
 
     def _statistic(self, state: Any) -> Any:
@@ -296,7 +296,7 @@ class CoveragePValue(_PValue, CentralInterval):
         return 1.0
 
     def _statistic(self, state: Any) -> Any:
-        hits, misses = state.score_sum, state.weight - state.score_sum
+        hits, misses = state.row_sum, state.weight - state.row_sum
         ratio = 2.0 * (
             _gain(hits, ops.ratio(hits, state.weight) / self.level)
             + _gain(misses, ops.ratio(misses, state.weight) / (1.0 - self.level))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from plmetrics.catalogue.binary.calibration import ExpectedCalibrationError
-from plmetrics.catalogue.derived import DerivedMetric
+from plmetrics.catalogue.composite_metrics import DerivedMetric
 from plmetrics.catalogue.multiclass.base import Multiclass
 from plmetrics.catalogue.multiclass.leaves import ClassScoreMetric, confidence, one_vs_rest
 from plmetrics.catalogue.parameters import ParameterError, bins_parameter, one_of, parameter

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import log
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
+from plmetrics.catalogue.bases import RowMean
 from plmetrics.catalogue.multiclass.base import INFINITY, Multiclass, actual
 from plmetrics.catalogue.needs import Sums
 from plmetrics.catalogue.parameters import parameter
@@ -20,7 +21,7 @@ from plmetrics.states.sums import Atom
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from plmetrics.catalogue.metric import IntervalForm, Undefined
+    from plmetrics.catalogue.metric import Undefined
     from plmetrics.states.sums import Rows
 
 FLOAT_EPSILON = 2.220446049250313e-16
@@ -29,24 +30,11 @@ _GNEITING = (
 )
 
 
-class _MeanScore(Multiclass):
+class _MeanScore(RowMean, Multiclass):
     """Base of the means over rows of something that depends on the class and its probability."""
 
-    needs = Sums()
     probability = True
     reads_parts = True
-    interval_form: ClassVar[IntervalForm | None] = "t"
-
-    def atoms(self) -> Mapping[str, Atom | tuple[Atom, ...]]:
-        """The sum over rows."""
-        return {"score_sum": self._atom()}
-
-    def finalise(self, state: Any) -> Any:
-        """Mean over rows."""
-        return ops.ratio(state.score_sum, state.weight)
-
-    def _atom(self) -> Atom:
-        raise NotImplementedError
 
 
 def probabilities(rows: Rows) -> list[pl.Expr]:
@@ -194,11 +182,11 @@ class LogLossSkill(_MeanScore):
     def atoms(self) -> Mapping[str, Atom | tuple[Atom, ...]]:
         """The sum of losses, and rows of each class."""
         classes = tuple(actual(number) for number in range(len(self.classes)))
-        return {"score_sum": _log_loss_atom(self.clip), "actual": classes}
+        return {"row_sum": _log_loss_atom(self.clip), "actual": classes}
 
     def finalise(self, state: Any) -> Any:
         """One minus the ratio of the losses."""
-        return 1.0 - ops.ratio(ops.ratio(state.score_sum, state.weight), entropy(state))
+        return 1.0 - ops.ratio(ops.ratio(state.row_sum, state.weight), entropy(state))
 
     def undefined(self, state: Any) -> Undefined:
         """One class."""

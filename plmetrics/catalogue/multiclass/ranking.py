@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from plmetrics.catalogue.binary.areas import PrAuc as BinaryPrAuc
-from plmetrics.catalogue.binary.ordered import AveragePrecision as BinaryAveragePrecision
-from plmetrics.catalogue.binary.ordered import KolmogorovSmirnov as BinaryKs
-from plmetrics.catalogue.binary.ordered import RocAuc as BinaryRocAuc
-from plmetrics.catalogue.derived import DerivedMetric
+from plmetrics.catalogue.binary.score_order import AveragePrecision as BinaryAveragePrecision
+from plmetrics.catalogue.binary.score_order import KolmogorovSmirnov as BinaryKs
+from plmetrics.catalogue.binary.score_order import RocAuc as BinaryRocAuc
+from plmetrics.catalogue.composite_metrics import DerivedMetric
 from plmetrics.catalogue.multiclass.base import Multiclass, left_out, undefined_parameter
 from plmetrics.catalogue.multiclass.leaves import ClassWeight, of_pool, one_vs_one, one_vs_rest
 from plmetrics.catalogue.parameters import ParameterError, one_of, parameter

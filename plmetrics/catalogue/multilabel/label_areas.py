@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from plmetrics.catalogue.binary.ordered import RocAuc as BinaryRocAuc
+from plmetrics.catalogue.binary.score_order import RocAuc as BinaryRocAuc
 from plmetrics.catalogue.multiclass import calibration, ranking
 from plmetrics.catalogue.multilabel.label_order import RowArea
 from plmetrics.catalogue.multilabel.label_rates import LabelSet

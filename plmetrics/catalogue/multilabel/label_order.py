@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import polars as pl
 
-from plmetrics.catalogue.multiclass.probability import clip_parameter
+from plmetrics.catalogue.bases import RowMean
+from plmetrics.catalogue.multiclass.probability import clip_parameter, probabilities
 from plmetrics.catalogue.multilabel.label_rates import MINING, LabelSet, calls, threshold_parameter, truths
 from plmetrics.catalogue.needs import Sums
 from plmetrics.catalogue.parameters import parameter
@@ -22,32 +23,19 @@ from plmetrics.states.sums import Atom
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from plmetrics.catalogue.metric import Direction, IntervalForm, Undefined
+    from plmetrics.catalogue.metric import Direction, Undefined
     from plmetrics.catalogue.threshold_rule import ThresholdRule
     from plmetrics.states.sums import Rows
 
 _AT_ONCE = 1 << 18
 
 
-class _MeanOverRows(LabelSet):
+class _MeanOverRows(RowMean, LabelSet):
     """Base of the means over rows of something that the classes of a row and their scores give."""
 
-    needs = Sums()
     range: ClassVar[tuple[float, float]] = (0.0, 1.0)
     direction: ClassVar[Direction] = "lower"
-    interval_form: ClassVar[IntervalForm | None] = "t"
     reference = MINING
-
-    def atoms(self) -> Mapping[str, Atom | tuple[Atom, ...]]:
-        """The sum over rows."""
-        return {"score_sum": self._atom()}
-
-    def finalise(self, state: Any) -> Any:
-        """Mean over rows."""
-        return ops.ratio(state.score_sum, state.weight)
-
-    def _atom(self) -> Atom:
-        raise NotImplementedError
 
 
 def _wrong_calls(rows: Rows, threshold: float | ThresholdRule) -> list[pl.Expr]:
@@ -169,15 +157,11 @@ class LogLoss(_MeanOverRows):
         def row(rows: Rows) -> pl.Expr:
             each = [
                 pl.when(truth).then(p).otherwise(1.0 - p).clip(self.clip, 1.0 - self.clip).log()
-                for truth, p in zip(truths(rows), _scores(rows), strict=True)
+                for truth, p in zip(truths(rows), probabilities(rows), strict=True)
             ]
             return -pl.sum_horizontal(each) / float(len(each))
 
         return Atom(f"label_log_loss|{number_text(self.clip)}", row, most=-log(self.clip))
-
-
-def _scores(rows: Rows) -> list[pl.Expr]:
-    return [rows.part(f"proba|{name}") for name in rows.classes]
 
 
 @dataclass(frozen=True)
@@ -224,7 +208,7 @@ def _by_classes(value: Callable[[Any, Any], Any]) -> Callable[[Rows], pl.Expr]:
         return pl.Series(out)
 
     def row(rows: Rows) -> pl.Expr:
-        each = [*(truth.cast(pl.Float64) for truth in truths(rows)), *_scores(rows)]
+        each = [*(truth.cast(pl.Float64) for truth in truths(rows)), *probabilities(rows)]
         named = (part.fill_null(0.0).alias(str(place)) for place, part in enumerate(each))
         return pl.struct(named).map_batches(of_batch, return_dtype=pl.Float64, is_elementwise=True)
 
@@ -296,7 +280,7 @@ class RowArea(_MeanOverRows):
 
     def finalise(self, state: Any) -> Any:
         """Mean over rows."""
-        return ops.ratio(state.score_sum, state.weight if self.zero else state.mass)
+        return ops.ratio(state.row_sum, state.weight if self.zero else state.mass)
 
     def undefined(self, state: Any) -> Undefined:
         """Also no row with an area."""

@@ -52,7 +52,7 @@ class TweedieDeviance(MeanOverRows):
         domain="a number from 1 to 10",
     )
 
-    def atoms(self) -> Mapping[str, Atom]:
+    def atoms(self) -> Mapping[str, Atom | tuple[Atom, ...]]:
         """Deviances, and how many rows have none."""
         word = "zero_or_less" if self.power >= 2 else "negative"
         outside = Atom(f"without_deviance|{word}", self._is_outside, counts=True, weighted=False)

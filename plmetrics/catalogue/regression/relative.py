@@ -232,7 +232,7 @@ class MeanSquaredLogError(MeanOverRows):
     )
     reference = _TOFALLIS
 
-    def atoms(self) -> Mapping[str, Atom]:
+    def atoms(self) -> Mapping[str, Atom | tuple[Atom, ...]]:
         """Squared distances of logarithms, and how many rows have none."""
         return {**super().atoms(), "without_logarithm": _WITHOUT_LOGARITHM}
 

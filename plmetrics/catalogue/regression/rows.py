@@ -7,18 +7,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from plmetrics.catalogue.metric import Metric
-from plmetrics.catalogue.needs import Sums
+from plmetrics.catalogue.bases import RowMean
 from plmetrics.catalogue.variation import is_lost as lost_of_moments
 from plmetrics.catalogue.variation import moment, square
 from plmetrics.catalogue.variation import variation as of_moments
-from plmetrics.core import ops
 from plmetrics.states.sums import Atom, RowValue
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from plmetrics.catalogue.metric import Direction, IntervalForm
+    from plmetrics.catalogue.metric import Direction
 
 INFINITY = float("inf")
 LABEL = RowValue("label", lambda rows: rows.label)
@@ -28,25 +24,12 @@ ABSOLUTE_ERROR = Atom("absolute_error", lambda rows: rows.error.abs())
 SQUARED_ERROR = Atom("squared_error", lambda rows: square(rows.error), squares=True)
 
 
-class MeanOverRows(Metric):
+class MeanOverRows(RowMean):
     """Base of the means over rows of a function of label and prediction."""
 
     task = "regression"
-    needs = Sums()
     range = (0.0, INFINITY)
-    interval_form: ClassVar[IntervalForm | None] = "t"
     direction: ClassVar[Direction] = "lower"
-
-    def atoms(self) -> Mapping[str, Atom]:
-        """The sum over rows."""
-        return {"error_sum": self._atom()}
-
-    def finalise(self, state: Any) -> Any:
-        """Mean over rows."""
-        return ops.ratio(state.error_sum, state.weight)
-
-    def _atom(self) -> Atom:
-        raise NotImplementedError
 
 
 def moments(value: RowValue) -> dict[str, Atom]:

@@ -108,7 +108,7 @@ def hint(task: str, name: str, reserved: Mapping[str, Collection[str]]) -> str |
         return entry.hint
     tasks = [other for other, names in reserved.items() if name in names]
     if tasks:
-        return f"'{name}' belongs to task {_quoted(tasks)}"
+        return f"'{name}' belongs to task {_task_names(tasks)}"
     elsewhere = [(other, entry) for other in reserved if (entry := synonym(other, name)) is not None]
     if elsewhere:
         return _elsewhere(name, elsewhere)
@@ -133,7 +133,7 @@ def _elsewhere(name: str, meanings: Iterable[tuple[str, Synonym]]) -> str:
     for task, entry in meanings:
         metrics.setdefault(entry.metric or entry.difference, []).append(task)
     parts = [
-        f"'{metric}' of task {_quoted(tasks)}" if "(" in metric or " " not in metric else metric
+        f"'{metric}' of task {_task_names(tasks)}" if "(" in metric or " " not in metric else metric
         for metric, tasks in metrics.items()
     ]
     return f"'{name}' is " + ", or ".join(parts)
@@ -157,7 +157,7 @@ def _spellings(name: str) -> tuple[str, ...]:
     return (name, name.lower()) if name.isupper() else (name,)
 
 
-def _quoted(tasks: Iterable[str]) -> str:
+def _task_names(tasks: Iterable[str]) -> str:
     return ", ".join(repr(task) for task in tasks)
 
 

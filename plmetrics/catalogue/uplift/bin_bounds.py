@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from plmetrics.catalogue.uplift.targeted import TargetedTotals
+from plmetrics.catalogue.uplift.targeting import TargetedTotals
 from plmetrics.core import ops
 
 if TYPE_CHECKING:

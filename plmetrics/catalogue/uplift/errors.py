@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import polars as pl
-
 from plmetrics.catalogue.needs import Sums
 from plmetrics.catalogue.uplift.arms import (
     CONTROL,
@@ -24,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from plmetrics.catalogue.metric import Direction, Undefined
-    from plmetrics.states.sums import Rows, RowValue
+    from plmetrics.states.sums import RowValue
 
 _ARMS = ("treated", "control")
 _CLEAR = 1e6
@@ -142,21 +140,17 @@ class WeightedEffectError(EffectError):
 def _squared_sums(*, treated: bool) -> tuple[tuple[str, Atom], ...]:
     """Sums over one arm: of rows; of squared weights, alone and times the first two powers of a distance."""
     arm = TREATED if treated else CONTROL
-    mass = Atom(f"{arm.key}_mass", lambda rows: of_arm(rows, _weight(rows), treated=treated))
+    mass = Atom(f"{arm.key}_mass", lambda rows: of_arm(rows, rows.mass, treated=treated))
     first = f"{arm.key}_mass_centred_1"
 
     def distances(power: int) -> Atom:
         return moment(
             f"{arm.key}_mass_centred_{power}",
             (OUTCOME,) * power,
-            lambda rows: of_arm(rows, _weight(rows) * rows.centred(OUTCOME) ** power, treated=treated),
+            lambda rows: of_arm(rows, rows.mass * rows.centred(OUTCOME) ** power, treated=treated),
             mass=mass.key,
             alone=(first, first) if power > 1 else (),
         )
 
     rows = Atom(f"{arm.key}_rows", arm.build, counts=True, weighted=False)
     return ("rows", rows), ("mass", mass), ("mass_sum", distances(1)), ("mass_square_sum", distances(2))
-
-
-def _weight(rows: Rows) -> pl.Expr:
-    return pl.lit(1.0) if rows.weight is None else rows.weight

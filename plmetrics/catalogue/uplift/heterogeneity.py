@@ -14,7 +14,7 @@ from plmetrics.catalogue.uplift.effects import AverageEffect
 from plmetrics.catalogue.uplift.errors import EffectError
 
 if TYPE_CHECKING:
-    from plmetrics.catalogue.derived import Groups
+    from plmetrics.catalogue.composite_metrics import Groups
     from plmetrics.catalogue.metric import Direction, Metric
     from plmetrics.catalogue.value_kind import Kind
 

@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-import polars as pl
-
 from plmetrics.catalogue.needs import Sums
 from plmetrics.catalogue.uplift.arms import INFINITY, OUTCOME, OfArms
 from plmetrics.catalogue.variation import moment, square
@@ -15,6 +13,8 @@ from plmetrics.core import ops
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+
+    import polars as pl
 
     from plmetrics.catalogue.metric import Undefined
     from plmetrics.catalogue.uplift.propensity import ByPropensity
@@ -74,7 +74,7 @@ class WeightedArmsError(OfArms):
         inverse = self.of.inverse(treated=arm == "treated")
 
         def row(rows: Rows) -> pl.Expr:
-            weight = pl.lit(1.0) if rows.weight is None else rows.weight
+            weight = rows.mass
             centred = rows.centred(OUTCOME)
             return inverse(rows) ** 2 * weight * (square(centred) if power > 1 else centred)
 

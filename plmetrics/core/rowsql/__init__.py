@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from plmetrics.core.rowsql.fault import RowExpressionError
+from plmetrics.core.rowsql.fault import RowExpressionError, not_a_condition
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from plmetrics.core.rowsql.compiler import RowExpression
 
-__all__ = ["MAX_LENGTH", "RowExpressionError", "compile_row", "conjuncts"]
+__all__ = ["MAX_LENGTH", "RowExpressionError", "compile_row", "conjuncts", "not_a_condition"]
 
 MAX_LENGTH = 10_000
 

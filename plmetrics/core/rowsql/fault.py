@@ -13,3 +13,8 @@ class RowExpressionError(ValueError):
         super().__init__(message if position is None else f"{message} (at character {position})")
         self.position = position
         self.hint = hint
+
+
+def not_a_condition(text: str) -> str:
+    """What is said of an expression in place of a condition."""
+    return f"'{text}' is not a condition: it is neither true nor false"

@@ -25,7 +25,7 @@ from plmetrics.engine.aggregate.totals import (
 )
 from plmetrics.engine.inquiry import answer, constant_question, together
 from plmetrics.engine.memory.budget import reads_apart
-from plmetrics.engine.prepared import NoRowsLeftError
+from plmetrics.engine.run_plan import NoRowsLeftError
 from plmetrics.engine.step import Step
 from plmetrics.engine.streaming import AGGREGATES_PER_NODE
 from plmetrics.states.complements import RestSums
@@ -40,8 +40,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from plmetrics.engine.inquiry import Question
-    from plmetrics.engine.prepared import Prepared
     from plmetrics.engine.request import Request
+    from plmetrics.engine.run_plan import RunPlan
     from plmetrics.states.bin_sums import BinSums
     from plmetrics.states.sums import SlicedSums
     from plmetrics.table.slices import Cube
@@ -80,7 +80,7 @@ class Aggregates:
 
 
 def aggregate(
-    prepared: Prepared,
+    prepared: RunPlan,
     counting: Question[Counted],
     sampling: Question[pl.DataFrame | None],
     *,
@@ -99,7 +99,7 @@ def aggregate(
     return replace(result, digests=_digests(prepared, frames[0])) if digested else result, counted
 
 
-def sum_bins(prepared: Prepared) -> Question[BinSums | None]:
+def sum_bins(prepared: RunPlan) -> Question[BinSums | None]:
     """The sums by bins that curves are drawn from, as they are added; None where there is no such curve."""
     if not prepared.request.suite.bin_curves:
         return constant_question(None)
@@ -109,7 +109,7 @@ def sum_bins(prepared: Prepared) -> Question[BinSums | None]:
 
 
 def sum_cubes(
-    prepared: Prepared, *, digested: bool = False
+    prepared: RunPlan, *, digested: bool = False
 ) -> Question[tuple[list[pl.DataFrame], pl.DataFrame | None]]:
     """The scan: the sums of each cube by the values of its keys, and the rows for ordered metrics.
 
@@ -139,7 +139,7 @@ def sum_cubes(
     return frames, rows
 
 
-def sums_scan(prepared: Prepared, *, digested: bool = False) -> tuple[list[list[pl.LazyFrame]], Step]:
+def sums_scan(prepared: RunPlan, *, digested: bool = False) -> tuple[list[list[pl.LazyFrame]], Step]:
     """The scan of a run: the plans of the sums of each cube, none where rows tell them; and the step that it is.
 
     After the sums the step has the rows for ordered metrics, where these are sorted in memory.
@@ -170,7 +170,7 @@ def families(request: Request) -> str:
 
 
 def collect_aggregates(
-    prepared: Prepared,
+    prepared: RunPlan,
     frames: Sequence[pl.DataFrame],
     rows: pl.DataFrame | None,
     bins: BinSums | None = None,
@@ -194,18 +194,18 @@ def collect_aggregates(
     return Aggregates(states, rows, keys, units, used_rows, any_order, bins=bins)
 
 
-def needs_rows(prepared: Prepared) -> bool:
+def needs_rows(prepared: RunPlan) -> bool:
     """Whether an ordered metric or a curve needs the rows themselves."""
     suite = prepared.request.suite
     return bool(prepared.request.scores or prepared.request.ranks or suite.row_curves)
 
 
-def brings_rows(prepared: Prepared) -> bool:
+def brings_rows(prepared: RunPlan) -> bool:
     """Whether the rows of ordered metrics come with the sums."""
     return needs_rows(prepared) and prepared.exact and prepared.order.way == "rows"
 
 
-def sum_plans(prepared: Prepared, *, digested: bool = False) -> list[list[pl.LazyFrame]]:
+def sum_plans(prepared: RunPlan, *, digested: bool = False) -> list[list[pl.LazyFrame]]:
     """Per cube the plans that aggregate it, at most so many aggregates each."""
     frame = prepared.rows_added
     keys: list[pl.Expr] = []
@@ -224,7 +224,7 @@ def sum_plans(prepared: Prepared, *, digested: bool = False) -> list[list[pl.Laz
 
 
 def _chunks(
-    prepared: Prepared, cube: Cube, shared: Sequence[pl.Expr]
+    prepared: RunPlan, cube: Cube, shared: Sequence[pl.Expr]
 ) -> Iterator[tuple[list[pl.Expr], list[pl.Expr]]]:
     """What is aggregated in a cube, in parts that one node of a plan can take; and what must be known of rows before.
 
@@ -260,7 +260,7 @@ def _side_by_side(parts: list[pl.DataFrame]) -> pl.DataFrame:
     return pl.concat([ordered[0], *(part.drop(keys) for part in ordered[1:])], how="horizontal")
 
 
-def refuse_bad(prepared: Prepared, frame: pl.DataFrame) -> None:
+def refuse_bad(prepared: RunPlan, frame: pl.DataFrame) -> None:
     """Say what is wrong with the rows, if the sums of a cube counted bad ones.
 
     Raises:
@@ -273,7 +273,7 @@ def refuse_bad(prepared: Prepared, frame: pl.DataFrame) -> None:
     raise bad_values(prepared.view, prepared.table.checks, prepared.rows.read)
 
 
-def _block_keys(prepared: Prepared, frame: pl.DataFrame) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+def _block_keys(prepared: RunPlan, frame: pl.DataFrame) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
     blocks = prepared.blocks
     if blocks is None:
         return np.zeros(1, dtype=np.uint64), np.ones(1, dtype=np.int64)
@@ -291,7 +291,7 @@ def row_digests(request: Request) -> list[pl.Expr]:
     return [] if counted else [row_digest(pl.col(UNIT), pl.col(LABEL)).sum().alias(DIGEST)]
 
 
-def _digests(prepared: Prepared, frame: pl.DataFrame) -> NDArray[np.uint64] | None:
+def _digests(prepared: RunPlan, frame: pl.DataFrame) -> NDArray[np.uint64] | None:
     """The digests of the blocks' units, in the order of their keys."""
     if prepared.blocks is None or not prepared.request.unit_rows:
         return None if prepared.blocks is None else prepared.blocks.digests
@@ -302,7 +302,7 @@ def _digests(prepared: Prepared, frame: pl.DataFrame) -> NDArray[np.uint64] | No
     return added[name].to_numpy()
 
 
-def _state(prepared: Prepared, cube: Cube, frame: pl.DataFrame, keys: NDArray[np.uint64]) -> SumsState:
+def _state(prepared: RunPlan, cube: Cube, frame: pl.DataFrame, keys: NDArray[np.uint64]) -> SumsState:
     cell, columns = cells_of(cube, frame), sums_of(prepared, cube, frame)
     block = np.zeros(frame.height, dtype=np.int64)
     if BLOCK in frame.columns:
@@ -312,7 +312,7 @@ def _state(prepared: Prepared, cube: Cube, frame: pl.DataFrame, keys: NDArray[np
     return state.in_order() if prepared.request.arithmetic.any_order else state
 
 
-def _conserve(prepared: Prepared, state: SumsState) -> dict[str, int]:
+def _conserve(prepared: RunPlan, state: SumsState) -> dict[str, int]:
     rows = prepared.rows
     used_rows = _rows_by_model(state, prepared.populations())
     counted = {**used_rows, **_rows_by_model(state, prepared.scored_populations())}
@@ -334,30 +334,29 @@ def _rows_by_model(state: SumsState, prefixes: Mapping[str, str]) -> dict[str, i
     return {model: round(float(state.columns[f"{prefix}n"].sum())) for model, prefix in prefixes.items()}
 
 
-def unlabelled_rows(prepared: Prepared, aggregated: Aggregates) -> dict[str, int] | None:
+def unlabelled_rows(prepared: RunPlan, aggregated: Aggregates) -> dict[str, int] | None:
     """The number of rows without a label of each model; None where each row must have one."""
     scored = _rows_by_model(aggregated.sums[0], prepared.scored_populations())
     return {model: number - aggregated.used[model] for model, number in scored.items()} or None
 
 
-def _no_rows_error(prepared: Prepared) -> NoRowsLeftError:
+def _no_rows_error(prepared: RunPlan) -> NoRowsLeftError:
     rows = prepared.rows
     if rows.zero_weight == rows.read:
         msg = f"no rows are left: all {rows.read:,} have weight 0"
         error = NoRowsLeftError(Problem(msg, ("columns", "weight")))
     else:
-        msg = f"no rows are left of {rows.read:,}: each has weight 0 or a value for which it is dropped"
-        from plmetrics.engine.bad_rows import bad_values
+        from plmetrics.engine.bad_rows import bad_values, no_rows_left
 
         problems = bad_values(prepared.view, prepared.table.checks, rows.read).problems
         error = NoRowsLeftError(
-            [Problem(msg, ("data", "missing")), *(replace(problem, hint=None) for problem in problems)]
+            [no_rows_left(rows.read), *(replace(problem, hint=None) for problem in problems)]
         )
     error.rows = rows
     return error
 
 
-def sliced_rests(prepared: Prepared, aggregated: Aggregates) -> list[RestSums | None]:
+def sliced_rests(prepared: RunPlan, aggregated: Aggregates) -> list[RestSums | None]:
     """The sums of the rest of every slice, of the sets that are compared with that or decomposed."""
     compare = prepared.request.suite.compare
     out: list[RestSums | None] = []
@@ -374,7 +373,7 @@ def sliced_rests(prepared: Prepared, aggregated: Aggregates) -> list[RestSums | 
     return out
 
 
-def sliced_sums(prepared: Prepared, aggregated: Aggregates) -> list[SlicedSums]:
+def sliced_sums(prepared: RunPlan, aggregated: Aggregates) -> list[SlicedSums]:
     """The sums of every slice set, rolled up from its cube."""
     out: list[SlicedSums] = []
     for slices in prepared.slices:

@@ -25,7 +25,7 @@ from plmetrics.engine.aggregate.row_plan import cell_column
 from plmetrics.engine.memory.budget import counting_room
 from plmetrics.engine.streaming import batch_sink
 from plmetrics.states.bin_sums import BINS
-from plmetrics.states.stored import BLOCK, CELL
+from plmetrics.states.state_format import BLOCK, CELL
 from plmetrics.table.checks import valid_column
 from plmetrics.table.roles import UNIT
 from plmetrics.table.slices import LOOKUP_CELLS
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from plmetrics.engine.aggregate.bin_values import Job
-    from plmetrics.engine.prepared import Prepared
+    from plmetrics.engine.run_plan import RunPlan
 
     Whole = NDArray[np.int64]
 
@@ -52,7 +52,7 @@ _SPARSE = 4
 class BinRows:
     """The sums of some tables, each of one model and the slices of one set, and the scan that adds them."""
 
-    def __init__(self, prepared: Prepared, jobs: Sequence[Job]) -> None:
+    def __init__(self, prepared: RunPlan, jobs: Sequence[Job]) -> None:
         self._prepared = prepared
         self._jobs = jobs
         self._bins = {

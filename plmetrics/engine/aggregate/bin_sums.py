@@ -21,19 +21,19 @@ from plmetrics.states.bin_sums import (
     end_expressions,
 )
 from plmetrics.states.queries import QUERY_NAME
-from plmetrics.states.stored import CELL
+from plmetrics.states.state_format import CELL
 from plmetrics.table.roles import plain_column
 from plmetrics.table.slices import Cube
 
 if TYPE_CHECKING:
     from plmetrics.engine.aggregate.bin_values import Job
     from plmetrics.engine.inquiry import Question
-    from plmetrics.engine.prepared import Prepared
+    from plmetrics.engine.run_plan import RunPlan
     from plmetrics.states.bin_sums import Name
     from plmetrics.table.slices import Slices
 
 
-def bin_sums(prepared: Prepared) -> Question[BinSums]:
+def bin_sums(prepared: RunPlan) -> Question[BinSums]:
     """The tables of all curves that are drawn from them."""
     jobs = list(table_jobs(prepared))
     queries = [job for job in jobs if job.table.queries]
@@ -54,20 +54,20 @@ def bin_sums(prepared: Prepared) -> Question[BinSums]:
     )
 
 
-def bin_totals(prepared: Prepared, sums: BinSums) -> BinSums:
+def bin_totals(prepared: RunPlan, sums: BinSums) -> BinSums:
     """The tables with totals in the place of what was added to have them."""
     frames = {name: prepared.addition.totals(frame) for name, frame in sums.frames.items()}
     return BinSums(sums.tables, frames, sums.edges)
 
 
-def _cube(prepared: Prepared, slices: Slices) -> Cube:
+def _cube(prepared: RunPlan, slices: Slices) -> Cube:
     """The keys of one slice set alone."""
     cube = prepared.cubes[prepared.cube_of(slices)]
     codes = {code.key.column: code for code in cube.codes}
     return Cube(tuple(codes[column] for column in slices.slice_set.columns), (slices,))
 
 
-def _query_plan(prepared: Prepared, job: Job) -> pl.LazyFrame:
+def _query_plan(prepared: RunPlan, job: Job) -> pl.LazyFrame:
     """The queries in which both models take part, by name where they are few; else with those at the ends of bins."""
     model, key = job.model, job.table.keys[0]
     number, name = key_number(prepared, model, key), pl.col(plain_column(QUERY_NAME))
@@ -87,7 +87,7 @@ def _query_plan(prepared: Prepared, job: Job) -> pl.LazyFrame:
     return frame.group_by(keys).agg(pl.len().cast(pl.Int64).alias(ROWS), *sums, *ends)
 
 
-def _by_slice(prepared: Prepared, job: Job, frame: pl.DataFrame) -> pl.DataFrame:
+def _by_slice(prepared: RunPlan, job: Job, frame: pl.DataFrame) -> pl.DataFrame:
     """Sums by the keys of a slice set, by the number of a slice."""
     cube = _cube(prepared, job.slices)
     codes = cube.slice_codes(job.slices, cells_of(cube, frame))

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from plmetrics.engine.prepared import Prepared
+    from plmetrics.engine.run_plan import RunPlan
     from plmetrics.states.sums import Rows
     from plmetrics.table.slices import Slices
 
@@ -74,19 +74,19 @@ def number_column(model: str, key: str) -> str:
     return f"@{'class' if is_class(key) else 'number'}|{model}|{key.split(maxsplit=1)[0]}"
 
 
-def key_number(prepared: Prepared, model: str, key: str) -> pl.Expr:
+def key_number(prepared: RunPlan, model: str, key: str) -> pl.Expr:
     """What the bins of a key are of."""
     number = number_of(prepared.row_of(model), key.split(maxsplit=1)[0], prepared.request.suite)
     return number.cast(pl.UInt32, strict=False) if is_class(key) else number.cast(pl.Float64)
 
 
-def run_tables(prepared: Prepared) -> tuple[BinTable, ...]:
+def run_tables(prepared: RunPlan) -> tuple[BinTable, ...]:
     """The tables of a run."""
     curves = (curve.curve for curve in prepared.request.suite.bin_curves)
     return tables_of(curves, blocks=prepared.blocks is not None)
 
 
-def set_places(prepared: Prepared) -> Iterator[tuple[int, int, Slices]]:
+def set_places(prepared: RunPlan) -> Iterator[tuple[int, int, Slices]]:
     """The slices of a run, with the number of their set and that of the first of them in it."""
     offset: dict[int, int] = {}
     for slices in prepared.slices:
@@ -95,7 +95,7 @@ def set_places(prepared: Prepared) -> Iterator[tuple[int, int, Slices]]:
         offset[number] = offset.get(number, 0) + len(slices)
 
 
-def bin_values(prepared: Prepared, model: str, table: BinTable) -> dict[str, pl.Expr]:
+def bin_values(prepared: RunPlan, model: str, table: BinTable) -> dict[str, pl.Expr]:
     """What each row adds to the sums of a table, by column."""
     row = prepared.row_of(model)
     values: dict[str, pl.Expr] = {}
@@ -107,7 +107,7 @@ def bin_values(prepared: Prepared, model: str, table: BinTable) -> dict[str, pl.
     return {sum_name(model, table.name, name): value.cast(pl.Float64) for name, value in values.items()}
 
 
-def _value(prepared: Prepared, model: str, row: Rows, name: str) -> pl.Expr:
+def _value(prepared: RunPlan, model: str, row: Rows, name: str) -> pl.Expr:
     if name in ARM_SUMS:
         arm = row.treated if name.startswith("treated") else ~row.treated
         return arm.cast(pl.Float64) if name == "treated" else pl.when(arm).then(row.label).otherwise(0.0)
@@ -116,7 +116,7 @@ def _value(prepared: Prepared, model: str, row: Rows, name: str) -> pl.Expr:
     return value * value if name.endswith(SQUARE) else value
 
 
-def table_sizes(prepared: Prepared) -> Iterator[tuple[int, int]]:
+def table_sizes(prepared: RunPlan) -> Iterator[tuple[int, int]]:
     """Of each table at most how many rows it has, and its columns: no more rows than there are, or bins in slices."""
     rows, classes = prepared.rows.read, len(prepared.request.classes)
     for model, table, _, _, slices in table_jobs(prepared):
@@ -126,7 +126,7 @@ def table_sizes(prepared: Prepared) -> Iterator[tuple[int, int]]:
         yield min(rows, places if not table.blocks else rows), len(table.keys) + len(table.sums) + 2
 
 
-def table_jobs(prepared: Prepared) -> Iterator[Job]:
+def table_jobs(prepared: RunPlan) -> Iterator[Job]:
     """Which tables there are, of which models and slices."""
     suite = prepared.request.suite
     drawn: dict[str, set[str]] = {}

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from plmetrics.engine.prepared import Prepared
+    from plmetrics.engine.run_plan import RunPlan
     from plmetrics.states.moments import Moment
     from plmetrics.states.sums import Total
     from plmetrics.table.slices import Cube
@@ -45,7 +45,7 @@ _ROWS = "rows"
 _MOST = 24
 
 
-def recentre(prepared: Prepared, cube: Cube, frame: pl.DataFrame) -> pl.DataFrame:
+def recentre(prepared: RunPlan, cube: Cube, frame: pl.DataFrame) -> pl.DataFrame:
     """The sums of a cube with the moments that would lose digits about centres of their own, which are columns.
 
     A centre is known to 16 digits of its distance from the one before. Where that is not near enough, as beside levels
@@ -61,7 +61,7 @@ def recentre(prepared: Prepared, cube: Cube, frame: pl.DataFrame) -> pl.DataFram
 
 
 def _once(
-    prepared: Prepared, cube: Cube, frame: pl.DataFrame, moments_of_sums: Mapping[str, Moment]
+    prepared: RunPlan, cube: Cube, frame: pl.DataFrame, moments_of_sums: Mapping[str, Moment]
 ) -> pl.DataFrame | None:
     """The sums with far moments about nearer centres; None where there are none. They have no whole numbers beside."""
     cell = cells_of(cube, frame)
@@ -99,7 +99,7 @@ def _once(
 
 
 def _distant(
-    prepared: Prepared,
+    prepared: RunPlan,
     cube: Cube,
     frame: pl.DataFrame,
     cell: NDArray[np.int64],
@@ -146,7 +146,7 @@ def _by_cell(
 
 
 def _moment_sums(
-    prepared: Prepared, cube: Cube, centres: pl.DataFrame, keys: list[str], names: Sequence[str]
+    prepared: RunPlan, cube: Cube, centres: pl.DataFrame, keys: list[str], names: Sequence[str]
 ) -> pl.DataFrame:
     """The moments of some entries about their centres, with these."""
     frame = prepared.rows_added
@@ -174,7 +174,7 @@ def _moment_sums(
     return addition.totals(together).drop(_ROWS)
 
 
-def _totals(prepared: Prepared, cube: Cube, names: Sequence[str], at: Sequence[str]) -> list[Total]:
+def _totals(prepared: RunPlan, cube: Cube, names: Sequence[str], at: Sequence[str]) -> list[Total]:
     """The sums of the moments about columns of centres."""
     rows = {}
     for model in prepared.request.models:

@@ -18,7 +18,7 @@ from plmetrics.states.sums import Total
 from plmetrics.suite.sections.comparison_tests import OF_ROWS, ON_MEANS, by_fold
 from plmetrics.suite.sections.section import ComparisonTest
 from plmetrics.table.checks import VALID, valid_column
-from plmetrics.table.predicted import score_column
+from plmetrics.table.prediction_columns import score_column
 from plmetrics.table.roles import LABEL, UNIT, plain_column
 
 if TYPE_CHECKING:
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from plmetrics.catalogue.metric import Metric
-    from plmetrics.engine.prepared import Prepared
     from plmetrics.engine.request import Request
+    from plmetrics.engine.run_plan import RunPlan
     from plmetrics.suite.model import Suite
 
 GAINED, LOST, BOTH, TOTAL, SQUARES = "gained", "lost", "both", "total", "squares"
@@ -75,7 +75,7 @@ def pair_column(model: str, baseline: str, metric: Metric, part: str) -> str:
     return f"{model}|differs|{baseline}|{metric.text}|{part}"
 
 
-def pair_sums(prepared: Prepared, metrics: Sequence[Metric]) -> list[Total]:
+def pair_sums(prepared: RunPlan, metrics: Sequence[Metric]) -> list[Total]:
     """The sums that tests read of each pair of models: rows that one of them gains, and moments of differences."""
     suite = prepared.request.suite
     names = {test.test for test in row_tests(suite)} & {"mcnemar", "paired_t", "always_valid"}
@@ -94,14 +94,14 @@ def pair_sums(prepared: Prepared, metrics: Sequence[Metric]) -> list[Total]:
     return out
 
 
-def _both_valid(prepared: Prepared, model: str, baseline: str) -> pl.Expr | None:
+def _both_valid(prepared: RunPlan, model: str, baseline: str) -> pl.Expr | None:
     if not prepared.request.suite.apart:
         return pl.col(VALID) if prepared.request.counts_every_row else None
     return pl.col(valid_column(model)) & pl.col(valid_column(baseline))
 
 
 def _discordant(
-    prepared: Prepared, metric: Metric, pair: tuple[str, str], both: pl.Expr | None
+    prepared: RunPlan, metric: Metric, pair: tuple[str, str], both: pl.Expr | None
 ) -> list[Total]:
     right = called_rightly(metric)
     if right is None:
@@ -118,7 +118,7 @@ def _discordant(
     ]
 
 
-def _moments(prepared: Prepared, metric: Metric, pair: tuple[str, str], both: pl.Expr | None) -> list[Total]:
+def _moments(prepared: RunPlan, metric: Metric, pair: tuple[str, str], both: pl.Expr | None) -> list[Total]:
     value = row_value(metric)
     if value is None:
         return []
@@ -138,7 +138,7 @@ def _moments(prepared: Prepared, metric: Metric, pair: tuple[str, str], both: pl
 class PairedRows:
     """The rows that tests rank: losses, scores and classes of each model, and the slice of each row in every set."""
 
-    prepared: Prepared
+    prepared: RunPlan
     frame: pl.DataFrame
 
     def slices(self, index: int) -> NDArray[np.int64]:
@@ -201,7 +201,7 @@ def compares_areas(request: Request) -> bool:
     return next(names, None) in _OF_DELONG
 
 
-def reads_paired_rows(prepared: Prepared) -> bool:
+def reads_paired_rows(prepared: RunPlan) -> bool:
     """Whether a test ranks rows, which are independent and not too many."""
     request = prepared.request
     if not ranking_tests(request) or not prepared.exact:
@@ -209,13 +209,13 @@ def reads_paired_rows(prepared: Prepared) -> bool:
     return prepared.rows.read <= rows_that_fit(request.suite, _COPIES * _column_count(prepared))
 
 
-def _column_count(prepared: Prepared) -> int:
+def _column_count(prepared: RunPlan) -> int:
     """How many columns the rows have that tests rank: a score and losses of each model, classes and cells."""
     losses = sum(row_value(metric) is not None for metric in prepared.request.suite.metrics)
     return len(prepared.request.models) * (1 + losses) + len(prepared.cubes) + 1
 
 
-def paired_rows(prepared: Prepared) -> PairedRows | None:
+def paired_rows(prepared: RunPlan) -> PairedRows | None:
     """Bring the rows that tests rank; None where no test does, or rows are dependent or too many.
 
     Raises:
@@ -230,7 +230,7 @@ def paired_rows(prepared: Prepared) -> PairedRows | None:
     return PairedRows(prepared, frame)
 
 
-def paired_step(prepared: Prepared) -> Step:
+def paired_step(prepared: RunPlan) -> Step:
     """The scan that brings the rows that tests rank."""
     suite = prepared.request.suite
     tests = ranking_tests(prepared.request)
@@ -256,7 +256,7 @@ def paired_step(prepared: Prepared) -> Step:
     return Step("tests", (plan,), "rows that tests rank")
 
 
-def _losses(prepared: Prepared) -> dict[str, pl.Expr]:
+def _losses(prepared: RunPlan) -> dict[str, pl.Expr]:
     losses: dict[str, pl.Expr] = {}
     for metric in prepared.request.suite.metrics:
         value = row_value(metric)

@@ -11,7 +11,7 @@ from plmetrics.engine.aggregate.totals import summed_in, totals
 from plmetrics.table.checks import VALID
 
 if TYPE_CHECKING:
-    from plmetrics.engine.prepared import Prepared
+    from plmetrics.engine.run_plan import RunPlan
 
 _FROM_ROWS = {
     "n": pl.len(),
@@ -21,7 +21,7 @@ _FROM_ROWS = {
 """The totals that the columns of rows tell."""
 
 
-def tells_counts(prepared: Prepared) -> bool:
+def tells_counts(prepared: RunPlan) -> bool:
     """Whether rows for ordered metrics tell all that is to be added up: rows without weight, in one cell."""
     request = prepared.request
     if request.weighted or prepared.view.roles.treatment is not None or not request.orders_scores:
@@ -32,12 +32,12 @@ def tells_counts(prepared: Prepared) -> bool:
     return all(total.name in _FROM_ROWS for total in sums)
 
 
-def counted_columns(prepared: Prepared) -> list[str]:
+def counted_columns(prepared: RunPlan) -> list[str]:
     """The columns beside those of rows for ordered metrics that their counts are made from."""
     return [VALID] if prepared.request.suite.data.missing == "error" else []
 
 
-def counted_rows(prepared: Prepared, rows: pl.DataFrame) -> tuple[list[pl.DataFrame], pl.DataFrame]:
+def counted_rows(prepared: RunPlan, rows: pl.DataFrame) -> tuple[list[pl.DataFrame], pl.DataFrame]:
     """The sums of the one cube, and the rows for ordered metrics."""
     names = [total.name for total in totals(prepared, summed_in(prepared, prepared.cubes[0]))]
     counts = rows.select(_FROM_ROWS[name].cast(pl.Int64).alias(name) for name in names)

@@ -8,13 +8,13 @@ import polars as pl
 
 from plmetrics.core.hashing import block_key
 from plmetrics.table.checks import scored_column, valid_column
-from plmetrics.table.predicted import score_column
+from plmetrics.table.prediction_columns import score_column
 from plmetrics.table.roles import LABEL, TREATMENT, UNIT, WEIGHT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from plmetrics.engine.prepared import Prepared
+    from plmetrics.engine.run_plan import RunPlan
     from plmetrics.states.sums import RowValue
     from plmetrics.table.roles import RoleColumns
 
@@ -36,7 +36,7 @@ TREATED = "@treated"
 
 
 def rows_plan(
-    prepared: Prepared,
+    prepared: RunPlan,
     models: Sequence[str] | None = None,
     further: Sequence[str] = (),
     *,
@@ -112,7 +112,7 @@ def cell_column(index: int) -> str:
 
 
 def model_rows(
-    prepared: Prepared, rows: pl.DataFrame, model: str, *names: str, unlabelled: bool = False
+    prepared: RunPlan, rows: pl.DataFrame, model: str, *names: str, unlabelled: bool = False
 ) -> pl.DataFrame:
     """The rows of one model, in any order, with columns of its own, such as the one they are to be ordered by.
 

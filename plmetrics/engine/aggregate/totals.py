@@ -21,7 +21,7 @@ from plmetrics.states.sums import (
 )
 from plmetrics.table.checks import SCORED as IN_SCORED
 from plmetrics.table.checks import VALID, bad_rows, scored_column, valid_column
-from plmetrics.table.predicted import part_column, score_column
+from plmetrics.table.prediction_columns import part_column, score_column
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from plmetrics.catalogue.metric import Metric
-    from plmetrics.engine.prepared import Prepared
+    from plmetrics.engine.run_plan import RunPlan
     from plmetrics.states.sums import Atom, Rows
     from plmetrics.table.slices import Cube
 
@@ -37,13 +37,13 @@ if TYPE_CHECKING:
 _ADDED = "@added|"
 
 
-def summed_in(prepared: Prepared, cube: Cube) -> list[Metric]:
+def summed_in(prepared: RunPlan, cube: Cube) -> list[Metric]:
     """The metrics with sums that a slice set of the cube asks for."""
     needed = prepared.request.suite.needed(*(part.slice_set.name for part in cube.sets))
     return [metric for metric in needed if metric.atoms()]
 
 
-def totals(prepared: Prepared, metrics: Sequence[Metric]) -> list[Total]:
+def totals(prepared: RunPlan, metrics: Sequence[Metric]) -> list[Total]:
     """The sums and counts of some metrics, of every model, by name."""
     request, weight = prepared.request, prepared.table.weight
     apart, every = request.suite.apart, request.counts_every_row
@@ -79,7 +79,7 @@ def totals(prepared: Prepared, metrics: Sequence[Metric]) -> list[Total]:
     return out
 
 
-def atom_totals(prepared: Prepared, metrics: Sequence[Metric], rows: Mapping[str, Rows]) -> Iterator[Total]:
+def atom_totals(prepared: RunPlan, metrics: Sequence[Metric], rows: Mapping[str, Rows]) -> Iterator[Total]:
     """The sums of the atoms of some metrics, on the rows of each model."""
     request = prepared.request
     apart, every = request.suite.apart, request.counts_every_row
@@ -102,7 +102,7 @@ def atom_totals(prepared: Prepared, metrics: Sequence[Metric], rows: Mapping[str
 
 
 def by_population(
-    prepared: Prepared, metrics: Sequence[Metric], model: str
+    prepared: RunPlan, metrics: Sequence[Metric], model: str
 ) -> Iterator[tuple[str, list[Metric]]]:
     """The metrics by the prefix of the counts behind them: those that need no label are of more rows, if others do."""
     label_free = prepared.request.label_free
@@ -113,7 +113,7 @@ def by_population(
 
 
 def _by_model(
-    prepared: Prepared, metrics: Sequence[Metric], populations: Mapping[str, str] | None
+    prepared: RunPlan, metrics: Sequence[Metric], populations: Mapping[str, str] | None
 ) -> Iterator[tuple[str, str, Sequence[Metric]]]:
     """The models, the prefixes of the counts behind metrics of each, and these metrics."""
     if populations is not None:
@@ -135,7 +135,7 @@ def unique_prefixes(prefixes: Mapping[str, str]) -> dict[str, str]:
     return {model: prefix for prefix, model in models.items()}
 
 
-def score_masks(prepared: Prepared) -> dict[str, pl.Expr | None]:
+def score_masks(prepared: RunPlan) -> dict[str, pl.Expr | None]:
     """Which rows count for each model whatever their label; None for all, where bad ones are an error."""
     models, missing = prepared.request.models, prepared.request.suite.data.missing
     if missing == "error":
@@ -144,7 +144,7 @@ def score_masks(prepared: Prepared) -> dict[str, pl.Expr | None]:
     return {model: pl.col(scored_column(model) if apart else IN_SCORED) for model in models}
 
 
-def _differ(prepared: Prepared, model: str, baseline: str) -> pl.Expr:
+def _differ(prepared: RunPlan, model: str, baseline: str) -> pl.Expr:
     """Whether two models say different things of a row: models of different parts always do."""
     roles, models = prepared.view.roles, prepared.view.roles.models
     if any(of(model) != of(baseline) for of in (roles.label_of, roles.weight_of)):
@@ -170,7 +170,7 @@ def atoms(metrics: Sequence[Metric]) -> dict[str, Atom]:
 
 
 def moments(
-    prepared: Prepared, metrics: Sequence[Metric], populations: Mapping[str, str] | None = None
+    prepared: RunPlan, metrics: Sequence[Metric], populations: Mapping[str, str] | None = None
 ) -> dict[str, Moment]:
     """The columns of some metrics that are moments about centres; `populations` as for `summed_columns`."""
     out: dict[str, Moment] = {}
@@ -186,7 +186,7 @@ def moments(
     return out
 
 
-def centres_of(prepared: Prepared, moments_of_sums: Mapping[str, Moment], frame: pl.DataFrame) -> Centres:
+def centres_of(prepared: RunPlan, moments_of_sums: Mapping[str, Moment], frame: pl.DataFrame) -> Centres:
     """The centres that moments are about: of each entry where its sums say so, else those of the run."""
     at: dict[str, NDArray[np.float64] | float] = {}
     for name in dict.fromkeys(name for moment in moments_of_sums.values() for name in moment.centres):
@@ -227,14 +227,14 @@ def cells_of(cube: Cube, frame: pl.DataFrame) -> NDArray[np.int64]:
     return cell if len(cell) == frame.height else np.zeros(frame.height, dtype=np.int64)
 
 
-def sums_of(prepared: Prepared, cube: Cube, frame: pl.DataFrame) -> dict[str, NDArray[np.float64]]:
+def sums_of(prepared: RunPlan, cube: Cube, frame: pl.DataFrame) -> dict[str, NDArray[np.float64]]:
     """The sums of each entry of a cube."""
     others = [*cube.columns, BLOCK, DIGEST, *(name for name in frame.columns if name.startswith(CENTRE))]
     return summed_columns(prepared, summed_in(prepared, cube), frame.drop(others, strict=False))
 
 
 def summed_columns(
-    prepared: Prepared,
+    prepared: RunPlan,
     metrics: Sequence[Metric],
     frame: pl.DataFrame,
     populations: Mapping[str, str] | None = None,

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from plmetrics.catalogue.metric import Metric
     from plmetrics.suite.model import Suite
     from plmetrics.suite.sections.labels import LabelStatus
-    from plmetrics.table.predicted import PredictionColumns
+    from plmetrics.table.prediction_columns import PredictionColumns
     from plmetrics.table.roles import Transform
     from plmetrics.table.slice_keys import SliceKey
     from plmetrics.table.source import Source

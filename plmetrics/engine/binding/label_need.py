@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from plmetrics.catalogue.labels import needs_label
 from plmetrics.catalogue.thresholds import threshold_keys
-from plmetrics.engine.prepared import rows_of
+from plmetrics.engine.run_plan import rows_of
 
 if TYPE_CHECKING:
     from plmetrics.engine.request import TableView

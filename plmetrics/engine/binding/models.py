@@ -10,13 +10,14 @@ from plmetrics.core.names import did_you_mean
 from plmetrics.states.sums import DEFAULT_THRESHOLD
 from plmetrics.suite.problems import lacks_column
 from plmetrics.suite.tasks import CLASS_TASKS
-from plmetrics.table.predicted import PredictionColumns, levels_of, quantile_part
+from plmetrics.table.prediction_columns import PredictionColumns, levels_of, quantile_part
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     import polars as pl
 
+    from plmetrics.core.names import SuitePath
     from plmetrics.suite.model import Suite
     from plmetrics.suite.sections.basics import ModelColumns
 
@@ -59,14 +60,18 @@ def _with_thresholds(
     """The columns of a model whose classes have thresholds: the default one where none is given."""
     parts = predicted.of_kind("proba")
     unknown = [
-        Problem(f"model '{name}': '{other}' is not one of the classes", path, did_you_mean(other, parts))
+        _unknown_class(name, other, ("models", name, "threshold", other), parts)
         for other in given
-        if other not in parts and (path := ("models", name, "threshold", other))
+        if other not in parts
     ]
     if unknown:
         raise ConfigError(unknown)
     thresholds = {part: given.get(of, DEFAULT_THRESHOLD) for of, part in parts.items()}
     return replace(predicted, thresholds=thresholds)
+
+
+def _unknown_class(model: str, name: str, path: SuitePath, classes: Iterable[str]) -> Problem:
+    return Problem(f"model '{model}': '{name}' is not one of the classes", path, did_you_mean(name, classes))
 
 
 def with_levels(suite: Suite, models: Mapping[str, PredictionColumns]) -> Suite:
@@ -165,9 +170,7 @@ def _in_order(name: str, predicted: PredictionColumns, classes: Iterable[str]) -
         if missing not in columns_by_class
     ]
     problems += [
-        Problem(f"model '{name}': '{other}' is not one of the classes", path, did_you_mean(other, classes))
-        for other in columns_by_class
-        if other not in set(classes)
+        _unknown_class(name, other, path, classes) for other in columns_by_class if other not in set(classes)
     ]
     if problems:
         raise ConfigError(problems)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from plmetrics.catalogue.derived import is_across_slices
+from plmetrics.catalogue.composite_metrics import is_across_slices
 from plmetrics.core.errors import ConfigError, Problem
 from plmetrics.core.names import did_you_mean
 from plmetrics.core.slice_texts import only_value, slice_place

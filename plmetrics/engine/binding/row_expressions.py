@@ -9,7 +9,7 @@ import polars as pl
 from plmetrics.catalogue.custom import ROLES
 from plmetrics.core.errors import Collected, ConfigError, DataError, Problem
 from plmetrics.core.names import did_you_mean
-from plmetrics.core.rowsql import compile_row
+from plmetrics.core.rowsql import compile_row, not_a_condition
 
 if TYPE_CHECKING:
     from plmetrics.catalogue.metric import Metric
@@ -24,7 +24,7 @@ def predicate(text: str, schema: pl.Schema, path: tuple[str | int, ...], where: 
     empty = pl.LazyFrame(schema=schema)
     _check_types(empty.select(row.expr.alias("holds")), text, row.columns, schema, path)
     if empty.select(row.expr.alias("holds")).collect_schema()["holds"] != pl.Boolean:
-        raise ConfigError(Problem(f"'{text}' is not a condition: it is neither true nor false", path))
+        raise ConfigError(Problem(not_a_condition(text), path))
     return row.expr
 
 

@@ -39,11 +39,11 @@ if TYPE_CHECKING:
     from plmetrics.engine.inquiry import Question
     from plmetrics.engine.order.orderings import Ordering
     from plmetrics.engine.order.range_reader import Classes
-    from plmetrics.engine.prepared import Prepared
+    from plmetrics.engine.run_plan import RunPlan
     from plmetrics.states.scores.coarse import Codes
     from plmetrics.states.scores.ranges import RangePoints
     from plmetrics.states.scores.sliced_grid import SlicedGrid
-    from plmetrics.states.scores.sorted import SlicedScores
+    from plmetrics.states.scores.sorted_rows import SlicedScores
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class OrderPoints:
     orders: dict[int, SetOrder]
 
     @classmethod
-    def empty(cls, prepared: Prepared, ordering: Ordering) -> OrderPoints:
+    def empty(cls, prepared: RunPlan, ordering: Ordering) -> OrderPoints:
         """Without rows, for the sets that need them. Of arms every score is a point, whether it is read or not."""
         points, arms = cls({}, {}, {}), ordering.arms
         for index, slices in enumerate(prepared.slices):
@@ -78,7 +78,7 @@ class OrderPoints:
         for order in self.orders.values():
             order.clear()
 
-    def add(self, prepared: Prepared, by_cube: Sequence[Classes], cells: Sequence[Codes]) -> None:
+    def add(self, prepared: RunPlan, by_cube: Sequence[Classes], cells: Sequence[Codes]) -> None:
         """The rows of a range, by the occupied cells of each cube."""
         work: list[tuple[RangePoints, Classes, Codes]] = []
         every: list[tuple[int, RangePoints]] = [
@@ -94,7 +94,7 @@ class OrderPoints:
         add_range(work)
 
 
-def order_steps(prepared: Prepared) -> Iterator[Step]:
+def order_steps(prepared: RunPlan) -> Iterator[Step]:
     """The scans of `models_to_order`; none where the rows came with the sums."""
     request, order = prepared.request, prepared.order
     if prepared.exact and order.way == "rows":
@@ -116,13 +116,13 @@ def order_steps(prepared: Prepared) -> Iterator[Step]:
         yield from grid_steps(prepared)
 
 
-def order_sample(prepared: Prepared) -> Question[pl.DataFrame | None]:
+def order_sample(prepared: RunPlan) -> Question[pl.DataFrame | None]:
     """The sample that the edges of a grid are chosen by, where scores are counted on one; asked with the sums."""
     counts = not prepared.exact or (prepared.order.way == "points" and _counts_on_grid(prepared))
     return grid_sample(prepared) if counts and needs_rows(prepared) else constant_question(None)
 
 
-def _sorting(prepared: Prepared) -> str:
+def _sorting(prepared: RunPlan) -> str:
     """What a pass sorts, for people to read."""
     order, every = prepared.order, orderings(prepared.request)
     of_scores = all(ordering.value is None for ordering in every)
@@ -131,14 +131,14 @@ def _sorting(prepared: Prepared) -> str:
     return f"sorts {order.orders} of {len(every)} {what} at a time{ranges}"
 
 
-def _groups(prepared: Prepared) -> list[tuple[Ordering, ...]]:
+def _groups(prepared: RunPlan) -> list[tuple[Ordering, ...]]:
     """The orderings that are read together."""
     every, number = orderings(prepared.request), prepared.order.orders
     return [every[first : first + number] for first in range(0, len(every), number)]
 
 
 def models_to_order(
-    prepared: Prepared, aggregated: Aggregates
+    prepared: RunPlan, aggregated: Aggregates
 ) -> Iterator[tuple[str, str | None, Callable[[int], SlicedScores]]]:
     """Each model's scores as the run orders them: sorted rows, points, or a grid; see `models_in_order`."""
     if not prepared.exact:
@@ -149,7 +149,7 @@ def models_to_order(
 
 
 def models_by_points(
-    prepared: Prepared, aggregated: Aggregates
+    prepared: RunPlan, aggregated: Aggregates
 ) -> Iterator[tuple[str, str | None, Callable[[int], SlicedPoints]]]:
     """Each model's points and counts, as a function that gives those of a slice set; see `models_in_order`."""
     reader = Reader(prepared, aggregated)
@@ -167,7 +167,7 @@ def models_by_points(
 
 
 def _cutter(
-    prepared: Prepared,
+    prepared: RunPlan,
     ordering: Ordering,
     points: OrderPoints,
     counted: Iterator[tuple[str, str | None, Callable[..., SlicedGrid]]] | None,
@@ -191,7 +191,7 @@ def _cutter(
     return cut
 
 
-def _reads(prepared: Prepared, name: str, ordering: Ordering) -> tuple[bool, bool]:
+def _reads(prepared: RunPlan, name: str, ordering: Ordering) -> tuple[bool, bool]:
     """Whether the order of the rows of a set, and the numbers that they are ordered by are read."""
     suite = prepared.request.suite
     metrics = [
@@ -215,20 +215,20 @@ def _reads_numbers(metric: Metric, ordering: Ordering) -> bool:
     return metric.needs.scores or metric.finds_threshold if ordering.arms else metric.reads_points
 
 
-def _needing_points(prepared: Prepared, together: Sequence[Ordering]) -> tuple[Ordering, ...]:
+def _needing_points(prepared: RunPlan, together: Sequence[Ordering]) -> tuple[Ordering, ...]:
     """The orderings of which a slice set asks for points, not only for bins."""
     names = [slices.slice_set.name for slices in prepared.slices]
     return tuple(one for one in together if any(any(_reads(prepared, name, one)) for name in names))
 
 
-def _counts_on_grid(prepared: Prepared) -> bool:
+def _counts_on_grid(prepared: RunPlan) -> bool:
     """Whether blocks or bins are counted beside points."""
     request = prepared.request
     has_curves = any(curve.curve in BINNED_CURVES for curve in request.suite.curves)
     return request.suite.uncertainty is not None or bool(request.binnings) or has_curves
 
 
-def _ranges(prepared: Prepared, ordering: Ordering) -> Iterator[Limits]:
+def _ranges(prepared: RunPlan, ordering: Ordering) -> Iterator[Limits]:
     """Ranges of a number that hold about as many rows each, by a few of these."""
     number = prepared.order.ranges
     if number == 1:

@@ -17,7 +17,7 @@ from plmetrics.engine.step import Step
 from plmetrics.engine.streaming import collected_batches
 from plmetrics.states.scores.bin_lookup import Locator, value_locator
 from plmetrics.states.scores.grid import FINE_BINS, Members
-from plmetrics.states.scores.sorted import balanced_edges
+from plmetrics.states.scores.sorted_rows import balanced_edges
 from plmetrics.table.roles import LABEL
 from plmetrics.table.sampling import telling
 from plmetrics.table.slices import LOOKUP_CELLS
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from plmetrics.engine.aggregate.aggregation import Aggregates
     from plmetrics.engine.inquiry import Question
     from plmetrics.engine.order.orderings import Ordering
-    from plmetrics.engine.prepared import Prepared
+    from plmetrics.engine.run_plan import RunPlan
     from plmetrics.states.scores.coarse import Array, Codes
 
 SAMPLE_ROWS = 400_000
@@ -84,7 +84,7 @@ class EncodedRows:
 class Encoder:
     """Turns the rows of a run into small whole numbers: fine bins, cells and blocks."""
 
-    def __init__(self, prepared: Prepared, aggregated: Aggregates, room: int) -> None:
+    def __init__(self, prepared: RunPlan, aggregated: Aggregates, room: int) -> None:
         """Find the bins of the scores among the sample; `room` is memory in bytes."""
         self.orderings = {ordering.name: ordering for ordering in orderings(prepared.request)}
         self.locators = _locators(prepared, tuple(self.orderings.values()), aggregated.sample, room)
@@ -221,21 +221,21 @@ def _smallest(size: int) -> np.dtype[Any]:
     return np.min_scalar_type(max(size - 1, 0))
 
 
-def chosen_rows(prepared: Prepared, step: int) -> pl.LazyFrame:
+def chosen_rows(prepared: RunPlan, step: int) -> pl.LazyFrame:
     """Every k-th row; where the order of rows must not show, about as many by what is in them."""
     request, view = prepared.request, prepared.view
     frame = prepared.table.scored if request.label_free_values else prepared.table.frame
     return view.arithmetic.sample(frame, step, telling(view.roles, frame.collect_schema().names()))
 
 
-def grid_steps(prepared: Prepared) -> Iterator[Step]:
+def grid_steps(prepared: RunPlan) -> Iterator[Step]:
     """The scans of counts on a grid: the rows, once or more often."""
     blocks = prepared.blocks is not None
     does = f"counts on a grid: edges, fine bins{', then by block' if blocks else ''}"
     yield Step("order", (rows_plan(prepared),), does, at_least=blocks)
 
 
-def grid_sample(prepared: Prepared) -> Question[pl.DataFrame | None]:
+def grid_sample(prepared: RunPlan) -> Question[pl.DataFrame | None]:
     """What every k-th row is ordered by, and its classes; None where no edges of bins are to be chosen by it."""
     fixed = all(fixed_binnings(prepared, ordering) for ordering in orderings(prepared.request))
     if fixed or prepared.grids is not None:
@@ -246,7 +246,7 @@ def grid_sample(prepared: Prepared) -> Question[pl.DataFrame | None]:
 
 
 def _locators(
-    prepared: Prepared, every: Sequence[Ordering], sample: pl.DataFrame | None, room: int
+    prepared: RunPlan, every: Sequence[Ordering], sample: pl.DataFrame | None, room: int
 ) -> dict[str, Locator]:
     """Fine bins from every k-th row; fewer where there are so many slices that bins would not fit."""
     if prepared.grids is not None:
@@ -282,7 +282,7 @@ def _locators(
     return dict(zip(names, parallel_map(locator, every), strict=True))
 
 
-def counts_in_single(prepared: Prepared, aggregated: Aggregates) -> bool:
+def counts_in_single(prepared: RunPlan, aggregated: Aggregates) -> bool:
     """Whether single precision counts the rows of every block exactly."""
     state = aggregated.sums[0]
     if prepared.request.weighted or "n" not in state.columns:

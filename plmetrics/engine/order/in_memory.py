@@ -21,9 +21,9 @@ from plmetrics.states.complements import RestScores, rest_codes
 from plmetrics.states.pairs import Pairs
 from plmetrics.states.scores.areas import AreaRows
 from plmetrics.states.scores.limits import replicates_rows
-from plmetrics.states.scores.packed import PackedRows
-from plmetrics.states.scores.sorted import OrderedRows
-from plmetrics.table.predicted import score_column
+from plmetrics.states.scores.packed_rows import PackedRows
+from plmetrics.states.scores.sorted_rows import OrderedRows
+from plmetrics.table.prediction_columns import score_column
 from plmetrics.table.roles import LABEL, WEIGHT
 
 if TYPE_CHECKING:
@@ -32,14 +32,14 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from plmetrics.engine.aggregate.aggregation import Aggregates
-    from plmetrics.engine.prepared import Prepared
+    from plmetrics.engine.run_plan import RunPlan
     from plmetrics.states.pairs import SlicedPairs
-    from plmetrics.states.scores.sorted import SlicedScores
+    from plmetrics.states.scores.sorted_rows import SlicedScores
     from plmetrics.states.sums import RowValue
 
 
 def models_in_order(
-    prepared: Prepared, aggregated: Aggregates
+    prepared: RunPlan, aggregated: Aggregates
 ) -> Iterator[tuple[str, str | None, Callable[[int], SlicedScores]]]:
     """Each model's rows in ascending order, as a function that cuts them into the slices of a set.
 
@@ -55,7 +55,7 @@ def models_in_order(
 
 
 def models_by_row(
-    prepared: Prepared, aggregated: Aggregates
+    prepared: RunPlan, aggregated: Aggregates
 ) -> Iterator[tuple[str, Pairs, Callable[[int], SlicedPairs]]]:
     """Each model's labels and predictions, and a function that cuts them into the slices of a set."""
     if aggregated.rows is None or not prepared.request.reads_pairs:
@@ -68,7 +68,7 @@ def models_by_row(
         yield model, pairs, _cutter(prepared, frame, pairs)
 
 
-def _by_score(prepared: Prepared, aggregated: Aggregates, model: str) -> Callable[[int], SlicedScores]:
+def _by_score(prepared: RunPlan, aggregated: Aggregates, model: str) -> Callable[[int], SlicedScores]:
     assert aggregated.rows is not None
     column = score_column(model)
     frame = model_rows(prepared, aggregated.rows, model, column)
@@ -83,7 +83,7 @@ def _by_score(prepared: Prepared, aggregated: Aggregates, model: str) -> Callabl
 
 
 def _in_order(
-    prepared: Prepared, aggregated: Aggregates, frame: pl.DataFrame, column: str, positive: str
+    prepared: RunPlan, aggregated: Aggregates, frame: pl.DataFrame, column: str, positive: str
 ) -> Callable[[int], SlicedScores]:
     """Rows of two classes ascending by a column."""
     score = frame[column].to_numpy()
@@ -96,7 +96,7 @@ def _in_order(
 
 
 def _by_value(
-    prepared: Prepared, aggregated: Aggregates, model: str, value: RowValue
+    prepared: RunPlan, aggregated: Aggregates, model: str, value: RowValue
 ) -> Callable[[int], SlicedScores]:
     """Of a single class, every row that has a value is; else the value says which are positive."""
     assert aggregated.rows is not None
@@ -121,7 +121,7 @@ def _by_value(
     return _cutter(prepared, ordered, _order_rows(ordered, column, everywhere, aggregated))
 
 
-def _packs(prepared: Prepared, frame: pl.DataFrame) -> bool:
+def _packs(prepared: RunPlan, frame: pl.DataFrame) -> bool:
     """Whether a packed sort serves: rows count once, and no replicate needs the sorted rows' blocks."""
     uncertainty = prepared.request.suite.uncertainty
     if WEIGHT in frame.columns:
@@ -133,7 +133,7 @@ def _packs(prepared: Prepared, frame: pl.DataFrame) -> bool:
     return not by_quantile and not replicates_rows(frame.height, uncertainty.replicates, most)
 
 
-def _cutter(prepared: Prepared, frame: pl.DataFrame, rows: Any) -> Callable[..., Any]:
+def _cutter(prepared: RunPlan, frame: pl.DataFrame, rows: Any) -> Callable[..., Any]:
     """What cuts rows into the slices of a set, by its number; or into the rest of one slice, and that alone."""
 
     def cut(index: int, rest_of: int | None = None) -> Any:
@@ -146,7 +146,7 @@ def _cutter(prepared: Prepared, frame: pl.DataFrame, rows: Any) -> Callable[...,
     return cut
 
 
-def set_codes(prepared: Prepared, frame: pl.DataFrame, index: int) -> NDArray[np.int64] | None:
+def set_codes(prepared: RunPlan, frame: pl.DataFrame, index: int) -> NDArray[np.int64] | None:
     """The slice of each row in a set, -1 for none; None for the one slice of all rows."""
     slices = prepared.slices[index]
     if slices.slice_set.is_whole:

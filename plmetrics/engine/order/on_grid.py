@@ -38,7 +38,7 @@ from plmetrics.states.scores.quantile_bins import quantile_bins
 from plmetrics.states.scores.roll_up import put_together, rolled_ends, rolled_up
 from plmetrics.states.scores.run_grids import coarse_bins
 from plmetrics.states.scores.sliced_grid import SlicedGrid
-from plmetrics.states.scores.sorted import Binning
+from plmetrics.states.scores.sorted_rows import Binning
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from plmetrics.engine.aggregate.aggregation import Aggregates
     from plmetrics.engine.order.encoding import EncodedRows
     from plmetrics.engine.order.orderings import Ordering
-    from plmetrics.engine.prepared import Prepared
+    from plmetrics.engine.run_plan import RunPlan
     from plmetrics.states.scores.bin_lookup import Locator
     from plmetrics.states.scores.coarse import Array
     from plmetrics.states.scores.grid import Bins
@@ -61,7 +61,7 @@ _SLICES_AT_ONCE = 4
 
 
 def models_on_grids(
-    prepared: Prepared, aggregated: Aggregates
+    prepared: RunPlan, aggregated: Aggregates
 ) -> Iterator[tuple[str, str | None, Callable[[int], SlicedGrid]]]:
     """What each model's rows are ordered by on its grid, as a function of the slice set; see `models_in_order`."""
     if not needs_rows(prepared):
@@ -74,7 +74,7 @@ def models_on_grids(
 class Passes:
     """The counts of a run: those that every slice shares, and those by block of the parts that the last pass made."""
 
-    def __init__(self, prepared: Prepared, aggregated: Aggregates) -> None:
+    def __init__(self, prepared: RunPlan, aggregated: Aggregates) -> None:
         self._prepared = prepared
         self._known = aggregated.block_keys
         self._exact_single = counts_in_single(prepared, aggregated)

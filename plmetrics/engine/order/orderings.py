@@ -21,7 +21,7 @@ from plmetrics.engine.aggregate.row_plan import (
 )
 from plmetrics.states.scores.limits import RANK_BINS
 from plmetrics.table.checks import scored_column, valid_column
-from plmetrics.table.predicted import score_column
+from plmetrics.table.prediction_columns import score_column
 from plmetrics.table.roles import LABEL, TREATMENT
 
 if TYPE_CHECKING:
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from plmetrics.engine.prepared import Prepared
     from plmetrics.engine.request import Request
+    from plmetrics.engine.run_plan import RunPlan
     from plmetrics.states.sums import RowValue
 
 
@@ -131,7 +131,7 @@ class Ordering:
         """Whether all rows are of one class."""
         return self.of_ranks or (self.value is not None and self.value.positive is None)
 
-    def expressions(self, prepared: Prepared) -> Iterator[pl.Expr]:
+    def expressions(self, prepared: RunPlan) -> Iterator[pl.Expr]:
         """The columns of the number and of its class, on the canonical table."""
         if self.value is None:
             yield pl.col(self.column)
@@ -182,7 +182,7 @@ def orderings(request: Request) -> tuple[Ordering, ...]:
     return tuple(out)
 
 
-def sample_columns(prepared: Prepared, rows: pl.LazyFrame) -> pl.LazyFrame:
+def sample_columns(prepared: RunPlan, rows: pl.LazyFrame) -> pl.LazyFrame:
     """Numbers and classes of some rows of the canonical table."""
     every = orderings(prepared.request)
     columns = [column for ordering in every for column in ordering.expressions(prepared)]

@@ -11,7 +11,7 @@ from plmetrics.engine.order.encoding import Group
 from plmetrics.engine.prepare.exponents import IN_BINS
 from plmetrics.states.arms import ARMS
 from plmetrics.states.scores.grid import UNBLOCKED, shape
-from plmetrics.states.scores.sorted import CLASSES, Binning
+from plmetrics.states.scores.sorted_rows import CLASSES, Binning
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from plmetrics.engine.order.orderings import Ordering
-    from plmetrics.engine.prepared import Prepared
+    from plmetrics.engine.run_plan import RunPlan
     from plmetrics.states.scores.bin_lookup import Locator
     from plmetrics.states.scores.grid import Bins
 
@@ -41,7 +41,7 @@ class Part:
     rest: bool = False
 
 
-def exponent_in_bins(prepared: Prepared, ordering: Ordering, bins: Bins) -> int | None:
+def exponent_in_bins(prepared: RunPlan, ordering: Ordering, bins: Bins) -> int | None:
     """That of what is added in bins, where its order must not show; None where it does not anyway."""
     if bins == "ends":
         return None
@@ -54,7 +54,7 @@ class PartSizes:
 
     def __init__(
         self,
-        prepared: Prepared,
+        prepared: RunPlan,
         orderings: Mapping[str, Ordering],
         locators: Mapping[str, Locator],
         blocks: int,

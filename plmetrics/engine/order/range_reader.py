@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from plmetrics.engine.aggregate.aggregation import Aggregates
     from plmetrics.engine.order.orderings import Ordering
-    from plmetrics.engine.prepared import Prepared
+    from plmetrics.engine.run_plan import RunPlan
     from plmetrics.states.scores.coarse import Array
 
     Classes = tuple[ByCell, ByCell]
@@ -87,7 +87,7 @@ _WEIGHT, _OUTCOME = "@weight", "@outcome"
 class Reader:
     """Reads the numbers that rows are ordered by, by class and cell."""
 
-    def __init__(self, prepared: Prepared, aggregated: Aggregates) -> None:
+    def __init__(self, prepared: RunPlan, aggregated: Aggregates) -> None:
         self._prepared = prepared
         self.cells = [np.unique(state.cell) for state in aggregated.sums]
         self._ids = [self._numbers(number) for number in range(len(self.cells))]
@@ -185,7 +185,7 @@ def _further_numbers(ordering: Ordering, frame: pl.DataFrame) -> dict[str, Array
     return out
 
 
-def range_plan(prepared: Prepared, orderings: Sequence[Ordering], limits: Limits) -> pl.LazyFrame:
+def range_plan(prepared: RunPlan, orderings: Sequence[Ordering], limits: Limits) -> pl.LazyFrame:
     """What some orderings order in a range, with classes, cells and weights; a range is for a single ordering."""
     label_free = any(ordering.label_free for ordering in orderings)
     models = tuple(dict.fromkeys(ordering.model for ordering in orderings))
@@ -201,7 +201,7 @@ def range_plan(prepared: Prepared, orderings: Sequence[Ordering], limits: Limits
     return plan.select(*dict.fromkeys(read))
 
 
-def _present(prepared: Prepared, ordering: Ordering, limits: Limits) -> Iterator[pl.Expr]:
+def _present(prepared: RunPlan, ordering: Ordering, limits: Limits) -> Iterator[pl.Expr]:
     """Which rows have the number, and it in the range."""
     if prepared.request.suite.apart:
         yield pl.col(scored_column(ordering.model) if ordering.label_free else valid_column(ordering.model))
@@ -211,7 +211,7 @@ def _present(prepared: Prepared, ordering: Ordering, limits: Limits) -> Iterator
         yield limits.holds(ordering.column)
 
 
-def numbers_sample(prepared: Prepared, ordering: Ordering) -> pl.LazyFrame:
+def numbers_sample(prepared: RunPlan, ordering: Ordering) -> pl.LazyFrame:
     """A few of the numbers that an ordering orders."""
     rows = chosen_rows(prepared, max(1, prepared.rows.read // SAMPLE_ROWS))
     numbers = ordering.flat(rows.select(*ordering.expressions(prepared)))

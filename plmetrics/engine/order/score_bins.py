@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 from plmetrics.catalogue.needs import Bins as FixedBins
 from plmetrics.catalogue.needs import Points, Quantiles
 from plmetrics.states.class_probabilities import class_value_kind
-from plmetrics.states.scores.sorted import Binning
+from plmetrics.states.scores.sorted_rows import Binning
 from plmetrics.suite.tasks import BANDED_CURVES, BINNED_CURVES, CLASS_CURVES
 
 if TYPE_CHECKING:
     from plmetrics.catalogue.needs import OrderedRows
     from plmetrics.engine.order.orderings import Ordering
-    from plmetrics.engine.prepared import Prepared
+    from plmetrics.engine.run_plan import RunPlan
     from plmetrics.states.scores.grid import Bins
     from plmetrics.suite.sections.basics import Curve
 
@@ -42,7 +42,7 @@ def by_quantile(bins: Bins) -> bool:
     return isinstance(bins, Binning) and bins.strategy == "quantile"
 
 
-def wanted_bins(prepared: Prepared, ordering: Ordering) -> list[Bins]:
+def wanted_bins(prepared: RunPlan, ordering: Ordering) -> list[Bins]:
     """The kinds of bins that metrics and curves read of a number of a model's rows."""
     if ordering.of_areas:
         return ["joint"] if ordering.side == "score" else []
@@ -65,14 +65,14 @@ def wanted_bins(prepared: Prepared, ordering: Ordering) -> list[Bins]:
     return [*bins, *dict.fromkeys([*binnings, *drawn])]
 
 
-def fixed_binnings(prepared: Prepared, ordering: Ordering) -> list[Binning]:
+def fixed_binnings(prepared: RunPlan, ordering: Ordering) -> list[Binning]:
     """The bins that are read of an ordering, if all have fixed edges."""
     wanted = wanted_bins(prepared, ordering)
     fixed = [bins for bins in wanted if isinstance(bins, Binning) and not by_quantile(bins)]
     return fixed if len(fixed) == len(wanted) else []
 
 
-def _joint_bins(prepared: Prepared, ordering: Ordering) -> list[Bins]:
+def _joint_bins(prepared: RunPlan, ordering: Ordering) -> list[Bins]:
     """Those of rank correlations: joint counts go with the predictions."""
     if ordering.side == "label":
         return ["fine"]

@@ -20,10 +20,10 @@ from plmetrics.engine.aggregate.row_plan import BLOCK, POSITIVE, cell_column
 from plmetrics.engine.order.in_memory import block_numbers, set_codes
 from plmetrics.engine.step import Step
 from plmetrics.states.moving_thresholds import ScoredRows, replicate_thresholds
-from plmetrics.states.scores.sorted import OrderedRows
+from plmetrics.states.scores.sorted_rows import OrderedRows
 from plmetrics.states.sums import sum_column
 from plmetrics.table.checks import valid_column
-from plmetrics.table.predicted import score_column
+from plmetrics.table.prediction_columns import score_column
 from plmetrics.table.prediction_table import prediction_table
 from plmetrics.table.roles import UNIT, WEIGHT
 
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
     from plmetrics.catalogue.threshold_rule import ThresholdRule
     from plmetrics.engine.aggregate.aggregation import Aggregates
-    from plmetrics.engine.prepared import Prepared
     from plmetrics.engine.request import Request
+    from plmetrics.engine.run_plan import RunPlan
     from plmetrics.table.prediction_table import PredictionTable
 
 Array = NDArray[np.float64]
@@ -79,7 +79,7 @@ def rules_of_replicates(request: Request) -> tuple[ThresholdRule, ...]:
     return tuple(found.values())
 
 
-def threshold_steps(prepared: Prepared) -> Iterator[Step]:
+def threshold_steps(prepared: RunPlan) -> Iterator[Step]:
     """For each model the rows that rules choose on, by condition, and those that are evaluated."""
     rules = rules_of_replicates(prepared.request)
     if not rules:
@@ -92,7 +92,7 @@ def threshold_steps(prepared: Prepared) -> Iterator[Step]:
 
 
 def threshold_replicates(
-    prepared: Prepared, aggregated: Aggregates, draws: Draws, *, rests: Sequence[bool]
+    prepared: RunPlan, aggregated: Aggregates, draws: Draws, *, rests: Sequence[bool]
 ) -> list[tuple[Columns, Columns]]:
     """By slice set the replicates of what is counted at such thresholds, and those of its rests, by column.
 
@@ -130,7 +130,7 @@ def threshold_replicates(
 
 
 def _choices(
-    prepared: Prepared, model: str, frame: pl.DataFrame, rules: Sequence[ThresholdRule], draws: Draws
+    prepared: RunPlan, model: str, frame: pl.DataFrame, rules: Sequence[ThresholdRule], draws: Draws
 ) -> list[Array]:
     """The thresholds of some rules in each replicate."""
     uncertainty = prepared.request.suite.uncertainty
@@ -146,7 +146,7 @@ def _conditions(rules: Sequence[ThresholdRule]) -> list[str | None]:
     return list(dict.fromkeys(rule.select_on for rule in rules))
 
 
-def _rows_to_choose_on(prepared: Prepared, model: str, condition: str | None) -> pl.LazyFrame:
+def _rows_to_choose_on(prepared: RunPlan, model: str, condition: str | None) -> pl.LazyFrame:
     """The rows that are evaluated, or all where a condition holds, whatever `where` says; ascending by score."""
     request, view = prepared.request, prepared.view
     if condition is None:
@@ -158,13 +158,13 @@ def _rows_to_choose_on(prepared: Prepared, model: str, condition: str | None) ->
     return request.arithmetic.sorted(rows, SCORE)
 
 
-def _evaluated_rows(prepared: Prepared, model: str) -> pl.LazyFrame:
+def _evaluated_rows(prepared: RunPlan, model: str) -> pl.LazyFrame:
     """The rows that are evaluated, with their cells in each cube."""
     cells = [cube.cell().alias(cell_column(index)) for index, cube in enumerate(prepared.cubes) if cube.codes]
     return _model_rows(prepared, prepared.table, model, *cells)
 
 
-def _model_rows(prepared: Prepared, table: PredictionTable, model: str, *further: pl.Expr) -> pl.LazyFrame:
+def _model_rows(prepared: RunPlan, table: PredictionTable, model: str, *further: pl.Expr) -> pl.LazyFrame:
     """Score, class, block and weight of a model's rows."""
     assert prepared.blocks is not None
     roles = table.roles

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from plmetrics.table.checks import VALID
-from plmetrics.table.predicted import levels_of, quantile_part
+from plmetrics.table.prediction_columns import levels_of, quantile_part
 from plmetrics.table.roles import LABEL
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from plmetrics.catalogue.needs import Queries
-from plmetrics.engine.prepared import rows_of
+from plmetrics.engine.run_plan import rows_of
 from plmetrics.states.bin_sums import BY_QUERY
 from plmetrics.states.queries import query_column
 from plmetrics.table.checks import valid_column

@@ -20,10 +20,10 @@ from plmetrics.engine.bad_rows import bad_values
 from plmetrics.engine.inquiry import constant_question, together
 from plmetrics.engine.memory.budget import working_memory
 from plmetrics.engine.prepare.constants import Calibration
-from plmetrics.engine.prepared import Accounting, NoRowsLeftError
+from plmetrics.engine.run_plan import Accounting, NoRowsLeftError
 from plmetrics.suite.sections.basics import BY_FOLD
 from plmetrics.table.checks import VALID, valid_column
-from plmetrics.table.predicted import PredictionColumns, normalise_probabilities, part_column
+from plmetrics.table.prediction_columns import PredictionColumns, normalise_probabilities, part_column
 from plmetrics.table.roles import plain_column
 
 if TYPE_CHECKING:

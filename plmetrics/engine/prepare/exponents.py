@@ -22,7 +22,7 @@ from plmetrics.table.roles import LABEL
 if TYPE_CHECKING:
     from plmetrics.engine.inquiry import Question
     from plmetrics.engine.prepare.constants import Constants
-    from plmetrics.engine.prepared import Prepared
+    from plmetrics.engine.run_plan import RunPlan
     from plmetrics.states.sums import Total
     from plmetrics.suite.model import Suite
 
@@ -32,7 +32,7 @@ IN_BINS = "in bins of scores"
 _WEIGHT, _OUTCOME = "@most of weight", "@most of outcome"
 
 
-def with_exponents(prepared: Prepared, constants: Constants | None) -> Question[Prepared]:
+def with_exponents(prepared: RunPlan, constants: Constants | None) -> Question[RunPlan]:
     """The run with the exponents of its sums, or with those of another run.
 
     Where values are too large for the latter, the sum is an ordinary one, and a warning says so.
@@ -63,7 +63,7 @@ def adds_in_bins(suite: Suite) -> bool:
     return has_curves or any(isinstance(need, Bins) for need in needs)
 
 
-def _in_tables(prepared: Prepared) -> dict[str, pl.Expr]:
+def _in_tables(prepared: RunPlan) -> dict[str, pl.Expr]:
     """What rows add to the tables that curves are drawn from."""
     from plmetrics.engine.aggregate.bin_values import bin_values, run_tables
 
@@ -74,7 +74,7 @@ def _in_tables(prepared: Prepared) -> dict[str, pl.Expr]:
     return values
 
 
-def exponents_of(prepared: Prepared) -> Question[dict[str, int]]:
+def exponents_of(prepared: RunPlan) -> Question[dict[str, int]]:
     """The exponent of every sum of floats, by the name of its column."""
     sums: dict[str, Total] = {}
     for cube in prepared.cubes:

@@ -18,11 +18,11 @@ from plmetrics.engine.inquiry import Inquiry, constant_question, frames_by_name,
 from plmetrics.engine.memory.budget import reads_apart, sorts_in_memory
 from plmetrics.engine.prepare.constants import Calibration, Constants, ThresholdChoice
 from plmetrics.engine.prepare.slices import found_slices, key_codes, settled_keys, slice_plans
-from plmetrics.engine.prepared import Accounting, Blocks, Prepared, rows_of, units_of_rows
+from plmetrics.engine.run_plan import Accounting, Blocks, RunPlan, rows_of, units_of_rows
 from plmetrics.engine.step import Step
 from plmetrics.states.sums import DEFAULT_THRESHOLD, class_threshold
 from plmetrics.suite.sections.basics import BASELINE
-from plmetrics.table.predicted import PredictionColumns
+from plmetrics.table.prediction_columns import PredictionColumns
 from plmetrics.table.prediction_table import unchecked_table
 from plmetrics.table.roles import UNIT, WEIGHT
 from plmetrics.table.slices import plan_cubes
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 MAX_CELLS = 1_000_000
 
 
-def prepare(request: Request, constants: Constants | None = None, looks: Looks | None = None) -> Prepared:
+def prepare(request: Request, constants: Constants | None = None, looks: Looks | None = None) -> RunPlan:
     """Find the constants of a run, or take them from another.
 
     Args:
@@ -79,7 +79,7 @@ def prepare(request: Request, constants: Constants | None = None, looks: Looks |
     cubes = plan_cubes(slices.slices, key_codes(view, slices), count, crossed)
     exact = sorts_in_memory(request, rows.read, len(cubes))
     chosen = inquiry.answer(_thresholds(request, view, constants))
-    prepared = Prepared(
+    prepared = RunPlan(
         request,
         view,
         table,

@@ -9,7 +9,7 @@ import polars as pl
 
 from plmetrics.engine.order.score_bins import UNIT_SPAN
 from plmetrics.table.checks import scored_column, valid_column
-from plmetrics.table.predicted import score_column
+from plmetrics.table.prediction_columns import score_column
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

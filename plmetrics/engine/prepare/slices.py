@@ -8,16 +8,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from plmetrics.core.errors import ConfigError, DataError, Problem
-from plmetrics.core.slice_texts import OTHER
+from plmetrics.core.errors import ConfigError, Problem
 from plmetrics.engine.memory.budget import rows_that_fit
 from plmetrics.features.registry import features_of
 from plmetrics.table.slice_keys import (
     SliceKey,
     bin_index,
     only_bin,
+    refuse_name_of_rest,
     top_index,
-    value_text,
 )
 from plmetrics.table.slices import (
     KeyCodes,
@@ -179,11 +178,8 @@ def _top_values(
             left_out if remaining.left_out is None else remaining.left_out,
         )
     values = counted_values.head(key.number).to_series().sort(nulls_last=True)
-    if counted_values.height > key.number and OTHER in [
-        value_text(value) for value in plain_values(values, key.label)
-    ]:
-        msg = f"column '{key.label}' has a value '{OTHER}' among its top, and the rest is called that"
-        raise DataError(Problem(msg, ("slices",), "rename the value, or exclude it"))
+    if counted_values.height > key.number:
+        refuse_name_of_rest(plain_values(values, key.label), key.label, ("slices",), "exclude it")
     return values, left_out.to_series()
 
 

@@ -14,10 +14,10 @@ from plmetrics.core.rowsql import compile_row
 from plmetrics.engine.memory.budget import refuse_to_hold
 from plmetrics.engine.prepare.constants import ThresholdChoice
 from plmetrics.states.moving_thresholds import confusion_at
-from plmetrics.states.scores.sorted import OrderedRows
+from plmetrics.states.scores.sorted_rows import OrderedRows
 from plmetrics.states.sums import class_threshold
 from plmetrics.table.checks import VALID, valid_column
-from plmetrics.table.predicted import part_column, score_column, truth_column
+from plmetrics.table.prediction_columns import part_column, score_column, truth_column
 from plmetrics.table.prediction_table import prediction_table
 from plmetrics.table.roles import WEIGHT
 

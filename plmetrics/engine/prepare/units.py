@@ -14,8 +14,8 @@ import polars as pl
 
 from plmetrics.core.hashing import OWN_BLOCK_LIMIT
 from plmetrics.engine.memory.budget import working_memory
-from plmetrics.engine.prepared import Blocks
 from plmetrics.engine.request import unit_column
+from plmetrics.engine.run_plan import Blocks
 from plmetrics.engine.streaming import collected_batches
 from plmetrics.table.roles import UNIT
 

@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 
 from plmetrics.core.errors import AbsentDataError, DataError, Problem
-from plmetrics.engine.bad_rows import bad_values
+from plmetrics.engine.bad_rows import bad_values, no_rows_left
 from plmetrics.engine.memory.budget import passes_of_rows, passes_to_hold
 from plmetrics.engine.ranking.query_passes import (
     WORD,
@@ -29,7 +29,7 @@ from plmetrics.engine.request import TableView
 from plmetrics.states.queries import QUERY, QUERY_NAME, query_column
 from plmetrics.suite.tasks import RANKING_CURVES
 from plmetrics.table.checks import SCORED, VALID, scored_column, valid_column
-from plmetrics.table.predicted import PredictionColumns, score_column
+from plmetrics.table.prediction_columns import PredictionColumns, score_column
 from plmetrics.table.roles import LABEL, UNIT, WEIGHT, RoleColumns, plain_column
 
 if TYPE_CHECKING:
@@ -209,8 +209,7 @@ def _valid(request: Request, model: str) -> str:
 def _no_rows_error(request: Request, total: int) -> DataError:
     if total == 0:
         return AbsentDataError.without_rows(request.suite.data.where)
-    msg = f"no rows are left of {total:,}: each has weight 0 or a value for which it is dropped"
-    return DataError(Problem(msg, ("data", "missing")))
+    return DataError(no_rows_left(total))
 
 
 def _without_weight(request: Request, view: TableView) -> pl.LazyFrame:

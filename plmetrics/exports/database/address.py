@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from plmetrics.core.errors import ConfigError, Problem, needs_extra
 from plmetrics.exports.paths import output_path
+from plmetrics.table.database.drivers import address_error
 
 if TYPE_CHECKING:
     from sqlalchemy import URL, Engine
@@ -38,7 +39,7 @@ def read_address(loaded: LoadedSuite, text: str) -> URL:
     try:
         url = make_url(text)
     except (ArgumentError, ValueError):
-        raise ConfigError(Problem("this is not the address of a database", _PATH, _EXAMPLE)) from None
+        raise address_error(_PATH, _EXAMPLE) from None
     backend = url.get_backend_name()
     if backend not in _DRIVERS:
         msg = "the database must be PostgreSQL, MariaDB, MySQL or SQLite"

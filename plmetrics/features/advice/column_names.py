@@ -103,7 +103,7 @@ def is_value_name(name: str) -> bool:
 
 def is_outcome_name(name: str) -> bool:
     """Whether a column is called like an outcome of an experiment."""
-    return bool(_AMOUNTS & set(pieces(name))) or any(bare_name(name) in names for names in LABELS)
+    return bool(_AMOUNTS & set(pieces(name))) or is_label_name(name)
 
 
 def is_earlier(name: str) -> bool:
@@ -124,3 +124,8 @@ def is_positive(value: object) -> bool:
 def column_by_name(names: Iterable[str], words: frozenset[str]) -> str | None:
     """The first column that is called so."""
     return next((name for name in names if "_".join(pieces(name)) in words), None)
+
+
+def is_label_name(name: str) -> bool:
+    """Whether a column is named as labels are."""
+    return any(bare_name(name) in names for names in LABELS)

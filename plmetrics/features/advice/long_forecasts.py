@@ -5,10 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from plmetrics.core.names import number_text
-from plmetrics.features.advice.column_names import LABELS, LEVELS, bare_name, column_by_name, is_value_name
+from plmetrics.features.advice.column_names import (
+    LEVELS,
+    column_by_name,
+    is_label_name,
+    is_value_name,
+)
 from plmetrics.features.advice.column_roles import attribute_roles, guess_roles
 from plmetrics.features.advice.table_roles import LongTable, Roles
-from plmetrics.table.predicted import quantile_part
+from plmetrics.table.prediction_columns import quantile_part
 
 if TYPE_CHECKING:
     import polars as pl
@@ -38,7 +43,7 @@ def long_forecast_roles(sample: pl.DataFrame, facts: Facts, wishes: Wishes) -> R
     parts = {quantile_part(number): f"{value}_{number_text(number)}" for number in levels}
     reason = f"a row per quantile: column '{level}' holds {len(levels)} levels, '{value}' their values"
     others = attribute_roles(sample, facts, label, (value, level))
-    found = {} if wishes.label else {"label": "by its name" if _is_label(label) else "the other numbers"}
+    found = {} if wishes.label else {"label": "by its name" if is_label_name(label) else "the other numbers"}
     others["dates"] = tuple(name for name in others["dates"] if name in by)
     return Roles(
         label=label,
@@ -55,10 +60,6 @@ def _is_level(facts: Facts, name: str) -> bool:
     column = facts[name]
     inside = column.is_share and column.low > 0 and column.high < 1
     return inside and _FEWEST_LEVELS <= column.distinct <= _MOST_LEVELS
-
-
-def _is_label(name: str) -> bool:
-    return any(bare_name(name) in names for names in LABELS)
 
 
 def _label(sample: pl.DataFrame, facts: Facts, wishes: Wishes, level: str, value: str) -> str:

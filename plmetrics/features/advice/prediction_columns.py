@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from plmetrics.core.names import number_text
-from plmetrics.features.advice.column_names import LABELS, bare_name, is_score_name
+from plmetrics.features.advice.column_names import is_label_name, is_score_name
 from plmetrics.features.advice.column_roles import (
     are_shares_of_one,
     attribute_roles,
@@ -18,7 +18,7 @@ from plmetrics.features.advice.column_roles import (
 )
 from plmetrics.features.advice.table_roles import Roles
 from plmetrics.suite.sections.models import class_name
-from plmetrics.table.predicted import quantile_part
+from plmetrics.table.prediction_columns import quantile_part
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -95,7 +95,7 @@ def class_roles(sample: pl.DataFrame, facts: Facts, wishes: Wishes) -> Roles | N
         families = dict(_columns_by_affix(classes, names))
         notes: tuple[str, ...] = ()
         reason = f"there is a column of probabilities for each of {len(classes)} classes"
-        if not families and (wishes.label is not None or _is_label_name(target)):
+        if not families and (wishes.label is not None or is_label_name(target)):
             families = _columns_in_order(sample, classes, names)
             reason = f"{len(classes)} columns of decimal numbers sum to 1 in every row, and there are as many classes"
             notes = (
@@ -108,13 +108,13 @@ def class_roles(sample: pl.DataFrame, facts: Facts, wishes: Wishes) -> Roles | N
 
 def called_roles(sample: pl.DataFrame, facts: Facts, wishes: Wishes) -> Roles | None:
     """The roles of a table whose models give a class and no score."""
-    targets = [wishes.label] if wishes.label is not None else [name for name in facts if _is_label_name(name)]
+    targets = [wishes.label] if wishes.label is not None else [name for name in facts if is_label_name(name)]
     if wishes.label is None and not targets:
         targets = list(facts)
     for target in targets:
         column = facts[target]
         called = _call_columns(sample, facts, target, wishes)
-        if not called or (wishes.label is None and not _is_label_name(target) and not _are_scores(called)):
+        if not called or (wishes.label is None and not is_label_name(target) and not _are_scores(called)):
             continue
         names = f"column{'s' if len(called) > 1 else ''} {', '.join(called)}"
         what = "values" if column.two_valued else "classes"
@@ -179,10 +179,6 @@ def _class_roles(
 
 def _label_reason(wishes: Wishes, label: str, reason: str) -> dict[str, str]:
     return {} if wishes.label == label else {"label": reason}
-
-
-def _is_label_name(name: str) -> bool:
-    return any(bare_name(name) in names for names in LABELS)
 
 
 def _is_classes(column: ColumnFacts, wishes: Wishes) -> bool:

@@ -10,6 +10,7 @@ from rich.text import Text
 from plmetrics.core.names import printable
 from plmetrics.report.layout import FAINT, Column, heading, table_or_stack, wrap
 from plmetrics.report.numbers import MISSING, estimate, number, plural, row_estimate
+from plmetrics.report.sections.overall import metric_of_class
 
 if TYPE_CHECKING:
     from plmetrics.report.summary import Summary
@@ -71,7 +72,7 @@ def _cells(row: dict[str, Any]) -> list[Text]:
     undefined = f" ({row['undefined_folds']} undefined)" if row["undefined_folds"] else ""
     repeats = "repeats" if row["kind"] == "repeats" else ""
     return [
-        Text(_metric(row)),
+        Text(metric_of_class(row)),
         Text(printable(row["model"] or "")),
         Text(printable(" ".join(filter(None, [repeats, _where(row)])))),
         Text(str(estimate(row["value"], status=row["status"]))),
@@ -80,10 +81,6 @@ def _cells(row: dict[str, Any]) -> list[Text]:
         Text(_number(row["pooled"])),
         Text(f"{row['folds']}{undefined}"),
     ]
-
-
-def _metric(row: dict[str, Any]) -> str:
-    return printable(row["metric"] if row["class"] is None else f"{row['metric']} [{row['class']}]")
 
 
 def _where(row: dict[str, Any]) -> str:

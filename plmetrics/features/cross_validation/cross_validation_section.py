@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 
 from pydantic import Field
 
-from plmetrics.catalogue.derived import is_across_slices
+from plmetrics.catalogue.composite_metrics import is_across_slices
 from plmetrics.core.names import did_you_mean
 from plmetrics.suite.problems import absent
 from plmetrics.suite.sections.basics import Finite, NamedMetric

@@ -62,7 +62,7 @@ def outer_rows(values: pl.DataFrame) -> pl.DataFrame:
     return values.filter(pl.col("inner").is_null(), pl.col("fold").is_not_null())
 
 
-def join_pooled(summary: pl.DataFrame, pooled: pl.DataFrame) -> pl.DataFrame:
+def join_pooled_values(summary: pl.DataFrame, pooled: pl.DataFrame) -> pl.DataFrame:
     """The summary with the value of all rows of the group together."""
     pooled_values = pooled.select(*GROUP, pl.col("value").alias("pooled"))
     return summary.join(pooled_values, on=GROUP, how="left", nulls_equal=True, maintain_order="left")
@@ -70,14 +70,14 @@ def join_pooled(summary: pl.DataFrame, pooled: pl.DataFrame) -> pl.DataFrame:
 
 def by_fold(values: pl.DataFrame, pooled: pl.DataFrame) -> pl.DataFrame:
     """A row per group: the mean of the folds' values, of all repeats, next to the value of their rows together."""
-    return join_pooled(summarise(outer_rows(values), GROUP), pooled)
+    return join_pooled_values(summarise(outer_rows(values), GROUP), pooled)
 
 
 def by_repeat(values: pl.DataFrame, pooled: pl.DataFrame) -> pl.DataFrame:
     """A row per group: the mean of the repeats' means, and how these differ; `folds` counts repeats."""
     repeats = outer_rows(values).filter(pl.col("repeat").is_not_null())
     means = summarise(repeats, [*GROUP, "repeat"])
-    return join_pooled(summarise(means, GROUP), pooled)
+    return join_pooled_values(summarise(means, GROUP), pooled)
 
 
 def along_curve(values: pl.DataFrame, pooled: pl.DataFrame, *, folded: bool) -> pl.DataFrame:

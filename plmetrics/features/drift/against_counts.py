@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from plmetrics.core.errors import DataError, Problem
 from plmetrics.engine.prepare.key_constants import pinned_keys
 from plmetrics.engine.prepare.slices import found_slices, key_codes
 from plmetrics.features.drift.constant_grid import upper_edge
@@ -24,8 +23,8 @@ from plmetrics.features.drift.window_counts import (
     canonical_summary,
     union_of_cells,
 )
-from plmetrics.features.drift.windows import current_window
-from plmetrics.states.stored import CELL
+from plmetrics.features.drift.windows import current_window, no_current_rows, no_reference_rows
+from plmetrics.states.state_format import CELL
 from plmetrics.table.slices import plan_cubes
 
 if TYPE_CHECKING:
@@ -70,10 +69,9 @@ def drift_against(view: TableView, reference: Summary, current: Summary, path: S
         ConfigError: there are more slices than `max_slices`.
     """
     if not current.rows:
-        msg = "nothing is left to compare with the reference: it holds every row that is evaluated"
-        raise DataError(Problem(msg, path))
+        raise no_current_rows(path)
     if not reference.rows:
-        raise DataError(Problem("the reference has no rows", path, "name the state of a day that has some"))
+        raise no_reference_rows(path, "name the state of a day that has some")
     window = current_window(view)
     sides = _on_one_grid(reference, current)
     cells = [

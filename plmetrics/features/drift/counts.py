@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from plmetrics.core.errors import DataError, Problem
 from plmetrics.core.exact_sums import Addition
 from plmetrics.core.quantiles import averaged_inverse
 from plmetrics.engine.bad_rows import bad_values
@@ -28,6 +27,8 @@ from plmetrics.features.drift.windows import (
     Windows,
     drift_windows,
     in_reference,
+    no_current_rows,
+    no_reference_rows,
     reference_of,
 )
 from plmetrics.table.roles import WEIGHT
@@ -163,10 +164,9 @@ def _require_rows(windows: Windows, facts: pl.DataFrame, *, in_rows: bool) -> No
             if windows.reference.where is not None
             else None
         )
-        raise DataError(Problem("the reference has no rows", path, hint))
+        raise no_reference_rows(path, hint)
     if not rows.get(1):
-        msg = "nothing is left to compare with the reference: it holds every row that is evaluated"
-        raise DataError(Problem(msg, path, "narrow drift's where, or name another table as reference"))
+        raise no_current_rows(path, "narrow drift's where, or name another table as reference")
 
 
 def _require_sound_reference(windows: Windows, facts: pl.DataFrame) -> None:

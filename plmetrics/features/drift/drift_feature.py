@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from plmetrics.features.stored.alignment import AlignedStates, StateReference
     from plmetrics.report.summary import Summary
     from plmetrics.runs.history.earlier_runs import EarlierRuns
-    from plmetrics.states.stored import Builder, State
+    from plmetrics.states.state_format import Builder, State
     from plmetrics.suite.model import Suite
     from plmetrics.suite.sections.section import Section
     from plmetrics.table.source import Source

@@ -17,12 +17,11 @@ from plmetrics.features.drift.drift_measures import (
     MeasureError,
     measure_of,
 )
-from plmetrics.suite.problems import absent, frozen
+from plmetrics.suite.problems import absent, check_predicate, frozen
 from plmetrics.suite.sections.basics import Correction, Finite  # noqa: TC001 (pydantic reads them)
 from plmetrics.suite.sections.metrics import is_torn, say_torn
 from plmetrics.suite.sections.references import ByInterval, IntervalReference
 from plmetrics.suite.sections.section import Column, OrOne, Section, Strict
-from plmetrics.suite.sections.slices import check_predicate
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -17,7 +17,7 @@ from plmetrics.features.stored.compatibility import check_once
 from plmetrics.features.stored.state_files import DRIFT_STATE, damage_errors, state_files
 from plmetrics.features.stored.stored_state import file_places, stored_state
 from plmetrics.runs.files import place_of
-from plmetrics.states.stored import State
+from plmetrics.states.state_format import State
 from plmetrics.suite.sections.references import IntervalReference
 from plmetrics.suite.sections.section import HANDED_OVER
 from plmetrics.table.opening import open_source

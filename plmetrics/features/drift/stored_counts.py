@@ -29,7 +29,7 @@ from plmetrics.features.stored.alignment import AlignedStates, StateReference
 from plmetrics.features.stored.capture import CapturedState
 from plmetrics.features.stored.state_files import state_bytes
 from plmetrics.features.stored.stored_state import head_of
-from plmetrics.states.stored import CELL, PART, Builder, Part, State, frame_text
+from plmetrics.states.state_format import CELL, PART, Builder, Part, State, frame_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from plmetrics.core.names import SuitePath
     from plmetrics.engine.request import TableView
-    from plmetrics.states.stored import SavedState
+    from plmetrics.states.state_format import SavedState
 
 CELLS, COUNTED, SUMMED = "drift_cells", "drift", "drift_sums"
 

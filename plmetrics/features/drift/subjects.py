@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import polars as pl
 
 from plmetrics.core.errors import DataError, Problem
-from plmetrics.table.predicted import part_column
+from plmetrics.table.prediction_columns import part_column
 from plmetrics.table.roles import LABEL, plain_column, require
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from plmetrics.features.drift.constant_grid import lower_edge
 from plmetrics.features.drift.counts import MOST_CATEGORIES
 from plmetrics.features.drift.description import Description
 from plmetrics.features.drift.windows import VALUE, current_window, key_type
-from plmetrics.states.stored import CELL
+from plmetrics.states.state_format import CELL
 from plmetrics.table.roles import WEIGHT
 
 if TYPE_CHECKING:

@@ -22,9 +22,10 @@ from plmetrics.table.roles import WEIGHT, plain_column
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from plmetrics.core.names import SuitePath
     from plmetrics.engine.request import Request, TableView
     from plmetrics.suite.model import Suite
-    from plmetrics.table.predicted import PredictionColumns
+    from plmetrics.table.prediction_columns import PredictionColumns
     from plmetrics.table.slice_keys import SliceKey
     from plmetrics.table.slices import SliceSet
     from plmetrics.table.source import Source
@@ -285,6 +286,17 @@ def _comparable(frames: Sequence[pl.LazyFrame], keys: Sequence[SliceKey]) -> lis
         if there[key.column] != here[key.column]
     }
     return [frame.with_columns(**casts) for frame in frames]
+
+
+def no_reference_rows(path: SuitePath, hint: str | None) -> DataError:
+    """The error of a reference without rows."""
+    return DataError(Problem("the reference has no rows", path, hint))
+
+
+def no_current_rows(path: SuitePath, hint: str | None = None) -> DataError:
+    """The error of a window that is compared and has no rows."""
+    msg = "nothing is left to compare with the reference: it holds every row that is evaluated"
+    return DataError(Problem(msg, path, hint))
 
 
 def key_type(label: str, there: pl.DataType, here: pl.DataType) -> pl.DataType:

@@ -67,8 +67,7 @@ def outcome_columns(schema: pl.Schema, outcomes: Sequence[Outcome]) -> dict[str,
         for part, (column, role) in outcome.columns().items():
             dtype = require(schema, column, role, (role,))
             if not (dtype.is_numeric() or dtype == pl.Boolean):
-                msg = f"column '{column}' ({role}) is of type {dtype}, but must hold numbers or booleans"
-                raise DataError(Problem(msg, (role,)))
+                raise DataError(_not_numbers(column, role, dtype, (role,)))
             columns[part_column(part, index)] = pl.col(column).cast(pl.Float64)
     return columns
 
@@ -106,8 +105,12 @@ def _column_problems(schema: pl.Schema, column: str, role: str, path: tuple[str,
         return error.problems
     if dtype.is_numeric() or dtype in {pl.Boolean, pl.Null}:
         return ()
+    return (_not_numbers(column, role, dtype, path),)
+
+
+def _not_numbers(column: str, role: str, dtype: pl.DataType, path: tuple[str, ...]) -> Problem:
     msg = f"column '{column}' ({role}) is of type {dtype}, but must hold numbers or booleans"
-    return (Problem(msg, path),)
+    return Problem(msg, path)
 
 
 def is_sound(outcome: Outcome, index: int) -> pl.Expr:

@@ -9,8 +9,8 @@ from plmetrics.engine.run_warnings import sample_warnings
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from plmetrics.engine.prepared import Prepared
     from plmetrics.engine.request import Request
+    from plmetrics.engine.run_plan import RunPlan
 
 FEW_UNITS = 30
 MANY_REPLICATES = 100_000_000
@@ -18,7 +18,7 @@ MANY_SLICES = 20
 
 
 def advice(
-    request: Request, prepared: Prepared | None, slices: int, values: int, blocks: int | None
+    request: Request, prepared: RunPlan | None, slices: int, values: int, blocks: int | None
 ) -> Iterator[str]:
     """Warnings of a suite; those on its data only where it was looked at."""
     suite = request.suite

@@ -26,8 +26,8 @@ from plmetrics.features.registry import features_of, looks
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from plmetrics.engine.prepared import Prepared
     from plmetrics.engine.request import Request
+    from plmetrics.engine.run_plan import RunPlan
     from plmetrics.table.slices import Cube
 
 __all__ = ["CubeSize", "Explanation", "Input", "Pass", "SetSize", "StateSize", "explain"]
@@ -205,7 +205,7 @@ def _pruned_files(request: Request) -> int | None:
     return partitions.values.height - partitions.values.filter(row.expr).height
 
 
-def _sets(request: Request, prepared: Prepared | None) -> tuple[SetSize, ...]:
+def _sets(request: Request, prepared: RunPlan | None) -> tuple[SetSize, ...]:
     """Sets of one name, the slices of which may overlap, are one."""
     by: dict[str, dict[str, None]] = {}
     sizes: dict[str, int | None] = {}
@@ -236,7 +236,7 @@ def _comparison_count(request: Request) -> int:
     return len(compare.pairs_of(request.models)) * len(compare.scales)
 
 
-def _units(prepared: Prepared) -> int | None:
+def _units(prepared: RunPlan) -> int | None:
     """How many units are resampled; None without intervals."""
     blocks, rows = prepared.blocks, prepared.rows
     if blocks is None:
@@ -244,7 +244,7 @@ def _units(prepared: Prepared) -> int | None:
     return rows.read - rows.zero_weight if blocks.units is None else int(blocks.units.sum())
 
 
-def _blocks(prepared: Prepared) -> int | None:
+def _blocks(prepared: RunPlan) -> int | None:
     if prepared.blocks is None:
         return None
     if prepared.blocks.keys is not None:
@@ -252,7 +252,7 @@ def _blocks(prepared: Prepared) -> int | None:
     return prepared.blocks.modulus or min(_units(prepared) or 0, OWN_BLOCK_LIMIT)
 
 
-def _cubes(prepared: Prepared, blocks: int) -> list[CubeSize]:
+def _cubes(prepared: RunPlan, blocks: int) -> list[CubeSize]:
     return [
         CubeSize(
             sets=tuple(dict.fromkeys(part.slice_set.name for part in cube.sets)),
@@ -265,7 +265,7 @@ def _cubes(prepared: Prepared, blocks: int) -> list[CubeSize]:
     ]
 
 
-def expected_entries(prepared: Prepared, cube: Cube, blocks: int) -> int:
+def expected_entries(prepared: RunPlan, cube: Cube, blocks: int) -> int:
     """How many rows the sums of a cube will have: one a row where each row is a block of its own."""
     rows = prepared.rows.read
     if prepared.blocks is not None and prepared.request.unit_rows and prepared.blocks.modulus is None:

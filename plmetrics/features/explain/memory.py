@@ -29,14 +29,14 @@ from plmetrics.states.arms import ARMS
 from plmetrics.states.scores.coarse import coarse_number
 from plmetrics.states.scores.grid import FINE_BINS
 from plmetrics.states.scores.limits import DENSE_LIMIT, EXACT_REPLICATES
-from plmetrics.states.scores.sorted import CLASSES
+from plmetrics.states.scores.sorted_rows import CLASSES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     import polars as pl
 
-    from plmetrics.engine.prepared import Prepared
+    from plmetrics.engine.run_plan import RunPlan
 
 _NUMBER, _TEXT = 8, 16
 _FLOOR = 16_000_000
@@ -89,7 +89,7 @@ def row_width(schema: pl.Schema, columns: Sequence[str]) -> int:
     return sum(_NUMBER if schema[name].is_numeric() else _TEXT for name in columns)
 
 
-def foreseen(prepared: Prepared, sizes: Sizes) -> Foreseen:
+def foreseen(prepared: RunPlan, sizes: Sizes) -> Foreseen:
     """The memory of a run whose first stage was done."""
     reading = _reading(prepared, sizes)
     before = _before(prepared, sizes)
@@ -108,14 +108,14 @@ def foreseen(prepared: Prepared, sizes: Sizes) -> Foreseen:
     return Foreseen({name: size for name, size in parts.items() if size}, max(stages))
 
 
-def _reading(prepared: Prepared, sizes: Sizes) -> int:
+def _reading(prepared: RunPlan, sizes: Sizes) -> int:
     """Rows in flight; where each is a unit, with its number and the hash of that."""
     numbered = prepared.blocks is not None and prepared.request.unit_rows
     width = sizes.width + 2 * _NUMBER * int(numbered)
     return _FLOOR + min(sizes.rows, _ROWS_IN_FLIGHT * processors()) * width
 
 
-def _before(prepared: Prepared, sizes: Sizes) -> dict[str, int]:
+def _before(prepared: RunPlan, sizes: Sizes) -> dict[str, int]:
     """Rows that are sorted to find constants, and what becomes queries."""
     request, rows = prepared.request, sizes.rows
     weight = _NUMBER if request.weighted else 0
@@ -135,12 +135,12 @@ def _before(prepared: Prepared, sizes: Sizes) -> dict[str, int]:
     return parts
 
 
-def _sorts_values(prepared: Prepared) -> bool:
+def _sorts_values(prepared: RunPlan) -> bool:
     """Whether numbers of rows are sorted in memory: what was read is gone then, and what is counted takes less."""
     return bool(prepared.request.values) and prepared.exact and prepared.order.way == "rows"
 
 
-def _of_features(prepared: Prepared) -> tuple[dict[str, int], int]:
+def _of_features(prepared: RunPlan) -> tuple[dict[str, int], int]:
     """What features count, and the rows that wait for the slowest of these counts; and the latter by themselves."""
     counts = {f"counts of {key}": getattr(known, "bytes", 0) for key, known in prepared.looks.items()}
     waiting = 0
@@ -149,13 +149,13 @@ def _of_features(prepared: Prepared) -> tuple[dict[str, int], int]:
     return counts, waiting
 
 
-def _sums(prepared: Prepared, sizes: Sizes) -> int:
+def _sums(prepared: RunPlan, sizes: Sizes) -> int:
     columns = [sum(count_sums(plan, prepared) for plan in group) for group in sum_plans(prepared)]
     numbers = sum(n * k for n, k in zip(sizes.entries, columns, strict=True))
     return _COPIES_OF_SUMS * numbers * _NUMBER
 
 
-def _replicates(prepared: Prepared, sizes: Sizes) -> int:
+def _replicates(prepared: RunPlan, sizes: Sizes) -> int:
     """The weights of the blocks, and the estimates of the largest slice set in all replicates."""
     uncertainty = prepared.request.suite.uncertainty
     if uncertainty is None or not uncertainty.may_resample:
@@ -166,7 +166,7 @@ def _replicates(prepared: Prepared, sizes: Sizes) -> int:
     return uncertainty.replicates * _NUMBER * (sizes.blocks + 2 * values)
 
 
-def _order_bytes(prepared: Prepared, sizes: Sizes) -> dict[str, int]:
+def _order_bytes(prepared: RunPlan, sizes: Sizes) -> dict[str, int]:
     """What the order of rows takes: sorted rows, or counts on a grid."""
     parts: dict[str, int] = {}
     if reads_paired_rows(prepared):
@@ -198,7 +198,7 @@ def _order_bytes(prepared: Prepared, sizes: Sizes) -> dict[str, int]:
     return parts
 
 
-def _fine(prepared: Prepared) -> int:
+def _fine(prepared: RunPlan) -> int:
     """Fine bins of every ordering by cell, or by slice where cells are many more."""
     members = min(sum(cube.cells for cube in prepared.cubes), sum(len(part) for part in prepared.slices) * 4)
     every = orderings(prepared.request)
@@ -212,7 +212,7 @@ def _fine(prepared: Prepared) -> int:
     return members * bins * _NUMBER
 
 
-def _coarse(prepared: Prepared, sizes: Sizes) -> int:
+def _coarse(prepared: RunPlan, sizes: Sizes) -> int:
     """Coarse bins of a model by slice and block, in single precision."""
     return sum(
         len(part) * sizes.blocks * coarse_number(len(part)) * _channels(prepared) * _NUMBER // 2
@@ -220,6 +220,6 @@ def _coarse(prepared: Prepared, sizes: Sizes) -> int:
     )
 
 
-def _channels(prepared: Prepared) -> int:
+def _channels(prepared: RunPlan) -> int:
     """What is counted in a bin: two classes, or two arms with their outcomes."""
     return len(CLASSES if prepared.view.roles.treatment is None else ARMS)

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from plmetrics.engine.prepared import Prepared
     from plmetrics.engine.request import Request
+    from plmetrics.engine.run_plan import RunPlan
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class Pass:
     fallbacks: tuple[str, ...] = ()
 
 
-def passes(request: Request, prepared: Prepared | None) -> list[Pass]:
+def passes(request: Request, prepared: RunPlan | None) -> list[Pass]:
     """The passes of a run of a bound suite, in order; without a look at the data only what is sure.
 
     Args:
@@ -66,7 +66,7 @@ def passes(request: Request, prepared: Prepared | None) -> list[Pass]:
     return [_pass(steps, prepared, rows) for steps in by_stage.values()]
 
 
-def memory_passes(prepared: Prepared) -> int:
+def memory_passes(prepared: RunPlan) -> int:
     """How often rows are read for one thing since the memory budget has no room for them at once; 1 where it has."""
     request, order = prepared.request, prepared.order
     counts = [getattr(known, "passes", 1) for known in prepared.looks.values()]
@@ -80,13 +80,13 @@ def memory_passes(prepared: Prepared) -> int:
     return max(counts, default=1)
 
 
-def count_sums(plan: pl.LazyFrame, prepared: Prepared) -> int:
+def count_sums(plan: pl.LazyFrame, prepared: RunPlan) -> int:
     """How many sums and counts a plan makes beside its keys."""
     keys = {BLOCK, *(name for cube in prepared.cubes for name in cube.columns)}
     return sum(name not in keys for name in plan.collect_schema())
 
 
-def _steps(request: Request, prepared: Prepared) -> Iterator[Step]:
+def _steps(request: Request, prepared: RunPlan) -> Iterator[Step]:
     """The steps that prepared the run, and those that it would make."""
     yield Step("prepare", does=", ".join(_looked_up(request)) or "nothing to find")
     yield from prepared.steps
@@ -109,7 +109,7 @@ def _steps(request: Request, prepared: Prepared) -> Iterator[Step]:
     yield from _of_features(request, "tests")
 
 
-def _pass(steps: Sequence[Step], prepared: Prepared, rows: int | None) -> Pass:
+def _pass(steps: Sequence[Step], prepared: RunPlan, rows: int | None) -> Pass:
     """What the steps of a stage read together."""
     number = sum(step.times * _scans(step) for step in steps)
     sums = [plan for step in steps for plan in step.plans[: step.sums]]
@@ -138,7 +138,7 @@ def _of_features(request: Request, after: str) -> Iterator[Step]:
             yield from feature.steps(request)
 
 
-def _row_count(request: Request, prepared: Prepared) -> int | None:
+def _row_count(request: Request, prepared: RunPlan) -> int | None:
     """How many rows one scan reads: those of the files, or those that are evaluated if nothing leaves any out."""
     if request.source.rows is not None:
         return request.source.rows

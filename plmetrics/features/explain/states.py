@@ -15,18 +15,18 @@ import polars as pl
 from plmetrics.engine.aggregate.aggregation import needs_rows, sum_plans
 from plmetrics.engine.order.orderings import orderings
 from plmetrics.engine.order.score_bins import by_quantile, wanted_bins
-from plmetrics.features.stored.support import resamples_totals, unsupported
+from plmetrics.features.stored.support import resamples_totals, support_problems
 from plmetrics.states.scores.coarse import coarse_number
 from plmetrics.states.scores.grid import FINE_BINS, UNBLOCKED
-from plmetrics.states.scores.sorted import Binning
+from plmetrics.states.scores.sorted_rows import Binning
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from plmetrics.core.errors import Problem
     from plmetrics.engine.order.orderings import Ordering
-    from plmetrics.engine.prepared import Prepared
     from plmetrics.engine.request import Request
+    from plmetrics.engine.run_plan import RunPlan
     from plmetrics.states.scores.grid import Bins
 
 _NUMBER = 8
@@ -69,7 +69,7 @@ class _CountSize:
     bytes: float
 
 
-def state_size(request: Request, prepared: Prepared | None, entries: Sequence[int], blocks: int) -> StateSize:
+def state_size(request: Request, prepared: RunPlan | None, entries: Sequence[int], blocks: int) -> StateSize:
     """What `state` would write for a bound suite.
 
     Args:
@@ -78,7 +78,7 @@ def state_size(request: Request, prepared: Prepared | None, entries: Sequence[in
         entries: about how many rows the sums of each cube have.
         blocks: how many blocks there are.
     """
-    problems = unsupported(request.suite, request.source)
+    problems = support_problems(request.suite, request.source)
     refused = {problem.path[1] for problem in problems if problem.path[:1] == ("metrics",)}
     metrics = len(request.suite.metrics) - len(refused)
     named = {_place(request, problem): problem.message for problem in reversed(problems)}
@@ -108,7 +108,7 @@ def _place(request: Request, problem: Problem) -> str:
             return ".".join(str(key) for key in path)
 
 
-def _schemas(prepared: Prepared) -> list[pl.Schema]:
+def _schemas(prepared: RunPlan) -> list[pl.Schema]:
     """The columns of each cube's sums."""
     plans = sum_plans(prepared)
     return [
@@ -117,7 +117,7 @@ def _schemas(prepared: Prepared) -> list[pl.Schema]:
     ]
 
 
-def _sums(prepared: Prepared, schemas: Sequence[pl.Schema], entries: Sequence[int]) -> tuple[int, float]:
+def _sums(prepared: RunPlan, schemas: Sequence[pl.Schema], entries: Sequence[int]) -> tuple[int, float]:
     """Rows and bytes of the sums, and of the cells they are of."""
     rows, size = 0, 0.0
     for cube, schema, number in zip(prepared.cubes, schemas, entries, strict=True):
@@ -129,7 +129,7 @@ def _sums(prepared: Prepared, schemas: Sequence[pl.Schema], entries: Sequence[in
     return rows + slices, size
 
 
-def _units(prepared: Prepared) -> int:
+def _units(prepared: RunPlan) -> int:
     """How many hashes of units, or of queries, are listed."""
     blocks = prepared.blocks
     if blocks is None or blocks.units is None or prepared.request.unit_rows:
@@ -138,7 +138,7 @@ def _units(prepared: Prepared) -> int:
     return int(blocks.units.sum()) if listed else 0
 
 
-def _scores(prepared: Prepared, blocks: int) -> Iterator[_CountSize]:
+def _scores(prepared: RunPlan, blocks: int) -> Iterator[_CountSize]:
     """What is counted of what each model's rows are ordered by, and the grids."""
     if not needs_rows(prepared):
         return
@@ -156,7 +156,7 @@ def _scores(prepared: Prepared, blocks: int) -> Iterator[_CountSize]:
                 yield _counts(prepared, size, places, 1 if bins in UNBLOCKED else blocks, bins)
 
 
-def _bins(prepared: Prepared) -> Iterator[_CountSize]:
+def _bins(prepared: RunPlan) -> Iterator[_CountSize]:
     """The sums by bins that curves are drawn from."""
     if not prepared.request.suite.bin_curves:
         return
@@ -177,7 +177,7 @@ def _places(bins: Bins, fine: int, slices: int, ordering: Ordering) -> int:
     return 2 * (fine if bins == "fine" else coarse_number(slices))
 
 
-def _counts(prepared: Prepared, slices: int, places: int, blocks: int, bins: Bins) -> _CountSize:
+def _counts(prepared: RunPlan, slices: int, places: int, blocks: int, bins: Bins) -> _CountSize:
     """The counts of a set: each row of a slice falls into any of the places."""
     width = places * blocks
     rows = prepared.rows.read / max(slices, 1)

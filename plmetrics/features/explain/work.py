@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from plmetrics.engine.prepared import Prepared
     from plmetrics.engine.request import Request
+    from plmetrics.engine.run_plan import RunPlan
     from plmetrics.features.explain.memory import Sizes
     from plmetrics.features.explain.passes import Pass
 
@@ -39,7 +39,7 @@ class Work:
 
 
 def work_of(
-    prepared: Prepared, passes: Sequence[Pass], sizes: Sizes, columns: Sequence[str], estimates: int
+    prepared: RunPlan, passes: Sequence[Pass], sizes: Sizes, columns: Sequence[str], estimates: int
 ) -> list[Work]:
     """The work of a run whose first stage was done, by stage and kind; what there is none of is left out.
 
@@ -68,7 +68,7 @@ def work_of(
     return [Work(*place, number) for place, number in totals.items() if number]
 
 
-def _reading(prepared: Prepared, passes: Sequence[Pass], columns: Sequence[str]) -> Iterator[Work]:
+def _reading(prepared: RunPlan, passes: Sequence[Pass], columns: Sequence[str]) -> Iterator[Work]:
     """Cells of the files, numbers and texts; a pass reads as many texts of its columns as the run does of its own."""
     schema, source = prepared.request.view.schema, prepared.request.source
     texts = sum(not schema[name].is_numeric() for name in columns) / max(1, len(columns))
@@ -81,7 +81,7 @@ def _reading(prepared: Prepared, passes: Sequence[Pass], columns: Sequence[str])
             yield Work(part.stage, "bytes of text files", part.scans * size)
 
 
-def _preparing(prepared: Prepared, sizes: Sizes) -> Iterator[Work]:
+def _preparing(prepared: RunPlan, sizes: Sizes) -> Iterator[Work]:
     request = prepared.request
     if prepared.blocks is not None and not request.unit_rows:
         yield Work("prepare", "rows of units", sizes.rows)
@@ -93,7 +93,7 @@ def _preparing(prepared: Prepared, sizes: Sizes) -> Iterator[Work]:
         yield Work("prepare", "rows of exact sums", sizes.rows * len(request.models))
 
 
-def _sums(prepared: Prepared, sizes: Sizes) -> Iterator[Work]:
+def _sums(prepared: RunPlan, sizes: Sizes) -> Iterator[Work]:
     """What is added of each row, and what becomes of the sums."""
     rows = prepared.rows.read
     for cube, plans, entries in zip(prepared.cubes, sum_plans(prepared), sizes.entries, strict=True):
@@ -108,7 +108,7 @@ def _sums(prepared: Prepared, sizes: Sizes) -> Iterator[Work]:
             yield Work("aggregate", "rows by exact sum", rows * counts)
 
 
-def _bins(prepared: Prepared) -> Work:
+def _bins(prepared: RunPlan) -> Work:
     """What is added by bins for curves: a row by group for each table of a model and slice set."""
     tables = len(first_plans(sum_bins(prepared)))
     return Work("aggregate", "rows by group", prepared.rows.read * tables)
@@ -118,7 +118,7 @@ def _number(schema: pl.Schema, *, floats: bool) -> int:
     return sum(kind.is_float() == floats for kind in schema.values())
 
 
-def _order(prepared: Prepared, sizes: Sizes) -> Iterator[Work]:
+def _order(prepared: RunPlan, sizes: Sizes) -> Iterator[Work]:
     """Rows in order, or on a grid, and what is read off them."""
     request, order = prepared.request, prepared.order
     if request.reads_pairs:
@@ -149,14 +149,14 @@ def _orderings(request: Request) -> list[tuple[str, int]]:
     return [("scores", scores), ("values", len(orderings(request)) - scores)]
 
 
-def _counts_by_block(prepared: Prepared, sizes: Sizes) -> bool:
+def _counts_by_block(prepared: RunPlan, sizes: Sizes) -> bool:
     uncertainty = prepared.request.suite.uncertainty
     if uncertainty is None or not uncertainty.may_resample:
         return False
     return not prepared.exact or sizes.rows * uncertainty.replicates > EXACT_REPLICATES
 
 
-def _resampling(prepared: Prepared, sizes: Sizes) -> Iterator[Work]:
+def _resampling(prepared: RunPlan, sizes: Sizes) -> Iterator[Work]:
     """Products of weights and what is counted by block, and the values of metrics in every replicate."""
     request = prepared.request
     uncertainty = request.suite.uncertainty
@@ -182,5 +182,5 @@ def _resampling(prepared: Prepared, sizes: Sizes) -> Iterator[Work]:
             )
 
 
-def _columns(prepared: Prepared, cube: int) -> int:
+def _columns(prepared: RunPlan, cube: int) -> int:
     return sum(len(plan.collect_schema()) for plan in sum_plans(prepared)[cube])

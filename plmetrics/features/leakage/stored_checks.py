@@ -22,14 +22,14 @@ from plmetrics.features.leakage.training_rows import (
     LeakagePlans,
     join_passes,
 )
-from plmetrics.states.stored import Part
+from plmetrics.states.state_format import Part
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from plmetrics.features.protocol import CountedRows
     from plmetrics.features.stored.alignment import AlignedStates
-    from plmetrics.states.stored import Builder, SavedState
+    from plmetrics.states.state_format import Builder, SavedState
     from plmetrics.suite.model import Suite
     from plmetrics.table.source import Source
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from plmetrics.features.stored.state_of_rows import Stage
     from plmetrics.runs.reading import StoredRun
-    from plmetrics.states.stored import Head
+    from plmetrics.states.state_format import Head
     from plmetrics.suite.model import Suite
     from plmetrics.table.source import Source
     from plmetrics.table.storage.places import Place

@@ -11,7 +11,7 @@ import polars as pl
 from plmetrics.core.errors import ConfigError, DataError, Problem
 from plmetrics.core.names import is_address
 from plmetrics.core.redaction import mask_address
-from plmetrics.states.stored import frame_of, frame_text
+from plmetrics.states.state_format import frame_of, frame_text
 from plmetrics.suite.yaml.variables import expand
 from plmetrics.table.data_files import formats
 from plmetrics.table.files import SourceFile, shown_path

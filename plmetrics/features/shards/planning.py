@@ -18,7 +18,7 @@ from plmetrics.features.stored.state_of_rows import check_constants
 from plmetrics.features.stored.stored_state import stored_state
 from plmetrics.features.stored.support import anchor_tables, countable
 from plmetrics.runs.record import fingerprint, versions
-from plmetrics.states.stored import FORMAT, frame_text
+from plmetrics.states.state_format import FORMAT, frame_text
 from plmetrics.suite.yaml.dump import readable
 from plmetrics.table.files import shown_path
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from plmetrics.features.stored.state_of_rows import Stage
-    from plmetrics.states.stored import State
+    from plmetrics.states.state_format import State
     from plmetrics.suite.model import Suite
     from plmetrics.table.source import Source
     from plmetrics.table.storage.places import Place

@@ -19,7 +19,7 @@ from plmetrics.features.stored.capture import feature_constants, said_of, settle
 from plmetrics.features.stored.state_of_rows import state_of_rows
 from plmetrics.features.stored.support import check_units, countable
 from plmetrics.runs.record import fingerprint, versions
-from plmetrics.states.stored import PART, Head, State, frame_text
+from plmetrics.states.state_format import PART, Head, State, frame_text
 from plmetrics.suite.yaml.dump import suite_content
 
 if TYPE_CHECKING:

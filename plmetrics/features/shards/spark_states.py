@@ -13,7 +13,7 @@ from plmetrics.features.shards.unit_plan import read_content
 from plmetrics.features.shards.unit_states import check_versions, count_rows, open_plan
 from plmetrics.features.stored.state_files import ENDING, state_bytes
 from plmetrics.runners.worker import error_answer, receipt_of
-from plmetrics.states.stored import frame_of, frame_text
+from plmetrics.states.state_format import frame_of, frame_text
 from plmetrics.table.opening import open_source
 
 if TYPE_CHECKING:

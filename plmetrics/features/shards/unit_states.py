@@ -13,7 +13,7 @@ import polars as pl
 
 from plmetrics.core.errors import AbsentDataError, EnvironmentFault, PlmetricsError, Problem
 from plmetrics.core.redaction import Redaction
-from plmetrics.engine.prepared import Accounting, NoRowsLeftError
+from plmetrics.engine.run_plan import Accounting, NoRowsLeftError
 from plmetrics.features.shards.file_table import open_table
 from plmetrics.features.shards.unit_plan import read_plan
 from plmetrics.features.stored.state_files import ENDING, write_state
@@ -22,7 +22,7 @@ from plmetrics.features.stored.stored_state import head_of_files, stored_state
 from plmetrics.features.stored.support import countable
 from plmetrics.runs.files import place_of
 from plmetrics.runs.record import fingerprint, mask_head, versions
-from plmetrics.states.stored import PART, Head, State, frame_of, frame_text
+from plmetrics.states.state_format import PART, Head, State, frame_of, frame_text
 from plmetrics.suite.reader import suite_from_mapping
 from plmetrics.suite.yaml.variables import Expansion
 from plmetrics.table.files import shown_path

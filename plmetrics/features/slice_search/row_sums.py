@@ -13,8 +13,8 @@ from plmetrics.core.exact_sums import PARTS, Parts
 from plmetrics.engine.aggregate.row_plan import BLOCK
 from plmetrics.engine.aggregate.totals import atoms
 from plmetrics.states.moments import CENTRE
-from plmetrics.states.stored import BLOCK as COUNTED_BLOCK
-from plmetrics.states.stored import CELL
+from plmetrics.states.state_format import BLOCK as COUNTED_BLOCK
+from plmetrics.states.state_format import CELL
 from plmetrics.table.checks import bad_rows, valid_column
 from plmetrics.table.roles import LABEL
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from plmetrics.catalogue.metric import Metric
-    from plmetrics.engine.prepared import Prepared
+    from plmetrics.engine.run_plan import RunPlan
 
 BAD = "bad"
 _CODE = "@code|"
@@ -40,7 +40,7 @@ def code_column(number: int) -> str:
     return f"{_CODE}{number}"
 
 
-def row_values(prepared: Prepared, metric: Metric, models: Iterable[str]) -> list[pl.Expr]:
+def row_values(prepared: RunPlan, metric: Metric, models: Iterable[str]) -> list[pl.Expr]:
     """What a row adds to each sum that a metric's state has, of some models, and whether the row is bad."""
     roles, weight = prepared.table.roles, prepared.table.weight
     apart = roles.missing == "drop_per_model"
@@ -58,7 +58,7 @@ def row_values(prepared: Prepared, metric: Metric, models: Iterable[str]) -> lis
     return [*named, bad] if roles.missing == "error" else named
 
 
-def centred_values(prepared: Prepared, metric: Metric, models: Iterable[str]) -> dict[str, pl.Expr]:
+def centred_values(prepared: RunPlan, metric: Metric, models: Iterable[str]) -> dict[str, pl.Expr]:
     """What a row adds to each moment of a metric, of some models, about centres that are columns; by name."""
     weight, apart = prepared.table.weight, prepared.table.roles.missing == "drop_per_model"
     out: dict[str, pl.Expr] = {}

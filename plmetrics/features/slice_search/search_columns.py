@@ -13,17 +13,17 @@ from numpy.typing import NDArray
 from plmetrics.core.errors import Collected, DataError, Problem
 from plmetrics.core.hashing import SAMPLE_SALT, mix_expr
 from plmetrics.core.quantiles import averaged_inverse
-from plmetrics.core.slice_texts import NULL, OTHER, quote
+from plmetrics.core.slice_texts import NULL, quote
 from plmetrics.engine.streaming import collected_frames
 from plmetrics.features.slice_search.search_section import section_of
 from plmetrics.table.roles import UNIT, WEIGHT, require
-from plmetrics.table.slice_keys import SliceKey, bin_index, place_in, value_text
+from plmetrics.table.slice_keys import SliceKey, bin_index, place_in, refuse_name_of_rest
 from plmetrics.table.slices import plain_values
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from plmetrics.engine.prepared import Prepared
+    from plmetrics.engine.run_plan import RunPlan
     from plmetrics.features.slice_search.search_section import FindSlices
     from plmetrics.suite.model import Suite
 
@@ -92,7 +92,7 @@ class Encoding:
         return values, int(other), int(nans), int(nulls)
 
 
-def column_encodings(prepared: Prepared, spec: FindSlices) -> list[Encoding]:
+def column_encodings(prepared: RunPlan, spec: FindSlices) -> list[Encoding]:
     """What codes of the columns of a search mean, found in the rows in one collection.
 
     Raises:
@@ -179,7 +179,7 @@ def _raw_key(schema: pl.Schema, name: str, path: tuple[str | int, ...]) -> Slice
     return SliceKey(f"@search|{name}", name, value, "quantiles" if ordered else "top")
 
 
-def _sample(prepared: Prepared, frame: pl.LazyFrame, keys: Sequence[SliceKey]) -> pl.LazyFrame:
+def _sample(prepared: RunPlan, frame: pl.LazyFrame, keys: Sequence[SliceKey]) -> pl.LazyFrame:
     """Values to find bins from: all, or those of every k-th unit where there are very many of both."""
     step = 1 + (prepared.rows.read - 1) // SAMPLE_ROWS
     many_units = prepared.blocks is not None and prepared.blocks.modulus is not None
@@ -243,9 +243,8 @@ def _coded_key(key: SliceKey, encoding: Encoding, dtype: pl.DataType) -> SliceKe
         return replace(key, kind="bins", edges=edges, expression=bin_index(key.expression, dtype, edges))
     values = _series(encoding.values, dtype)
     plain = plain_values(values, key.label)
-    if OTHER in map(value_text, plain) and encoding.other:
-        msg = f"column '{key.label}' has a value '{OTHER}' among its top, and the rest is called that"
-        raise DataError(Problem(msg, ("find_slices", "columns"), "rename the value, or raise top"))
+    if encoding.other:
+        refuse_name_of_rest(plain, key.label, ("find_slices", "columns"), "raise top")
     temporal = values.dtype.is_temporal()
     names = (values.to_physical() if temporal else values).cast(pl.String)
     text = (key.expression.to_physical() if temporal else key.expression).cast(pl.String)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from plmetrics.engine.prepared import Prepared
+    from plmetrics.engine.run_plan import RunPlan
     from plmetrics.features.slice_search.search_columns import Encoding, SearchedColumn
     from plmetrics.features.slice_search.search_section import FindSlices
 
@@ -145,7 +145,7 @@ class SearchPlan:
     `encodings` are what the codes of the columns mean.
     """
 
-    prepared: Prepared
+    prepared: RunPlan
     spec: FindSlices
     columns: tuple[SearchedColumn, ...]
     groupings: tuple[tuple[int, ...], ...]

@@ -39,8 +39,8 @@ from plmetrics.table.checks import SCORED, VALID, scored_column, valid_column
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from plmetrics.engine.prepared import Prepared
     from plmetrics.engine.request import Request
+    from plmetrics.engine.run_plan import RunPlan
     from plmetrics.features.slice_search.row_sums import Tally
     from plmetrics.features.slice_search.search_columns import Encoding, SearchedColumn
     from plmetrics.features.slice_search.search_section import FindSlices
@@ -70,7 +70,7 @@ def search_plan(suite: Suite, source: Source) -> SearchPlan:
 
 
 def plan_of(
-    prepared: Prepared,
+    prepared: RunPlan,
     spec: FindSlices,
     encodings: Sequence[Encoding],
     columns: tuple[SearchedColumn, ...],
@@ -83,7 +83,7 @@ def plan_of(
     return SearchPlan(searched, spec, columns, groupings, models, tuple(encodings))
 
 
-def _table(prepared: Prepared, columns: Sequence[SearchedColumn], spec: FindSlices) -> PredictionTable:
+def _table(prepared: RunPlan, columns: Sequence[SearchedColumn], spec: FindSlices) -> PredictionTable:
     """The rows that count for the metric, with the codes of the searched columns: all rows if it needs no label.
 
     Rows are left out as for all models, so that the search sees those that the tables are made from.

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from plmetrics.core.special import stdtr, stdtrit
 from plmetrics.inference.estimate import effective_blocks
-from plmetrics.inference.finalised import conditions, value_or_nan
+from plmetrics.inference.metric_values import conditions, value_or_nan
 from plmetrics.inference.sums import COUNTS, ModelSums
 
 if TYPE_CHECKING:
@@ -123,7 +123,9 @@ class _Side:
         rows = by_block[f"{population}n"]
         alone = rows == rows.sum(axis=1, keepdims=True)
         without = {
-            name: np.where(alone, 0.0, others(column) if scattered else totals[name][:, None] - column)
+            name: np.where(
+                alone, 0.0, complement_sums(column) if scattered else totals[name][:, None] - column
+            )
             for name, column in by_block.items()
         }
         model_sums = ModelSums(by_block, None)
@@ -141,10 +143,10 @@ class _Side:
         self.weight = totals[f"{population}weight"]
 
 
-def others(column: Array) -> Array:
+def complement_sums(column: Array) -> Array:
     """For each block of `[slice, block]` the sum of all others, added.
 
-    >>> others(np.array([[1.0, 1e20, 2.0]]))
+    >>> complement_sums(np.array([[1.0, 1e20, 2.0]]))
     array([[1.e+20, 3.e+00, 1.e+20]])
     """
     out = np.zeros_like(column)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from plmetrics.features.protocol import CountedRows, Run
     from plmetrics.features.stored.alignment import AlignedStates
     from plmetrics.report.summary import Summary
-    from plmetrics.states.stored import Builder
+    from plmetrics.states.state_format import Builder
     from plmetrics.suite.model import Suite
     from plmetrics.table.source import Source
 

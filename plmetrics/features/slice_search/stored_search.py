@@ -11,7 +11,7 @@ import polars as pl
 from plmetrics.core.exact_sums import Addition
 from plmetrics.engine.binding.bind import bind
 from plmetrics.engine.prepare.preparation import prepare
-from plmetrics.engine.prepared import Accounting, Prepared
+from plmetrics.engine.run_plan import Accounting, RunPlan
 from plmetrics.features.slice_search.row_sums import Tally
 from plmetrics.features.slice_search.search_columns import Encoding, searched_columns
 from plmetrics.features.slice_search.search_plan import (
@@ -35,7 +35,7 @@ from plmetrics.features.stored.capture import said_of
 from plmetrics.features.stored.pinning import read_constants
 from plmetrics.features.stored.restoration import empty_rows
 from plmetrics.features.stored.stored_state import suite_of
-from plmetrics.states.stored import CELL, Part
+from plmetrics.states.state_format import CELL, Part
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from plmetrics.engine.request import Request
     from plmetrics.features.protocol import CountedRows
     from plmetrics.features.stored.alignment import AlignedStates
-    from plmetrics.states.stored import Builder, SavedState
+    from plmetrics.states.state_format import Builder, SavedState
     from plmetrics.suite.model import Suite
     from plmetrics.table.source import Source
 
@@ -161,7 +161,7 @@ def _restored_plan(
     """The plan of a search whose rows were counted, on none."""
     spec, constants = section_of(suite), read_constants(content["constants"], None)
     request, view = empty_rows(inner_suite(suite, spec), saved.head, constants)
-    prepared = Prepared(
+    prepared = RunPlan(
         request,
         view,
         view.table(),
@@ -178,7 +178,7 @@ def _restored_plan(
 
 
 def _plan(
-    prepared: Prepared, suite: Suite, content: Mapping[str, Any], encodings: Sequence[Encoding]
+    prepared: RunPlan, suite: Suite, content: Mapping[str, Any], encodings: Sequence[Encoding]
 ) -> SearchPlan:
     """The plan of a search whose codes and groupings are known."""
     spec = section_of(suite)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from plmetrics.states.stored import Head, SavedState
+    from plmetrics.states.state_format import Head, SavedState
 
 
 @dataclass(frozen=True, slots=True)

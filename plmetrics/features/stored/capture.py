@@ -20,8 +20,8 @@ from plmetrics.engine.order.parts import exponent_in_bins
 from plmetrics.engine.order.score_bins import UNIT_SPAN
 from plmetrics.engine.prepare.key_constants import pinned_keys
 from plmetrics.engine.prepare.preparation import every_key
-from plmetrics.engine.prepared import units_of_rows
 from plmetrics.engine.request import unit_column
+from plmetrics.engine.run_plan import units_of_rows
 from plmetrics.engine.streaming import collected_frame
 from plmetrics.features.protocol import CountedRows
 from plmetrics.features.registry import features_of
@@ -32,8 +32,8 @@ from plmetrics.features.stored.sparse_counts import KEYS, pieces_of, summarise_p
 from plmetrics.features.stored.support import names_rows, resamples_totals
 from plmetrics.states.moments import CENTRE
 from plmetrics.states.scores.run_grids import Cuts, ModelGrid, cuts_of, usual_cuts
-from plmetrics.states.scores.sorted import CLASSES, Binning
-from plmetrics.states.stored import (
+from plmetrics.states.scores.sorted_rows import CLASSES, Binning
+from plmetrics.states.state_format import (
     BLOCK,
     BLOCKS,
     CELL,
@@ -49,8 +49,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from plmetrics.engine.aggregate.aggregation import Aggregates
-    from plmetrics.engine.prepared import Prepared
     from plmetrics.engine.request import Request, TableView
+    from plmetrics.engine.run_plan import RunPlan
     from plmetrics.states.bin_sums import BinSums
     from plmetrics.states.moments import Moment
     from plmetrics.states.scores.grid import Bins
@@ -74,7 +74,7 @@ class CapturedState:
 
 
 def capture(
-    prepared: Prepared,
+    prepared: RunPlan,
     frames: Sequence[pl.DataFrame],
     aggregated: Aggregates,
     source: Source,
@@ -140,7 +140,7 @@ def capture(
     return CapturedState(fields | said, builder.table())
 
 
-def rows_of(prepared: Prepared) -> TableView:
+def rows_of(prepared: RunPlan) -> TableView:
     """The rows as they are in the data, on the slices of the run; that of a ranking is of queries."""
     if prepared.rows.pairs is None:
         return prepared.view
@@ -165,13 +165,13 @@ def _text_units(bound: TableView) -> bool:
     return not (dtype.is_integer() or dtype.is_temporal() or dtype == pl.Boolean)
 
 
-def settled_keys(prepared: Prepared) -> dict[str, Any]:
+def settled_keys(prepared: RunPlan) -> dict[str, Any]:
     """The keys that waited for edges or values, as they are now."""
     waiting = {key.column for key in prepared.request.view.roles.keys if key.waits}
     return {key.column: key for key in prepared.view.roles.keys if key.column in waiting}
 
 
-def _sums(builder: Builder, prepared: Prepared, frames: Sequence[pl.DataFrame]) -> None:
+def _sums(builder: Builder, prepared: RunPlan, frames: Sequence[pl.DataFrame]) -> None:
     """The cells of each cube, and their sums."""
     sets_of_cubes = [sorted({prepared.number_of(part) for part in cube.sets}) for cube in prepared.cubes]
     absent = [n for n in range(len(prepared.view.sets)) if not any(n in numbers for numbers in sets_of_cubes)]
@@ -193,7 +193,7 @@ def _sums(builder: Builder, prepared: Prepared, frames: Sequence[pl.DataFrame]) 
         builder.add(Part("sums", sets), sums.select(*order, pl.exclude(order)).sort(order))
 
 
-def _cells(prepared: Prepared, frame: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
+def _cells(prepared: RunPlan, frame: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
     """The cells of the sums, and those of which each row is left out."""
     cells = frame.select(keys)
     request = prepared.request
@@ -203,7 +203,7 @@ def _cells(prepared: Prepared, frame: pl.DataFrame, keys: list[str]) -> pl.DataF
     return cells.unique().sort(keys, nulls_last=True)
 
 
-def _with_centres(prepared: Prepared, cube: Cube, frame: pl.DataFrame) -> pl.DataFrame:
+def _with_centres(prepared: RunPlan, cube: Cube, frame: pl.DataFrame) -> pl.DataFrame:
     """The sums with the centres that their moments are about."""
     at = centres_of(prepared, _moments(prepared, [cube]), frame).at
     absent = {f"{CENTRE}{name}": center for name, center in at.items() if not isinstance(center, np.ndarray)}
@@ -211,7 +211,7 @@ def _with_centres(prepared: Prepared, cube: Cube, frame: pl.DataFrame) -> pl.Dat
 
 
 def _with_absent(
-    prepared: Prepared, frame: pl.DataFrame, absent: Sequence[int]
+    prepared: RunPlan, frame: pl.DataFrame, absent: Sequence[int]
 ) -> tuple[pl.DataFrame, list[str]]:
     """The sums with the keys of sets that no row is in, such as of tags where no row has one: null everywhere."""
     more = [key.column for number in absent for key in prepared.view.sets[number].keys]
@@ -220,7 +220,7 @@ def _with_absent(
     return frame.with_columns(pl.lit(None, dtype=types[name]).alias(name) for name in more), more
 
 
-def _slices(builder: Builder, prepared: Prepared) -> None:
+def _slices(builder: Builder, prepared: RunPlan) -> None:
     """The slices of each set, those of one group of tags after those of another."""
     for number, part in enumerate(prepared.view.sets):
         values = [slices.values for slices in prepared.slices if slices.slice_set is part]
@@ -228,7 +228,7 @@ def _slices(builder: Builder, prepared: Prepared) -> None:
             builder.add(Part("slices", (number,)), pl.concat(values).with_row_index(CELL))
 
 
-def _scores(builder: Builder, prepared: Prepared, aggregated: Aggregates) -> Grids:
+def _scores(builder: Builder, prepared: RunPlan, aggregated: Aggregates) -> Grids:
     """The counts of scores, and the grids they were counted on."""
     passes = Passes(prepared, aggregated)
     write_blocks(builder, _WHOLE if prepared.blocks is None else aggregated.block_keys)
@@ -267,7 +267,7 @@ def _scores(builder: Builder, prepared: Prepared, aggregated: Aggregates) -> Gri
     return grids
 
 
-def _grid(prepared: Prepared, passes: Passes, name: str) -> ModelGrid:
+def _grid(prepared: RunPlan, passes: Passes, name: str) -> ModelGrid:
     """The grid of an ordering whose coarse bins, where there are any, follow from what these rows have."""
     locator, cut, equal = passes.locators[name], passes.of(name), passes.orderings[name].equal_bins
     cuts: dict[int, list[Cuts]] = {}
@@ -313,7 +313,7 @@ def blocks_in(rows: pl.DataFrame) -> NDArray[np.uint64]:
     return np.frombuffer(rows[KEYS][0], dtype="<u8")
 
 
-def _units(builder: Builder, prepared: Prepared, aggregated: Aggregates) -> tuple[int, ...] | None:
+def _units(builder: Builder, prepared: RunPlan, aggregated: Aggregates) -> tuple[int, ...] | None:
     """The number of units in each block; None where their hashes are listed. Rows are counted anyway."""
     if prepared.blocks is None or prepared.request.unit_rows:
         return ()
@@ -347,7 +347,7 @@ def feature_constants(request: Request, source: Source) -> dict[str, Any]:
 
 
 def said_of(
-    prepared: Prepared,
+    prepared: RunPlan,
     waiting: Mapping[str, SliceKey],
     grids: Grids | None,
     of_features: Mapping[str, Any] = MappingProxyType({}),
@@ -374,7 +374,7 @@ def said_of(
     }
 
 
-def _said_of_bins(prepared: Prepared) -> dict[str, Any]:
+def _said_of_bins(prepared: RunPlan) -> dict[str, Any]:
     """The edges of bins that curves are added in, if there are some."""
     if not prepared.bin_edges:
         return {}
@@ -383,7 +383,7 @@ def _said_of_bins(prepared: Prepared) -> dict[str, Any]:
     return {"bin_edges": edges_text(prepared.bin_edges)}
 
 
-def _moments(prepared: Prepared, cubes: Sequence[Cube]) -> dict[str, Moment]:
+def _moments(prepared: RunPlan, cubes: Sequence[Cube]) -> dict[str, Moment]:
     """The columns of moments, whose cells have centres of their own; none where states must have those of the run."""
     if prepared.request.arithmetic.any_order:
         return {}

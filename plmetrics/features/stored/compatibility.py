@@ -13,7 +13,7 @@ from plmetrics.engine.streaming import frames_of
 from plmetrics.features.registry import features_in
 from plmetrics.features.stored.alignment import tables
 from plmetrics.features.stored.stored_state import differences, suite_of
-from plmetrics.states.stored import BLOCKS, PART, frame_of
+from plmetrics.states.state_format import BLOCKS, PART, frame_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -17,7 +17,7 @@ import polars as pl
 from plmetrics.core.exact_sums import FIXED
 from plmetrics.engine.order.in_memory import block_numbers
 from plmetrics.states.moments import CENTRE, Centres, Moment, about_common_centre
-from plmetrics.states.stored import BLOCK, CELL
+from plmetrics.states.state_format import BLOCK, CELL
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

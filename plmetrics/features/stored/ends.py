@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from plmetrics.states.scores.roll_up import NO_ENDS
-from plmetrics.states.stored import CELL, Part
+from plmetrics.states.state_format import CELL, Part
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from plmetrics.states.scores.coarse import Array
-    from plmetrics.states.stored import Builder, SavedState
+    from plmetrics.states.state_format import Builder, SavedState
 
 LOW, HIGH = "@low", "@high"
 ENDS = pl.Schema({CELL: pl.UInt32(), LOW: pl.Float64(), HIGH: pl.Float64()})

@@ -14,14 +14,14 @@ from plmetrics.features.stored.grids import read_grids
 from plmetrics.features.stored.merging import read_parts
 from plmetrics.features.stored.sparse_counts import PieceRows
 from plmetrics.states.scores.run_grids import matching_rows
-from plmetrics.states.stored import CELL, Part
+from plmetrics.states.state_format import CELL, Part
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
     from typing import Self
 
     from plmetrics.features.stored.alignment import StateReference
-    from plmetrics.states.stored import SavedState
+    from plmetrics.states.state_format import SavedState
     from plmetrics.table.slices import Slices
 
 Array = NDArray[np.float64]

@@ -10,11 +10,11 @@ import polars as pl
 
 from plmetrics.states.scores.bin_lookup import Keys
 from plmetrics.states.scores.run_grids import Cuts, ModelGrid
-from plmetrics.states.stored import PLACES, SUMS, Part
+from plmetrics.states.state_format import PLACES, SUMS, Part
 
 if TYPE_CHECKING:
     from plmetrics.states.scores.run_grids import Grids
-    from plmetrics.states.stored import Builder, SavedState
+    from plmetrics.states.state_format import Builder, SavedState
 
 
 def grids_digest(grids: Grids) -> dict[str, Any]:

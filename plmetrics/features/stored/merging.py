@@ -14,14 +14,14 @@ from plmetrics.features.registry import features_in
 from plmetrics.features.stored.alignment import AlignedStates, StateReference, tables
 from plmetrics.features.stored.summation import add_parts
 from plmetrics.features.stored.units import blocks_of
-from plmetrics.states.stored import BLOCK, CELL, PART, Builder, Part, SavedState
+from plmetrics.states.state_format import BLOCK, CELL, PART, Builder, Part, SavedState
 from plmetrics.table.slices import order
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from plmetrics.features.stored.units import MergedBlocks
-    from plmetrics.states.stored import Head
+    from plmetrics.states.state_format import Head
 
 _NEW = "@new"
 _SMALL = ("cells", "slices", "edges", "usual", "cuts", "queries", "drift_cells")

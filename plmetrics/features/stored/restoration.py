@@ -19,8 +19,8 @@ from plmetrics.engine.order.orderings import orderings
 from plmetrics.engine.prepare.key_constants import pinned_keys
 from plmetrics.engine.prepare.preparation import model_origins, with_stored_models
 from plmetrics.engine.prepare.slices import found_slices, key_codes
-from plmetrics.engine.prepared import Accounting, Blocks, Prepared
 from plmetrics.engine.ranking.queries import view_of_queries
+from plmetrics.engine.run_plan import Accounting, Blocks, RunPlan
 from plmetrics.features.stored.capture import bins_text, blocks_in
 from plmetrics.features.stored.ends import read_ends
 from plmetrics.features.stored.grids import read_grids
@@ -29,8 +29,8 @@ from plmetrics.features.stored.sparse_counts import PIECES, PieceRows
 from plmetrics.states.arms import ARMS
 from plmetrics.states.scores.grid import UNBLOCKED, shape
 from plmetrics.states.scores.sliced_grid import SlicedGrid
-from plmetrics.states.scores.sorted import CLASSES
-from plmetrics.states.stored import BLOCK, BLOCKS, CELL, Part, frame_of
+from plmetrics.states.scores.sorted_rows import CLASSES
+from plmetrics.states.state_format import BLOCK, BLOCKS, CELL, Part, frame_of
 from plmetrics.table.slices import plan_cubes
 from plmetrics.table.source import Source
 
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from plmetrics.states.bin_sums import BinSums
     from plmetrics.states.scores.coarse import Array
     from plmetrics.states.scores.grid import Bins
-    from plmetrics.states.stored import Head, SavedState
+    from plmetrics.states.state_format import Head, SavedState
     from plmetrics.suite.model import Suite
     from plmetrics.table.slices import Cube
 
@@ -60,7 +60,7 @@ _ANY = 1 << 62
 class RestoredRun:
     """A run brought back: its constants, its sums, and its scores model by model."""
 
-    prepared: Prepared
+    prepared: RunPlan
     aggregated: Aggregates
     scores: Scores
 
@@ -76,7 +76,7 @@ def restore(suite: Suite, saved: SavedState) -> RestoredRun:
     request, view = empty_rows(suite, head, constants)
     slices = _slices_of_state(view, saved)
     check_references(request.suite, slices.slices)
-    prepared = Prepared(
+    prepared = RunPlan(
         request,
         view,
         view.table(),
@@ -154,7 +154,7 @@ def _frames(saved: SavedState) -> list[pl.DataFrame]:
     return out
 
 
-def _bins(prepared: Prepared, saved: SavedState) -> BinSums | None:
+def _bins(prepared: RunPlan, saved: SavedState) -> BinSums | None:
     """The sums by bins of a state; None where no curve is drawn from them."""
     if not prepared.request.suite.bin_curves:
         return None
@@ -183,7 +183,7 @@ def _blocks(saved: SavedState) -> Blocks | None:
     return Blocks(head.modulus, blocks.astype(np.uint64), counts[blocks])
 
 
-def _scores(prepared: Prepared, sums: Aggregates, saved: SavedState) -> Scores:
+def _scores(prepared: RunPlan, sums: Aggregates, saved: SavedState) -> Scores:
     """What each model's rows are ordered by on its grid; see `on_grid.models_on_grids`."""
     if not needs_rows(prepared) or prepared.grids is None:
         return
@@ -192,7 +192,7 @@ def _scores(prepared: Prepared, sums: Aggregates, saved: SavedState) -> Scores:
 
 
 def _of_ordering(
-    prepared: Prepared, sums: Aggregates, saved: SavedState, ordering: Ordering
+    prepared: RunPlan, sums: Aggregates, saved: SavedState, ordering: Ordering
 ) -> Callable[[int], SlicedGrid]:
     assert prepared.grids is not None
     name, across = ordering.name, ordering.across
@@ -219,7 +219,7 @@ def _of_ordering(
 class _SliceCounts:
     """The counts of some slices of a set, for one ordering."""
 
-    prepared: Prepared
+    prepared: RunPlan
     sums: Aggregates
     saved: SavedState
     ordering: Ordering

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from plmetrics.features.stored.alignment import AlignedStates
     from plmetrics.features.stored.sparse_counts import PieceRows
-    from plmetrics.states.stored import Part
+    from plmetrics.states.state_format import Part
 
     Slots = NDArray[np.int64]
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from plmetrics.states.stored import CELL, Part
+from plmetrics.states.state_format import CELL, Part
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

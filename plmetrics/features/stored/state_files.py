@@ -26,7 +26,7 @@ from plmetrics.runs.documents import HEAD, misfit
 from plmetrics.runs.failure import os_message
 from plmetrics.runs.files import environment_faults, remove_temporary, replacement, write_atomic
 from plmetrics.runs.folder import check_name
-from plmetrics.states.stored import READ, Head, State
+from plmetrics.states.state_format import READ, Head, State
 from plmetrics.table.files import shown_path
 from plmetrics.table.formats.footer import FooterError, footer_rows, read_footer
 

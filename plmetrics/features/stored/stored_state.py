@@ -9,7 +9,7 @@ from plmetrics.core.names import is_address
 from plmetrics.features.stored.alignment import StateReference
 from plmetrics.features.stored.state_files import read_head, read_state
 from plmetrics.runs.record import fingerprint, versions
-from plmetrics.states.stored import Head, State
+from plmetrics.states.state_format import Head, State
 from plmetrics.suite.model import canonical
 from plmetrics.suite.yaml.dump import suite_content, suite_from_content
 from plmetrics.table.faults import stamps_of

@@ -16,7 +16,7 @@ from plmetrics.features.stored.ends import ENDS, joined_ends, write_ends
 from plmetrics.features.stored.score_counts import ScoreCounts, form_of
 from plmetrics.features.stored.sparse_counts import KEYS, PIECES, PieceRows
 from plmetrics.states.scores.grid import UNBLOCKED
-from plmetrics.states.stored import Part
+from plmetrics.states.state_format import Part
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from plmetrics.features.stored.alignment import AlignedStates
     from plmetrics.features.stored.cube_sums import CubeSums
     from plmetrics.features.stored.units import MergedBlocks
-    from plmetrics.states.stored import Builder
+    from plmetrics.states.state_format import Builder
 
 
 def add_parts(

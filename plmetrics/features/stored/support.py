@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _INSTEAD = "leave it out of the suite of the states, and run it over the rows"
 
 
-def unsupported(suite: Suite, source: Source) -> list[Problem]:
+def support_problems(suite: Suite, source: Source) -> list[Problem]:
     """What of a suite on some table no state carries."""
     return [*_problems(suite), *_units_problem(suite, source)]
 

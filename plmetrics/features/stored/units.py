@@ -11,7 +11,7 @@ import polars as pl
 from plmetrics.core.hashing import OWN_BLOCK_LIMIT
 from plmetrics.engine.streaming import collected_frame
 from plmetrics.features.stored.alignment import tables
-from plmetrics.states.stored import BLOCK, BLOCKS, PART, Part
+from plmetrics.states.state_format import BLOCK, BLOCKS, PART, Part
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from plmetrics.features.stored.alignment import AlignedStates
-    from plmetrics.states.stored import Builder
+    from plmetrics.states.state_format import Builder
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from plmetrics.core.results import DECOMPOSITION_SCHEMA
 from plmetrics.inference.chunks import chunk_of
 from plmetrics.inference.comparisons.paired_bootstrap import Difference, paired_difference
 from plmetrics.inference.estimate import Estimate, effective_blocks
-from plmetrics.inference.finalised import value_or_nan
+from plmetrics.inference.metric_values import value_or_nan
 from plmetrics.inference.weights import Nudges
 from plmetrics.suite.sections.references import IntervalReference
 

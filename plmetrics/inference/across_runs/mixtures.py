@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plmetrics.core.threads import parallel_map, steps
-from plmetrics.inference.finalised import conditions, finalise, finalising, value_or_nan
+from plmetrics.inference.metric_values import conditions, finalise, finalising, value_or_nan
 from plmetrics.inference.ordered.views import score_view
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from plmetrics.inference.across_runs.decomposition import (
     subjects,
 )
 from plmetrics.inference.across_runs.masses import WHOLE, masses_of
-from plmetrics.inference.across_runs.retained import sharing
+from plmetrics.inference.across_runs.retained_replicates import sharing
 from plmetrics.inference.across_runs.sides import NOT_IN_RUN, Side, sample
 from plmetrics.inference.comparisons.paired_bootstrap import Difference, student_statistic, student_test
 

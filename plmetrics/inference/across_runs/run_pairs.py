@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from plmetrics.inference.across_runs.alignment import KEYS, ROUNDING
-from plmetrics.inference.across_runs.retained import as_replicates
+from plmetrics.inference.across_runs.retained_replicates import as_replicates
 from plmetrics.inference.comparisons.paired_bootstrap import (
     Difference,
     distance,
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from plmetrics.inference.across_runs.retained import RunReplicates
+    from plmetrics.inference.across_runs.retained_replicates import RunReplicates
     from plmetrics.inference.estimate import ReplicateKind
     from plmetrics.suite.sections.basics import ContrastScale
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from plmetrics.inference.across_runs.retained import sharing
+from plmetrics.inference.across_runs.retained_replicates import sharing
 from plmetrics.inference.across_runs.run_pairs import PairedRuns
 from plmetrics.inference.comparisons.independent import Sample
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from plmetrics.core.results import RecordedMasses
-    from plmetrics.inference.across_runs.retained import RunReplicates, Sharing
+    from plmetrics.inference.across_runs.retained_replicates import RunReplicates, Sharing
     from plmetrics.suite.sections.uncertainty import Uncertainty
 
 NOT_IN_RUN = "not_in_run"

@@ -89,7 +89,7 @@ def _benjamini_hochberg(p: Array) -> Array:
     return np.minimum.accumulate(scaled[::-1])[::-1]
 
 
-def _unadjusted(p: Array) -> Array:
+def _no_correction(p: Array) -> Array:
     return p
 
 
@@ -97,5 +97,5 @@ _METHODS: dict[str, Callable[[Array], Array]] = {
     "holm": _holm,
     "bonferroni": _bonferroni,
     "benjamini_hochberg": _benjamini_hochberg,
-    "none": _unadjusted,
+    "none": _no_correction,
 }

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from plmetrics.catalogue.derived import is_across_slices
+from plmetrics.catalogue.composite_metrics import is_across_slices
 from plmetrics.inference.comparisons.fold_tests import outer_folds
 from plmetrics.inference.comparisons.tests.friedman import (
     friedman_of,

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from plmetrics.inference.curves.ranking import Operating
-    from plmetrics.states.scores.sorted import SlicedScores
+    from plmetrics.states.scores.sorted_rows import SlicedScores
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
@@ -130,7 +130,7 @@ class _Reading:
     most: Callable[[Operating], Array] = lambda points: np.ones(len(points.hits))
 
 
-def interpolated(x: Array, xs: Array, ys: Array) -> Array:
+def interpolate(x: Array, xs: Array, ys: Array) -> Array:
     """Lines through the points of each replicate `[replicate, point]` at some x, the last of equal ones there."""
     apart = _APART * np.arange(len(xs))[:, None]
     flat: Array = np.interp((x + apart).reshape(-1), (xs + apart).reshape(-1), ys.reshape(-1))
@@ -143,7 +143,7 @@ def _to_the_right(x: Array, end: float) -> Array:
 
 
 def _recall_at_fpr(x: Array, hits: Array, alarms: Array) -> Array:
-    return interpolated(_to_the_right(x, 1.0), alarms / alarms[:, -1:], hits / hits[:, -1:])
+    return interpolate(_to_the_right(x, 1.0), alarms / alarms[:, -1:], hits / hits[:, -1:])
 
 
 def _highest_recall(points: Operating) -> Array:
@@ -154,7 +154,7 @@ def _highest_recall(points: Operating) -> Array:
 def _precision_at_recall(x: Array, hits: Array, alarms: Array) -> Array:
     """Of the first rows that reach it; NaN for a recall of 0."""
     recall = hits / hits[:, -1:]
-    called = interpolated(_to_the_right(-x[::-1], 0.0), -recall[:, ::-1], alarms[:, ::-1])[:, ::-1]
+    called = interpolate(_to_the_right(-x[::-1], 0.0), -recall[:, ::-1], alarms[:, ::-1])[:, ::-1]
     right = x * hits[:, -1:]
     with np.errstate(invalid="ignore"):
         precision: Array = right / (right + called)
@@ -168,7 +168,7 @@ def _first_precision(points: Operating) -> Array:
 
 def _recall_at_share(x: Array, hits: Array, alarms: Array) -> Array:
     calls = hits + alarms
-    return interpolated(x, calls / calls[:, -1:], hits / hits[:, -1:])
+    return interpolate(x, calls / calls[:, -1:], hits / hits[:, -1:])
 
 
 def _lift_at_share(x: Array, hits: Array, alarms: Array) -> Array:
@@ -184,38 +184,38 @@ def _highest_lift(points: Operating) -> Array:
     return most
 
 
-def _both(replicates: Replicates) -> tuple[int, int]:
+def _class_blocks(replicates: Replicates) -> tuple[int, int]:
     return replicates.positive_blocks, replicates.negative_blocks
 
 
-def _positives_of_all(replicates: Replicates) -> tuple[int, int]:
+def _positive_and_all_blocks(replicates: Replicates) -> tuple[int, int]:
     return replicates.positive_blocks, replicates.all_blocks
 
 
 _READINGS = {
     "roc": _Reading(
-        _both,
+        _class_blocks,
         lambda positives, negatives: (positives > 0) & (negatives > 0),
         lambda points: points.fpr,
         _highest_recall,
         _recall_at_fpr,
     ),
     "pr": _Reading(
-        _positives_of_all,
+        _positive_and_all_blocks,
         lambda positives, _: positives > 0,
         lambda points: points.recall,
         _first_precision,
         _precision_at_recall,
     ),
     "gain": _Reading(
-        _positives_of_all,
+        _positive_and_all_blocks,
         lambda positives, _: positives > 0,
         lambda points: points.share,
         lambda points: points.recall,
         _recall_at_share,
     ),
     "lift": _Reading(
-        _positives_of_all,
+        _positive_and_all_blocks,
         lambda positives, _: positives > 0,
         lambda points: points.share,
         lambda points: points.lift,

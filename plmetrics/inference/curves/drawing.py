@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from plmetrics.inference.curves.bands import Replicates
     from plmetrics.inference.curves.ranking import Points
-    from plmetrics.states.scores.sorted import SlicedScores
+    from plmetrics.states.scores.sorted_rows import SlicedScores
     from plmetrics.suite.sections.basics import Curve
     from plmetrics.table.slices import Slices
 

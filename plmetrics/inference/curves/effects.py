@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from plmetrics.catalogue.uplift.targeted import TargetedTotals
-from plmetrics.inference.curves.bands import interpolated
+from plmetrics.catalogue.uplift.targeting import TargetedTotals
+from plmetrics.inference.curves.bands import interpolate
 from plmetrics.inference.curves.thinning import thin
 from plmetrics.inference.estimate import effective_blocks
 from plmetrics.inference.intervals.percentile import quantiles
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from plmetrics.core.segments import Segments
     from plmetrics.states.bin_sums import SliceBins
-    from plmetrics.states.scores.sorted import SlicedScores
+    from plmetrics.states.scores.sorted_rows import SlicedScores
 
 Array = NDArray[np.float64]
 Points = dict[str, Any]
@@ -180,7 +180,7 @@ def effect_band(
     step = max(1, _AT_ONCE // len(drawn))
     for low in range(0, len(x), step):
         part = slice(low, low + step)
-        read = interpolated(x[part], shares, values)
+        read = interpolate(x[part], shares, values)
         moved = read[1:] + (y[part] - read[0])
         ends[:, part] = quantiles(moved, ((1 - level) / 2, (1 + level) / 2))
     return ends[0], ends[1]

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from plmetrics.states.scores.sorted import Binning, SlicedScores
+    from plmetrics.states.scores.sorted_rows import Binning, SlicedScores
 
     Points = dict[str, Any]
 

@@ -14,7 +14,7 @@ from plmetrics.inference.intervals.percentile import quantiles
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from plmetrics.states.scores.sorted import Binning, SlicedScores
+    from plmetrics.states.scores.sorted_rows import Binning, SlicedScores
 
     Points = dict[str, Any]
 

@@ -18,7 +18,7 @@ from plmetrics.inference.weights import resample
 if TYPE_CHECKING:
     from plmetrics.inference.curves.bands import Replicates
     from plmetrics.inference.curves.ranking import Operating
-    from plmetrics.states.scores.sorted import Binning, SlicedScores
+    from plmetrics.states.scores.sorted_rows import Binning, SlicedScores
 
 Array = NDArray[np.float64]
 

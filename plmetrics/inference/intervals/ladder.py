@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plmetrics.inference.intervals.bca import bca
-from plmetrics.inference.intervals.centred import centred_interval, centred_ratio
+from plmetrics.inference.intervals.centring import centred_interval, centred_ratio
 from plmetrics.inference.intervals.closed_forms import normal, wilson
 from plmetrics.inference.intervals.hanley_mcneil import hanley_mcneil_score
 from plmetrics.inference.intervals.percentile import basic, percentile

@@ -13,17 +13,17 @@ from numpy.typing import NDArray
 from plmetrics.core.exact_sums import are_exact
 from plmetrics.core.ops import Counts
 from plmetrics.core.threads import parallel_map, processors, steps
-from plmetrics.inference.finalised import finalise, value_or_nan
+from plmetrics.inference.metric_values import finalise, value_or_nan
 from plmetrics.inference.ordered.products import BlockIndex, drawn_counts, exact_occupied_blocks
 from plmetrics.inference.ordered.views import channel_view
 from plmetrics.inference.weights import Nudges, exact_in_single, replicate_counts
-from plmetrics.states.scores.sorted import CLASSES
+from plmetrics.states.scores.sorted_rows import CLASSES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from plmetrics.catalogue.metric import Metric
-    from plmetrics.states.scores.sorted import SlicedScores
+    from plmetrics.states.scores.sorted_rows import SlicedScores
     from plmetrics.states.sums import View
 
 Array = NDArray[np.float64]

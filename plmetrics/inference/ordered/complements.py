@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from plmetrics.inference.finalised import MetricValues
+from plmetrics.inference.metric_values import MetricValues
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from plmetrics.catalogue.needs import Bins, Points, Quantiles
 from plmetrics.core.placements import placement_area
 from plmetrics.core.threads import parallel_map, processors, steps
-from plmetrics.inference.finalised import MetricValues, conditions, finalise, finalising, value_or_nan
+from plmetrics.inference.metric_values import MetricValues, conditions, finalise, finalising, value_or_nan
 from plmetrics.inference.ordered.coarse_replicates import SLICES_AT_ONCE, coarse_replicates, stack
 from plmetrics.inference.ordered.complements import end_to_end
 from plmetrics.inference.ordered.products import drawn_bins
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from plmetrics.catalogue.metric import Metric
-    from plmetrics.states.scores.sorted import Binning, SlicedScores
+    from plmetrics.states.scores.sorted_rows import Binning, SlicedScores
     from plmetrics.states.sums import View
 
 Array = NDArray[np.float64]

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from plmetrics.catalogue.needs import Quantiles
 from plmetrics.core import ops
 from plmetrics.core.pieces import Pieces
-from plmetrics.inference.finalised import MetricValues, conditions, finalise, value_or_nan
+from plmetrics.inference.metric_values import MetricValues, conditions, finalise, value_or_nan
 from plmetrics.inference.ordered.complements import end_to_end
 from plmetrics.inference.weights import resample
 from plmetrics.states.scores.limits import replicates_rows
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from plmetrics.catalogue.metric import Metric
     from plmetrics.core.segments import Segments
-    from plmetrics.states.scores.sorted import SlicedScores
+    from plmetrics.states.scores.sorted_rows import SlicedScores
 
 Array = NDArray[np.float64]
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from plmetrics.catalogue.needs import Ranks
 from plmetrics.core.exact_sums import product
-from plmetrics.inference.finalised import MetricValues, conditions, finalise, finalising, value_or_nan
+from plmetrics.inference.metric_values import MetricValues, conditions, finalise, finalising, value_or_nan
 from plmetrics.inference.weights import Nudges
 from plmetrics.states.ranks import joint_blocks, joint_view, rank_view
 from plmetrics.states.sums import View

@@ -11,7 +11,7 @@ from plmetrics.catalogue.needs import OrderedRows, Ranks
 from plmetrics.engine.order.orderings import AREAS, RANKS
 from plmetrics.engine.order.score_bins import drawn_from
 from plmetrics.inference.curves.drawing import Drawing
-from plmetrics.inference.finalised import MetricValues
+from plmetrics.inference.metric_values import MetricValues
 from plmetrics.inference.ordered.complements import of_rests
 from plmetrics.inference.ordered.metrics import ordered_values
 from plmetrics.inference.ordered.rank_correlations import grid_rank_values, rank_values
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from plmetrics.inference.analysis import OrderedByPlace
     from plmetrics.inference.subject import Analysis
     from plmetrics.states.pairs import Pairs, SlicedPairs
-    from plmetrics.states.scores.sorted import SlicedScores
+    from plmetrics.states.scores.sorted_rows import SlicedScores
     from plmetrics.suite.sections.basics import Curve
     from plmetrics.table.slices import Slices
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plmetrics.core import ops
-from plmetrics.states.scores.sorted import BIN_CHANNELS
+from plmetrics.states.scores.sorted_rows import BIN_CHANNELS
 from plmetrics.states.sums import View
 
 if TYPE_CHECKING:

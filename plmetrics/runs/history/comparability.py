@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from plmetrics.core.slice_texts import rename_slices
-from plmetrics.inference.across_runs.retained import sharing
+from plmetrics.inference.across_runs.retained_replicates import sharing
 from plmetrics.inference.across_runs.sides import Side
 from plmetrics.runs.history.data import data_of
 from plmetrics.runs.history.meanings import misleading
@@ -14,7 +14,7 @@ from plmetrics.runs.record import suite_of_run
 if TYPE_CHECKING:
     import polars as pl
 
-    from plmetrics.inference.across_runs.retained import Sharing
+    from plmetrics.inference.across_runs.retained_replicates import Sharing
     from plmetrics.runs.outcome import Outcome
 
 _NOT_INDEPENDENT = (

@@ -16,7 +16,7 @@ import numpy as np
 from plmetrics.core.exact_sums import Parts
 from plmetrics.states.scores.coarse import Array, Codes, coarse_number
 from plmetrics.states.scores.roll_up import NO_ENDS, put_together
-from plmetrics.states.scores.sorted import Binning
+from plmetrics.states.scores.sorted_rows import Binning
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -21,7 +21,7 @@ from plmetrics.core.threads import parallel_map
 from plmetrics.states.arms import ARMS
 from plmetrics.states.scores.class_rows import Ascending
 from plmetrics.states.scores.point_pieces import SCORE, Piece
-from plmetrics.states.scores.sorted import CLASSES, ExactPoints
+from plmetrics.states.scores.sorted_rows import CLASSES, ExactPoints
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from plmetrics.core.segments import Along
     from plmetrics.states.scores.class_rows import ByCell
     from plmetrics.states.scores.coarse import Array, Codes
-    from plmetrics.states.scores.sorted import Binning, SlicedScores
+    from plmetrics.states.scores.sorted_rows import Binning, SlicedScores
 
     State = Mapping[str, Along]
 

@@ -16,7 +16,7 @@ from plmetrics.core.threads import steps
 from plmetrics.states.arms import ARMS
 from plmetrics.states.scores.coarse import Array, tied_bins
 from plmetrics.states.scores.quantile_bins import quantile_places
-from plmetrics.states.scores.sorted import CLASSES, Binning
+from plmetrics.states.scores.sorted_rows import CLASSES, Binning
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -20,7 +20,7 @@ from plmetrics.suite.sections.section import (
     with_label_columns,
 )
 from plmetrics.suite.tasks import CurveName  # noqa: TC001 (pydantic reads it)
-from plmetrics.table.predicted import quantile_part
+from plmetrics.table.prediction_columns import quantile_part
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -202,7 +202,7 @@ class ModelColumns(Strict):
         return self.model_copy(update={"score": score, "margin": None, "threshold": None})
 
     def columns(self) -> dict[str, str]:
-        """The column of each part of the prediction; see `plmetrics.table.predicted.PredictionColumns`."""
+        """The column of each part of the prediction; see `plmetrics.table.prediction_columns.PredictionColumns`."""
         if isinstance(self.proba, dict):
             return {f"proba|{name}": column for name, column in self.proba.items()}
         if isinstance(self.quantiles, dict):

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from plmetrics.suite.problems import absent, message_text
+from plmetrics.suite.problems import absent, check_predicate, message_text
 from plmetrics.suite.sections.basics import BASELINE, BY_FOLD, Calibrate
-from plmetrics.suite.sections.slices import check_predicate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from plmetrics.catalogue.derived import is_across_slices
+from plmetrics.catalogue.composite_metrics import is_across_slices
 from plmetrics.core.names import did_you_mean
 from plmetrics.suite.problems import absent, message_text
 from plmetrics.suite.sections.basics import ALL, PAIRS, REST, RESULT, Compare

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from plmetrics.catalogue import registry
+from plmetrics.catalogue.composite_metrics import OVER, Formula, OverSlices, is_across_slices
 from plmetrics.catalogue.custom import AGGREGATES, Custom, CustomQuantile, CustomRatio, parse_row_expression
-from plmetrics.catalogue.derived import OVER, Formula, OverSlices, is_across_slices
-from plmetrics.core.rowsql import RowExpressionError, compile_row
-from plmetrics.suite.problems import message_text
+from plmetrics.core.rowsql import compile_row, not_a_condition
+from plmetrics.suite.problems import message_text, read_expression
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -157,15 +157,13 @@ class Definitions:
         if not isinstance(text, str):
             self._found.add(f"{path[-1]} must be an SQL expression, not {message_text(text)}", path)
             return
-        try:
-            kind = parse_row_expression(text).kind
-        except RowExpressionError as error:
-            self._found.add(f"'{text}': {error}", path, error.hint)
+        row = read_expression(text, path, self._found, parse_row_expression)
+        if row is None:
             return
-        if condition and kind not in {"condition", "unknown"}:
-            self._found.add(f"'{text}' is not a condition: it is neither true nor false", path)
-        if not condition and path[-1] != "null_share" and kind in {"text", "date"}:
-            self._found.add(f"'{text}' is a {kind}, not a number", path)
+        if condition and row.kind not in {"condition", "unknown"}:
+            self._found.add(not_a_condition(text), path)
+        if not condition and path[-1] != "null_share" and row.kind in {"text", "date"}:
+            self._found.add(f"'{text}' is a {row.kind}, not a number", path)
 
     def _formula(self, facts: dict[str, Any], text: Any) -> Custom | None:
         path = (*facts["path"], "formula")
@@ -177,10 +175,8 @@ class Definitions:
             )
             return None
         sql = _quote_metrics(text, lambda name: name in self or name in _reserved_names(self._task))
-        try:
-            row = compile_row(sql)
-        except RowExpressionError as error:
-            self._found.add(f"'{text}': {error}", path, error.hint)
+        row = read_expression(text, path, self._found, lambda _: compile_row(sql))
+        if row is None:
             return None
         if row.kind not in {"number", "unknown"}:
             self._found.add(f"'{text}' is no number: it is a {row.kind}", path)

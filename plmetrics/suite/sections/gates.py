@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import Field
 
 from plmetrics.catalogue import registry
-from plmetrics.catalogue.derived import is_across_slices
+from plmetrics.catalogue.composite_metrics import is_across_slices
 from plmetrics.catalogue.metric import TOTAL
 from plmetrics.suite.problems import message_text
 from plmetrics.suite.sections.basics import ContrastScale, Correction, Finite, NamedMetric
@@ -212,11 +212,15 @@ def check_rule(gate: Gate, path: SuitePath, add: Callable[..., None]) -> None:
         direction = "lower" if gate.between is not None else gate.metric.direction
         if direction not in {"higher", "lower"}:
             hint = "use at_least or at_most"
-            add(f"'{gate.metric.text}' is neither better higher nor lower", (*path, key), hint)
+            add(_without_direction(gate), (*path, key), hint)
     if gate.against is not None and gate.against == gate.model:
         add("a model is not gated against itself", (*path, "against"))
     if gate.scale != "difference" and gate.against is None:
         add(f"scale: {gate.scale} needs against: the model to compare with", (*path, "scale"))
+
+
+def _without_direction(gate: Gate) -> str:
+    return f"'{gate.metric.text}' is neither better higher nor lower"
 
 
 def check_opponent(
@@ -289,8 +293,7 @@ def check_band(gate: Gate, path: SuitePath, sections: Mapping[str, Any], add: Ca
     if band.season is not None and every is not None and not every.endswith(_OF_DAYS):
         add(f"intervals of {every} have no weekday", (*place, "season"), "leave season out")
     if band.side == "worse" and gate.between is None and gate.metric.direction not in {"higher", "lower"}:
-        msg = f"'{gate.metric.text}' is neither better higher nor lower"
-        add(msg, (*place, "side"), "leave side out: the band has two sides")
+        add(_without_direction(gate), (*place, "side"), "leave side out: the band has two sides")
     if gate.against is not None:
         hint = "leave against out, or limit the difference with at_least or at_most"
         add("within is about values, not differences", (*path, "against"), hint)

@@ -14,7 +14,7 @@ from plmetrics.catalogue.parameters import ParameterError, unnamed_parameter
 from plmetrics.catalogue.thresholds import RuleError, read_rule
 from plmetrics.core.names import did_you_mean
 from plmetrics.core.text import Call, TextError, at_ranks, join_torn, parse_call, refuse_nameless
-from plmetrics.suite.problems import message_text
+from plmetrics.suite.problems import check_predicate, message_text
 from plmetrics.suite.sections.custom_metrics import DEFINITION_KEYS, Definitions, kind_of
 from plmetrics.suite.tasks import CLASS_TASKS
 
@@ -126,8 +126,6 @@ class MetricReader:
         if not isinstance(condition, str):
             self._found.add(f"select_on must be an SQL condition, not {message_text(condition)}", path)
             return None
-        from plmetrics.suite.sections.slices import check_predicate
-
         check_predicate(condition, path, self._found)
         return dataclasses.replace(metric, threshold=dataclasses.replace(rule, select_on=condition))  # type: ignore[call-arg]
 
@@ -252,8 +250,6 @@ class MetricReader:
 
         rule = read_rule(call, metric_of)
         if rule.select_on is not None:
-            from plmetrics.suite.sections.slices import check_predicate
-
             check_predicate(rule.select_on, path, self._found)
         return rule
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from plmetrics.core.names import number_text
-from plmetrics.suite.problems import is_label, message_text
+from plmetrics.suite.problems import check_expression, is_label, message_text
 from plmetrics.suite.sections.basics import ModelColumns
 from plmetrics.suite.tasks import CLASS_TASKS, PREDICTION_KINDS, PREDICTS
 
@@ -113,8 +113,6 @@ def _expression(spec: Any, path: SuitePath, findings: Findings) -> str | None:
     """The text of an expression in place of a column."""
     if not isinstance(spec, Mapping) or set(spec) != {"expression"}:
         return None
-    from plmetrics.suite.sections.slices import check_expression
-
     text = spec["expression"]
     if not isinstance(text, str) or not text.strip():
         findings.add(f"expression is an SQL expression, not {message_text(text)}", (*path, "expression"))

@@ -9,8 +9,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from plmetrics.core.names import RESERVED_SLICE_SETS, did_you_mean
-from plmetrics.core.rowsql import RowExpressionError, compile_row
-from plmetrics.suite.problems import is_label, message_text
+from plmetrics.suite.problems import check_expression, check_predicate, is_label, message_text
 from plmetrics.suite.sections.basics import MOST_EDGES, SliceSet
 
 if TYPE_CHECKING:
@@ -203,30 +202,6 @@ def _date(text: str) -> Any:
         return datetime.datetime.fromisoformat(text)
     except ValueError:
         return text
-
-
-def check_predicate(text: Any, path: SuitePath, findings: Findings) -> None:
-    """Note what is wrong with a row condition, as far as its text says."""
-    if not isinstance(text, str) or not text:
-        return
-    try:
-        row = compile_row(text)
-    except RowExpressionError as error:
-        findings.add(f"'{text}': {error}", path, error.hint)
-        return
-    if row.kind not in {"condition", "unknown"}:
-        findings.add(f"'{text}' is not a condition: it is neither true nor false", path)
-
-
-def check_expression(text: Any, path: SuitePath, findings: Findings) -> None:
-    """Note what is wrong with a row expression, as far as its text says."""
-    try:
-        row = compile_row(text)
-    except RowExpressionError as error:
-        findings.add(f"'{text}': {error}", path, error.hint)
-        return
-    if not row.columns:
-        findings.add(f"'{text}' reads no column", path, "name the columns it is computed from")
 
 
 def read_derive(value: Any, findings: Findings) -> dict[str, str] | None:

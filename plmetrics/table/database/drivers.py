@@ -17,12 +17,19 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
+    from plmetrics.core.names import SuitePath
+
 _PATH = ("data", "database")
 _EXAMPLE = (
     "write an address such as postgresql://user@host/name, sqlite:///scores.db or duckdb:///scores.duckdb"
 )
 _SERVERS = {"postgresql": "postgresql", "postgres": "postgresql", "mysql": "mysql", "mariadb": "mysql"}
 _READ_ONLY = "SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY"
+
+
+def address_error(path: SuitePath, hint: str, kind: str = "") -> ConfigError:
+    """The error of a text that is the address of no database, or of none of a kind; it may hold a password."""
+    return ConfigError(Problem(f"this is not the address of a database{kind}", path, hint))
 
 
 class Database(NamedTuple):
@@ -49,7 +56,7 @@ def database_of(address: str, base: Path) -> Database:
         parts = urlsplit(address)
         host, port = parts.hostname, parts.port
     except ValueError:
-        raise ConfigError(Problem("this is not the address of a database", _PATH, _EXAMPLE)) from None
+        raise address_error(_PATH, _EXAMPLE) from None
     kind = parts.scheme.partition("+")[0]
     if kind in _SERVERS:
         user = f"{parts.username}@" if parts.username else ""
@@ -62,7 +69,7 @@ def database_of(address: str, base: Path) -> Database:
             lambda query: (_postgresql if kind == "postgresql" else mysql_batches)(plain, query),
         )
     if kind not in {"sqlite", "duckdb"} or not parts.path.strip("/"):
-        raise ConfigError(Problem("this is not the address of a database that can be read", _PATH, _EXAMPLE))
+        raise address_error(_PATH, _EXAMPLE, " that can be read")
     file = Path(os.path.normpath(Path.cwd() / base / unquote(parts.path[1:])))
     shown = f"{kind}:///{unquote(parts.path[1:])}"
     if not file.is_file():
@@ -98,6 +105,7 @@ def _duckdb(file: Path, query: str) -> Iterator[pa.RecordBatchReader]:
     with needs_extra("duckdb", "reading from DuckDB"):
         import duckdb
         import pyarrow as pa
+
     with duckdb.connect(str(file), read_only=True) as connection:
         rows = connection.sql(query)
         if rows is None:

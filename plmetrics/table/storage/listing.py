@@ -98,10 +98,7 @@ def _expand(
         return below, []
     chosen = [entry for entry in listed if _is_data(entry, below)]
     if not chosen:
-        message = f"the folder holds no data files ({', '.join(endings)})"
-        complaints.absent(
-            str(address), message, "files and folders whose names start with _ or . are not data"
-        )
+        complaints.no_data(str(address), endings)
     return below, chosen
 
 

@@ -6,7 +6,7 @@ import pytest
 
 import plmetrics as plm
 from plmetrics.core.errors import ConfigError
-from plmetrics.engine import prepared
+from plmetrics.engine import run_plan
 from plmetrics.engine.memory import budget
 from plmetrics.engine.memory.budget import OrderPlan
 from plmetrics.engine.order import by_ranges as ranges
@@ -41,7 +41,7 @@ def evaluate(frame, **options):
 def planned(monkeypatch, models, parts):
     """Make every run read scores of so many models at a time, in so many ranges."""
     plan = OrderPlan("points", models, parts, -(-2 // models) * parts, 0)
-    monkeypatch.setattr(prepared, "order_plan", lambda *_: plan)
+    monkeypatch.setattr(run_plan, "order_plan", lambda *_: plan)
 
 
 def assert_alike(found, expected, *columns, rtol=1e-12):

@@ -9,7 +9,7 @@ import pytest
 from sklearn.metrics import average_precision_score, roc_auc_score
 
 import plmetrics as plm
-from plmetrics.engine import prepared
+from plmetrics.engine import run_plan
 from plmetrics.engine.memory import budget
 from plmetrics.engine.memory.budget import OrderPlan
 
@@ -73,7 +73,7 @@ def evaluate(frame: pl.DataFrame, what: str, **options: Any) -> plm.Result:
 
 def planned(monkeypatch: pytest.MonkeyPatch, orders: int, parts: int) -> None:
     """Make every run read so many orderings at a time, in so many ranges."""
-    monkeypatch.setattr(prepared, "order_plan", lambda *_: OrderPlan("points", orders, parts, 1, 0))
+    monkeypatch.setattr(run_plan, "order_plan", lambda *_: OrderPlan("points", orders, parts, 1, 0))
 
 
 def agree(one: pl.DataFrame, other: pl.DataFrame, keys: list[str], *columns: str) -> None:

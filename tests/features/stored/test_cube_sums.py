@@ -14,7 +14,7 @@ from plmetrics.features.stored.alignment import AlignedStates, StateReference
 from plmetrics.features.stored.cube_sums import CubeSums, cube_sums
 from plmetrics.features.stored.units import MergedBlocks
 from plmetrics.states.moments import CENTRE
-from plmetrics.states.stored import BLOCK, CELL, Head, Part, SavedState
+from plmetrics.states.state_format import BLOCK, CELL, Head, Part, SavedState
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

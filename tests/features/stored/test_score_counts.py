@@ -10,7 +10,7 @@ import pytest
 from plmetrics.features.stored import score_counts as counts
 from plmetrics.features.stored.score_counts import Dense, ScoreCounts, Sparse, form_of
 from plmetrics.features.stored.sparse_counts import PieceRows
-from plmetrics.states.stored import Part
+from plmetrics.states.state_format import Part
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from plmetrics.features.stored import sparse_counts as sparse
 from plmetrics.features.stored.sparse_counts import PieceRows, pieces, pieces_of, summarise_part
-from plmetrics.states.stored import CELL, Part
+from plmetrics.states.state_format import CELL, Part
 
 
 def dense(rows: pl.DataFrame, size: int, width: int, slices: np.ndarray | None = None) -> np.ndarray:

@@ -188,7 +188,7 @@ def test_what_is_kept_and_when(monkeypatch: pytest.MonkeyPatch) -> None:
     few = evaluated(frame, {"m": "old"}).kept
     assert few is not None
     assert few.rows["replicates"].list.len().unique().to_list() == [60]
-    monkeypatch.setattr("plmetrics.inference.across_runs.retained.FEW", 60 * few.rows.height - 1)
+    monkeypatch.setattr("plmetrics.inference.across_runs.retained_replicates.FEW", 60 * few.rows.height - 1)
     many = evaluated(frame, {"m": "old"})
     assert many.kept is None
     for asked in ({"uncertainty": {"keep": True}}, {"compare": {"run": many}}):

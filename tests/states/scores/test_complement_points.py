@@ -14,7 +14,7 @@ from plmetrics.states.scores import ranges as in_points
 from plmetrics.states.scores.class_rows import ByCell
 from plmetrics.states.scores.complement_points import SetOrder
 from plmetrics.states.scores.ranges import SlicedPoints, add_range
-from plmetrics.states.scores.sorted import OrderedRows
+from plmetrics.states.scores.sorted_rows import OrderedRows
 
 few = settings(phases=(Phase.explicit, Phase.generate), max_examples=40, deadline=None)
 SLICES, CELLS, MOST_PIECES = 3, 5, 25

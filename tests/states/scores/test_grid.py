@@ -24,7 +24,7 @@ from plmetrics.states.scores.grid import (
 )
 from plmetrics.states.scores.roll_up import rolled_up
 from plmetrics.states.scores.sliced_grid import SlicedGrid
-from plmetrics.states.scores.sorted import Binning, OrderedRows, balanced_edges
+from plmetrics.states.scores.sorted_rows import Binning, OrderedRows, balanced_edges
 
 few = settings(phases=(Phase.explicit, Phase.generate), max_examples=30)
 METRICS = [plm.metric(name) for name in ("roc_auc", "gini", "average_precision", "ks")]

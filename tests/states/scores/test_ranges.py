@@ -14,7 +14,7 @@ from plmetrics.states.scores import class_rows as ascending
 from plmetrics.states.scores import ranges as module
 from plmetrics.states.scores.class_rows import ByCell
 from plmetrics.states.scores.ranges import SetPoints, SlicedPoints, add_range
-from plmetrics.states.scores.sorted import OrderedRows
+from plmetrics.states.scores.sorted_rows import OrderedRows
 
 few = settings(phases=(Phase.explicit, Phase.generate), max_examples=40, deadline=None)
 SLICES, CELLS = 4, 6

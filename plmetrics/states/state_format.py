@@ -2,9 +2,9 @@
 
 The rows of a table belong to *parts*. Those of the part `cells` name the values of the keys of each cell, those of
 `sums` are the sums of a cell and a block, both of a group of slice sets; those of `slices` name the slices of a set.
-A row of `scores` holds counts of one slice by block and place, of one model, set and kind of bins, see `states.sparse`;
-`blocks` are the blocks that they are of. All parts of `scores` lie one after another. `units` and `queries` are lists
-of hashes. `cuts` say where the coarse bins of a slice lie.
+A row of `scores` holds counts of one slice by block and place, of one model, set and kind of bins, see
+`features.stored.sparse_counts`; `blocks` are the blocks that they are of. All parts of `scores` lie one after another.
+`units` and `queries` are lists of hashes. `cuts` say where the coarse bins of a slice lie.
 
 Cells and slices are numbered anew in every state and told apart by their values, so that one may have what another has
 not. Blocks are the hashes of units, or these modulo a number: the former fold into the latter. `drift_cells` and

@@ -13,7 +13,7 @@ from plmetrics.core.exact_sums import Addition
 from plmetrics.core.hashing import HASH_VERSION
 from plmetrics.engine.memory.budget import OrderPlan, order_plan
 from plmetrics.states.sums import SCORED, Rows
-from plmetrics.table.predicted import score_column
+from plmetrics.table.prediction_columns import score_column
 from plmetrics.table.roles import PLAIN, TREATMENT
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class Blocks:
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
+class RunPlan:
     """The constants of a run and the plans that use them.
 
     `view` has the rows that are counted, with all models, on settled slice keys, and `table` their canonical columns.

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from plmetrics.inference.intervals.centred import centred_interval
+from plmetrics.inference.intervals.centring import centred_interval
 
 
 def test_lower_end_from_deviations_and_upper_end_from_replicates() -> None:

@@ -10,23 +10,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from plmetrics.catalogue.binary.counts import both_classes
-from plmetrics.catalogue.metric import Metric
+from plmetrics.catalogue.bases import BothClasses, Norm, Positives
 from plmetrics.catalogue.needs import Points
-from plmetrics.catalogue.norm import Norm
 from plmetrics.catalogue.parameters import ParameterError, parameter
 from plmetrics.catalogue.registry import register
 from plmetrics.core import ops
 
 if TYPE_CHECKING:
-    from plmetrics.catalogue.metric import Undefined
     from plmetrics.catalogue.value_kind import Kind
 
 _NEGLIGIBLE = 1e-300
 """What is smaller beside another number cannot be divided by without overflow."""
 
 
-class RocArea(Metric):
+class RocArea(BothClasses):
     """Base of the metrics that are a function of the area under the ROC curve."""
 
     task = "binary"
@@ -34,14 +31,6 @@ class RocArea(Metric):
     direction = "higher"
     kind = "roc_area"
     needs_score = True
-
-    def undefined(self, state: Any) -> Undefined:
-        """A class is absent."""
-        return [*super().undefined(state), *both_classes(state)]
-
-    def denominators(self, state: Any) -> tuple[Any, ...]:
-        """Both classes."""
-        return (state.positives, state.negatives)
 
     @staticmethod
     def _area(state: Any) -> Any:
@@ -216,7 +205,7 @@ class Gini(RocArea):
 
 
 @register
-class AveragePrecision(Metric):
+class AveragePrecision(Positives):
     """Precision averaged over the positives, each at its own score as threshold: sum of (R_k - R_{k-1}) P_k.
 
     k runs over the distinct scores from high to low; no interpolation. Weighted by row; in (0, 1], about the
@@ -250,14 +239,6 @@ class AveragePrecision(Metric):
         precision = ops.ratio(hits, calls, otherwise=0.0)
         return ops.ratio(ops.total(state.positive * precision), ops.total(state.positive))
 
-    def undefined(self, state: Any) -> Undefined:
-        """No positives."""
-        return [*super().undefined(state), ("no_positives", state.positives == 0)]
-
-    def denominators(self, state: Any) -> tuple[Any, ...]:
-        """Positives."""
-        return (state.positives,)
-
     def bound(self, state: Any) -> Any:
         """Distance to the better of the best and the worst order within every bin.
 
@@ -278,7 +259,7 @@ class AveragePrecision(Metric):
 
 
 @register
-class KolmogorovSmirnov(Norm):
+class KolmogorovSmirnov(BothClasses, Norm):
     """Largest distance between the score distributions of the classes: sup of abs(F1 - F0).
 
     F1 and F0 are the weighted shares of the positives and of the negatives with a score of at most s. In [0,
@@ -313,14 +294,6 @@ class KolmogorovSmirnov(Norm):
     def size(self, state: Any, gaps: Any) -> Any:  # noqa: ARG002
         """The largest gap."""
         return ops.larger(ops.largest(ops.absolute(gaps)), 0.0)
-
-    def undefined(self, state: Any) -> Undefined:
-        """A class is absent."""
-        return [*super().undefined(state), *both_classes(state)]
-
-    def denominators(self, state: Any) -> tuple[Any, ...]:
-        """Both classes."""
-        return (state.positives, state.negatives)
 
     def bound(self, state: Any) -> Any:
         """How far a corner of a bin, one class wholly first, exceeds the largest gap between bins."""

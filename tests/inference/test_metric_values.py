@@ -10,7 +10,7 @@ import pytest
 
 import plmetrics as plm
 from plmetrics.catalogue import registry
-from plmetrics.inference.finalised import conditions, value_or_nan
+from plmetrics.inference.metric_values import conditions, value_or_nan
 from plmetrics.states.sums import View
 
 MOMENTS = [
@@ -144,6 +144,6 @@ def test_an_expression_of_sums_that_overflow_is_null(name: str) -> None:
 
 def test_replicates_of_sums_that_overflow_are_undefined() -> None:
     metric = registry.create("regression", "mae", {})
-    state = View({"n": np.ones(3), "weight": np.ones(3), "error_sum": np.array([2.0, np.inf, np.nan])})
+    state = View({"n": np.ones(3), "weight": np.ones(3), "row_sum": np.array([2.0, np.inf, np.nan])})
     assert next(status for status, _ in conditions(metric, state)) == "overflow"
     assert np.isnan(value_or_nan(metric, state)).tolist() == [False, True, True]

@@ -13,7 +13,7 @@ from plmetrics.catalogue.parameters import one_of, parameter
 from plmetrics.catalogue.registry import register
 from plmetrics.catalogue.uplift.arms import OfArms
 from plmetrics.catalogue.uplift.bin_bounds import area_bound, top_bound
-from plmetrics.catalogue.uplift.targeted import TargetedTotals
+from plmetrics.catalogue.uplift.targeting import TargetedTotals
 from plmetrics.core import ops
 
 if TYPE_CHECKING:

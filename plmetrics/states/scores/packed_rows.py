@@ -16,7 +16,7 @@ import numpy as np
 from plmetrics.core.threads import parallel_map, processors
 from plmetrics.states.scores.coarse import Array, Codes, coarse_edges, coarse_number
 from plmetrics.states.scores.limits import DENSE_LIMIT
-from plmetrics.states.scores.sorted import (
+from plmetrics.states.scores.sorted_rows import (
     Binning,
     ExactPoints,
     OrderedRows,
@@ -66,7 +66,7 @@ class PackedRows:
             )
         return self._bins[name]
 
-    def regroup(self, codes: Codes | None, slices: int) -> SlicedPacked:
+    def regroup(self, codes: Codes | None, slices: int) -> PackedSlices:
         """The rows of a slice set; `codes` is None where all rows are one slice, -1 for rows of none."""
         if codes is None:
             offsets = np.array([0, len(self.keys)])
@@ -78,11 +78,11 @@ class PackedRows:
         sort_slices(ascending, offsets)
         score, member = (ascending >> _CLASS).view(np.float64), (ascending & _CLASS).astype(np.bool_)
         ordered = SlicedRows(OrderedRows(score, member, None, None), offsets, len(self.keys))
-        return SlicedPacked(self, ordered, codes, keys, block)
+        return PackedSlices(self, ordered, codes, keys, block)
 
 
 @dataclass(frozen=True, slots=True)
-class SlicedPacked(ExactPoints):
+class PackedSlices(ExactPoints):
     """Packed rows by slice: `ordered` for values, `source` and `codes` for counts by block on fixed bins.
 
     `keys` and `block` are for counts on coarse bins: slice after slice, and there in any order.
