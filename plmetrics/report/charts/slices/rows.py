@@ -16,6 +16,7 @@ import polars as pl
 
 from plmetrics.report.charts.layers import base, layer_charts
 from plmetrics.report.charts.marks import axis, nice_ticks
+from plmetrics.report.charts.texts import width as text_width
 from plmetrics.report.charts.theme import LIGHT
 
 if TYPE_CHECKING:
@@ -28,6 +29,8 @@ GAP = 8
 _WIDE = 5
 _TICK = 46
 _MARGIN = 0.05
+_BOLDEST = 1.25
+"""So much wider than it is worked out a bold text may be."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,8 +251,10 @@ def sides(direction: str, height: float) -> alt.Chart | None:
     return chart
 
 
-def _texts(rows: pl.DataFrame, field: str, place: float, align: str, limit: float = 0) -> pl.DataFrame:
-    """The texts of a field, where each stands, and how."""
+def _texts(
+    rows: pl.DataFrame, field: str, place: float, align: str, room: float | None = None
+) -> pl.DataFrame:
+    """The texts of a field, where each stands, and how; those that may need more than their `room` have a limit."""
     return rows.select(
         "y",
         "color",
@@ -257,8 +262,13 @@ def _texts(rows: pl.DataFrame, field: str, place: float, align: str, limit: floa
         place=pl.lit(float(place)),
         align=pl.lit(align),
         weight=pl.when("bold").then(pl.lit("bold")).otherwise(pl.lit("normal")),
-        limit=pl.lit(float(limit)),
+        limit=pl.Series([_limit(text, room) for text in rows[field]], dtype=pl.Float64),
     ).drop_nulls("t")
+
+
+def _limit(text: str | None, room: float | None) -> float:
+    """Where the renderer cuts a text, 0 for nowhere: it measures one with a limit twice as often."""
+    return 0.0 if text is None or room is None or _BOLDEST * text_width(text) < room else room
 
 
 def _beside(texts: Sequence[pl.DataFrame], y: alt.Y) -> list[alt.Chart]:
