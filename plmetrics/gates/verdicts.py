@@ -147,8 +147,8 @@ def _gate_frame(gates: Sequence[Gate], rules: Sequence[Rule], evidence: Evidence
         [
             {
                 "@gate": number,
-                "@name": gate.name or f"{gate.subject.text} {rule.text}",
-                "rule": rule.text,
+                "@name": gate.name or f"{gate.subject.text} {text}",
+                "rule": text,
                 "level": gate.level,
                 "@consecutive": rule.consecutive,
                 "rival": gate.rival,
@@ -156,7 +156,9 @@ def _gate_frame(gates: Sequence[Gate], rules: Sequence[Rule], evidence: Evidence
             | _about(gate)
             | rule.columns()
             | size_columns(gate, evidence.coverage)
-            for number, (gate, rule) in enumerate(zip(gates, rules, strict=True))
+            for number, (gate, rule, text) in enumerate(
+                zip(gates, rules, [rule.text for rule in rules], strict=True)
+            )
         ],
         schema=schema,
     )
@@ -269,12 +271,14 @@ def _note(streaks: pl.Expr) -> pl.Expr:
 def _places(suite: Suite) -> pl.DataFrame:
     """Where gates hold: models in suite order, for each overall and then slice sets in suite order."""
     order = {name: place for place, name in enumerate(("overall", *suite.slices))}
-    sets_of = {gate.subject.text: suite.sets_of(gate.subject) for gate in suite.gates}
+    subjects = [gate.subject for gate in suite.gates]
+    judged = {subject.text: subject for subject in subjects}
+    sets_of = {text: suite.sets_of(subject) for text, subject in judged.items()}
     rows = [
         (number, model, slice_set)
-        for number, gate in enumerate(suite.gates)
+        for number, (gate, subject) in enumerate(zip(suite.gates, subjects, strict=True))
         for model in _models(gate, suite)
-        for slice_set in _sets(gate, sets_of[gate.subject.text], order)
+        for slice_set in _sets(gate, sets_of[subject.text], order)
     ]
     return pl.DataFrame(
         rows, schema={"@gate": pl.Int64, "model": pl.String, "slice_set": pl.String}, orient="row"

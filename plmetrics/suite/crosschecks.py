@@ -89,7 +89,11 @@ def check(fields: Mapping[str, Any], names: SuiteMentions, problems: Findings) -
     _partitions(fields, add)
     _spark(fields, add)
     _metric_slices(fields, names, add)
+    known = dict.fromkeys(metric.text for metric in fields.get("metrics") or ())
     for index, gate in _sound(fields["gates"]):
+        if known and gate.four_fifths is None and gate.metric.text not in known:
+            hint = did_you_mean(gate.metric.text, known)
+            add(f"the gate's metric '{gate.metric.text}' is not in metrics", ("gates", index, "metric"), hint)
         _gate(index, gate, fields, names, add)
     for index, curve in _sound(fields["curves"]):
         _sets(curve.slices, ("curves", index, "slices"), names, add)
@@ -327,14 +331,7 @@ def _hard_predictions(fields: Mapping[str, Any], add: Add) -> None:
 
 def _gate(index: int, gate: Gate, fields: Mapping[str, Any], names: SuiteMentions, add: Add) -> None:
     path = ("gates", index)
-    metrics, models = fields.get("metrics"), names.models
-    if (
-        metrics is not None
-        and gate.four_fifths is None
-        and gate.metric.text not in {metric.text for metric in metrics}
-    ):
-        hint = did_you_mean(gate.metric.text, [metric.text for metric in metrics])
-        add(f"the gate's metric '{gate.metric.text}' is not in metrics", (*path, "metric"), hint)
+    models = names.models
     for key, name in (("model", gate.model), ("against", gate.rival)):
         if models and name is not None and name not in models:
             add(*absent(name, "models", (*path, key), models, key))

@@ -206,7 +206,9 @@ class Suite(Strict):
     def settled(self, facts: Facts) -> Suite:
         """The suite with metrics that know what the run knows."""
         metrics = tuple(metric.settled(facts) for metric in self.metrics)
-        gates = tuple(gate.model_copy(update={"metric": gate.metric.settled(facts)}) for gate in self.gates)
+        judged = {gate.metric.text: gate.metric for gate in self.gates}
+        known = {text: metric.settled(facts) for text, metric in judged.items()}
+        gates = tuple(gate.of(known[gate.metric.text]) for gate in self.gates)
         return self.model_copy(update={"metrics": metrics, "gates": gates})
 
     def listed(self, slice_set: str) -> tuple[Metric, ...]:
@@ -285,7 +287,7 @@ class Suite(Strict):
     @cached_property
     def computed(self) -> tuple[Metric, ...]:
         """The metrics, and those that only gates look at, each once."""
-        judged = (gate.subject for gate in self.gates if is_across_slices(gate.subject))
+        judged = (subject for gate in self.gates if is_across_slices(subject := gate.subject))
         return tuple({metric.text: metric for metric in (*self.metrics, *judged)}.values())
 
     @property

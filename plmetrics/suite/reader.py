@@ -26,6 +26,8 @@ from plmetrics.suite.sections.uncertainty import Uncertainty
 from plmetrics.suite.tasks import CURVES
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from plmetrics.catalogue.metric import Metric
     from plmetrics.core.names import SuitePath
     from plmetrics.suite.sections.basics import SliceSet
@@ -189,13 +191,19 @@ def _not_text(value: Any, place: SuitePath = ()) -> SuitePath | None:
     if isinstance(value, str):
         plain = value.isascii() or not any("\ud800" <= character <= "\udfff" for character in value)
         return None if plain else place
-    steps: list[tuple[SuitePath, Any]] = []
-    if isinstance(value, Mapping):
-        steps += [(place, key) for key in value] + [((*place, key), item) for key, item in value.items()]
-    elif isinstance(value, (list, tuple)):
-        steps += [((*place, index), item) for index, item in enumerate(value)]
-    faults = (_not_text(item, at) for at, item in steps)
-    return next((at for at in faults if at is not None), None)
+    if isinstance(value, (list, tuple)):
+        items: Iterable[tuple[Any, Any]] = enumerate(value)
+    elif isinstance(value, (dict, Mapping)):
+        for key in value:
+            if _not_text(key) is not None:
+                return place
+        items = value.items()
+    else:
+        return None
+    for key, item in items:
+        if (fault := _not_text(item, (*place, key))) is not None:
+            return fault
+    return None
 
 
 def _place_of(key: str) -> str | None:

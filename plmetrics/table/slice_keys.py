@@ -211,8 +211,11 @@ def _moment(edge: datetime.date, dtype: pl.DataType) -> datetime.date:
 
 def tag_text(column: pl.Expr) -> pl.Expr:
     """All different tags of a row in one text, null where it has none."""
-    tags = column.cast(pl.List(pl.String)).list.drop_nulls().list.unique().list.sort()
-    return pl.when(tags.list.len() > 0).then(tags.list.join(TAG_SEPARATOR))
+    tags = column.cast(pl.List(pl.String))
+    different = tags.list.eval(pl.element().drop_nulls().sort().unique(maintain_order=True))
+    # The condition reads the list as it is: of the tags that differ it would make them once more.
+    occupied = tags.list.len() > tags.list.count_matches(None)
+    return pl.when(occupied).then(different.list.join(TAG_SEPARATOR))
 
 
 def top_index(column: pl.Expr, values: pl.Series, excluded: pl.Series) -> pl.Expr:

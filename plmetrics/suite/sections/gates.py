@@ -157,6 +157,10 @@ class Gate(GateRule):
         parameters = {"metric": self.metric, "by": self.between, "kind": kind}
         return registry.create(self.metric.task, "disparity", parameters)
 
+    def of(self, metric: Metric) -> Gate:
+        """The gate of its metric, where that knows what the run knows."""
+        return self if metric is self.metric else self.model_copy(update={"metric": metric})
+
 
 def read_opponent(fields: dict[str, Any], path: SuitePath, findings: Findings) -> bool:
     """Read what is no model. Whether it could be read."""

@@ -16,6 +16,7 @@ import polars as pl
 
 from plmetrics.report.charts.layers import base, layer_charts
 from plmetrics.report.charts.marks import axis, nice_ticks
+from plmetrics.report.charts.texts import width as text_width
 from plmetrics.report.charts.theme import LIGHT
 
 if TYPE_CHECKING:
@@ -28,6 +29,8 @@ GAP = 8
 _WIDE = 5
 _TICK = 46
 _MARGIN = 0.05
+_BOLDEST = 1.25
+"""So much wider than it is worked out a bold text may be."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,14 +141,16 @@ def panel(
     layers = [*_background(scale, x), *under, _underlines(full, places, -gutter, last)]
     layers += [*_intervals(full, scale, x, places), _points(full, scale, x, places)]
     neutral = full.with_columns(color=pl.when(look="worse").then(pl.lit(LIGHT["ink"])).otherwise("color"))
-    if gutter:
-        layers += _names(full if alone else neutral, places, gutter)
+    texts = _names(full if alone else neutral, gutter) if gutter else []
     for column in columns:
-        layers += _texts(neutral if column.common and not alone else full, places, column)
+        of_rows = neutral if column.common and not alone else full
+        texts.append(_texts(of_rows, column.field, column.place, column.align))
     if reasons is not None:
-        layers += _texts_by_weight(full.filter(look="undefined"), reasons, places, 4, "left", width - 4)
+        texts.append(_texts(full.filter(look="undefined"), reasons, 4, "left", width - 4))
+    titles = [_Title(column.title, column.place, column.align) for column in columns if column.title]
     if heading:
-        layers.append(_above(heading, width / 2, "center", LIGHT["ink"], bold=True))
+        titles.append(_Title(heading, width / 2, "center", "ink", bold=True))
+    layers += [*_beside(texts, places), *_above(titles)]
     chart: alt.LayerChart = layer_charts(*layers, *over).properties(width=width, height=STEP * rows.height)
     return chart
 
@@ -227,11 +232,11 @@ def _points(rows: pl.DataFrame, scale: Scale, x: dict[str, Any], y: alt.Y) -> al
     return chart
 
 
-def _names(rows: pl.DataFrame, y: alt.Y, gutter: float) -> list[alt.Chart]:
+def _names(rows: pl.DataFrame, gutter: float) -> list[pl.DataFrame]:
     headers, others = rows.filter(look="header"), rows.filter(pl.col("look") != "header")
     return [
-        _text_marks(headers, "t", y, -gutter, "left", gutter + WIDTH, bold=True),
-        *_texts_by_weight(others, "t", y, -GAP, "right", gutter - GAP),
+        _texts(headers, "t", -gutter, "left", gutter + WIDTH),
+        _texts(others, "t", -GAP, "right", gutter - GAP),
     ]
 
 
@@ -246,50 +251,70 @@ def sides(direction: str, height: float) -> alt.Chart | None:
     return chart
 
 
-def _texts(rows: pl.DataFrame, y: alt.Y, column: Column) -> list[alt.Chart]:
-    title = _above(column.title, column.place, column.align, LIGHT["mute"])
-    written = _texts_by_weight(rows, column.field, y, column.place, column.align, 0)
-    return [title, *written] if column.title else written
+def _texts(
+    rows: pl.DataFrame, field: str, place: float, align: str, room: float | None = None
+) -> pl.DataFrame:
+    """The texts of a field, where each stands, and how; those that may need more than their `room` have a limit."""
+    return rows.select(
+        "y",
+        "color",
+        t=field,
+        place=pl.lit(float(place)),
+        align=pl.lit(align),
+        weight=pl.when("bold").then(pl.lit("bold")).otherwise(pl.lit("normal")),
+        limit=pl.Series([_limit(text, room) for text in rows[field]], dtype=pl.Float64),
+    ).drop_nulls("t")
 
 
-def _texts_by_weight(
-    rows: pl.DataFrame, field: str, y: alt.Y, place: float, align: str, limit: float
-) -> list[alt.Chart]:
-    """Texts of rows, bold and not."""
-    parts = ((bold, rows.filter(pl.col("bold") == bold)) for bold in (False, True))
-    return [
-        _text_marks(part, field, y, place, align, limit, bold=bold)
-        for bold, part in parts
-        if not part.is_empty()
-    ]
+def _limit(text: str | None, room: float | None) -> float:
+    """Where the renderer cuts a text, 0 for nowhere: it measures one with a limit twice as often."""
+    return 0.0 if text is None or room is None or _BOLDEST * text_width(text) < room else room
 
 
-def _text_marks(
-    rows: pl.DataFrame, field: str, y: alt.Y, place: float, align: str, limit: float, *, bold: bool
-) -> alt.Chart:
-    texts = rows.select("y", "color", t=pl.col(field)).filter(pl.col("t").is_not_null())
+def _beside(texts: Sequence[pl.DataFrame], y: alt.Y) -> list[alt.Chart]:
+    """All texts of the rows as one layer: a chart takes its time by the layer."""
+    if not texts:
+        return []
+    return [_text_marks(pl.concat(texts), "middle", limit=alt.ExprRef("datum.limit")).encode(y=y)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Title:
+    """A text above the panel: where it stands, in pixels, and how."""
+
+    text: str
+    place: float
+    align: str
+    ink: str = "mute"
+    bold: bool = False
+
+
+def _above(titles: Sequence[_Title]) -> list[alt.Chart]:
+    """The texts above the panel as one layer."""
+    if not titles:
+        return []
+    frame = pl.DataFrame(
+        {
+            "t": [title.text for title in titles],
+            "place": [float(title.place) for title in titles],
+            "align": [title.align for title in titles],
+            "weight": ["bold" if title.bold else "normal" for title in titles],
+            "color": [LIGHT[title.ink] for title in titles],
+        }
+    )
+    return [_text_marks(frame, "bottom").encode(y=alt.value(-6))]
+
+
+def _text_marks(texts: pl.DataFrame, baseline: str, **style: alt.ExprRef) -> alt.Chart:
     mark = base(texts).mark_text(
-        align=align,  # type: ignore[arg-type]
-        baseline="middle",
+        x=alt.ExprRef("datum.place"),
+        align=alt.ExprRef("datum.align"),
+        baseline=baseline,  # type: ignore[arg-type]
         fontSize=11,
-        fontWeight="bold" if bold else "normal",
-        limit=limit,
+        fontWeight=alt.ExprRef("datum.weight"),
+        **style,
     )
-    chart: alt.Chart = mark.encode(
-        x=alt.value(place), y=y, text="t:N", color=alt.Color("color:N", scale=None)
-    )
-    return chart
-
-
-def _above(text: str, place: float, align: str, color: str, *, bold: bool = False) -> alt.Chart:
-    mark = base(pl.DataFrame({"t": [text]})).mark_text(
-        align=align,  # type: ignore[arg-type]
-        baseline="bottom",
-        fontSize=11,
-        color=color,
-        fontWeight="bold" if bold else "normal",
-    )
-    chart: alt.Chart = mark.encode(x=alt.value(place), y=alt.value(-6), text="t:N")
+    chart: alt.Chart = mark.encode(text="t:N", color=alt.Color("color:N", scale=None))
     return chart
 
 
