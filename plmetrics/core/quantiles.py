@@ -14,14 +14,14 @@ def averaged_inverse(ascending: Array, weight: Array, shares: Array) -> Array:
     """The averaged inverse of a weighted distribution function at some shares between 0 and 1.
 
     The first value at which the share is reached, averaged with the first at which it is passed; shares are compared
-    with a relative tolerance of 1e-12. Values must ascend, and there must be one.
+    with a relative tolerance of 1e-12. Values must ascend, and one must have weight.
 
     >>> averaged_inverse(np.array([1.0, 2.0, 4.0]), np.array([1.0, 1.0, 2.0]), np.array([0.25, 0.5, 0.9]))
     array([1.5, 3. , 4. ])
     """
     running = np.cumsum(weight)
     targets = shares * running[-1]
-    last = len(ascending) - 1
+    last = np.searchsorted(running, running[-1])
     reached = np.minimum(np.searchsorted(running, targets * (1 - _TIE)), last)
     passed = np.minimum(np.searchsorted(running, targets * (1 + _TIE), side="right"), last)
     middle: Array = (ascending[reached] + ascending[passed]) / 2

@@ -138,6 +138,36 @@ class Segments(Along):
         """One value per segment, repeated for each of its points."""
         return Segments(np.repeat(totals, self.sizes, axis=-1), self.offsets)
 
+    def places(self, edges: Values) -> NDArray[np.int64]:
+        """Where each edge would be put into each segment of ascending values, before what equals it.
+
+        >>> Segments(np.array([1.0, 2.0, 2.0, 0.0, 3.0]), np.array([0, 3, 5])).places(np.array([1.5, 2.0, 9.0]))
+        array([[1, 1, 3],
+               [4, 4, 5]])
+        """
+        low = np.repeat(self.offsets[:-1, None], len(edges), axis=1)
+        high = np.repeat(self.offsets[1:, None], len(edges), axis=1)
+        for _ in range(int(self.sizes.max(initial=0)).bit_length()):
+            middle = (low + high) // 2
+            passed = (low < high) & (self.values[np.minimum(middle, len(self.values) - 1)] < edges)
+            low, high = np.where(passed, middle + 1, low), np.where(passed, high, middle)
+        return low
+
+    def between(self, places: NDArray[np.int64]) -> Values:
+        """The total of each segment's values before its first place, between each two, and from its last on.
+
+        >>> x = Segments(np.array([1.0, 2.0, 4.0]), np.array([0, 3]))
+        >>> x.between(np.array([[1, 1, 3]]))
+        array([[1., 0., 6., 0.]])
+        """
+        first = np.column_stack([self.offsets[:-1], places])
+        last = np.column_stack([places, self.offsets[1:]])
+        begins = first.ravel()[: np.searchsorted(first.ravel(), len(self.values))]
+        totals = np.zeros(first.shape)
+        if len(begins):
+            totals.ravel()[: len(begins)] = np.add.reduceat(self.values, begins)
+        return np.where(first < last, totals, 0.0)
+
     def where(self, then: Operand, otherwise: Operand) -> Segments:
         """`then` where the values are true, else `otherwise`."""
         flat = [part.values if isinstance(part, Segments) else part for part in (then, otherwise)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,6 +18,8 @@ from plmetrics.states.sums import Atom
 
 if TYPE_CHECKING:
     from plmetrics.states.sums import Rows
+
+_ROWS_AT_ONCE = 8192
 
 
 @register
@@ -162,27 +164,39 @@ def _normal(rows: Rows) -> pl.Expr:
 
 
 def _ensemble(rows: Rows, *, fair: bool) -> pl.Expr:
-    """The spread of sorted members is a sum of each times its place: no pairs are made."""
     members = [rows.part(part) for part in rows.parts]
     number = len(members)
-    distance = pl.sum_horizontal((member - rows.label).abs() for member in members) / float(number)
-    named = (member.cast(pl.Float64).alias(str(place)) for place, member in enumerate(members))
-    spread = pl.struct(named).map_batches(_spread, return_dtype=pl.Float64, is_elementwise=True)
-    return distance - spread / float(number * (number - 1) if fair else number**2)
+    score = partial(_ensemble_scores, pairs=number * (number - 1) if fair else number**2)
+    named = (value.cast(pl.Float64).alias(str(place)) for place, value in enumerate((rows.label, *members)))
+    return pl.struct(named).map_batches(score, return_dtype=pl.Float64, is_elementwise=True)
 
 
-def _spread(members: pl.Series) -> pl.Series:
-    """Half the sum of absolute differences of all pairs of members, row by row; null where one is null."""
-    columns = [column.to_numpy(writable=True) for column in members.struct.unnest().get_columns()]
-    number, smaller = len(columns), np.empty(len(members))
-    for low, high in _comparators(number):
-        np.minimum(columns[low], columns[high], out=smaller)
-        np.maximum(columns[low], columns[high], out=columns[high])
-        columns[low], smaller = smaller, columns[low]
-    spread = np.zeros(len(members))
-    for place, column in enumerate(columns):
-        spread += (2.0 * place - number + 1.0) * column
-    return pl.Series(spread, nan_to_null=True)
+@np.errstate(invalid="ignore")
+def _ensemble_scores(values: pl.Series, pairs: int) -> pl.Series:
+    """The scores of labels and their members, null where one is null: a cache full of rows at a time.
+
+    The differences of sorted members are a sum of each times its place: no pairs are made.
+    """
+    label, *members = (column.to_numpy() for column in values.struct.unnest().get_columns())
+    number, scores = len(members), np.empty(len(label))
+    buffers = np.empty((number + 1, min(_ROWS_AT_ONCE, len(label))))
+    for start in range(0, len(label), _ROWS_AT_ONCE):
+        part = slice(start, start + _ROWS_AT_ONCE)
+        *columns, spare = buffers[:, : len(label[part])]
+        distance, spread = np.zeros_like(spare), np.zeros_like(spare)
+        for column, member in zip(columns, members, strict=True):
+            column[:] = member[part]
+            np.subtract(column, label[part], out=spare)
+            distance += np.abs(spare, out=spare)
+        for low, high in _comparators(number):
+            np.minimum(columns[low], columns[high], out=spare)
+            np.maximum(columns[low], columns[high], out=columns[high])
+            columns[low], spare = spare, columns[low]
+        for place, column in enumerate(columns):
+            column *= 2.0 * place - number + 1.0
+            spread += column
+        scores[part] = distance / number - spread / pairs
+    return pl.Series(scores, nan_to_null=True)
 
 
 @cache

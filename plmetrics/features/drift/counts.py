@@ -50,12 +50,15 @@ FINE_BINS = 4096
 MOST_CATEGORIES = 10_000
 """A column of texts with more values is not compared value by value: an id is new in every row."""
 
-EXACT_VALUES = 2_000_000
-"""A column with more different values is counted on bins unless the suite says `exact: true`."""
+EXACT_VALUES = 2_100_000
+"""A column with more different values, by an estimate some per cents off, is on bins unless `exact: true`."""
 
 SAMPLE_ROWS = 400_000
 MAX_CELLS = 1_000_000
 _ROW_BYTES = 150
+_WAITING = 4
+"""Rows that wait for their turn take this part of what they take while they are put in order."""
+
 _SHARE = 0.25
 _REFERENCE = ("drift", "reference")
 
@@ -94,10 +97,12 @@ class WindowsCounting:
 
     @property
     def bytes(self) -> int:
-        """About how much memory the counts of all columns take, put in order."""
+        """About how much memory the counts of all columns take, one of them put in order."""
         values, rows = _values(self.facts, len(self.columns)), int(self.facts["rows"].sum())
         cells = [cube.cells for cube in self.cubes]
-        return sum(_bytes(column.places(values[column.number]), rows, cells) for column in self.columns)
+        ordered = [_bytes(column.places(values[column.number]), rows, cells) for column in self.columns]
+        waiting = [column.waiting(needed) for column, needed in zip(self.columns, ordered, strict=True)]
+        return sum(waiting) + max(ordered, default=0)
 
     @classmethod
     def look(cls, request: Request, view: TableView) -> Question[WindowsCounting]:
@@ -213,6 +218,10 @@ class _Column:
             return 1
         return values if self.edges is None else len(self.edges)
 
+    def waiting(self, needed: int) -> int:
+        """How much memory its counts take before their turn, if they take so much while they are put in order."""
+        return needed // _WAITING if self.scattered else needed
+
     def with_addition(self, windows: Windows) -> Question[_Column]:
         """The same with how it is added up."""
         addition = yield from windows.view.arithmetic.addition(windows.frame, self.added)
@@ -274,7 +283,7 @@ def _columns(windows: Windows, facts: pl.DataFrame, cubes: Sequence[Cube]) -> Qu
         if is_small or (exact is not False and (exact is True or fits)):
             scattered = 2 * sizes[number] > rows
             columns[number] = _Column(number, subject, scattered=scattered, even=not windows.weighted)
-            room -= needed
+            room -= columns[number].waiting(needed)
         else:
             binned.append(number)
     edges = (yield from _edges(windows, facts, binned)) if binned else {}

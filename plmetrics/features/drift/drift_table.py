@@ -66,10 +66,10 @@ def drift_tables(suite: Suite, counts: DriftCounts | None) -> tuple[pl.DataFrame
     measures = (*spec.asked(), measure_of(NULL_SHARE))
     histograms = []
     for place, column in enumerate(counts.columns):
-        histograms.append(column_histograms(column))
         edges = Edges.of(column)
-        for number, sliced in enumerate(column.sliced):
-            sides = Sides.of(sliced, column, edges)
+        in_sets = [Sides.of(sliced, column, edges) for sliced in column.sliced]
+        histograms.append(column_histograms(column, in_sets))
+        for number, sides in enumerate(in_sets):
             reader = _Reader(sides, suite, weighted=counts.weighted)
             for order, measure in enumerate(measures):
                 if measure.of_numbers and not column.subject.of_numbers and not listed:

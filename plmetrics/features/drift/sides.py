@@ -37,7 +37,7 @@ class Edges:
         """Those of a column; None where it is no number."""
         if not column.subject.of_numbers:
             return None
-        defined = column.sliced[0].frame.filter(pl.col("place").is_not_null())
+        defined = column.sliced[0].defined
         return cls(defined["place"].to_numpy(), defined["weight_0"].to_numpy())
 
     def at(self, bins: int) -> Array:
@@ -67,16 +67,14 @@ class Sides:
     @classmethod
     def of(cls, sliced: SlicedCounts, column: ColumnCounts, edges: Edges | None) -> Sides:
         """The counts of a column in the slices of a set."""
-        size, frame = len(sliced.slices), sliced.frame
-        defined = frame.filter(pl.col("place").is_not_null())
-        absent = frame.filter(pl.col("place").is_null())
+        size, defined, absent = len(sliced.slices), sliced.defined, sliced.absent
         offsets = np.searchsorted(defined["slice"].to_numpy(), np.arange(size + 1))
 
         def cut(name: str) -> Segments:
-            return Segments(defined[name].to_numpy().astype(np.float64), offsets)
+            return Segments(defined[name].to_numpy(), offsets)
 
         def lost(name: str) -> Array:
-            values = absent[name].to_numpy().astype(np.float64)
+            values = absent[name].to_numpy()
             return np.bincount(absent["slice"].to_numpy(), weights=values, minlength=size).astype(np.float64)
 
         numbers = defined["place"].to_numpy() if column.subject.of_numbers else np.zeros(defined.height)
@@ -87,7 +85,7 @@ class Sides:
             "square": (cut("square_0"), cut("square_1")) if column.binned else (0.0, 0.0),
             "null_rows": (lost("rows_0"), lost("rows_1")),
             "null_weight": (lost("weight_0"), lost("weight_1")),
-            "width": cut(WIDTH) if WIDTH in frame.columns else None,
+            "width": cut(WIDTH) if WIDTH in defined.columns else None,
         }
         return cls(column, edges, size, Segments(numbers, offsets), **pairs)
 
@@ -111,7 +109,7 @@ class Sides:
         if self.edges is not None:
             edges = self.edges.at(bins)
             before, now = (
-                by_bin(self.values.values, self.weight[side], edges, self._null_bin(side)) for side in (0, 1)
+                by_bin(self.values, self.weight[side], edges, self._null_bin(side)) for side in (0, 1)
             )
             return before, now
         return self._categories(0), self._categories(1)

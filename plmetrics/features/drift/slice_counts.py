@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -40,6 +40,20 @@ class SlicedCounts:
 
     slices: Slices
     frame: pl.DataFrame
+
+    @property
+    def defined(self) -> pl.DataFrame:
+        """The counts of all places but null."""
+        return self.frame.filter(pl.col("place").is_not_null()) if self._has_nulls else self.frame
+
+    @property
+    def absent(self) -> pl.DataFrame:
+        """The counts of null."""
+        return self.frame.filter(pl.col("place").is_null()) if self._has_nulls else self.frame.clear()
+
+    @property
+    def _has_nulls(self) -> bool:
+        return self.frame["place"].null_count() > 0
 
 
 def recentre(frame: pl.DataFrame, edges: Array, centre: float) -> pl.DataFrame:
@@ -96,18 +110,17 @@ class _Cells:
     @classmethod
     def _of_rows(cls, frame: pl.DataFrame) -> _Cells:
         """Numbers row by row, each of weight 1: what is sorted are numbers alone where there is one cell."""
-        defined = frame[PLACE].is_not_null()
         key, place = frame[KEY].to_numpy(), frame[PLACE]
-        absent = key[~defined.to_numpy()]
-        if len(absent):
-            key, place = key[defined.to_numpy()], place.drop_nulls()
+        absent = key[:0]
+        if place.null_count():
+            defined = place.is_not_null().to_numpy()
+            absent, key, place = key[~defined], key[defined], place.drop_nulls()
         if key.max(initial=0) > 1:
             values = place.to_numpy()
             order = np.argsort(values)
             key, values = key[order], values[order]
         else:
-            window = key.astype(np.bool_)
-            parts = [np.sort(place.to_numpy()[of_window]) for of_window in (~window, window)]
+            parts = [place.filter(pl.Series(key == side)).sort().to_numpy() for side in (0, 1)]
             both = np.concatenate(parts)
             order = np.argsort(both, kind="stable")
             key, values = (order >= len(parts[0])).astype(np.uint8), both[order]
@@ -137,14 +150,17 @@ class _Cells:
         for name, values in sums.items():
             for side in (0, 1):
                 masked = np.where(window == side, values, 0.0)
-                summed = np.add.reduceat(masked, first) if len(first) else masked
-                columns[f"{name}_{side}"] = np.rint(summed).astype(np.int64) if name == "rows" else summed
+                columns[f"{name}_{side}"] = np.add.reduceat(masked, first) if len(first) else masked
         return pl.DataFrame(columns)
 
 
-def _rows_by_window(window: NDArray[np.int64], first: NDArray[np.int64]) -> dict[str, object]:
-    """Numbers of rows of weight 1 in both windows, from the first of each place on."""
-    now = np.add.reduceat(window, first, dtype=np.int64) if len(first) else np.zeros(0, dtype=np.int64)
-    rows = np.diff(first, append=len(window)) - now, now
-    counts: dict[str, object] = {f"rows_{side}": rows[side] for side in (0, 1)}
-    return counts | {f"weight_{side}": rows[side].astype(np.float64) for side in (0, 1)}
+def _rows_by_window(window: NDArray[np.integer[Any]], first: NDArray[np.int64]) -> dict[str, pl.Series]:
+    """Numbers of rows of weight 1 in both windows, from the first of each place on; their weights are the same."""
+    now = window.astype(np.float64)
+    if len(first) == len(window):
+        before = 1.0 - now
+    else:
+        now = np.add.reduceat(now, first)
+        before = np.diff(first, append=len(window)) - now
+    counts = {side: pl.Series(rows) for side, rows in enumerate((before, now))}
+    return {f"{name}_{side}": rows for name in ("rows", "weight") for side, rows in counts.items()}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,7 +16,9 @@ from plmetrics.features.drift.slice_counts import WIDTH
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from plmetrics.core.segments import Segments
     from plmetrics.features.drift.counts import ColumnCounts
+    from plmetrics.features.drift.sides import Sides
 
 Array = NDArray[np.float64]
 
@@ -36,57 +38,58 @@ LIST = pl.Schema(
 
 @dataclass(frozen=True, slots=True)
 class Bins:
-    """The bins of a column in order, as rows of `LIST`, and the number of the bin of each place, null included.
+    """The bins of a column in order, as rows of `LIST`, and how values fall into them.
 
     `kind` is `interval` (lower <= value < upper, an end is null where there is none), `value`, `other` (all other
-    values) or `null`.
+    values) or `null`, the last, which `has_nulls` says is there. Of numbers `edges` are where bins but the first begin,
+    of categories `places` has the number of the bin of each.
     """
 
     listed: pl.DataFrame
-    places: pl.DataFrame
+    edges: Array | None = None
+    places: pl.DataFrame | None = None
+    has_nulls: bool = False
 
     @classmethod
     def of(cls, column: ColumnCounts) -> Bins:
         """Those of a column, from its counts in all rows."""
-        counts = column.sliced[0].frame
-        defined = counts.filter(pl.col(PLACE).is_not_null())
-        if column.too_many:
-            bins = _categories(defined.clear())
-            numbers = defined.select(PLACE, pl.lit(0, dtype=pl.Int64).alias(BIN))
-            bins = cls(_rows([("other", "other", None, None)]), numbers) if defined.height else bins
+        defined, absent = column.sliced[0].defined, column.sliced[0].absent
+        if defined.height == 0:
+            bins = _categories(defined)
+        elif column.too_many:
+            bins = cls(_rows([("other", "other", None, None)]), np.empty(0))
         elif column.subject.of_numbers:
             bins = _intervals(defined, binned=column.binned)
         else:
             bins = _categories(defined)
-        has_nulls = column.subject.subject == "column" and counts.height > defined.height
+        has_nulls = column.subject.subject == "column" and absent.height > 0
         return bins.with_null() if has_nulls else bins
 
-    def number_of(self, place: pl.Series) -> NDArray[np.int64]:
-        """The number of the bin of each place, -1 for a null that has none."""
-        if not place.dtype.is_numeric():
-            joined = (
-                place.alias(PLACE)
-                .to_frame()
-                .join(self.places, on=PLACE, how="left", nulls_equal=True, maintain_order="left")
-            )
-            return joined[BIN].fill_null(-1).to_numpy()
-        defined = self.places.drop_nulls(PLACE)
-        of_null = int(self.listed.height - 1) if defined.height < self.places.height else -1
-        number = defined[BIN].to_numpy()
-        first = np.flatnonzero(np.diff(number, prepend=-1))
-        absent = place.is_null().to_numpy()
-        if not len(first):
-            return np.full(len(place), of_null)
-        edges = defined[PLACE].to_numpy()[first]
-        at = np.searchsorted(edges, place.fill_null(edges[0]).to_numpy(), side="right") - 1
-        return np.where(absent, of_null, number[first][at])
+    def totals(self, sides: Sides, place: pl.Series, masses: Sequence[tuple[Segments, Array]]) -> list[Array]:
+        """The totals of some masses by slice and bin.
+
+        Args:
+            sides: the counts of a slice set.
+            place: the place of each of its values.
+            masses: what is counted at each value, with that of the nulls of each slice.
+        """
+        if self.edges is not None:
+            inner = sides.values.places(self.edges)
+            totals = [mass.between(inner) for mass, _ in masses]
+        else:
+            assert self.places is not None
+            shape = sides.slices, self.places[BIN].n_unique()
+            joined = place.to_frame(PLACE).join(self.places, on=PLACE, how="left", maintain_order="left")
+            cell = np.repeat(np.arange(shape[0]), sides.values.sizes) * shape[1] + joined[BIN].to_numpy()
+            totals = [np.bincount(cell, mass.values, shape[0] * shape[1]).reshape(shape) for mass, _ in masses]
+        if not self.has_nulls:
+            return totals
+        return [np.column_stack([total, lost]) for total, (_, lost) in zip(totals, masses, strict=True)]
 
     def with_null(self) -> Bins:
         """The same with a bin of nulls, the last."""
-        number = self.listed.height
-        null = _rows([(None, "null", None, None)]).with_columns(pl.lit(number, dtype=pl.Int64).alias(BIN))
-        place = pl.DataFrame({PLACE: [None], BIN: [number]}, schema=self.places.schema)
-        return Bins(pl.concat([self.listed, null]), pl.concat([self.places, place]))
+        null = _rows([(None, "null", None, None)]).with_columns(pl.lit(self.listed.height).alias(BIN))
+        return replace(self, listed=pl.concat([self.listed, null.cast(LIST)]), has_nulls=True)
 
 
 def _rows(rows: Sequence[tuple[str | None, str, float | None, float | None]]) -> pl.DataFrame:
@@ -96,9 +99,9 @@ def _rows(rows: Sequence[tuple[str | None, str, float | None, float | None]]) ->
 
 def _pooled_share(defined: pl.DataFrame) -> Array:
     """The share of each place, the mean of its shares in both windows: neither counts for more."""
-    masses = [defined[f"weight_{side}"].to_numpy().astype(np.float64) for side in (0, 1)]
+    masses = [defined[f"weight_{side}"].to_numpy() for side in (0, 1)]
     present = [mass / mass.sum() for mass in masses if mass.sum() > 0]
-    share: Array = np.mean(present, axis=0) if present else np.zeros(defined.height)
+    share: Array = sum(present, np.zeros(defined.height)) / max(len(present), 1)
     return share
 
 
@@ -113,7 +116,7 @@ def _categories(defined: pl.DataFrame) -> Bins:
     if ranked.height > named:
         rows.append(("other", "other", None, None))
     numbers = pl.int_range(pl.len(), dtype=pl.Int64).clip(upper_bound=named).alias(BIN)
-    return Bins(_rows(rows), ranked.select(PLACE, numbers))
+    return Bins(_rows(rows), places=ranked.select(PLACE, numbers))
 
 
 def _intervals(defined: pl.DataFrame, *, binned: bool) -> Bins:
@@ -121,22 +124,18 @@ def _intervals(defined: pl.DataFrame, *, binned: bool) -> Bins:
 
     Where places are lower edges of finer bins, edges are moved up to one of these: no count is divided.
     """
-    place = defined[PLACE].to_numpy().astype(np.float64)
-    if len(place) == 0:
-        return Bins(_rows([]), defined.select(PLACE, pl.lit(0, dtype=pl.Int64).alias(BIN)))
+    place = defined[PLACE].to_numpy()
     low, high = _range(defined, place)
     if low == high:
         value = float(place[0])
-        kinds = [(number_text(value), "value", value, value)]
-        return Bins(_rows(kinds), defined.select(PLACE, pl.lit(0, dtype=pl.Int64).alias(BIN)))
-    edges = round_edges(low, high, whole=bool(np.all(place == np.floor(place))) and not binned)
+        return Bins(_rows([(number_text(value), "value", value, value)]), np.empty(0))
+    whole = not binned and place[0] == np.floor(place[0]) and bool(np.all(place == np.floor(place)))
+    edges = round_edges(low, high, whole=whole)
     if binned:
         edges = np.unique(place[np.searchsorted(place, edges[edges <= place[-1]])])
-    number = np.searchsorted(edges, place, side="right")
-    first, last = (0 if number[0] == 0 else 1), (len(edges) if number[-1] == len(edges) else len(edges) - 1)
+    first, last = int(place[0] >= edges[0]), len(edges) - int(place[-1] < edges[-1])
     rows = [_interval(edges, at) for at in range(first, last + 1)]
-    numbers = pl.Series(BIN, (number - first).astype(np.int64))
-    return Bins(_rows(rows), defined.select(PLACE).with_columns(numbers))
+    return Bins(_rows(rows), edges[first:last])
 
 
 def _range(defined: pl.DataFrame, place: Array) -> tuple[float, float]:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from plmetrics.features.drift.counts import ColumnCounts
+    from plmetrics.features.drift.sides import Sides
     from plmetrics.features.drift.slice_counts import SlicedCounts
     from plmetrics.table.slices import Slices
 
@@ -34,8 +35,8 @@ def histogram_table(columns: Sequence[pl.DataFrame], slices: Sequence[Slices]) -
     return in_result_order(table, slices, "subject", "model", "column")
 
 
-def column_histograms(column: ColumnCounts) -> pl.DataFrame:
-    """The histograms of a column in all slice sets."""
+def column_histograms(column: ColumnCounts, sides: Sequence[Sides]) -> pl.DataFrame:
+    """The histograms of a column in all slice sets, whose counts `sides` are."""
     bins, subject = Bins.of(column), column.subject
     constants = {
         "subject": subject.subject,
@@ -43,7 +44,7 @@ def column_histograms(column: ColumnCounts) -> pl.DataFrame:
         "column": subject.column,
         "unit": subject.kind if subject.kind in {"days", "seconds"} else None,
     }
-    frames = [_of_set(sliced, bins) for sliced in column.sliced]
+    frames = [_of_set(*of_set, bins) for of_set in zip(column.sliced, sides, strict=True)]
     named = [pl.lit(value, dtype=pl.String).alias(name) for name, value in constants.items()]
     return (
         pl.concat(frames)
@@ -52,30 +53,23 @@ def column_histograms(column: ColumnCounts) -> pl.DataFrame:
     )
 
 
-def _of_set(sliced: SlicedCounts, bins: Bins) -> pl.DataFrame:
+def _of_set(sliced: SlicedCounts, sides: Sides, bins: Bins) -> pl.DataFrame:
     """The histograms of a column in the slices of a set: counts are added in the order of places."""
-    names = [f"{name}_{side}" for name in ("rows", "weight") for side in (0, 1)]
-    number, size = bins.number_of(sliced.frame["place"]), bins.listed.height
-    shape = len(sliced.slices), size
-    place = sliced.frame["slice"].to_numpy() * size + number
-    place, inside = (place, slice(None)) if number.min(initial=0) >= 0 else (place[number >= 0], number >= 0)
-    # A sum of nothing has whole numbers for NumPy.
-    summed = {
-        name: np.bincount(place, sliced.frame[name].to_numpy()[inside], shape[0] * size)
-        .astype(np.float64)
-        .reshape(shape)
-        for name in names
-    }
-    rows = (summed["rows_0"] + summed["rows_1"]).sum(axis=1)
-    largest = np.lexsort((np.arange(shape[0]), -rows))[:MOST_SLICES]
+    masses = [(sides.rows[side], sides.null_rows[side]) for side in (0, 1)]
+    masses += [(sides.weight[side], sides.null_weight[side]) for side in (0, 1)]
+    totals = bins.totals(sides, sliced.defined["place"], masses)
+    counts, weights = totals[:2], totals[2:]
+    size = bins.listed.height
+    rows = sum(counts).sum(axis=1)
+    largest = np.lexsort((np.arange(sides.slices), -rows))[:MOST_SLICES]
     chosen = np.sort(largest[rows[largest] > 0])
     texts = pl.Series("slice", sliced.slices.texts(), dtype=pl.String).gather(chosen.repeat(size))
     columns: dict[str, Any] = {"slice_set": [sliced.slices.slice_set.name] * len(texts), "slice": texts}
     for side, name in enumerate(_SIDES):
-        weight = summed[f"weight_{side}"][chosen]
+        weight = weights[side][chosen]
         total = weight.sum(axis=1, keepdims=True)
         share = np.divide(weight, total, out=np.full(weight.shape, np.nan), where=total > 0)
-        columns[f"n_{name}"] = np.rint(summed[f"rows_{side}"][chosen]).astype(np.int64).ravel()
+        columns[f"n_{name}"] = np.rint(counts[side][chosen]).astype(np.int64).ravel()
         columns[f"share_{name}"] = pl.Series(share.ravel()).fill_nan(None)
     listed = bins.listed[np.tile(np.arange(size), len(chosen))].drop(BIN)
     return listed.hstack(pl.DataFrame(columns))

@@ -135,13 +135,11 @@ def _by_bin(reference: Any, current: Any, bins: int) -> tuple[Segments, Segments
     if _categories(first) == 0 or not first.dtype.is_numeric():
         return _by_category(first, second)
     defined = numbers(first.drop_nulls(), "reference")
-    edges = two_samples.bin_edges(*_value_counts(defined), bins)
+    counts = _value_counts(defined), _value_counts(numbers(second.drop_nulls(), "current"))
+    edges = two_samples.bin_edges(*counts[0], bins)
     before, now = (
-        two_samples.by_bin(values, _segment(np.ones(len(values))), edges, np.array([float(nulls)]))
-        for values, nulls in (
-            (defined, first.null_count()),
-            (numbers(second.drop_nulls(), "current"), second.null_count()),
-        )
+        two_samples.by_bin(*map(_segment, of_values), edges, np.array([float(column.null_count())]))
+        for of_values, column in zip(counts, (first, second), strict=True)
     )
     return before, now
 

@@ -52,20 +52,16 @@ def bin_edges(ascending: Array, weight: Array, bins: int) -> Array:
     >>> bin_edges(np.arange(1.0, 9.0), np.ones(8), 4)
     array([2.5, 4.5, 6.5])
     """
-    defined = ascending[weight > 0]
-    if len(defined) <= bins:
+    if np.count_nonzero(weight) <= bins:
+        defined = ascending[weight > 0]
         return np.unique(np.concatenate([defined, np.nextafter(defined, np.inf)]))
-    return np.unique(averaged_inverse(defined, weight[weight > 0], np.arange(1, bins) / bins))
+    return np.unique(averaged_inverse(ascending, weight, np.arange(1, bins) / bins))
 
 
-def by_bin(values: Array, weight: Segments, edges: Array, absent: Array) -> Segments:
-    """Weights by bin, and in one more bin the weight `beside` of each slice: its nulls."""
-    slices, bins = len(weight.sizes), len(edges) + 2
-    owner = np.repeat(np.arange(slices), weight.sizes)
-    number = owner * bins + np.searchsorted(edges, values, side="right")
-    counted = np.bincount(number, weights=weight.values, minlength=slices * bins).reshape(slices, bins)
-    counted[:, -1] = absent
-    return Segments(counted.ravel(), np.arange(slices + 1) * bins)
+def by_bin(values: Segments, weight: Segments, edges: Array, absent: Array) -> Segments:
+    """Weights of ascending values by bin, and in one more bin the weight `absent` of each slice: its nulls."""
+    counted = np.column_stack([weight.between(values.places(edges)), absent])
+    return Segments(counted.ravel(), np.arange(len(counted) + 1) * counted.shape[1])
 
 
 def psi(reference: Segments, current: Segments, floor: float) -> Array:
