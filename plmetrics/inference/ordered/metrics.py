@@ -15,15 +15,15 @@ from numpy.typing import NDArray
 
 from plmetrics.catalogue.needs import Bins, Points, Quantiles
 from plmetrics.core.placements import placement_area
-from plmetrics.core.threads import parallel_map, processors, steps
+from plmetrics.core.threads import parallel_map, steps
 from plmetrics.inference.metric_values import MetricValues, conditions, finalise, finalising, value_or_nan
-from plmetrics.inference.ordered.coarse_replicates import SLICES_AT_ONCE, coarse_replicates, stack
+from plmetrics.inference.ordered.coarse_replicates import SLICES_AT_ONCE, coarse_replicates
 from plmetrics.inference.ordered.complements import end_to_end
+from plmetrics.inference.ordered.exact_replicates import are_exact, exact_replicates
 from plmetrics.inference.ordered.products import drawn_bins
 from plmetrics.inference.ordered.quantiles import quantile_values
 from plmetrics.inference.ordered.views import bin_view, score_view
 from plmetrics.inference.weights import Nudges
-from plmetrics.states.scores.limits import replicates_rows
 from plmetrics.states.scores.ranges import SlicedPoints
 from plmetrics.states.scores.sliced_grid import SlicedGrid
 
@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from plmetrics.states.sums import View
 
 Array = NDArray[np.float64]
-
-_WORTH_A_THREAD = 1 << 20
 
 
 def ordered_values(
@@ -79,11 +77,8 @@ def _by_points(
     replicates: dict[str, Array] = {}
     deviations: dict[str, Array] = {}
     if weights is not None:
-        if sliced.rows is not None and _exactly(sliced.rows, weights, sliced.slices):
-            for scores in (False, True):
-                alike = [metric for metric in metrics if metric.needs.distinct == scores]
-                resampled = _exact_replicates(alike, sliced, weights, scores=scores) if alike else ({}, {})
-                replicates, deviations = replicates | resampled[0], deviations | resampled[1]
+        if sliced.rows is not None and are_exact(sliced.rows, weights, sliced.slices):
+            replicates, deviations = exact_replicates(metrics, sliced, weights)
         else:
             values = {text: of_metric.value for text, of_metric in values_of.items()}
             replicates, deviations = coarse_replicates(metrics, sliced, weights, values)
@@ -149,13 +144,6 @@ def _on_points(
     }
 
 
-def _exactly(rows: int, weights: Array | Nudges, slices: int) -> bool:
-    """Whether replicates are made from the rows themselves: they are few, or each is a block of its own."""
-    if isinstance(weights, Nudges):
-        return rows <= weights.shape[1] or replicates_rows(rows, len(weights) * 4, slices)
-    return replicates_rows(rows, len(weights), slices)
-
-
 def _placements(point: View) -> tuple[Array, Array]:
     """The variances of the mean placement of the positives, and of the negatives."""
     variances = placement_area(point.positive, point.negative)
@@ -174,36 +162,6 @@ def _thresholds(metric: Metric, view: View) -> Array | None:
 def _bounds(metric: Metric, view: View) -> Array:
     with finalising(metric):
         return np.asarray(metric.bound(view), dtype=np.float64)
-
-
-def _exact_replicates(
-    metrics: Sequence[Metric], sliced: SlicedScores, weights: Array | Nudges, *, scores: bool
-) -> tuple[dict[str, Array], dict[str, Array]]:
-    complete = next(sliced.replicate_points(np.ones((1, weights.shape[1])), scores=scores))
-    point = score_view(complete, joined=not scores)
-
-    def of_some(part: Array) -> tuple[dict[str, Array], dict[str, Array]]:
-        values: dict[str, list[Array]] = {metric.text: [] for metric in metrics}
-        shifted: dict[str, list[Array]] = {metric.text: [] for metric in metrics if metric.value_kind.is_norm}
-        for state in sliced.replicate_points(part, scores=scores):
-            replicate = score_view(state, joined=not scores)
-            for metric in metrics:
-                values[metric.text].append(value_or_nan(metric, replicate))
-                if metric.value_kind.is_norm:
-                    shifted[metric.text].append(metric.deviation(replicate, point))
-        return stack(values, axis=0), stack(shifted, axis=0)
-
-    if isinstance(weights, Nudges):
-        batches = [of_some(part) for part in weights.rows()]
-    else:
-        batches = parallel_map(of_some, np.array_split(weights, _shares(len(weights) * (sliced.rows or 0))))
-    replicates, deviations = ([part[side] for part in batches] for side in (0, 1))
-    return _end_on_end(replicates), _end_on_end(deviations)
-
-
-def _shares(size: int) -> int:
-    """Into how many shares so many rows x replicates are cut: one each processor, if they are worth a thread."""
-    return processors() if size >= _WORTH_A_THREAD else 1
 
 
 def _by_bins(
@@ -253,8 +211,3 @@ def _end_to_end(parts: Sequence[MetricValues]) -> MetricValues:
         np.ascontiguousarray(np.concatenate(replicates, axis=1)) if replicates else None,
         np.ascontiguousarray(np.concatenate(deviations, axis=1)) if deviations else None,
     )
-
-
-def _end_on_end(parts: Sequence[Mapping[str, Array]]) -> dict[str, Array]:
-    """Replicates of several shares as one."""
-    return {text: np.concatenate([part[text] for part in parts]) for text in parts[0]}

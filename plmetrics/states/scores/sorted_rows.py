@@ -200,6 +200,13 @@ class SlicedRows:
         """The slice of each row of a range of slices, counted from the first of them."""
         return np.repeat(np.arange(last - first), np.diff(self.offsets[first : last + 1]))
 
+    def part(self, slices: Codes) -> SlicedRows:
+        """Some of the slices."""
+        sizes = np.diff(self.offsets)[slices]
+        offsets = np.append(0, np.cumsum(sizes))
+        index = np.arange(offsets[-1]) + np.repeat(self.offsets[slices] - offsets[:-1], sizes)
+        return SlicedRows(self.ordered.take(index), offsets, self.rows)
+
     def starts(self) -> Codes:
         """The first row of each distinct score of each slice."""
         return distinct_starts(self.ordered.score, self.offsets)
@@ -227,7 +234,7 @@ class SlicedRows:
         Neighbouring scores without positives are one point here: no operating point that an ordered metric reads
         lies between them. With `scores` they are points of their own, and the scores stand beside them.
         """
-        starts = self.starts() if scores else self._starts_between_positives()
+        starts = self.starts() if scores else self.replicate_starts()
         offsets = np.searchsorted(starts, self.offsets)
         point = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(self.ordered.score))))
         classes = {"positive": self.ordered.positive, "negative": ~self.ordered.positive}
@@ -240,7 +247,8 @@ class SlicedRows:
             }
             yield {**constant, **replicated}
 
-    def _starts_between_positives(self) -> Codes:
+    def replicate_starts(self) -> Codes:
+        """The first row of each point of replicates: neighbouring scores without positives are one."""
         starts = self.starts()
         if len(starts) == 0:
             return starts

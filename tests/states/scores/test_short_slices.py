@@ -1,0 +1,78 @@
+"""Short slices side by side: their replicates are what formulas give of the rows so weighted, and so are long ones'."""
+
+import numpy as np
+import pytest
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
+from references.formulas import average_precision, ks, roc_auc
+
+import plmetrics as plm
+from plmetrics.inference.metric_values import value_or_nan
+from plmetrics.inference.ordered.exact_replicates import exact_replicates
+from plmetrics.inference.ordered.views import score_view
+from plmetrics.states.scores import short_slices
+from plmetrics.states.scores.short_slices import ShortSlices, slice_groups
+from plmetrics.states.scores.sorted_rows import OrderedRows
+
+few = settings(phases=(Phase.explicit, Phase.generate), max_examples=25)
+BLOCKS, SLICES = 6, 5
+FORMULAS = {"roc_auc": roc_auc, "average_precision": average_precision, "ks": ks}
+METRICS = [plm.metric(name) for name in FORMULAS]
+
+
+def slices_of(rows, seed, *, ties):
+    rng = np.random.default_rng(seed)
+    positive = rng.random(rows) < 0.4
+    score = np.sort(rng.random(rows))
+    score = np.round(score * 6) / 6 if ties else score
+    code = np.minimum(rng.geometric(0.5, rows) - 2, SLICES - 1)
+    block = rng.integers(0, BLOCKS, rows).astype(np.int32)
+    return OrderedRows(score, positive, None, block).regroup(code, SLICES)
+
+
+sliced_rows = st.builds(slices_of, st.integers(0, 60), st.integers(0, 2**20), ties=st.booleans())
+
+
+def draws(seed, most=1):
+    drawn = np.random.default_rng(seed).multinomial(BLOCKS, np.full(BLOCKS, 1 / BLOCKS), 5)
+    return drawn.astype(float) * most
+
+
+def reweighted(sliced, drawn, code, formula):
+    """The formula on the rows of a slice, each as often as its block is drawn."""
+    own = slice(*sliced.offsets[code : code + 2])
+    rows = sliced.ordered
+    mass = drawn[rows.block[own]]
+    kept = mass > 0
+    return formula(rows.positive[own][kept], rows.score[own][kept], mass[kept]) if kept.any() else np.nan
+
+
+def check(found, sliced, drawn, name):
+    for replicate, code in np.ndindex(len(drawn), SLICES):
+        wanted = reweighted(sliced, drawn[replicate], code, FORMULAS[name])
+        np.testing.assert_allclose(found[replicate, code], wanted, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("most", [1, 20_000])
+@few
+@given(sliced_rows, st.integers(0, 99))
+def test_replicates_are_those_of_rows(most, sliced, seed):
+    drawn = draws(seed, most)
+    views = [score_view(state) for state in ShortSlices.of(sliced).replicate_points(drawn)]
+    for metric in METRICS:
+        check(np.concatenate([value_or_nan(metric, view) for view in views]), sliced, drawn, metric.name)
+
+
+@few
+@given(sliced_rows, st.integers(0, 99), st.integers(1, 40))
+def test_groups_of_any_size_give_every_slice_its_own(sliced, seed, size):
+    drawn = draws(seed)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(short_slices, "SIZE", size)
+        groups = slice_groups(sliced)
+        replicates, deviations = exact_replicates(METRICS, sliced, drawn)
+    assert sorted(np.concatenate([numbers for numbers, _ in groups])) == list(range(SLICES))
+    for metric in METRICS:
+        check(replicates[metric.text], sliced, drawn, metric.name)
+    whole = exact_replicates(METRICS, sliced, drawn)[1]
+    np.testing.assert_allclose(deviations["ks"], whole["ks"], rtol=1e-12)
