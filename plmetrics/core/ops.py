@@ -54,6 +54,8 @@ class Counts(np.ndarray):
 
 def where(condition: Operand, then: Operand, otherwise: Operand) -> Operand:
     """`then` where the condition holds, else `otherwise`."""
+    if isinstance(condition, bool):
+        return then if condition else otherwise
     if isinstance(condition, pl.Expr):
         return pl.when(condition).then(then).otherwise(otherwise)
     if isinstance(condition, Along):

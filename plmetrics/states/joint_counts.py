@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from plmetrics.states.scores.bin_lookup import ExactLocator, Keys
+from plmetrics.states.scores.bin_lookup import Keys, Locator, around_single, locator_at
 from plmetrics.states.scores.grid import Tally
 from plmetrics.states.scores.limits import RANK_BINS
 
@@ -33,11 +33,8 @@ AREA_GROUPS = 256
 """The same for the scores of two models, of which each class has tables of its own."""
 
 
-def rank_locator(values: Array, bins: int) -> ExactLocator:
-    """Bins of about equal weight; a number that many have has one of its own, and of few different ones each has.
-
-    A bin of one number ends with it, and begins right after the floating-point number below it.
-    """
+def rank_locator(values: Array, bins: int) -> Locator:
+    """Bins of about equal weight; a number that many have has one of its own, and of few different ones each has."""
     keys = Keys.of(values, even_first=True)
     distinct, count = np.unique(values, return_counts=True)
     if len(distinct) <= bins // 2:
@@ -46,14 +43,7 @@ def rank_locator(values: Array, bins: int) -> ExactLocator:
         single = distinct[count * (bins // 4) > len(values)]
         shares = bins // 2 if len(single) else bins
         cuts = np.sort(values)[np.arange(1, shares) * len(values) // shares]
-    return ExactLocator.at(np.unique(np.concatenate([cuts, single, np.nextafter(single, -np.inf)])), keys)
-
-
-def bins_of_one(edges: Array) -> NDArray[np.bool_]:
-    """Which bins can hold but one number, by the edges that they end with."""
-    single = np.zeros(len(edges) + 1, dtype=np.bool_)
-    single[1:-1] = np.nextafter(edges[1:], -np.inf) == edges[:-1]
-    return single
+    return locator_at(around_single(cuts, single), keys)
 
 
 def joint_bins(room: int | None = None, *, areas: bool) -> int:

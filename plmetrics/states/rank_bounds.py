@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from plmetrics.core.threads import parallel_map
-from plmetrics.states.joint_counts import bins_of_one, both_tables, groups_of
+from plmetrics.states.joint_counts import both_tables, groups_of
 from plmetrics.states.ranks import agreement
+from plmetrics.states.scores.bin_lookup import bins_of_one
 from plmetrics.states.sums import View
 
 if TYPE_CHECKING:

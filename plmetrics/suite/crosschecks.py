@@ -289,7 +289,7 @@ def _levels(metric: AcrossSlices, index: int, fields: Mapping[str, Any], add: Ad
         for other, spec in ((metric.slice_set, groups), (name, level)):
             if not spec.columns:
                 msg = f"slice set '{other}' may put a row into several slices, and these cannot be crossed"
-                add(msg, path, "use columns, bins, quantiles or a top")
+                add(msg, path, "use columns, bins, quantiles, a top, periods (every) or an expression")
         if shared := set(groups.columns) & set(level.columns):
             add(
                 f"slice sets '{metric.slice_set}' and '{name}' are both by column '{sorted(shared)[0]}'", path

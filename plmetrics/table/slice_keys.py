@@ -122,8 +122,9 @@ def period_text(start: Any, every: str) -> str:
 def period_start(column: pl.Expr, dtype: pl.DataType, every: str) -> pl.Expr:
     """The date that the period of a row begins at, the time for periods of hours; null where the value is null.
 
-    Times with a time zone belong to days of that zone; weeks begin on Monday. Text is read as ISO dates, as csv files
-    hold them; what is none counts as null.
+    Times with a time zone belong to days of that zone, and a period of several hours that a clock is set back in begins
+    where that time is first shown; weeks begin on Monday. Text is read as ISO dates, as csv files hold them; what is
+    none counts as null.
 
     Raises:
         ValueError: the column has no such periods; the text says what it must hold.
@@ -131,8 +132,14 @@ def period_start(column: pl.Expr, dtype: pl.DataType, every: str) -> pl.Expr:
     by_hours = every.endswith("h")
     if dtype == pl.String and not by_hours:
         return column.str.head(10).str.to_date("%Y-%m-%d", strict=False).dt.truncate(every)
+    if isinstance(dtype, pl.Datetime) and by_hours:
+        start = column.dt.truncate(every)
+        if dtype.time_zone is None or every == "1h":
+            return start
+        shown = start.dt.replace_time_zone(None)
+        return shown.dt.replace_time_zone(dtype.time_zone, ambiguous="earliest")
     if isinstance(dtype, pl.Datetime) or (dtype == pl.Date and not by_hours):
-        return (column if by_hours else column.dt.date()).dt.truncate(every)
+        return column.dt.date().dt.truncate(every)
     msg = "times" if by_hours else "dates or times"
     raise ValueError(msg)
 

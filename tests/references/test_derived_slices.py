@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import datetime
+import zoneinfo
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -87,6 +89,24 @@ def test_periods_and_expressions_are_those_of_python(spec: dict[str, Any], text:
     names = np.array([text(row) for row in frame.iter_rows(named=True)])
     expected = {str(name): np.mean((label - score)[names == name] ** 2) for name in np.unique(names)}
     assert found == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("hours", [1, 2, 3, 6, 12])
+@pytest.mark.parametrize(
+    ("zone", "day"),
+    [("America/Havana", 305), ("Atlantic/Azores", 298), ("Europe/Berlin", 298), ("America/New_York", 67)],
+)
+def test_a_period_of_hours_is_one_where_its_clock_is_set_back(zone: str, day: int, hours: int) -> None:
+    """Hours that are shown twice are two, but the periods that they are in begin once."""
+    first = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC) + datetime.timedelta(days=day - 2)
+    moments = [first + datetime.timedelta(minutes=20 * n) for n in range(3 * 72)]
+    shown = [moment.astimezone(zoneinfo.ZoneInfo(zone)) for moment in moments]
+    names = [(time.date(), time.hour // hours, time.utcoffset() if hours == 1 else None) for time in shown]
+    frame = pl.DataFrame({"t": pl.Series(moments).dt.convert_time_zone(zone), "late": True, "score": 0.5})
+    asked = {"label": "late", "models": "score", "metrics": ["n"], "slices": {"s": {"column": "t"}}}
+    asked["slices"]["s"]["every"] = f"{hours}h"
+    found = plm.evaluate(frame, **asked).metrics.filter(slice_set="s")
+    assert found["n"].to_list() == list(Counter(names).values())
 
 
 def quarter(time: datetime.datetime) -> str:
@@ -248,7 +268,10 @@ def test_intervals_of_levels_are_those_of_their_rows() -> None:
             "value for each group",
         ),
         ({"metric": "disparity(recall, by=sex)", "slices": "both"}, "both by column 'sex'"),
-        ({"metric": "disparity(recall, by=sex)", "slices": "geo"}, "cannot be crossed"),
+        (
+            {"metric": "disparity(recall, by=sex)", "slices": "geo"},
+            r"cannot be crossed\n.*periods \(every\) or an expression",
+        ),
         ({"metric": "disparity(recall, by=sex)", "slices": "tags"}, "of tags"),
     ],
 )

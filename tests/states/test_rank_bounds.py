@@ -5,8 +5,9 @@ import pytest
 from scipy import stats
 
 from plmetrics.catalogue.regression.correlation import Kendall, Spearman
-from plmetrics.states.joint_counts import JointTally, bins_of_one, joint_shape, rank_locator
+from plmetrics.states.joint_counts import JointTally, joint_shape, rank_locator
 from plmetrics.states.rank_bounds import grid_view
+from plmetrics.states.scores.bin_lookup import bins_of_one
 from plmetrics.states.scores.grid import Members, PlacedRows
 
 

@@ -20,12 +20,16 @@ _BOYD = "Boyd, Eng and Page (2013), Area under the precision-recall curve, ECML 
 
 @dataclass(frozen=True)
 class RunningTotals:
-    """What is called positive at and above each point: true and false positives, also without the point itself."""
+    """What is called positive at and above each point: true and false positives, also without the point itself.
+
+    Points that are `tied` are of one score, not bins of several.
+    """
 
     hits: Any
     alarms: Any
     hits_above: Any
     alarms_above: Any
+    tied: Any
 
     @property
     def calls(self) -> Any:
@@ -45,14 +49,15 @@ class RunningTotals:
     @property
     def best_precision(self) -> Any:
         """The highest precision anywhere within a bin: its positives come first."""
-        return ops.ratio(self.hits, self.hits + self.alarms_above, otherwise=0.0)
+        best = ops.ratio(self.hits, self.hits + self.alarms_above, otherwise=0.0)
+        return ops.where(self.tied, self.precision, best)
 
 
 def running_totals(state: Any) -> RunningTotals:
     """The running totals of a state, from its highest point down."""
     hits = ops.cumulative(state.positive, descending=True)
     alarms = ops.cumulative(state.negative, descending=True)
-    return RunningTotals(hits, alarms, ops.above(hits, 0.0), ops.above(alarms, 0.0))
+    return RunningTotals(hits, alarms, ops.above(hits, 0.0), ops.above(alarms, 0.0), state.tied)
 
 
 @register
@@ -95,12 +100,13 @@ class RocHullAuc(BothClasses):
     def bound(self, state: Any) -> Any:
         """The largest rise of a corner, a bin's positives first, above the hull at its left end.
 
-        A bin of positives alone has no corner that is not a point already.
+        A bin of positives alone, or of one score, has no corner that is not a point already.
         """
         positive, _ = _class_totals(state)
         hull_above = ops.above(ops.cumulative(positive, descending=True), 0.0)
         corners = ops.cumulative(state.positive, descending=True) - hull_above
-        rise = ops.larger(ops.largest(ops.where(state.negative > 0, corners, 0.0)), 0.0)
+        corners = ops.where(state.tied, 0.0, ops.where(state.negative > 0, corners, 0.0))
+        rise = ops.larger(ops.largest(corners), 0.0)
         return ops.ratio(rise, state.positives)
 
 
@@ -163,28 +169,32 @@ class PrAuc(PrecisionRecallArea):
 
     def finalise(self, state: Any) -> Any:
         """Sum of the areas of the steps in recall."""
-        points = running_totals(state)
+        return ops.ratio(ops.total(self._steps(state, running_totals(state))), ops.total(state.positive))
+
+    def _steps(self, state: Any, points: RunningTotals) -> Any:
+        """The area of each step in recall."""
         if self.method == "davis_goadrich":
-            area = _interpolated_area(state, points)
-        else:
-            area = state.positive * (self._left(state, points) + points.precision) / 2.0
-        return ops.ratio(ops.total(area), ops.total(state.positive))
+            return _interpolated_area(state, points)
+        return state.positive * (self._left(state, points) + points.precision) / 2.0
 
     def bound(self, state: Any) -> Any:
-        """Distance to the best and the worst precision that each bin's order allows, on all of its recall."""
+        """Distance to the best and the worst precision that each bin's order allows, on all of its recall.
+
+        A bin of one score is a step as exact as the precision where it begins: at the end of the bin above, or, of
+        upper trapezoids, where its recall was reached, which may lie inside of that.
+        """
         points = running_totals(state)
         worst = ops.ratio(points.hits_above, points.hits_above + points.alarms, otherwise=0.0)
         best = points.best_precision
+        steps, exact = self._steps(state, points), 0.0
         if self.method == "upper_trapezoid":
-            best = ops.larger(
-                best, ops.where(points.hits_above == 0, 1.0, _first_at_recall(state, points, best=True))
-            )
+            first = ops.where(points.hits_above == 0, 1.0, _first_at_recall(state, points, best=True))
+            best, exact = ops.larger(best, first), (first - self._left(state, points)) / 2.0 * state.positive
         else:
-            best = ops.where(points.hits_above + points.alarms_above == 0, 1.0, best)
-        value = ops.total(state.positive) * self.finalise(state)
-        over = ops.total(state.positive * best) - value
-        under = value - ops.total(state.positive * worst)
-        return ops.ratio(ops.larger(over, under), ops.total(state.positive))
+            best = ops.where(points.calls_above == 0, 1.0, best)
+        over, under = state.positive * best - steps, steps - state.positive * worst
+        over, under = ops.where(state.tied, exact, over), ops.where(state.tied, exact, under)
+        return ops.ratio(ops.larger(ops.total(over), ops.total(under)), ops.total(state.positive))
 
     def _left(self, state: Any, points: RunningTotals) -> Any:
         """The precision where each step in recall begins."""
@@ -195,7 +205,9 @@ class PrAuc(PrecisionRecallArea):
 
 def _first_at_recall(state: Any, points: RunningTotals, *, best: bool = False) -> Any:
     """Precision at the point where the recall above each point was reached; the best its bin allows, if asked."""
-    reached = points.hits + points.alarms_above if best else points.calls
+    reached = points.calls
+    if best:
+        reached = ops.where(points.tied, reached, points.hits + points.alarms_above)
     at_positives = ops.where(state.positive > 0, reached, 0.0)
     calls = ops.above(ops.running_largest(at_positives, descending=True), 0.0)
     return ops.ratio(points.hits_above, calls, otherwise=1.0)

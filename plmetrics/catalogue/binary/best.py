@@ -65,5 +65,6 @@ class MaxAccuracy(OperatingPoint):
     def bound(self, state: Any) -> Any:
         """How much more a bin gains if its positives come first."""
         points = running_totals(state)
-        best = ops.larger(ops.largest(points.hits - points.alarms_above), 0.0)
+        alarms = ops.where(state.tied, points.alarms, points.alarms_above)
+        best = ops.larger(ops.largest(points.hits - alarms), 0.0)
         return ops.ratio(best - ops.larger(ops.largest(points.hits - points.alarms), 0.0), state.weight)

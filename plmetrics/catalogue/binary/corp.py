@@ -141,7 +141,10 @@ class CorpDiscrimination(RecalibratedPart):
     def bound(self, state: Any) -> Any:
         """Distance to the value with each bin's negatives below its positives; no order gives less than the value."""
         nothing = state.positive * 0.0
-        best = self._resolved(_in_turn(nothing, state.positive), _in_turn(state.negative, nothing))
+        with_positives = ops.where(state.tied, state.negative, nothing)
+        best = self._resolved(
+            _in_turn(nothing, state.positive), _in_turn(state.negative - with_positives, with_positives)
+        )
         return best - self.finalise(state)
 
     def _resolved(self, positive: Any, negative: Any) -> Any:

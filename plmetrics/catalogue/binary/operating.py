@@ -79,12 +79,12 @@ def cut_at(state: Any, points: RunningTotals, reaches: Any) -> Cut:
     def least(values: Any) -> Any:
         return -ops.largest(ops.where(reaches, -values, -float("inf")))
 
-    divisible = True
-    if state.coarse:
+    whole = False
+    if state.tied is not False:
         first = reaches & (ops.above(ops.where(reaches, 1.0, 0.0), 0.0) == 0)
-        divisible = ops.largest(ops.where(first & state.tied, 1.0, 0.0)) > 0
+        whole = ops.largest(ops.where(first & state.tied, 1.0, 0.0)) > 0
     hits, alarms = least(points.hits), least(points.alarms)
-    return Cut(hits, alarms, least(points.hits_above), least(points.alarms_above), divisible)
+    return Cut(hits, alarms, least(points.hits_above), least(points.alarms_above), whole)
 
 
 def _recall(points: RunningTotals) -> Any:
@@ -153,7 +153,7 @@ class PrecisionAtRecall(AtRecall):
         value, least = ops.ratio(cut.hits, cut.hits + cut.alarms), self.recall * state.positives
         best = ops.ratio(cut.hits, cut.hits + cut.alarms_above)
         worst = ops.ratio(least, least + cut.alarms)
-        return ops.larger(best - value, value - worst)
+        return ops.where(cut.whole, 0.0, ops.larger(best - value, value - worst))
 
 
 @register
@@ -213,7 +213,7 @@ class PrecisionAtVolume(OperatingPoint):
         best = ops.ratio(cut.hits, ops.larger(cut.hits + cut.alarms_above, least))
         worst_calls = ops.larger(cut.hits_above + cut.alarms, least)
         worst = ops.ratio(worst_calls - cut.alarms, worst_calls)
-        return ops.larger(best - value, value - worst)
+        return ops.where(cut.whole, 0.0, ops.larger(best - value, value - worst))
 
     def _cut(self, state: Any) -> Cut:
         points = running_totals(state)
@@ -340,11 +340,12 @@ class RecallAtFpr(OperatingPoint):
         return highest_score(state, (hits >= ops.broadcast(ops.largest(hits), hits)) & self._keeps(points))
 
     def bound(self, state: Any) -> Any:
-        """The positives of the bin in which the limit is passed."""
+        """The positives of the bin in which the limit is passed, if it is one of several scores."""
         points = running_totals(state)
         certain = ops.larger(ops.largest(ops.where(self._keeps(points), points.hits, 0.0)), 0.0)
         passed = _fpr(points) > self.fpr + _TIE
-        beyond = -ops.largest(ops.where(passed, -points.hits, -float("inf")))
+        hits = ops.where(state.tied, points.hits_above, points.hits)
+        beyond = -ops.largest(ops.where(passed, -hits, -float("inf")))
         return ops.ratio(ops.where(beyond == float("inf"), 0.0, beyond - certain), state.positives)
 
     def _keeps(self, points: RunningTotals) -> Any:
@@ -389,4 +390,4 @@ class FprAtRecall(AtRecall):
     def bound(self, state: Any) -> Any:
         """The negatives of the bin of the cut."""
         cut = self._cut(state)
-        return ops.ratio(cut.alarms - cut.alarms_above, state.negatives)
+        return ops.where(cut.whole, 0.0, ops.ratio(cut.alarms - cut.alarms_above, state.negatives))

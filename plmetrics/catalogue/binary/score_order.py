@@ -2,7 +2,7 @@
 
 The state has the weight of each class per distinct score, ascending; a point may be empty. On bins that hold
 several distinct scores each metric gives the value as if a bin were one score, and `bound` how wrong that can
-be.
+be: a bin that is `tied`, of one score, leaves nothing open.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ class RocArea(BothClasses):
 
     @staticmethod
     def _area_bound(state: Any) -> Any:
-        tied = ops.total(state.positive * state.negative)
-        return ops.ratio(tied / 2.0, state.positives * state.negatives)
+        open_pairs = ops.total(ops.where(state.tied, 0.0, state.positive * state.negative))
+        return ops.ratio(open_pairs / 2.0, state.positives * state.negatives)
 
 
 @register
@@ -133,7 +133,7 @@ class RocAuc(RocArea):
         size, first, last = self._strips(state)
         low, high = self._ends(state)
         middle = (first + last) / 2.0
-        area = ops.total(size * ops.larger(high - middle, middle - low))
+        area = ops.total(ops.where(state.tied, 0.0, size * ops.larger(high - middle, middle - low)))
         return area / (self._size - self._size**2 / 2.0) / 2.0
 
     @property
@@ -254,7 +254,7 @@ class AveragePrecision(Positives):
         above = ops.where(above > _NEGLIGIBLE * p, above, p)  # F is smaller still: the product is 0
         worst = p - alarms * ops.log1p(ops.ratio(p, above, otherwise=0.0))
         value = p * ops.ratio(hits, hits + alarms, otherwise=0.0)
-        gained, lost = ops.total(best) - ops.total(value), ops.total(value) - ops.total(worst)
+        gained, lost = (ops.total(ops.where(state.tied, 0.0, gap)) for gap in (best - value, value - worst))
         return ops.ratio(ops.larger(gained, lost), ops.total(p))
 
 
@@ -301,6 +301,7 @@ class KolmogorovSmirnov(BothClasses, Norm):
         positives = ops.ratio(state.positive, ops.broadcast(state.positives, gaps), 0.0)
         negatives = ops.ratio(state.negative, ops.broadcast(state.negatives, gaps), 0.0)
         corners = ops.larger(ops.absolute(gaps - positives), ops.absolute(gaps + negatives))
+        corners = ops.where(state.tied, 0.0, corners)
         size = self.size(state, gaps)
         return ops.larger(ops.largest(corners), size) - size
 

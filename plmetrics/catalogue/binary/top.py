@@ -68,10 +68,11 @@ class AtTop(Metric):
         """Distance to the hits if the positives of the last bin come first, or last."""
         points = running_totals(state)
         needed = self._needed(state, points)
-        most = ops.total(ops.smaller(needed, state.positive))
-        least = ops.total(ops.larger(needed - state.negative, 0.0))
-        hits = self._hits(state)
-        return self._of_hits(state, ops.larger(most - hits, hits - least))
+        hits = self._hits_within(state, needed)
+        more = ops.smaller(needed, state.positive) - hits
+        less = hits - ops.larger(needed - state.negative, 0.0)
+        off = (ops.total(ops.where(state.tied, 0.0, gap)) for gap in (more, less))
+        return self._of_hits(state, ops.larger(*off))
 
     def finalise(self, state: Any) -> Any:
         """From the expected number of positives in the top."""
@@ -90,9 +91,12 @@ class AtTop(Metric):
         return ops.smaller(ops.larger(remaining, 0.0), mass)
 
     def _hits(self, state: Any) -> Any:
-        mass = state.positive + state.negative
-        share = ops.ratio(self._needed(state, running_totals(state)), mass, otherwise=0.0)
-        return ops.total(state.positive * share)
+        return ops.total(self._hits_within(state, self._needed(state, running_totals(state))))
+
+    @staticmethod
+    def _hits_within(state: Any, needed: Any) -> Any:
+        """The expected number of positives of each point among those of its rows that belong to the top."""
+        return state.positive * ops.ratio(needed, state.positive + state.negative, otherwise=0.0)
 
 
 class OfPositives(Positives, AtTop):

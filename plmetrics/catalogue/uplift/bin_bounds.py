@@ -1,7 +1,8 @@
 """How far metrics of uplift may be from their exact values where scores are counted in bins.
 
 At the ends of bins curves are exact. Inside a bin they depend on the order of its rows, which is not known: only how
-many rows of each arm it holds, the sum of their outcomes, and between what any outcome lies.
+many rows of each arm it holds, the sum of their outcomes, and between what any outcome lies. Rows of one score are
+taken together, so that a bin that is `tied` has no order.
 """
 
 from __future__ import annotations
@@ -51,7 +52,8 @@ class BinBounds:
         low, high = between
         middle = (curve + ops.above(curve, 0.0)) / 2.0
         step = self._totals.mass / ops.broadcast(self._state.weight, self._totals.mass)
-        return ops.total(step * ops.larger(ops.larger(high - middle, middle - low), 0.0))
+        off = ops.larger(ops.larger(high - middle, middle - low), 0.0)
+        return ops.total(ops.where(self._state.tied, 0.0, step * off))
 
     def _all(self, arm: str) -> Any:
         return ops.broadcast(getattr(self._state, f"{arm}_weight"), self._totals.mass)
@@ -81,7 +83,10 @@ class BinBounds:
 def top_bound(state: Any, value: Any, shares: tuple[Any, Any], *, by_arm: bool) -> Any:
     """How far the effect in a top may be from `value`, where it takes a share of each arm's rows of a bin."""
     treated, control = shares
-    cut = {"treated": (treated > 0) & (treated < 1), "control": (control > 0) & (control < 1)}
+    cut = {
+        arm: ops.where(state.tied, 0.0, (share > 0) & (share < 1)) > 0
+        for arm, share in (("treated", treated), ("control", control))
+    }
     taken = {
         arm: ops.total(ops.where(cut[arm], getattr(state, arm) * share, 0.0))
         for arm, share in zip(cut, shares, strict=True)
@@ -94,14 +99,14 @@ def top_bound(state: Any, value: Any, shares: tuple[Any, Any], *, by_arm: bool) 
             both = taken["treated"] + taken["control"]
             fewest, most = ops.larger(both - there[other], 0.0), ops.smaller(both, there[arm])
         outcome = getattr(state, f"{arm}_outcome")
-        full = ops.total(ops.where(share >= 1, getattr(state, arm), 0.0))
+        full = ops.total(ops.where(cut[arm], 0.0, getattr(state, arm) * share))
         gained, lost = _partial_sums(
             there[arm],
             ops.total(ops.where(cut[arm], outcome, 0.0)),
             state.lowest_outcome,
             state.highest_outcome,
         )
-        sure = ops.total(ops.where(share >= 1, outcome, 0.0))
+        sure = ops.total(ops.where(cut[arm], 0.0, outcome * share))
         sums, masses = (sure - lost, sure + gained), (full + fewest, full + most)
         means.append(mean_between(sums, masses, state.lowest_outcome, state.highest_outcome))
     (low, high), (least, highest) = means

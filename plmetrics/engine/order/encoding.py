@@ -15,9 +15,8 @@ from plmetrics.engine.order.orderings import orderings, sample_columns
 from plmetrics.engine.order.score_bins import fixed_binnings
 from plmetrics.engine.step import Step
 from plmetrics.engine.streaming import collected_batches
-from plmetrics.states.scores.bin_lookup import Locator, value_locator
+from plmetrics.states.scores.bin_lookup import Locator, score_locator, value_locator
 from plmetrics.states.scores.grid import FINE_BINS, Members
-from plmetrics.states.scores.sorted_rows import balanced_edges
 from plmetrics.table.roles import LABEL
 from plmetrics.table.sampling import telling
 from plmetrics.table.slices import LOOKUP_CELLS
@@ -250,8 +249,7 @@ def _locators(
 ) -> dict[str, Locator]:
     """Fine bins from every k-th row; fewer where there are so many slices that bins would not fit."""
     if prepared.grids is not None:
-        exact = {ordering.name for ordering in every if ordering.of_ranks}
-        return {name: grid.locator(exact=name in exact) for name, grid in prepared.grids.items()}
+        return {name: grid.locator for name, grid in prepared.grids.items()}
     slices = sum(len(part) for part in prepared.slices) * len(every)
     bins = max(_LEAST_BINS, min(FINE_BINS, room // (FINE_SHARE * 16 * slices)))
 
@@ -275,8 +273,7 @@ def _locators(
             return rank_locator(values[sound], number)
         if ordering.one_class:
             return value_locator(values[sound], number)
-        member = ordering.positives(numbers)
-        return Locator.near(balanced_edges(values[sound], values[sound & member], number), values[sound])
+        return score_locator(values[sound], ordering.positives(numbers)[sound], number)
 
     names = [ordering.name for ordering in every]
     return dict(zip(names, parallel_map(locator, every), strict=True))

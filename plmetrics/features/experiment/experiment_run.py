@@ -58,9 +58,8 @@ def check_slices(slices: Sequence[Slices]) -> None:
         if part.slice_set.is_tagged:
             name = part.slice_set.name
             msg = f"slice set '{name}' is by tags, and a unit of an experiment is in one slice of a set"
-            raise ConfigError(
-                Problem(msg, ("slices", name), "use columns, bins, quantiles, a top or conditions")
-            )
+            hint = "use columns, bins, quantiles, a top, periods (every), an expression or conditions"
+            raise ConfigError(Problem(msg, ("slices", name), hint))
 
 
 def _rows(run: Run) -> Source:

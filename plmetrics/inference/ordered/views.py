@@ -22,9 +22,9 @@ def score_view(
 ) -> View:
     """Points of each class, or of each arm, with their totals, as a metric reads them.
 
-    `coarse` points are bins of a replicate's state, in which a metric that looks for a threshold may look further,
-    where they are not `tied`, of a single score;
-    `joined` ones are runs of scores without positives between them, `binned` ones the bins of a grid.
+    `coarse` points are bins of a replicate's state, in which a metric that looks for a threshold may look further, and
+    `binned` ones those of a grid, whose order is open: but of both those that are `tied`, of a single score. `joined`
+    ones are runs of scores without positives between them.
     """
     of_arms = "treated" in state
     first, second = ("treated", "control") if of_arms else ("positive", "negative")

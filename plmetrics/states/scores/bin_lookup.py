@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from plmetrics.states.scores.sorted_rows import balanced_edges
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -67,6 +69,14 @@ class Keys:
         key: Codes = (score.view(np.int64) >> self.shift) - int(self.low)
         return np.clip(key, 0, self.size - 1, out=key)
 
+    def ends(self, scores: Array) -> Array:
+        """The highest score of each key that some scores have, but of the last: ascending."""
+        return self.ends_of(self(scores))
+
+    def ends_of(self, key: Codes) -> Array:
+        """The highest score of each of some keys that another one follows: ascending."""
+        return self.highest(np.unique(key[(key >= 0) & (key < self.size - 1)]))
+
     def highest(self, key: Codes) -> Array:
         """The highest score of each key, by halving the floating-point numbers that may be it."""
         low, high = self._around(key)
@@ -103,25 +113,12 @@ class Locator:
     table: NDArray[np.uint16]
 
     @classmethod
-    def near(cls, cuts: Array, scores: Array) -> Locator:
-        """Bins whose edges are as near to `cuts` as keys for such scores allow."""
-        keys = Keys.of(scores)
-        return cls.ending(keys, keys(cuts))
-
-    @classmethod
     def around(cls, edges: Array, span: tuple[float, float]) -> Locator:
         """Bins that tell fixed ones between the ends of a span apart: what shares a key with an edge has one alone."""
         low, high = span
         keys = Keys(low, (_FEW_KEYS - 1) / (high - low), 0, _FEW_KEYS)
         crossed = keys(edges)
-        return cls.ending(keys, np.concatenate([crossed - 1, crossed]))
-
-    @classmethod
-    def ending(cls, keys: Keys, last: Codes) -> Locator:
-        """Bins whose highest scores have some keys."""
-        chosen = np.unique(last[(last >= 0) & (last < keys.size - 1)])
-        table = np.searchsorted(chosen, np.arange(keys.size)).astype(np.uint16)
-        return cls(keys, keys.highest(chosen), table)
+        return locator_at(keys.ends_of(np.concatenate([crossed - 1, crossed])), keys)
 
     def of_keys(self, key: Codes, out: NDArray[np.uint16] | None = None) -> NDArray[np.uint16]:
         """The bin of each score, by its key; written to `out` if that is given."""
@@ -135,37 +132,78 @@ class Locator:
 
 @dataclass(frozen=True, slots=True)
 class ExactLocator(Locator):
-    """Bins whose edges lie anywhere: scores that share a key with an edge are compared with the edges themselves."""
+    """Bins whose edges lie anywhere: a key says where a score most likely is, which is compared with the ends there."""
 
-    @classmethod
-    def at(cls, edges: Array, keys: Keys) -> ExactLocator:
-        """Bins with given edges, ascending."""
-        return cls(keys, edges, FixedBins.at(edges, keys).table)
+    lowest: Array
+    highest: Array
 
     def locate(self, score: Array, key: Codes, out: NDArray[np.uint16]) -> None:
         """Write the bin of each score, whose key is known."""
         self.of_keys(key, out)
-        ambiguous = np.flatnonzero(out == _AMBIGUOUS)
-        out[ambiguous] = np.searchsorted(self.edges, score[ambiguous])
+        astray = score > self.highest.take(out)
+        astray |= score <= self.lowest.take(out)
+        rows = np.flatnonzero(astray)
+        out[rows] = np.searchsorted(self.edges, score[rows])
+
+
+def locator_at(edges: Array, keys: Keys) -> Locator:
+    """What finds bins with given edges, ascending.
+
+    Where an edge lies inside a key, scores with that key are taken for the number that has a bin of its own there.
+    """
+    crossed = keys(edges)
+    table = np.searchsorted(crossed, np.arange(keys.size)).astype(np.uint16)
+    if (keys(np.nextafter(edges, np.inf)) > crossed).all():
+        return Locator(keys, edges, table)
+    single = np.flatnonzero(bins_of_one(edges))
+    table[crossed[single]] = single
+    return ExactLocator(keys, edges, table, np.append(-np.inf, edges), np.append(edges, np.inf))
+
+
+def bins_of_one(edges: Array) -> NDArray[np.bool_]:
+    """Which bins can hold but one number, by the edges that they end with."""
+    single = np.zeros(len(edges) + 1, dtype=np.bool_)
+    single[1:-1] = np.nextafter(edges[1:], -np.inf) == edges[:-1]
+    return single
+
+
+def around_single(edges: Array, single: Array) -> Array:
+    """Edges, and those of bins of one number: they end with it, and begin right after the number below it."""
+    return np.unique(np.concatenate([edges, single, np.nextafter(single, -np.inf)]))
 
 
 _AT_ENDS = 1000
 
 
+def score_locator(score: Array, positive: NDArray[np.bool_], bins: int) -> Locator:
+    """Bins of scores of about equal weight, half of them by rows and half by positives, as near as keys allow.
+
+    A score that very many rows have is a bin of its own; of a few scores, which rows share, each is.
+    """
+    keys, ascending = Keys.of(score), np.sort(score)
+    distinct = ascending[np.append(True, ascending[1:] != ascending[:-1])[: len(ascending)]]
+    if len(distinct) <= min(bins, len(ascending)) // 2:
+        return locator_at(around_single(distinct[:0], distinct), keys)
+    most = max(1, 4 * len(ascending) // bins)
+    single = np.unique(ascending[most:][ascending[most:] == ascending[:-most]])
+    edges = balanced_edges(ascending, score[positive], bins // 2 if len(single) else bins)
+    return locator_at(around_single(keys.ends(edges), single), keys)
+
+
 def value_locator(values: Array, bins: int) -> Locator:
     """Bins of numbers of one class, of about equal weight: finer at both ends, for quantiles far out.
 
-    A number that several have has a bin of its own, as narrow as keys allow; of few rows each number has.
+    A number that several have is a bin of its own; of few rows each number is.
     """
     ascending, half = np.sort(values), max(bins // 2, 1)
     rows = len(ascending)
     at_ends = np.arange(min(half // 4, _AT_ENDS, rows))
     evenly = np.arange(1, half - 2 * len(at_ends)) * rows // max(half - 2 * len(at_ends), 1)
     places = np.unique(np.concatenate([at_ends, evenly, rows - 1 - at_ends]))
-    cuts = ascending[places[places < rows]]
+    cuts = np.unique(ascending[places[places < rows]])
     keys = Keys.of(values, even_first=True)
     again = np.searchsorted(ascending, cuts, "right") - np.searchsorted(ascending, cuts) > int(rows > half)
-    return Locator.ending(keys, np.concatenate([keys(cuts), keys(cuts[again]) - 1]))
+    return locator_at(around_single(keys.ends(cuts[~again]), cuts[again]), keys)
 
 
 @dataclass(frozen=True, slots=True)

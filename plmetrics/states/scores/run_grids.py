@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from plmetrics.states.scores.bin_lookup import ExactLocator, Keys, Locator
+from plmetrics.states.scores.bin_lookup import locator_at
 from plmetrics.states.scores.coarse import bins_of_places, coarse_number, coarse_of_fine
 from plmetrics.states.scores.quantile_bins import quantile_bins
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from plmetrics.states.scores.bin_lookup import Keys, Locator
     from plmetrics.states.scores.coarse import Array, Codes
     from plmetrics.table.slices import Slices
 
@@ -55,12 +56,10 @@ class ModelGrid:
     cuts: Mapping[int, Cuts]
     usual: Codes
 
-    def locator(self, *, exact: bool = False) -> Locator:
-        """What finds the fine bin of a score; `exact` says whether its edges lie anywhere."""
-        if exact:
-            return ExactLocator.at(self.edges, self.keys)
-        table = np.searchsorted(self.keys(self.edges), np.arange(self.keys.size)).astype(np.uint16)
-        return Locator(self.keys, self.edges, table)
+    @property
+    def locator(self) -> Locator:
+        """What finds the fine bin of a score."""
+        return locator_at(self.edges, self.keys)
 
     def coarse_bins(self, number: int) -> int:
         """How many coarse bins the slices of a set have."""

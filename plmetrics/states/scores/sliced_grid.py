@@ -14,6 +14,7 @@ import numpy as np
 from plmetrics.core.segments import Segments
 from plmetrics.core.threads import steps
 from plmetrics.states.arms import ARMS
+from plmetrics.states.scores.bin_lookup import bins_of_one
 from plmetrics.states.scores.coarse import Array, tied_bins
 from plmetrics.states.scores.quantile_bins import quantile_places
 from plmetrics.states.scores.sorted_rows import CLASSES, Binning
@@ -68,6 +69,8 @@ class SlicedGrid:
     def point_state(self, first: int = 0, last: int | None = None) -> dict[str, Any]:
         """The fine bins of each slice, or of some slices, each at the lowest score that it can hold.
 
+        Those that can hold but one score are `tied`: their order is not open.
+
         Quantiles find the highest as well, the order of two arms the lowest and the highest outcome of each slice.
         """
         fine, ends = self.fine[first:last], None if self.ends is None else self.ends[first:last]
@@ -79,8 +82,9 @@ class SlicedGrid:
             scores["highest"] = np.tile(np.append(self.edges, np.inf), len(fine))
             scores = {name: np.minimum(np.maximum(score, low), high) for name, score in scores.items()}
         counts = dict(zip(self.channels, np.moveaxis(fine, -1, 0), strict=True))
+        tied = {"tied": np.tile(bins_of_one(self.edges), len(fine))}
         state: dict[str, Any] = {
-            name: Segments(values.reshape(-1), offsets) for name, values in (scores | counts).items()
+            name: Segments(values.reshape(-1), offsets) for name, values in (scores | counts | tied).items()
         }
         if ends is not None and self.channels == ARMS:
             state |= dict(zip(("lowest_outcome", "highest_outcome"), ends.T, strict=True))

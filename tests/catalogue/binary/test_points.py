@@ -41,10 +41,11 @@ WITH_CUT = [metric for metric in METRICS if not metric.threshold_free]
 every_metric = pytest.mark.parametrize("metric", METRICS, ids=str)
 
 
-def state(positive, negative, **flags):
+def state(positive, negative, tied=False, **flags):
     positive, negative = np.asarray(positive, dtype=np.float64), np.asarray(negative, dtype=np.float64)
     score = np.broadcast_to(np.arange(positive.shape[-1], dtype=np.float64), positive.shape)
-    return score_view({"score": score, "positive": positive, "negative": negative}, **flags)
+    points = {"score": score, "positive": positive, "negative": negative, "tied": tied}
+    return score_view(points, **flags)
 
 
 def undefined(metric, view):
@@ -133,16 +134,25 @@ BINS = [
 
 @pytest.mark.parametrize("bins", BINS, ids=str)
 def test_no_order_within_bins_is_farther_away_than_the_bound(bins):
-    chosen = [[point for cell in cells for point in cell] for cells in product(*(orders(*c) for c in bins))]
+    for tied in product([False, True], repeat=len(bins)):
+        assert_bounds_hold(bins, tied)
+
+
+def assert_bounds_hold(bins, tied):
+    """No order within those bins that are not one score is farther away."""
+    within = [[(cell,)] if whole else orders(*cell) for cell, whole in zip(bins, tied, strict=True)]
+    chosen = [[point for cell in cells for point in cell] for cells in product(*within)]
     longest = max(map(len, chosen))
     points = np.array([[(0, 0)] * (longest - len(points)) + points for points in chosen], dtype=np.float64)
-    fine, binned = state(points[..., 0], points[..., 1]), state(*zip(*bins, strict=True))
+    fine, binned = state(points[..., 0], points[..., 1]), state(*zip(*bins, strict=True), np.array(tied))
     for metric in METRICS:
         known = ~undefined(metric, fine)
         if not undefined(metric, binned) and known.any():
             with np.errstate(divide="ignore", invalid="ignore"):
                 largest = np.abs(metric.finalise(fine) - metric.finalise(binned))[known].max()
-                assert metric.bound(binned) >= largest - 1e-12, metric
+                assert metric.bound(binned) >= largest - 1e-12, (metric, tied)
+            if all(tied):
+                assert metric.bound(binned) == pytest.approx(0.0, abs=1e-12), metric
 
 
 @pytest.mark.parametrize(

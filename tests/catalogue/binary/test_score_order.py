@@ -79,16 +79,16 @@ def test_undefined(name, without_positives, without_negatives, status):
     assert status(metric, [1, 0, 0], [0.9, 0.1, 0.1], [0.0, 1.0, 1.0]) == without_positives
 
 
-def state(positive, negative):
+def state(positive, negative, tied=False):
     """A point state from the weights per point."""
     positive, negative = np.asarray(positive, dtype=np.float64), np.asarray(negative, dtype=np.float64)
-    return view(positive, negative, positive.sum(axis=-1), negative.sum(axis=-1))
+    return view(positive, negative, positive.sum(axis=-1), negative.sum(axis=-1), tied)
 
 
-def view(positive, negative, positives, negatives):
+def view(positive, negative, positives, negatives, tied=False):
     weight = positives + negatives
     totals = {"positives": positives, "negatives": negatives, "weight": weight, "n": weight}
-    return View({"positive": positive, "negative": negative, **totals})
+    return View({"positive": positive, "negative": negative, "tied": tied, **totals})
 
 
 def random_points(rng, shape):
@@ -183,9 +183,11 @@ def orders(positives, negatives):
                 yield [(p, n), *rest]
 
 
-def errors_of(metric, bins):
+def errors_of(metric, bins, tied):
+    """How far every order within bins is from that of the bins, but of those that are one score."""
     binned = metric.finalise(state(*zip(*bins, strict=True)))
-    for chosen in product(*(list(orders(*cell)) for cell in bins)):
+    within = ([[cell]] if whole else list(orders(*cell)) for cell, whole in zip(bins, tied, strict=True))
+    for chosen in product(*within):
         points = [point for cell in chosen for point in cell]
         yield metric.finalise(state(*zip(*points, strict=True))) - binned
 
@@ -206,15 +208,19 @@ BINS = [
 @pytest.mark.parametrize("name", ["roc_auc", "gini", "ks"])
 def test_bound_is_the_largest_error_of_any_order_within_bins(name, bins):
     metric = create("binary", name, {})
-    largest = max(abs(error) for error in errors_of(metric, bins))
-    assert metric.bound(state(*zip(*bins, strict=True))) == pytest.approx(largest, abs=1e-14)
+    for tied in product([False, True], repeat=len(bins)):
+        largest = max(abs(error) for error in errors_of(metric, bins, tied))
+        found = metric.bound(state(*zip(*bins, strict=True), np.array(tied)))
+        assert found == pytest.approx(largest, abs=1e-14), tied
 
 
 @pytest.mark.parametrize("bins", BINS, ids=str)
 def test_bound_of_average_precision_holds_and_is_reached_by_small_rows(bins):
     metric = create("binary", "average_precision", {})
     bound = metric.bound(state(*zip(*bins, strict=True)))
-    assert bound >= max(abs(error) for error in errors_of(metric, bins)) - 1e-14
+    for tied in product([False, True], repeat=len(bins)):
+        largest = max(abs(error) for error in errors_of(metric, bins, tied))
+        assert metric.bound(state(*zip(*bins, strict=True), np.array(tied))) >= largest - 1e-14
     parts = 2000
     binned = metric.finalise(state(*zip(*bins, strict=True)))
     worst = [point for p, n in bins for point in [*[(p / parts, 0)] * parts, (0, n)]]

@@ -25,3 +25,51 @@ def test_bins_do_not_know_which_zero_came_first(seed: int) -> None:
     assert orders[0].height
     assert orders[1].height
     assert_frame_equal(one, other)
+
+
+BINARY = ["roc_auc", "average_precision", "ks", "precision_at_k(k=0.1)", "recall_at_fpr(fpr=0.1)", "pr_auc"]
+UPLIFT = ["qini", "auuc", "uplift_at_k(k=0.1)"]
+
+
+@pytest.mark.parametrize("task", ["binary", "uplift"])
+@pytest.mark.parametrize("weight", [None, "w"])
+def test_scores_that_rows_share_are_exact(task: str, weight: str | None) -> None:
+    """A constant, the scores of a tree, and rounded ones have bins of their own, which leave no order open."""
+    draw = np.random.default_rng(3)
+    rows = 30_000
+    label = draw.random(rows) < 0.1
+    table = pl.DataFrame(
+        {
+            "y": label,
+            "constant": np.full(rows, -0.1),
+            "tree": draw.choice(draw.normal(size=40), rows) + 0.3 * label,
+            "rounded": np.round(draw.random(rows) + 0.2 * label, 3),
+            "g": draw.integers(0, 3, rows),
+            "t": draw.integers(0, 2, rows),
+            "w": draw.random(rows) * 1e6,
+        }
+    )
+    asked = {
+        "task": task,
+        "label": "y",
+        "weight": weight,
+        "models": ["constant", "tree", "rounded"],
+        "metrics": BINARY if task == "binary" else UPLIFT,
+        "slices": "g",
+        "treatment": "t" if task == "uplift" else None,
+    }
+    grid, exact = (plm.evaluate(table, **asked, exact=exact).metrics for exact in (False, True))
+    assert grid["bound"].max() < 1e-12
+    assert grid["bound"].null_count() == 0
+    assert_frame_equal(grid.drop("bound"), exact.drop("bound"))
+
+
+def test_a_score_that_many_rows_share_leaves_only_the_others_open() -> None:
+    """The bound of the area is half of the pairs that share a bin: those at 0 do not count."""
+    draw = np.random.default_rng(4)
+    score = np.where(draw.random(50_000) < 0.4, 0.0, draw.random(50_000))
+    table = pl.DataFrame({"y": draw.random(50_000) < 0.2, "p": score})
+    asked = {"label": "y", "models": "p", "metrics": "roc_auc"}
+    found = plm.evaluate(table, **asked, exact=False).metrics.row(0, named=True)
+    assert found["bound"] < 1e-4
+    assert abs(found["value"] - plm.evaluate(table, **asked).metrics["value"].item()) <= found["bound"]

@@ -6,7 +6,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from plmetrics.states.scores.bin_lookup import FixedBins, Keys, Locator, _even, _rank
+from plmetrics.states.scores.bin_lookup import (
+    FixedBins,
+    Keys,
+    Locator,
+    _even,
+    _rank,
+    bins_of_one,
+    locator_at,
+    score_locator,
+    value_locator,
+)
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
 RNG = np.random.default_rng(5)
@@ -31,13 +41,21 @@ def everywhere(score, edges):
     return np.concatenate([near, np.nextafter(near, np.inf)[np.abs(near) < 1e300]])
 
 
+def places(locator, asked):
+    """The bin of each score."""
+    out = np.empty(len(asked), dtype=np.uint16)
+    locator.locate(asked, locator.keys(asked), out)
+    return out
+
+
 @pytest.mark.parametrize("name", SHAPES)
 def test_bins_are_those_of_a_search(name):
     score = SHAPES[name]
     wanted = np.unique(np.quantile(score, np.linspace(0, 1, 300)[1:-1])) if len(score) else score
-    locator = Locator.near(wanted, score)
+    keys = Keys.of(score)
+    locator = locator_at(keys.ends(wanted), keys)
     asked = everywhere(score, locator.edges)
-    np.testing.assert_array_equal(locator.of_keys(locator.keys(asked)), np.searchsorted(locator.edges, asked))
+    np.testing.assert_array_equal(places(locator, asked), np.searchsorted(locator.edges, asked))
     fixed = FixedBins.at(np.arange(1, 15) / 15, locator.keys)
     asked = everywhere(score, fixed.edges)
     np.testing.assert_array_equal(fixed.bins(asked, locator.keys(asked)), np.searchsorted(fixed.edges, asked))
@@ -54,13 +72,39 @@ def test_bins_around_edges_leave_few_scores_to_be_compared(span):
     edges = np.linspace(*span, 16)[1:-1]
     locator = Locator.around(edges, span)
     asked = everywhere(RNG.uniform(*span, 5_000), edges)
-    fine = locator.of_keys(locator.keys(asked))
+    fine = places(locator, asked)
     np.testing.assert_array_equal(fine, np.searchsorted(locator.edges, asked))
     assert len(np.unique(fine)) == 2 * len(edges) + 1
     fixed = FixedBins.of_places(edges, locator.edges)
     np.testing.assert_array_equal(fixed.bins(asked, 2 * fine), np.searchsorted(edges, asked))
     shared = fixed.table[2 * fine[:5_000]] == np.iinfo(np.uint16).max
     assert shared.mean() < 0.02
+
+
+@pytest.mark.parametrize("name", SHAPES)
+@pytest.mark.parametrize("bins", [12, 100, 20_000])
+def test_bins_that_end_at_scores_are_those_of_a_search(name, bins):
+    score = SHAPES[name]
+    for locator in (score_locator(score, score > 0.1, bins), value_locator(score, bins)):
+        assert len(locator.edges) <= bins
+        asked = everywhere(score, locator.edges)
+        np.testing.assert_array_equal(places(locator, asked), np.searchsorted(locator.edges, asked))
+
+
+def single(locator):
+    """The scores that have a bin of their own."""
+    return locator.edges[bins_of_one(locator.edges)[:-1]].tolist()
+
+
+def test_scores_that_many_rows_share_are_bins_of_their_own():
+    none = np.zeros(5_000, dtype=np.bool_)
+    assert single(score_locator(np.full(5_000, 0.25), none, 100)) == [0.25]
+    assert single(score_locator(np.repeat([-0.5, 0.0, 0.3], 10), none[:30], 100)) == [-0.5, 0.0, 0.3]
+    often = np.where(RNG.random(5_000) < 0.3, 0.0, RNG.random(5_000))
+    assert single(score_locator(often, none, 100)) == [0.0]
+    continuous = score_locator(RNG.random(5_000), none, 20_000)
+    assert not single(continuous)
+    assert type(continuous) is Locator
 
 
 @pytest.mark.parametrize("name", [name for name, score in SHAPES.items() if len(score)])

@@ -11,7 +11,7 @@ import plmetrics as plm
 from plmetrics.core.segments import Segments
 from plmetrics.inference.ordered.metrics import ordered_values
 from plmetrics.inference.ordered.views import score_view
-from plmetrics.states.scores.bin_lookup import Locator
+from plmetrics.states.scores.bin_lookup import Keys, locator_at
 from plmetrics.states.scores.grid import (
     CoarseTally,
     FixedTally,
@@ -46,13 +46,19 @@ def exact(score, positive, weight, code):
     return OrderedRows(score[order], positive[order], mass, None).regroup(code[order], SLICES)
 
 
+def near(cuts, score):
+    keys = Keys.of(score)
+    return locator_at(keys.ends(cuts), keys)
+
+
 def located(score, positive, bins):
-    return Locator.near(balanced_edges(score, score[positive], bins), score)
+    return near(balanced_edges(score, score[positive], bins), score)
 
 
 def placed(locator, score, positive, weight, block=None):
-    key = locator.keys(score)
-    return PlacedRows(2 * locator.of_keys(key) + positive, weight, block, score)
+    place = np.empty(len(score), dtype=np.uint16)
+    locator.locate(score, locator.keys(score), place)
+    return PlacedRows(2 * place + positive, weight, block, score)
 
 
 def on_grid(locator, score, positive, weight, code, pieces=1):
@@ -152,7 +158,7 @@ def test_rows_of_one_slice_in_a_row_count_as_mixed_ones_do(kind, weighted):
     score, positive = random.integers(0, 40, 6000) / 40.0, random.random(6000) < 0.3
     code, block = random.integers(-1, SLICES, 6000), random.integers(0, 5, 6000).astype(np.uint16)
     weight = random.random(6000) if weighted else None
-    locator = Locator.near(balanced_edges(score, score[positive], 64), score)
+    locator = located(score, positive, 64)
     binning = Binning(7, distances=True)
 
     def counted(order):
@@ -281,14 +287,14 @@ def test_a_precision_that_bins_hide_is_unreachable_on_the_grid_alone():
     score, positive = np.array([0.9, 0.8, 0.4, 0.3]), np.array([True, False, True, False])
     table = score, positive, None, np.zeros(4, dtype=np.int64)
     true = ordered_values([metric], exact(*table), None)[metric.text]
-    near = ordered_values([metric], on_grid(Locator.near(np.array([0.5]), score), *table), None)[metric.text]
-    statuses = [{name for name, where in found.reasons if where[0]} for found in (true, near)]
+    hidden = ordered_values([metric], on_grid(near(np.array([0.5]), score), *table), None)[metric.text]
+    statuses = [{name for name, where in found.reasons if where[0]} for found in (true, hidden)]
     assert statuses[0] == set()
     assert true.value[0] == 0.5
     assert "unreachable_on_grid" in statuses[1]
-    assert near.bound[0] == 0.5
+    assert hidden.bound[0] == 0.5
     worst = score, ~positive, None, table[3]
-    lost = ordered_values([metric], on_grid(Locator.near(np.array([0.85]), score), *worst), None)[metric.text]
+    lost = ordered_values([metric], on_grid(near(np.array([0.85]), score), *worst), None)[metric.text]
     assert {name for name, where in lost.reasons if where[0]} == {"unreachable"}
 
 
