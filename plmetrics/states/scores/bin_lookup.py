@@ -230,7 +230,7 @@ class FixedBins:
 
     def bins(self, score: Array, key: NDArray[Any]) -> NDArray[np.uint16]:
         """The bin of each score, by its key or place."""
-        places = self.table.take(key)
+        places = self.table.take(key, mode="clip")
         open_ = np.flatnonzero(places == _AMBIGUOUS)
         places[open_] = np.searchsorted(self.edges, score[open_])
         return places

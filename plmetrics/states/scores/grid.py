@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -35,7 +35,7 @@ Bins = Literal["fine", "ends", "coarse", "joint"] | Binning
 UNBLOCKED: frozenset[str | Binning] = frozenset({"fine", "ends", "joint"})
 """The kinds that are counted of all blocks together."""
 _LONG_RUN = 512
-_DENSE_SHARE = 0.5
+_DENSE_SHARE = 0.25
 _ROOM_IN_32_BITS = 1 << 31
 
 
@@ -208,9 +208,9 @@ class Tally:
 
 
 def add_at(flat: NDArray[Any], key: NDArray[Any], weight: Array | None) -> None:
-    """Add weights, or ones, at some keys: by a pass over all of `flat` where keys are many, for that is faster.
+    """Add weights, or ones, at some keys: by a pass over all of `flat` where keys are many.
 
-    That pass is the product of a sparse matrix, a row a key, with one: unlike `bincount` it lets other threads run.
+    That pass is the product of a sparse matrix, a row a key, with one: unlike `np.add.at` it lets other threads run.
     """
     if len(key) < _DENSE_SHARE * len(flat):
         np.add.at(flat, key, flat.dtype.type(1) if weight is None else weight)
@@ -263,7 +263,7 @@ class CoarseTally(Tally):
             table, place = self._places[number], rows.place
         else:
             table, place = self._places.reshape(-1), number * self._places.shape[1] + rows.place
-        places: NDArray[Any] = table.take(place)
+        places: NDArray[Any] = table.take(place, mode="clip")  # which lets other threads run
         return places
 
 
@@ -299,7 +299,11 @@ class ArmsTally(Tally):
 
 
 class FixedTally(Tally):
-    """Counts on bins at fixed edges, with the channels that `Binning` names."""
+    """Counts on bins at fixed edges, with the channels that `Binning` names.
+
+    Until they are finished channels lie one after another, `[slice, channel, block, bin]`: what is added to one at a
+    time is near the processor then.
+    """
 
     def __init__(
         self,
@@ -312,22 +316,31 @@ class FixedTally(Tally):
         super().__init__(first, counts, exponent)
         self._binning = binning
         self._bins = bins
+        self._width = counts.shape[2]
 
     def add(self, rows: PlacedRows, members: Members) -> None:
-        """Count some rows: there are so few bins that those of several slices lie close enough."""
-        self._add_mixed(rows, members)
+        """Count some rows, run by run where runs are long: their bins are few, so rows need not wait."""
+        if members.rows < _LONG_RUN * len(members.code):
+            self._add_mixed(rows, members)
+            return
+        for code, run in members.runs():
+            if 0 <= (member := code - self.first) < len(self.counts):
+                some, key = rows.take(run), self._place(rows.take(run), member)
+                room = slice(member * self._size, (member + 1) * self._size)
+                self._sum(room, self._keys(some, key, self._size), some)
 
     def finish(self) -> None:
         """A row is counted with its class first: what weighs in a bin are both."""
         super().finish()
-        for counts in self.digits:
-            counts[..., 0] += counts[..., 1]
+        blocks, bins, channels = self.counts.shape[1:]
+        for of_slice in chain.from_iterable(self.digits):
+            of_channels = of_slice.reshape(channels, blocks, bins)
+            of_channels[0] += of_channels[1]
+            of_slice[:] = np.moveaxis(of_channels.copy(), 0, -1)
 
     def _place(self, rows: PlacedRows, number: Codes | int) -> NDArray[Any]:  # noqa: ARG002
         assert rows.score is not None
-        places = self._bins.bins(rows.score, rows.place).astype(np.int32)
-        places *= self.counts.shape[-1]
-        return places
+        return self._bins.bins(rows.score, rows.place)
 
     def _sum(self, some: slice, key: NDArray[Any], rows: PlacedRows) -> None:
         score, positive = rows.score, rows.place & 1
@@ -335,9 +348,16 @@ class FixedTally(Tally):
         sums = [score] if self._binning.scores else []
         if self._binning.distances:
             sums.append((score - positive) ** 2)
-        self._add_at(some, key + positive, rows.weight)
+        channels = self.counts.shape[-1]
+        size = self._size // channels
+
+        def room(first: int, last: int) -> slice:
+            return slice(some.start + first * size, some.stop - (channels - last) * size)
+
+        self._add_at(room(0, 2), key + positive * key.dtype.type(size), rows.weight)
         for channel, values in enumerate(sums, 2):
-            self._add_at(some, key + channel, values if rows.weight is None else values * rows.weight)
+            weighed = values if rows.weight is None else values * rows.weight
+            self._add_at(room(channel, channel + 1), key, weighed)
 
 
 class QuantileTally(FixedTally):
@@ -354,10 +374,10 @@ class QuantileTally(FixedTally):
         Tally.__init__(self, first, counts, exponent)
         self._binning = binning
         self._table = table
+        self._width = counts.shape[2]
 
     def _place(self, rows: PlacedRows, number: Codes | int) -> NDArray[Any]:
-        places: NDArray[Any] = self._table[number, rows.place >> 1].astype(np.int32)
-        places *= self.counts.shape[-1]
+        places: NDArray[Any] = self._table[number, rows.place >> 1]
         return places
 
 
@@ -370,9 +390,7 @@ def fixed_bins(binning: Binning, fine: Array) -> FixedBins:
 
 def zero_counts(size: tuple[int, ...], dtype: type, spare: NDArray[Any] | None = None) -> NDArray[Any]:
     """Zeros, in memory that is spare if that is alike: new memory costs more than counting in it."""
-    alike = spare is not None and spare.shape == size and spare.dtype == dtype
-    counts = (
-        spare if alike and spare is not None else np.empty(size, dtype=dtype)
-    )  # large pages, `zeros` has small ones
-    counts.fill(0)
-    return counts
+    if spare is None or spare.shape != size or spare.dtype != dtype:
+        spare = np.empty(size, dtype=dtype)  # in large pages where it is large; `zeros` has small ones
+    spare.fill(0)
+    return spare
