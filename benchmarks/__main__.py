@@ -13,6 +13,9 @@ from benchmarks.corners import corner_names, corners_section, measure_corners
 from benchmarks.environment import environment
 from benchmarks.growth import NAME as GROWTH
 from benchmarks.growth import TOP_ROWS, curve_names, curve_section, measure_curve
+from benchmarks.limits import NAME as LIMITS
+from benchmarks.limits import ROWS as LIMIT_ROWS
+from benchmarks.limits import limits_section, measure_limits
 from benchmarks.markdown import section, write_section
 from benchmarks.measure import BenchmarkError, measure
 from benchmarks.profiling import profile
@@ -22,7 +25,7 @@ from benchmarks.tables import tables
 if TYPE_CHECKING:
     from benchmarks.tables import Tables
 
-KNOWN = (*SCENARIOS, GROWTH, *curve_names(GROWTH), CORNERS, *corner_names(CORNERS))
+KNOWN = (*SCENARIOS, LIMITS, GROWTH, *curve_names(GROWTH), CORNERS, *corner_names(CORNERS))
 README = Path(__file__).with_name("README.md")
 
 
@@ -66,6 +69,10 @@ def report(name: str, made: Tables, options: argparse.Namespace) -> tuple[str, s
         rows = options.rows or CORNER_ROWS
         corners = measure_corners(made, task, rows, options.rounds)
         return name, corners_section(task, corners, rows, options.rounds, environment())
+    if name == LIMITS:
+        rows = options.rows or LIMIT_ROWS
+        seconds = measure_limits(made, rows, options.rounds)
+        return name, limits_section(seconds, rows, options.rounds, environment())
     scenario = SCENARIOS[name]
     rows = options.rows or scenario.rows
     if options.profile:
@@ -75,7 +82,7 @@ def report(name: str, made: Tables, options: argparse.Namespace) -> tuple[str, s
 
 def wanted(options: argparse.Namespace) -> list[str]:
     """The scenarios and curves to be run, those that a name stands for in its place."""
-    names = options.names or (["flagship"] if options.profile else [*SCENARIOS, GROWTH, CORNERS])
+    names = options.names or (["flagship"] if options.profile else [*SCENARIOS, LIMITS, GROWTH, CORNERS])
     return [own for name in names for own in curve_names(name) or corner_names(name) or [name]]
 
 
@@ -86,8 +93,8 @@ def main() -> int:
     unknown = set(options.names) - set(KNOWN)
     if unknown:
         command.error(f"unknown scenario {', '.join(sorted(unknown))}; known: {', '.join(KNOWN)}")
-    if options.profile and any(curve_names(name) or corner_names(name) for name in options.names):
-        command.error(f"{GROWTH} has curves and no profile, nor has {CORNERS}; give it without --profile")
+    if options.profile and any(name not in SCENARIOS for name in options.names):
+        command.error(f"only scenarios have a profile, not {GROWTH}, {CORNERS} and {LIMITS}")
     failed = False
     with tables(options.cache, keep=options.keep) as made:
         for name in wanted(options):

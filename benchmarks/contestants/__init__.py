@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from benchmarks.contestants.areas import CONTESTANTS as AREAS
 from benchmarks.contestants.classes import CONTESTANTS as CLASSES
 from benchmarks.contestants.duck import DUCKDB
+from benchmarks.contestants.floors import CONTESTANTS as FLOORS
 from benchmarks.contestants.growing import CONTESTANTS as GROWING
 from benchmarks.contestants.nights import CONTESTANTS as NIGHTS
 from benchmarks.contestants.ours import OURS
@@ -38,5 +39,6 @@ CONTESTANTS: dict[str, Contestant] = {
         *UNITS,
         *TASKS,
         *GROWING,
+        *FLOORS,
     )
 }

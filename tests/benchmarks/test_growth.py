@@ -89,7 +89,7 @@ def test_growth_has_no_profile(monkeypatch, capsys):
     with pytest.raises(SystemExit) as stopped:
         entry.main()
     assert stopped.value.code == 2
-    assert "growth has curves and no profile" in capsys.readouterr().err
+    assert "only scenarios have a profile" in capsys.readouterr().err
 
 
 def test_processor_time_is_told_beside_it():
