@@ -84,7 +84,7 @@ class Passes:
         self._sliced: dict[str, dict[tuple[int, Bins], Array]] = {}
         self._kept: list[EncodedRows] | None = []
         self._made: dict[Part, Tally] = {}
-        self._begun: tuple[list[Part], Callable[[], dict[Part, Tally]]] = [], dict
+        self._ahead: tuple[list[Part], Callable[[], dict[Part, Tally]]] = [], dict
         self._exponent = self._sizes.exponent
         self._rests = [
             index
@@ -229,7 +229,7 @@ class Passes:
         """A part's tally, counted with those that fit beside it; the ones after these are counted meanwhile."""
         if part not in self._made:
             spare = [tally.counts for tally in self._made.values()]
-            (parts, counted), self._made = self._begun, {}
+            (parts, counted), self._made = self._ahead, {}
             if part not in parts:
                 parts = self._together(part)
                 counted = partial(self._count, parts, spare)
@@ -246,12 +246,12 @@ class Passes:
 
     def _begin(self, following: Sequence[Part], beside: Sequence[Part], spare: list[NDArray[Any]]) -> None:
         """Count the first of some parts meanwhile, from rows that were kept, where there is room for them, too."""
-        self._begun = [], dict
+        self._ahead = [], dict
         if self._kept is None or not following or processors() <= 1:
             return
         parts = self._together(following[0])
         if sum(map(self._sizes.bytes, [*beside, *parts])) <= self._room:
-            self._begun = parts, begin(partial(self._count, parts, spare))
+            self._ahead = parts, begin(partial(self._count, parts, spare))
 
     def _count(self, parts: list[Part], spare: list[NDArray[Any]]) -> dict[Part, Tally]:
         """Make some parts in one pass over the rows, or over what was kept of them; `spare` is memory to use again."""
