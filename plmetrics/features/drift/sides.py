@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import polars as pl
 
 from plmetrics.core.segments import Segments
 from plmetrics.features.drift.slice_counts import WIDTH

@@ -81,7 +81,9 @@ class Bins:
             shape = sides.slices, self.places[BIN].n_unique()
             joined = place.to_frame(PLACE).join(self.places, on=PLACE, how="left", maintain_order="left")
             cell = np.repeat(np.arange(shape[0]), sides.values.sizes) * shape[1] + joined[BIN].to_numpy()
-            totals = [np.bincount(cell, mass.values, shape[0] * shape[1]).reshape(shape) for mass, _ in masses]
+            totals = [
+                np.bincount(cell, mass.values, shape[0] * shape[1]).reshape(shape) for mass, _ in masses
+            ]
         if not self.has_nulls:
             return totals
         return [np.column_stack([total, lost]) for total, (_, lost) in zip(totals, masses, strict=True)]

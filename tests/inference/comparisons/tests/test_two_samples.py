@@ -95,9 +95,7 @@ def test_edges(values: list[float], weight: list[float], bins: int, edges: list[
 
 
 def test_values_below_and_above_all_edges_have_bins() -> None:
-    counted = by_bin(
-        cut([-9.0, 1.0, 2.0, 99.0]), cut([1, 1, 1, 1]), np.array([1.0, 2.0]), np.array([7.0])
-    )
+    counted = by_bin(cut([-9.0, 1.0, 2.0, 99.0]), cut([1, 1, 1, 1]), np.array([1.0, 2.0]), np.array([7.0]))
     assert counted.values.tolist() == [1, 1, 2, 7]
 
 
