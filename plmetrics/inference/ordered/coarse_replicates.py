@@ -124,9 +124,9 @@ class _SliceBatch:
         facts: Mapping[str, Array],
     ) -> _SliceBatch:
         """From counts `[slice, block, bin, channel]` and the values on points."""
-        of_rows = isinstance(counts, RowCounts)
-        total = counts.total().astype(np.float64) if of_rows else counts.sum(axis=1, dtype=np.float64)
-        coarse = channel_view(np.moveaxis(total[:, None], -1, 0), channels, facts)
+        total = counts.total() if isinstance(counts, RowCounts) else counts.sum(axis=1, dtype=np.float64)
+        total = total.astype(np.float64, copy=False)[:, None]
+        coarse = channel_view(np.moveaxis(total, -1, 0), channels, facts)
         shifts = [values[metric.text][:, None] - finalise(metric, coarse) for metric in metrics]
         return cls(coarse, shifts, facts)
 

@@ -104,7 +104,7 @@ class RowCounts:
         rows = slice(offsets[0], offsets[-1])
         return RowCounts(self.place[rows], self.block[rows], offsets - offsets[0], self.bins, self.blocks)
 
-    def dense(self) -> NDArray[np.int64]:
+    def dense(self) -> NDArray[Any]:
         """The counts."""
         slices = len(self.offsets) - 1
         key = self.block.astype(np.int64)
@@ -113,7 +113,7 @@ class RowCounts:
         key = key * (self.bins * 2) + self.place
         return count(key, None, (slices, self.blocks, self.bins, 2))
 
-    def total(self) -> NDArray[np.int64]:
+    def total(self) -> NDArray[Any]:
         """The counts of all blocks together `[slice, bin, class]`."""
         return count(self._key, None, (len(self.offsets) - 1, self.bins, 2))
 
