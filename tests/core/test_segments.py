@@ -69,3 +69,24 @@ def test_running_totals_that_are_kept_are_the_same(monkeypatch, most):
     assert (first is again) == (most > 0)
     assert (first.values == again.values).all()
     assert (ragged.cumulative(descending=True).values[..., 0] == ragged.total()[..., 1]).all()
+
+
+@pytest.mark.parametrize("edges", [[], [0.5], [0.0, 0.2, 0.2, 0.9, 2.0]])
+def test_values_between_places_of_edges_are_those_of_bins(edges):
+    rng = np.random.default_rng(9)
+    offsets = np.array([0, 0, 30, 31, 31, 50, 50])
+    parts = [np.sort(rng.random(size).round(1)) for size in np.diff(offsets)]
+    ragged, weight = Segments(np.concatenate(parts), offsets), Segments(rng.random(50), offsets)
+    places = ragged.places(np.array(edges))
+    totals = weight.between(places)
+    for index, (part, first) in enumerate(zip(parts, offsets, strict=False)):
+        assert (places[index] == first + np.searchsorted(part, edges)).all()
+        number = np.searchsorted(edges, part, side="right")
+        mass = weight.values[first : first + len(part)]
+        expected = np.bincount(number, mass, len(edges) + 1)
+        np.testing.assert_allclose(totals[index], expected, rtol=1e-14, atol=1e-15)
+
+
+def test_segments_without_values_have_bins_of_nothing():
+    empty = Segments(np.zeros(0), np.array([0, 0, 0]))
+    assert empty.between(empty.places(np.array([1.0, 2.0]))).tolist() == [[0.0] * 3] * 2

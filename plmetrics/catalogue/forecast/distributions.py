@@ -193,8 +193,7 @@ def _ensemble_scores(values: pl.Series, pairs: int) -> pl.Series:
             np.maximum(columns[low], columns[high], out=columns[high])
             columns[low], spare = spare, columns[low]
         for place, column in enumerate(columns):
-            column *= 2.0 * place - number + 1.0
-            spread += column
+            spread += np.multiply(column, 2.0 * place - number + 1.0, out=column)
         scores[part] = distance / number - spread / pairs
     return pl.Series(scores, nan_to_null=True)
 

@@ -49,8 +49,23 @@ _REFUSED = {
     "SEMICOLON": ("only one expression is allowed, without '{}'", None),
 }
 _CHANGING = frozenset(
-    "RANDOM RAND SETSEED UUID GEN_RANDOM_UUID NEXTVAL NOW TODAY CURRENT_DATE CURRENT_TIME CURRENT_TIMESTAMP "
-    "GET_CURRENT_TIMESTAMP LOCALTIME LOCALTIMESTAMP CURRENT_LOCALTIMESTAMP".split()
+    [
+        "RANDOM",
+        "RAND",
+        "SETSEED",
+        "UUID",
+        "GEN_RANDOM_UUID",
+        "NEXTVAL",
+        "NOW",
+        "TODAY",
+        "CURRENT_DATE",
+        "CURRENT_TIME",
+        "CURRENT_TIMESTAMP",
+        "GET_CURRENT_TIMESTAMP",
+        "LOCALTIME",
+        "LOCALTIMESTAMP",
+        "CURRENT_LOCALTIMESTAMP",
+    ]
 )
 """Functions that give another value at each call, or each day."""
 

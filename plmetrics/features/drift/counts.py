@@ -15,6 +15,7 @@ import polars as pl
 
 from plmetrics.core.exact_sums import Addition
 from plmetrics.core.quantiles import averaged_inverse
+from plmetrics.engine.aggregate.bin_values import NumberBins
 from plmetrics.engine.bad_rows import bad_values
 from plmetrics.engine.inquiry import frames_by_name, together
 from plmetrics.engine.memory.budget import working_memory
@@ -31,6 +32,7 @@ from plmetrics.features.drift.windows import (
     no_reference_rows,
     reference_of,
 )
+from plmetrics.states.scores.sorting import sort_with_weights
 from plmetrics.table.roles import WEIGHT
 from plmetrics.table.slices import Cube, plan_cubes
 
@@ -252,7 +254,15 @@ class _Column:
         """The value, or the number of the edge at or below it."""
         if self.too_many:
             return pl.when(value.is_not_null()).then(pl.lit("any"))
-        return value if self.edges is None else value.bin_intervals(self.edges[1:].tolist(), labels=False)
+        if self.edges is None:
+            return value
+        bins = NumberBins(np.append(self.edges, np.inf), histogram=True)
+        place = value.map_batches(
+            lambda numbers: pl.Series(bins.places(numbers.to_numpy())),
+            return_dtype=pl.UInt16,
+            is_elementwise=True,
+        )
+        return pl.when(value.is_not_null()).then(place)
 
     def placed(self, counted: pl.DataFrame) -> pl.DataFrame:
         """What a plan counted, by place."""
@@ -318,9 +328,12 @@ def _edges(
     }
     for sample in (yield plans):
         for number, name in zip(numbers, names, strict=True):
-            values = sample.select(name, WEIGHT).drop_nulls().sort(name, WEIGHT)
+            values = sample.select(name, WEIGHT).drop_nulls()
             if values.height:
-                edges_of_columns[number].append(
-                    averaged_inverse(values[name].to_numpy(), values[WEIGHT].to_numpy(), shares)
-                )
+                numbers_of_rows, weight = values[name], values[WEIGHT].to_numpy()
+                if windows.weighted:
+                    ascending, weight = sort_with_weights(numbers_of_rows.to_numpy(), weight)
+                else:
+                    ascending = numbers_of_rows.sort().to_numpy()
+                edges_of_columns[number].append(averaged_inverse(ascending, weight, shares))
     return {number: np.unique(np.concatenate(parts)) for number, parts in edges_of_columns.items()}

@@ -16,11 +16,14 @@ from plmetrics.core.threads import parallel_map, processors, steps
 from plmetrics.inference.metric_values import finalise, value_or_nan
 from plmetrics.inference.ordered.products import BlockIndex, drawn_counts, exact_occupied_blocks
 from plmetrics.inference.ordered.views import channel_view
-from plmetrics.inference.weights import Nudges, exact_in_single, replicate_counts
+from plmetrics.inference.weights import WHOLE_IN_SINGLE, Nudges, exact_in_single, replicate_counts
+from plmetrics.states.scores.packed_rows import PackedSlices, RowCounts
 from plmetrics.states.scores.sorted_rows import CLASSES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+
+    from scipy.sparse import csr_array
 
     from plmetrics.catalogue.metric import Metric
     from plmetrics.states.scores.sorted_rows import SlicedScores
@@ -58,10 +61,10 @@ def coarse_replicates(
     if any(metric.finds_threshold for metric in metrics):
         described["tied"] = sliced.coarse_ties()
     drawing = _Drawing.of(weights, sliced)
-    for first, last, counts in sliced.block_counts(weights.shape[1]):
+    for first, last, counts in _counts_of(sliced, weights):
 
         def of_few(
-            step: tuple[int, int], first: int = first, counts: Array = counts
+            step: tuple[int, int], first: int = first, counts: Array | RowCounts = counts
         ) -> tuple[_SliceBatch, list[Draw]]:
             low, high = step
             facts = {name: of_bins[low:high, None] for name, of_bins in described.items()}
@@ -79,6 +82,17 @@ def coarse_replicates(
                     if deviation is not None:
                         deviations[metric.text].append(deviation)
     return stack(replicates, axis=1), stack(deviations, axis=1)
+
+
+def _counts_of(
+    sliced: SlicedScores, weights: Array | Nudges
+) -> Iterator[tuple[int, int, Array]] | list[tuple[int, int, RowCounts]]:
+    """The counts of some slices at a time; all of them as rows where these are few."""
+    if isinstance(sliced, PackedSlices) and not isinstance(weights, Nudges):
+        rows = sliced.sparse_counts(weights.shape[1])
+        if rows is not None:
+            return [(0, sliced.slices, rows)]
+    return sliced.block_counts(weights.shape[1])
 
 
 def _replicate_batches(
@@ -105,12 +119,13 @@ class _SliceBatch:
         cls,
         metrics: Sequence[Metric],
         values: Mapping[str, Array],
-        counts: Array,
+        counts: Array | RowCounts,
         channels: tuple[str, ...],
         facts: Mapping[str, Array],
     ) -> _SliceBatch:
         """From counts `[slice, block, bin, channel]` and the values on points."""
-        total = counts.sum(axis=1, dtype=np.float64)[:, None]
+        total = counts.total() if isinstance(counts, RowCounts) else counts.sum(axis=1, dtype=np.float64)
+        total = total.astype(np.float64, copy=False)[:, None]
         coarse = channel_view(np.moveaxis(total, -1, 0), channels, facts)
         shifts = [values[metric.text][:, None] - finalise(metric, coarse) for metric in metrics]
         return cls(coarse, shifts, facts)
@@ -155,13 +170,15 @@ class _Drawing:
         halves = not isinstance(weights, Nudges) and sliced.channels == CLASSES and not are_exact()
         return cls(weights, np.asarray(weights, dtype=np.float32) if halves else None, sliced.channels)
 
-    def shares(self, counts: Array) -> list[Draw]:
+    def shares(self, counts: Array | RowCounts) -> list[Draw]:
         """What gives replicates of counts `[slice, block, bin, channel]`, so many each as stay near the processor.
 
         Single precision takes half the time, where products of their totals have room in it. They are on the scale of
         the rows: a metric of the top k compares k with weights. A block that is moved a little would be lost in it.
         Where it is exact, running totals are multiplied in place of counts: most metrics would add them up.
         """
+        if isinstance(counts, RowCounts):
+            return self._shares_of_rows(counts)
         if isinstance(self.weights, Nudges):
             return [partial(_of_nudges, self.weights, counts)]
         weights: NDArray[Any] = self.weights
@@ -173,12 +190,33 @@ class _Drawing:
             if exact_in_single(running):
                 counts, draw = running, _of_running_totals
         blocks_of_slices = exact_occupied_blocks(counts)
-        step = max(_LEAST_AT_ONCE, _POINTS_AT_ONCE * counts.shape[1] // max(1, counts.size))
-        step = min(step, -(-len(weights) // _LEAST_SHARES))
-        return [
-            partial(draw, weights[low : low + step], counts, blocks_of_slices)
-            for low in range(0, len(weights), step)
-        ]
+        points = counts.size // max(1, counts.shape[1])
+        return [partial(draw, part, counts, blocks_of_slices) for part in _parts(weights, points)]
+
+    def _shares_of_rows(self, counts: RowCounts) -> list[Draw]:
+        """The same of counts as rows, whose running totals are whole numbers."""
+        assert not isinstance(self.weights, Nudges)
+        most = len(counts.place) * np.max(self.weights, initial=0.0)
+        weights = self.weights if self.single is None or most >= WHOLE_IN_SINGLE else self.single
+        matrix = counts.by_block()
+        parts = _parts(weights, matrix.shape[0])
+        return [partial(_of_rows, part, matrix, (-1, counts.bins, 2, len(part))) for part in parts]
+
+
+def _parts(weights: NDArray[Any], points: int) -> list[NDArray[Any]]:
+    """So many replicates at a time as stay near the processor, where each has so many points."""
+    step = max(_LEAST_AT_ONCE, _POINTS_AT_ONCE // max(1, points))
+    step = min(step, -(-len(weights) // _LEAST_SHARES))
+    return [weights[low : low + step] for low in range(0, len(weights), step)]
+
+
+def _of_rows(weights: NDArray[Any], matrix: csr_array, shape: tuple[int, ...]) -> Channels:
+    """Replicates by class `[slice, replicate, bin]` of counts `[slice, bin, class]` by block."""
+    totals = (matrix @ np.ascontiguousarray(weights.T)).reshape(shape)
+    for place in range(1, totals.shape[1]):
+        totals[:, place] += totals[:, place - 1]
+    by_class = np.ascontiguousarray(totals.transpose(2, 0, 3, 1))
+    return [Counts.of(of_class) for of_class in by_class]
 
 
 def _of_nudges(weights: Nudges, counts: Array) -> Channels:

@@ -17,6 +17,7 @@ from plmetrics.core.threads import parallel_map, processors
 from plmetrics.states.scores.coarse import Array, Codes, coarse_edges, coarse_number
 from plmetrics.states.scores.limits import DENSE_LIMIT
 from plmetrics.states.scores.sorted_rows import (
+    CLASSES,
     Binning,
     ExactPoints,
     OrderedRows,
@@ -31,11 +32,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
+    from scipy.sparse import csr_array
 
     from plmetrics.core.segments import Segments
 
 
 _ROWS_A_THREAD = 250_000
+_SPARSE = 8
+"""A row takes as long as so many counts."""
+
 _CLASS = np.uint64(1)
 """The lowest bit of a key is the class, the others are the score."""
 
@@ -82,6 +87,56 @@ class PackedRows:
 
 
 @dataclass(frozen=True, slots=True)
+class RowCounts:
+    """Counts `[slice, block, bin, class]` as rows, slice after slice: the place and the block of each.
+
+    A place is twice the bin, and 1 more for a positive.
+    """
+
+    place: NDArray[np.uint16]
+    block: NDArray[np.int32]
+    offsets: Codes
+    bins: int
+    blocks: int
+
+    def __getitem__(self, slices: slice) -> RowCounts:
+        offsets = self.offsets[slices.start : slices.stop + 1]
+        rows = slice(offsets[0], offsets[-1])
+        return RowCounts(self.place[rows], self.block[rows], offsets - offsets[0], self.bins, self.blocks)
+
+    def dense(self) -> NDArray[Any]:
+        """The counts."""
+        slices = len(self.offsets) - 1
+        key = self.block.astype(np.int64)
+        if slices > 1:
+            key += self._code * self.blocks
+        key = key * (self.bins * 2) + self.place
+        return count(key, None, (slices, self.blocks, self.bins, 2))
+
+    def total(self) -> NDArray[Any]:
+        """The counts of all blocks together `[slice, bin, class]`."""
+        return count(self._key, None, (len(self.offsets) - 1, self.bins, 2))
+
+    def by_block(self) -> csr_array:
+        """The counts as a matrix: slices, bins and classes by block."""
+        from scipy.sparse import csr_array
+
+        size, key = (len(self.offsets) - 1) * self.bins * 2, self._key
+        order = np.argsort(key.astype(np.min_scalar_type(size)), kind="stable")
+        starts = np.append(0, np.cumsum(np.bincount(key, minlength=size))).astype(np.int32)
+        ones = np.ones(len(key), dtype=np.float32)
+        return csr_array((ones, self.block[order], starts), shape=(size, self.blocks))
+
+    @property
+    def _code(self) -> Codes:
+        return np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
+
+    @property
+    def _key(self) -> Codes:
+        return self._code * (self.bins * 2) + self.place
+
+
+@dataclass(frozen=True, slots=True)
 class PackedSlices(ExactPoints):
     """Packed rows by slice: `ordered` for values, `source` and `codes` for counts by block on fixed bins.
 
@@ -110,18 +165,21 @@ class PackedSlices(ExactPoints):
 
     def block_counts(self, blocks: int) -> Iterator[tuple[int, int, Array]]:
         """Rows per class on coarse bins by block."""
-        assert self.block is not None
-        inner = _coarse_places(self.keys, self.ordered)
-        bins = coarse_number(self.slices)
-        step = max(1, DENSE_LIMIT // (blocks * bins * 2))
+        rows = self._row_counts(blocks)
+        step = max(1, DENSE_LIMIT // (blocks * rows.bins * 2))
         for first in range(0, self.slices, step):
             last = min(first + step, self.slices)
-            part = slice(self.ordered.offsets[first], self.ordered.offsets[last])
-            key = self.block[part].astype(np.int64)
-            if last - first > 1:
-                key += self.ordered.code(first, last) * blocks
-            key = key * (bins * 2) + inner[part]
-            yield first, last, count(key, None, (last - first, blocks, bins, 2))
+            yield first, last, rows[first:last].dense()
+
+    def sparse_counts(self, blocks: int) -> RowCounts | None:
+        """The same of all slices, where most of the counts are 0, so that rows are drawn sooner."""
+        size = self.slices * blocks * coarse_number(self.slices) * len(CLASSES)
+        return self._row_counts(blocks) if len(self.keys) * _SPARSE < size else None
+
+    def _row_counts(self, blocks: int) -> RowCounts:
+        assert self.block is not None
+        places = _coarse_places(self.keys, self.ordered)
+        return RowCounts(places, self.block, self.ordered.offsets, coarse_number(self.slices), blocks)
 
     def coarse_scores(self) -> Array:
         """Mean score of the rows in each coarse bin."""

@@ -426,6 +426,22 @@ def test_rankings_are_compared_row_by_row() -> None:
     assert {"region=other"} < set(table["slice"])
 
 
+@pytest.mark.parametrize(("columns_in_order", "exact"), [(2.2, 5), (0.9, 0)])
+def test_columns_of_rows_wait_for_their_turn_in_a_part_of_the_memory(
+    monkeypatch: pytest.MonkeyPatch, columns_in_order: float, exact: int
+) -> None:
+    names, random = [f"x{number}" for number in range(5)], np.random.default_rng(8)
+    before, now = (
+        window.hstack(pl.DataFrame({name: random.random(window.height) for name in names}))
+        for window in (REFERENCE, CURRENT)
+    )
+    rows = before.height + now.height
+    monkeypatch.setattr(engine_drift, "FINE_BINS", 64)
+    monkeypatch.setattr(engine_drift, "working_memory", lambda _: 4 * 150 * rows * columns_in_order)
+    found = look(now, before, columns=names, measures=["ks_2samp"], label=False, scores=False).tables["drift"]
+    assert found.filter(measure="ks_2samp")["bound"].null_count() == exact
+
+
 @pytest.mark.parametrize(
     "changes",
     [

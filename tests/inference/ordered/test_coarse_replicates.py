@@ -14,6 +14,7 @@ import plmetrics as plm
 from plmetrics.catalogue.binary.score_order import AveragePrecision, KolmogorovSmirnov, RocAuc
 from plmetrics.inference.ordered.coarse_replicates import coarse_replicates
 from plmetrics.inference.weights import draw_weights
+from plmetrics.states.scores.packed_rows import PackedRows
 
 FULL = os.environ.get("PLMETRICS_SLOW") == "1"
 TABLES, ROWS, LARGE, REPLICATES = (600, 2000, 3_000_000, 300) if FULL else (80, 1500, 300_000, 100)
@@ -83,6 +84,24 @@ def test_replicates_of_whole_counts_and_of_weights_are_scikit_learns(unit):
     expected = np.array([[references(*part) for part in row] for row in drawn])
     for place, metric in enumerate(metrics):
         np.testing.assert_allclose(replicates[metric.text], expected[..., place], rtol=0, atol=2e-6)
+
+
+def test_few_rows_have_the_replicates_of_their_counts():
+    rng, blocks = np.random.default_rng(6), 40
+    label = rng.random(900) < 0.4
+    score = np.round((rng.random(900) + label) / 2, 3)
+    rows = PackedRows(score, label, rng.integers(0, blocks, 900).astype(np.int32))
+    sliced = rows.regroup(rng.integers(-1, 3, 900), 3)
+    assert sliced.sparse_counts(blocks) is not None
+    weights = draw_weights(np.full(blocks, 4), 30, 1).matrix
+    metrics = [RocAuc(), AveragePrecision(), KolmogorovSmirnov()]
+    values = {metric.text: np.array([0.4, 0.5, 0.6]) for metric in metrics}
+    of_rows, deviations = coarse_replicates(metrics, sliced, weights, values)
+    counted = coarse_replicates(metrics, Bins(next(sliced.block_counts(blocks))[2]), weights, values)
+    for found, expected in zip((of_rows, deviations), counted, strict=True):
+        assert found.keys() == expected.keys()
+        for name, replicates in found.items():
+            np.testing.assert_array_equal(replicates, expected[name])
 
 
 @pytest.mark.slow

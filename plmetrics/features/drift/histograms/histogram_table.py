@@ -60,7 +60,7 @@ def _of_set(sliced: SlicedCounts, sides: Sides, bins: Bins) -> pl.DataFrame:
     totals = bins.totals(sides, sliced.defined["place"], masses)
     counts, weights = totals[:2], totals[2:]
     size = bins.listed.height
-    rows = sum(counts).sum(axis=1)
+    rows = (counts[0] + counts[1]).sum(axis=1)
     largest = np.lexsort((np.arange(sides.slices), -rows))[:MOST_SLICES]
     chosen = np.sort(largest[rows[largest] > 0])
     texts = pl.Series("slice", sliced.slices.texts(), dtype=pl.String).gather(chosen.repeat(size))

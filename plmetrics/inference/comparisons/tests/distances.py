@@ -138,8 +138,8 @@ def _by_bin(reference: Any, current: Any, bins: int) -> tuple[Segments, Segments
     counts = _value_counts(defined), _value_counts(numbers(second.drop_nulls(), "current"))
     edges = two_samples.bin_edges(*counts[0], bins)
     before, now = (
-        two_samples.by_bin(*map(_segment, of_values), edges, np.array([float(column.null_count())]))
-        for of_values, column in zip(counts, (first, second), strict=True)
+        two_samples.by_bin(_segment(values), _segment(times), edges, np.array([float(column.null_count())]))
+        for (values, times), column in zip(counts, (first, second), strict=True)
     )
     return before, now
 
