@@ -24,5 +24,5 @@ def averaged_inverse(ascending: Array, weight: Array, shares: Array) -> Array:
     last = len(ascending) - 1
     reached = np.minimum(np.searchsorted(running, targets * (1 - _TIE)), last)
     passed = np.minimum(np.searchsorted(running, targets * (1 + _TIE), side="right"), last)
-    middle: Array = (ascending[reached] + ascending[passed]) / 2
-    return middle
+    low, high = ascending[reached], ascending[passed]
+    return np.where(low == high, low, low / 2.0 + high / 2.0)  # the sum may be larger than any float
