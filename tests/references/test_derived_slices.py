@@ -268,7 +268,10 @@ def test_intervals_of_levels_are_those_of_their_rows() -> None:
             "value for each group",
         ),
         ({"metric": "disparity(recall, by=sex)", "slices": "both"}, "both by column 'sex'"),
-        ({"metric": "disparity(recall, by=sex)", "slices": "geo"}, r"cannot be crossed\n.*periods \(every\) or an expression"),
+        (
+            {"metric": "disparity(recall, by=sex)", "slices": "geo"},
+            r"cannot be crossed\n.*periods \(every\) or an expression",
+        ),
         ({"metric": "disparity(recall, by=sex)", "slices": "tags"}, "of tags"),
     ],
 )
