@@ -25,4 +25,5 @@ def averaged_inverse(ascending: Array, weight: Array, shares: Array) -> Array:
     reached = np.minimum(np.searchsorted(running, targets * (1 - _TIE)), last)
     passed = np.minimum(np.searchsorted(running, targets * (1 + _TIE), side="right"), last)
     low, high = ascending[reached], ascending[passed]
-    return np.where(low == high, low, low / 2.0 + high / 2.0)  # the sum may be larger than any float
+    middle: Array = np.where(low == high, low, low / 2.0 + high / 2.0)  # the sum may be larger than any float
+    return middle
