@@ -41,7 +41,8 @@ class Quantile(Metric):
         occupied = state.mass > 0
         low = self._least(state, occupied & (running >= target * (1 - _TIE)))
         high = self._least(state, occupied & (running > target * (1 + _TIE)))
-        return ops.where(high == _INFINITY, low, (low + ops.where(high == _INFINITY, low, high)) / 2.0)
+        middle = low / 2.0 + high / 2.0  # the sum may be larger than any float
+        return ops.where((high == _INFINITY) | (high == low), low, middle)
 
     @staticmethod
     def _least(state: Any, condition: Any) -> Any:

@@ -24,5 +24,6 @@ def averaged_inverse(ascending: Array, weight: Array, shares: Array) -> Array:
     last = np.searchsorted(running, running[-1])
     reached = np.minimum(np.searchsorted(running, targets * (1 - _TIE)), last)
     passed = np.minimum(np.searchsorted(running, targets * (1 + _TIE), side="right"), last)
-    middle: Array = (ascending[reached] + ascending[passed]) / 2
+    low, high = ascending[reached], ascending[passed]
+    middle: Array = np.where(low == high, low, low / 2.0 + high / 2.0)  # the sum may be larger than any float
     return middle

@@ -28,6 +28,7 @@ MAX_DEPTH = 16
 Value: TypeAlias = Union[bool, int, float, str, "Call"]
 
 _EXAMPLE = "write it as precision(threshold=0.3)"
+_ONE_EACH = "names have no blanks; several metrics are a list: [roc_auc, brier], or each behind a dash"
 _TOKEN = re.compile(
     r"""\s*(?:
     (?P<number>[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?(?![\w.]))
@@ -107,7 +108,7 @@ def parse_call(text: str, *, unnamed: bool = False) -> Call:
         parser.fail("a metric's name", hint=_EXAMPLE)
     parameters, arguments = parser.arguments(depth=0)
     if not parser.at_end:
-        parser.fail("the end")
+        parser.fail("the end", hint=_ONE_EACH if re.fullmatch(r"[\w\s]+", text) else None)
     if arguments and not unnamed:
         refuse_nameless(name, arguments[0], text)
     return Call(name, parameters, tuple(arguments))

@@ -41,13 +41,14 @@ if TYPE_CHECKING:
 Flags = NDArray[np.bool_]
 Codes = NDArray[np.int64]
 
-OTHER_ROWS = "the models are of different rows: some were dropped for one of them"
+OTHER_ROWS = "the models are of different rows: some were dropped for one of them, or weigh 0"
 """The note on models that were compared where one has rows that the other lacks."""
 
 UNEQUAL_ROWS = "unequal_rows"
 """The status of a contrast of totals over different numbers of rows."""
 
-_NOTES = np.array([None, OTHER_ROWS], dtype=object)
+_OTHER_WEIGHTS = "the models weigh the same rows differently: a total is larger where these weigh more"
+_NOTES = np.array([None, OTHER_ROWS, _OTHER_WEIGHTS], dtype=object)
 _OF_SIZES = np.array([None, f"it {TOTAL}", NOISE_NOTE], dtype=object)
 _ROUNDING = 1e-9
 _AT_ONCE = 1 << 22
@@ -132,9 +133,9 @@ class Contrasts:
                 "model", scale, (model, baseline), place, (part_difference, n, _kind(sides.model))
             )
             columns |= {name: values[step * slices : (step + 1) * slices] for name, values in nearer.items()}
-            columns["note"] = _NOTES[
-                ((n > 0) & (estimates[model].n != estimates[baseline].n)).astype(np.int64)
-            ]
+            other_rows = estimates[model].n != estimates[baseline].n
+            notes = np.where(other_rows, 1, 2 * (part_difference.status == UNEQUAL_ROWS))
+            columns["note"] = _NOTES[np.where(n > 0, notes, 0)]
             where = (
                 order + self._scales.index(scale),
                 place.index,

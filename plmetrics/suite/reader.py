@@ -48,6 +48,7 @@ _BESIDE_FOUR_FIFTHS = (
     "correction",
     "consecutive",
 )
+_DATA_FORM = "write data: {path: scores/*.parquet}"
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
 _SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*(B|KB|MB|GB|TB|KiB|MiB|GiB|TiB)?", re.IGNORECASE)
 _UNITS = {"b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12}
@@ -82,15 +83,13 @@ def suite_from_mapping(
     task = _task(raw.get("task", "binary"), findings)
     raw = with_model_columns(raw, task, findings)
     fields: dict[str, Any] = {"name": _name(raw, name, findings), "task": task}
-    fields["data"] = findings.model(Data, _section(raw, "data"), ("data",))
+    fields["data"] = findings.model(Data, _section(raw, "data"), ("data",), _DATA_FORM)
     if "columns" in raw:
         fields["columns"] = findings.model(Columns, raw["columns"], ("columns",))
     else:
         findings.add("'columns' is missing", (), "name at least the label: columns: {label: y}")
     if reads_files and fields["data"] is not None and fields["data"].rows is None:
-        findings.add(
-            "'path' is missing: where the rows are", ("data",), "write data: {path: scores/*.parquet}"
-        )
+        findings.add("'path' is missing: where the rows are", ("data",), _DATA_FORM)
     fields["models"] = read_models(raw, task, findings)
     parts = [tuple(model.columns()) for model in (fields["models"] or {}).values()]
     reader = MetricReader(task, findings, {key: raw.get(key) for key in METRIC_DEFAULTS})

@@ -52,7 +52,7 @@ def test_takes_nested_calls_apart() -> None:
         ("f1(a=1 b=2)", "'b' at position 8 of 'f1(a=1 b=2)': ',' or ')' was expected", None),
         ("f1(1=2)", "'=' at position 5", "a parameter's name is a word"),
         ("f1(a=1, a=2)", "parameter 'a' is given twice", None),
-        ("f1 f2", "'f2' at position 4", None),
+        ("f1 f2", "'f2' at position 4", "several metrics are a list"),
         ("f1(a=1e999)", "too large", None),
         ("f1(a=1abc)", "character '1' at position 6", None),
         ("f1(a=__import__('os').system('x'))", "'.' at position", None),

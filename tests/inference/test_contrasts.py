@@ -63,6 +63,19 @@ def test_totals_of_models_over_the_same_rows_are_compared() -> None:
     dropped = frame.with_columns(q=pl.when(pl.int_range(300) > 9).then("q"))
     (row,) = plm.evaluate(dropped, missing="drop_per_model", **given).comparisons.to_dicts()
     assert (row["status"], row["difference"]) == ("unequal_rows", None)
+    assert row["note"].startswith("the models are of different rows")
+
+
+def test_totals_of_other_weights_say_so() -> None:
+    """A row without one of the weights is left out for both models; of the others totals weigh more for one."""
+    weight = pl.when(pl.int_range(300) % 10 > 0).then(1 + pl.int_range(300) % 3).alias("w")
+    asked: dict[str, Any] = {"models": "p", "weight": ["w", None], "metrics": ["fp", "brier"], "compare": "p"}
+    found = plm.evaluate(decisions(300).with_columns(weight), label="y", missing="drop", **asked)
+    assert set(found.metrics["n"]) == {270}
+    total, mean = found.comparisons.to_dicts()
+    assert (total["status"], total["difference"]) == ("unequal_rows", None)
+    assert total["note"].startswith("the models weigh the same rows differently")
+    assert (mean["status"], mean["note"]) == ("ok", None)
 
 
 def biases(one: float, other: float, tables: int, rows: int) -> pl.DataFrame:

@@ -63,7 +63,7 @@ class Cut:
     def within(self, state: Any, reached: Any, target: Any) -> tuple[Any, Any]:
         """Hits and alarms where a share is just reached: at the point, on coarse bins inside of it.
 
-        `reached` is what the point adds to the share's numerator, `wanted` what is still missing above it.
+        `reached` is what the point adds to the share's numerator, `target` what is still missing above it.
         """
         if not state.coarse:
             return self.hits, self.alarms
@@ -83,8 +83,8 @@ def cut_at(state: Any, points: RunningTotals, reaches: Any) -> Cut:
     if state.tied is not False:
         first = reaches & (ops.above(ops.where(reaches, 1.0, 0.0), 0.0) == 0)
         whole = ops.largest(ops.where(first & state.tied, 1.0, 0.0)) > 0
-    hits, alarms = least(points.hits), least(points.alarms)
-    return Cut(hits, alarms, least(points.hits_above), least(points.alarms_above), whole)
+    totals = points.hits, points.alarms, points.hits_above, points.alarms_above
+    return Cut(*map(least, totals), whole)
 
 
 def _recall(points: RunningTotals) -> Any:
@@ -343,9 +343,8 @@ class RecallAtFpr(OperatingPoint):
         """The positives of the bin in which the limit is passed, if it is one of several scores."""
         points = running_totals(state)
         certain = ops.larger(ops.largest(ops.where(self._keeps(points), points.hits, 0.0)), 0.0)
-        passed = _fpr(points) > self.fpr + _TIE
         hits = ops.where(state.tied, points.hits_above, points.hits)
-        beyond = -ops.largest(ops.where(passed, -hits, -float("inf")))
+        beyond = -ops.largest(ops.where(_fpr(points) > self.fpr + _TIE, -hits, -float("inf")))
         return ops.ratio(ops.where(beyond == float("inf"), 0.0, beyond - certain), state.positives)
 
     def _keeps(self, points: RunningTotals) -> Any:

@@ -49,23 +49,11 @@ _REFUSED = {
     "SEMICOLON": ("only one expression is allowed, without '{}'", None),
 }
 _CHANGING = frozenset(
-    [
-        "RANDOM",
-        "RAND",
-        "SETSEED",
-        "UUID",
-        "GEN_RANDOM_UUID",
-        "NEXTVAL",
-        "NOW",
-        "TODAY",
-        "CURRENT_DATE",
-        "CURRENT_TIME",
-        "CURRENT_TIMESTAMP",
-        "GET_CURRENT_TIMESTAMP",
-        "LOCALTIME",
-        "LOCALTIMESTAMP",
-        "CURRENT_LOCALTIMESTAMP",
-    ]
+    {
+        *("RANDOM", "RAND", "SETSEED", "UUID", "GEN_RANDOM_UUID", "NEXTVAL", "NOW", "TODAY"),
+        *("CURRENT_DATE", "CURRENT_TIME", "CURRENT_TIMESTAMP", "GET_CURRENT_TIMESTAMP"),
+        *("LOCALTIME", "LOCALTIMESTAMP", "CURRENT_LOCALTIMESTAMP"),
+    }
 )
 """Functions that give another value at each call, or each day."""
 
@@ -293,10 +281,14 @@ def _unsupported_node(node: Node) -> RowExpressionError:
         return RowExpressionError(f"the aggregate {name} is not allowed", place, hint)
     if isinstance(node, exp.Func) and node.key not in _SIGNS:
         name = (str(node.this) if isinstance(node, exp.Anonymous) else node.sql_name()).upper()
-        if name in _CHANGING:
-            hint = "write what it gives as a constant, such as DATE '2024-01-31', or as a column of the table"
-            msg = f"the function {name} is not allowed: a row must have the same value whenever it is read"
-            return RowExpressionError(msg, place, hint)
-        hint = did_you_mean(name, FUNCTION_NAMES) or "known: " + ", ".join(FUNCTION_NAMES)
-        return RowExpressionError(f"the function {name} is not allowed", place, hint)
+        return _unsupported_function(name, place)
     return RowExpressionError(f"{_SIGNS.get(node.key, node.key.upper())} is not allowed", place)
+
+
+def _unsupported_function(name: str, place: int | None) -> RowExpressionError:
+    msg = f"the function {name} is not allowed"
+    if name in _CHANGING:
+        hint = "write what it gives as a constant, such as DATE '2024-01-31', or as a column of the table"
+        return RowExpressionError(f"{msg}: a row must have the same value whenever it is read", place, hint)
+    hint = did_you_mean(name, FUNCTION_NAMES) or "known: " + ", ".join(FUNCTION_NAMES)
+    return RowExpressionError(msg, place, hint)
