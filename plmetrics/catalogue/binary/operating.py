@@ -84,7 +84,7 @@ def cut_at(state: Any, points: RunningTotals, reaches: Any) -> Cut:
         first = reaches & (ops.above(ops.where(reaches, 1.0, 0.0), 0.0) == 0)
         whole = ops.largest(ops.where(first & state.tied, 1.0, 0.0)) > 0
     totals = points.hits, points.alarms, points.hits_above, points.alarms_above
-    return Cut(*map(least, totals), whole)
+    return Cut(*map(least, totals), whole=whole)
 
 
 def _recall(points: RunningTotals) -> Any:
