@@ -72,7 +72,7 @@ def _replicates(
 
 def _groups(
     sliced: SlicedScores, weights: Array | Nudges, *, scores: bool
-) -> list[tuple[Codes, SlicedScores | ShortSlices]]:
+) -> Sequence[tuple[Codes, SlicedScores | ShortSlices]]:
     """Slices that are resampled together, with their numbers: all, where weights are no whole numbers."""
     whole = not isinstance(weights, Nudges) or weights.kind == "jackknife"
     if whole and not scores and isinstance(sliced, SlicedRows) and not sliced.weighted:

@@ -5,7 +5,7 @@ from __future__ import annotations
 EXACT_REPLICATES = 20_000_000
 """Up to so many rows x replicates, replicates of ordered metrics are made from the rows themselves."""
 
-_OF_A_SLICE = 160_000
+_OF_A_SLICE = 300_000
 """So many rows x replicates take as long as the coarse bins of a slice, which are as many however few its rows are."""
 
 DENSE_LIMIT = 1 << 24
