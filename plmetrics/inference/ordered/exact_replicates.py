@@ -74,7 +74,8 @@ def _groups(
     sliced: SlicedScores, weights: Array | Nudges, *, scores: bool
 ) -> Sequence[tuple[Codes, SlicedScores | ShortSlices]]:
     """Slices that are resampled together, with their numbers: all, where weights are no whole numbers."""
-    whole = not isinstance(weights, Nudges) or weights.kind == "jackknife"
+    tilted = isinstance(weights, Nudges) and weights.kind == "influence"
+    whole = not tilted and (isinstance(weights, Nudges) or bool((weights == np.rint(weights)).all()))
     if whole and not scores and isinstance(sliced, SlicedRows) and not sliced.weighted:
         return slice_groups(sliced)
     return [(np.arange(sliced.slices), sliced)]

@@ -113,6 +113,6 @@ def slice_groups(rows: SlicedRows) -> list[tuple[Codes, ShortSlices | SlicedRows
         if last == long or (last + 1 - first) * ascending[last] > SIZE:
             groups.append((order[first:last], ShortSlices.of(rows.part(order[first:last]))))
             first = last
-    if long < len(order):
+    if long < len(order) or not groups:
         groups.append((order[long:], rows.part(order[long:])))
     return groups
