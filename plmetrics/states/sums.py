@@ -326,7 +326,7 @@ class SumsState:
         columns = {name: column[order] for name, column in self.columns.items()}
         columns, centres = about_common_centre(columns, self.centres.take(order), codes[order], slices)
         sums = SlicedSums(codes[order], self.block[order], columns, slices, self.blocks, centres)
-        return sums.added_up() if len(sums.code) > slices * self.blocks else sums
+        return sums.merge_entries() if len(sums.code) > slices * self.blocks else sums
 
 
 @dataclass(frozen=True, slots=True)
@@ -345,8 +345,8 @@ class SlicedSums:
     centres: Centres = NO_CENTRES
     replicates: Mapping[str, Array] = field(default_factory=dict)
 
-    def added_up(self) -> SlicedSums:
-        """With a single entry of each slice and block."""
+    def merge_entries(self) -> SlicedSums:
+        """Add up the entries of each slice and block."""
         key = self.code * self.blocks + self.block
         occupied = np.flatnonzero(np.bincount(key, minlength=self.slices * self.blocks))
         columns = {
