@@ -27,10 +27,11 @@ Array = NDArray[np.float64]
 Texts = NDArray[np.object_]
 
 _SLICES_AT_ONCE = 512
-
-
 _DRAWN_AT_ONCE = 1 << 19
 """So many replicates of slices, times the number of sums, are held at once: with more replicates, of fewer slices."""
+
+_NUMBERS_AT_ONCE = 1 << 27
+"""And so many sums by block and replicate: with more sums, of fewer slices."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +109,9 @@ def chunk_of(sums: SlicedSums | RestSums, weights: ResamplingWeights | None, fir
 def chunks(sums: SlicedSums, weights: ResamplingWeights | None) -> Iterator[Chunk]:
     """Cut a slice set so that replicates of a chunk fit in memory."""
     replicates = 1 if weights is None else len(weights.counts)
-    step = max(1, min(_SLICES_AT_ONCE, _DRAWN_AT_ONCE // max(1, replicates)))
+    of_slice = len(sums.columns) * (sums.blocks + replicates)
+    step = min(_SLICES_AT_ONCE, _DRAWN_AT_ONCE // max(1, replicates), _NUMBERS_AT_ONCE // max(1, of_slice))
+    step = max(1, step)
     for first in range(0, sums.slices, step):
         yield chunk_of(sums, weights, first, min(first + step, sums.slices))
 

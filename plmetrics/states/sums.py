@@ -320,12 +320,18 @@ class SumsState:
         return SumsState(self.cell[index], self.block[index], columns, self.blocks, self.centres.take(index))
 
     def roll_up(self, codes: Codes, slices: int) -> SlicedSums:
-        """Add the cells of each slice. `codes` is the slice of each entry, -1 for none."""
-        order = np.argsort(codes, kind="stable")
-        order = order[np.searchsorted(codes[order], 0) :]
+        """Add the cells of each slice. `codes` is the slice of each entry, -1 for none.
+
+        Entries whose slices ascend are not copied: there may be as many as rows.
+        """
+        order: Any = slice(np.searchsorted(codes, 0), None)
+        if not (codes[1:] >= codes[:-1]).all():
+            order = np.argsort(codes, kind="stable")
+            order = order[np.searchsorted(codes[order], 0) :]
         columns = {name: column[order] for name, column in self.columns.items()}
         columns, centres = about_common_centre(columns, self.centres.take(order), codes[order], slices)
-        return SlicedSums(codes[order], self.block[order], columns, slices, self.blocks, centres)
+        sums = SlicedSums(codes[order], self.block[order], columns, slices, self.blocks, centres)
+        return sums.merge_entries() if len(sums.code) > slices * self.blocks else sums
 
 
 @dataclass(frozen=True, slots=True)
@@ -343,6 +349,17 @@ class SlicedSums:
     blocks: int
     centres: Centres = NO_CENTRES
     replicates: Mapping[str, Array] = field(default_factory=dict)
+
+    def merge_entries(self) -> SlicedSums:
+        """Add up the entries of each slice and block."""
+        key = self.code * self.blocks + self.block
+        occupied = np.flatnonzero(np.bincount(key, minlength=self.slices * self.blocks))
+        columns = {
+            name: sum_by_place(key, column, self.slices * self.blocks)[occupied]
+            for name, column in self.columns.items()
+        }
+        code, block = np.divmod(occupied, self.blocks)
+        return replace(self, code=code, block=block, columns=columns)
 
     def replicated(self, first: int, last: int) -> dict[str, Array]:
         """`[replicate, slice]` replicates that do not follow from the blocks, by column."""

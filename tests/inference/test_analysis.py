@@ -10,7 +10,7 @@ from polars.testing import assert_frame_equal
 import plmetrics as plm
 from plmetrics.inference import analysis
 from plmetrics.inference.ordered import coarse_replicates, products
-from plmetrics.inference.ordered import metrics as ordered
+from plmetrics.inference.ordered import exact_replicates as ordered
 
 ROWS = 600
 
@@ -94,7 +94,7 @@ def test_reproducible_tables_do_not_tell_the_number_of_processors(monkeypatch, t
     monkeypatch.setattr(ordered, "_WORTH_A_THREAD", 0)
     found = []
     for count in (1, 2, 3):
-        for place in ("core.threads", "engine.order.on_grid", "inference.ordered.metrics"):
+        for place in ("core.threads", "engine.order.on_grid", "inference.ordered.exact_replicates"):
             monkeypatch.setattr(f"plmetrics.{place}.processors", lambda count=count: count)
         found.append(evaluated(table, **asked))
     for other in found[1:]:
@@ -109,7 +109,7 @@ def test_heavy_slices_beside_light_ones_do_not_tell_the_number_of_processors(mon
     heavy = table.with_columns(pl.col("cell") % 6, weight=weight)
     found = []
     for count in (1, 2):
-        for place in ("core.threads", "engine.order.on_grid", "inference.ordered.metrics"):
+        for place in ("core.threads", "engine.order.on_grid", "inference.ordered.exact_replicates"):
             monkeypatch.setattr(f"plmetrics.{place}.processors", lambda count=count: count)
         found.append(evaluated(heavy, weight="weight", exact=False, reproducible=True).metrics)
     assert found[0].equals(found[1], null_equal=True)

@@ -83,8 +83,10 @@ def cut_at(state: Any, points: RunningTotals, reaches: Any) -> Cut:
     if state.tied is not False:
         first = reaches & (ops.above(ops.where(reaches, 1.0, 0.0), 0.0) == 0)
         whole = ops.largest(ops.where(first & state.tied, 1.0, 0.0)) > 0
-    totals = points.hits, points.alarms, points.hits_above, points.alarms_above
-    return Cut(*map(least, totals), whole=whole)
+    hits, alarms, hits_above, alarms_above = map(
+        least, (points.hits, points.alarms, points.hits_above, points.alarms_above)
+    )
+    return Cut(hits, alarms, hits_above, alarms_above, whole)
 
 
 def _recall(points: RunningTotals) -> Any:

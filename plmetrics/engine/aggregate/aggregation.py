@@ -308,8 +308,12 @@ def _state(prepared: RunPlan, cube: Cube, frame: pl.DataFrame, keys: NDArray[np.
     if BLOCK in frame.columns:
         block = np.searchsorted(keys, frame[BLOCK].to_numpy())
     centres = centres_of(prepared, moments(prepared, summed_in(prepared, cube)), frame)
-    state = SumsState(cell, block, columns, len(keys), centres)
-    return state.in_order() if prepared.request.arithmetic.any_order else state
+    if prepared.request.arithmetic.any_order:
+        return SumsState(cell, block, columns, len(keys), centres).in_order()
+    order = np.argsort(cell, kind="stable")
+    for name in columns:  # one after another: they may take as much memory as the rows
+        columns[name] = columns[name][order]
+    return SumsState(cell[order], block[order], columns, len(keys), centres.take(order))
 
 
 def _conserve(prepared: RunPlan, state: SumsState) -> dict[str, int]:

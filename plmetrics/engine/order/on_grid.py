@@ -34,10 +34,9 @@ from plmetrics.states.scores.grid import (
     fixed_bins,
     zero_counts,
 )
-from plmetrics.states.scores.quantile_bins import quantile_bins
 from plmetrics.states.scores.roll_up import put_together, rolled_ends, rolled_up
 from plmetrics.states.scores.run_grids import coarse_bins
-from plmetrics.states.scores.sliced_grid import SlicedGrid
+from plmetrics.states.scores.sliced_grid import SlicedGrid, quantile_bins
 from plmetrics.states.scores.sorted_rows import Binning
 
 if TYPE_CHECKING:

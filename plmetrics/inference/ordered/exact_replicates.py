@@ -60,21 +60,22 @@ def _replicates(
 
     def of_share(share: Array) -> Resampled:
         of_groups = parallel_map(lambda group: _of_group(metrics, group[1], share, scores=scores), groups)
-        return _joined(of_groups, lambda values: np.concatenate(values, axis=1)[:, place])
+        return _concatenate(of_groups, lambda values: np.concatenate(values, axis=1)[:, place])
 
     if isinstance(weights, Nudges):
         shares = [of_share(part) for part in weights.rows()]
     else:
         alone = len(groups) == 1 and len(weights) * (sliced.rows or 0) >= _WORTH_A_THREAD
         shares = parallel_map(of_share, np.array_split(weights, processors() if alone else 1))
-    return _joined(shares, np.concatenate)
+    return _concatenate(shares, np.concatenate)
 
 
 def _groups(
     sliced: SlicedScores, weights: Array | Nudges, *, scores: bool
-) -> list[tuple[Codes, SlicedScores | ShortSlices]]:
+) -> Sequence[tuple[Codes, SlicedScores | ShortSlices]]:
     """Slices that are resampled together, with their numbers: all, where weights are no whole numbers."""
-    whole = not isinstance(weights, Nudges) or weights.kind == "jackknife"
+    tilted = isinstance(weights, Nudges) and weights.kind == "influence"
+    whole = not tilted and (isinstance(weights, Nudges) or bool((weights == np.rint(weights)).all()))
     if whole and not scores and isinstance(sliced, SlicedRows) and not sliced.weighted:
         return slice_groups(sliced)
     return [(np.arange(sliced.slices), sliced)]
@@ -98,7 +99,7 @@ def _of_group(
     return stack(values, axis=0), stack(shifted, axis=0)
 
 
-def _joined(parts: Sequence[Resampled], join: Callable[[list[Array]], Array]) -> Resampled:
+def _concatenate(parts: Sequence[Resampled], join: Callable[[list[Array]], Array]) -> Resampled:
     """Parts of replicates, and of deviations, as one."""
     replicates, deviations = (
         {text: join([part[side][text] for part in parts]) for text in parts[0][side]} for side in (0, 1)

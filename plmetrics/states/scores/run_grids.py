@@ -10,7 +10,7 @@ import polars as pl
 
 from plmetrics.states.scores.bin_lookup import locator_at
 from plmetrics.states.scores.coarse import bins_of_places, coarse_number, coarse_of_fine
-from plmetrics.states.scores.quantile_bins import quantile_bins
+from plmetrics.states.scores.sliced_grid import quantile_bins
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -65,7 +65,7 @@ class _RankedRows:
         return Counts.of(running.astype(np.float64).transpose())
 
 
-def _side_by_side(values: Codes, bounds: Codes, rest: Codes) -> NDArray[np.int64]:
+def _side_by_side(values: NDArray[Any], bounds: Codes, rest: Codes) -> NDArray[np.int64]:
     """Values of slice after slice as `[place, slice]`; short slices are filled up with what is the `rest` of each."""
     sizes = np.diff(bounds)
     out = np.empty((int(sizes.max(initial=0)), len(sizes)), dtype=np.int64)
@@ -113,6 +113,6 @@ def slice_groups(rows: SlicedRows) -> list[tuple[Codes, ShortSlices | SlicedRows
         if last == long or (last + 1 - first) * ascending[last] > SIZE:
             groups.append((order[first:last], ShortSlices.of(rows.part(order[first:last]))))
             first = last
-    if long < len(order):
+    if long < len(order) or not groups:
         groups.append((order[long:], rows.part(order[long:])))
     return groups

@@ -15,8 +15,7 @@ from plmetrics.core.segments import Segments
 from plmetrics.core.threads import steps
 from plmetrics.states.arms import ARMS
 from plmetrics.states.scores.bin_lookup import bins_of_one
-from plmetrics.states.scores.coarse import Array, tied_bins
-from plmetrics.states.scores.quantile_bins import quantile_places
+from plmetrics.states.scores.coarse import Array, Codes, tied_bins
 from plmetrics.states.scores.sorted_rows import CLASSES, Binning
 
 if TYPE_CHECKING:
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     from plmetrics.states.scores.grid import Bins
 
 _POINTS_AT_ONCE = 1 << 17
+_TIE = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,3 +118,21 @@ class SlicedGrid:
         """Edges of the fine bins that bins of equal weight end with: `[slice, bins - 1]`."""
         edges: Array = np.append(self.edges, np.inf)[quantile_places(self.fine, bins)]
         return edges
+
+
+def quantile_bins(fine: Array, bins: int) -> NDArray[np.uint16]:
+    """The bin of equal weight of each fine bin `[slice, bin]`, from the counts of both classes `[slice, bin, class]`.
+
+    A fine bin is in one of them as a whole, the one that its highest rows would be in.
+    """
+    return np.stack(
+        [np.searchsorted(edges, np.arange(fine.shape[1])) for edges in quantile_places(fine, bins)]
+    ).astype(np.uint16)
+
+
+def quantile_places(fine: Array, bins: int) -> Codes:
+    """The last fine bin of each bin of equal weight but the highest `[slice, bins - 1]`."""
+    running = np.cumsum(fine.sum(axis=2), axis=1)
+    shares = np.arange(1, bins) / bins
+    rows = [np.searchsorted(row, shares * row[-1] * (1 - _TIE)) for row in running]
+    return np.array(rows, dtype=np.int64).reshape(len(fine), bins - 1)

@@ -76,3 +76,17 @@ def test_groups_of_any_size_give_every_slice_its_own(sliced, seed, size):
         check(replicates[metric.text], sliced, drawn, metric.name)
     whole = exact_replicates(METRICS, sliced, drawn)[1]
     np.testing.assert_allclose(deviations["ks"], whole["ks"], rtol=1e-12)
+
+
+def test_no_slices_have_no_replicates():
+    rows = OrderedRows(np.zeros(0), np.zeros(0, dtype=bool), None, np.zeros(0, dtype=np.int32))
+    replicates, _ = exact_replicates(METRICS, rows.regroup(np.zeros(0, dtype=np.int64), 0), draws(0))
+    assert {values.shape for values in replicates.values()} == {(5, 0)}
+
+
+def test_weights_that_are_no_whole_numbers_are_those_of_rows():
+    sliced = slices_of(60, 3, ties=True)
+    drawn = np.random.default_rng(0).gamma(1.0, 1.0, (5, BLOCKS))
+    replicates, _ = exact_replicates(METRICS, sliced, drawn)
+    for metric in METRICS:
+        check(replicates[metric.text], sliced, drawn, metric.name)
