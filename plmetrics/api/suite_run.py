@@ -61,7 +61,7 @@ def open_suite(
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    """What is said of a run beside its suite.
+    """Options of a run beside its suite.
 
     `progress` is called with the name of each stage as it begins, `exits` says which exit code is recorded where more
     than failed gates is to fail the run. `labels` are the caller's, `command` is the command line, if any.
@@ -136,7 +136,7 @@ class Evaluation:
 
 @dataclass(frozen=True, slots=True)
 class Messenger:
-    """What a suite's messages are sent by: the evaluation, and the status of the run before it."""
+    """Sender of a suite's messages: the evaluation, and the status of the run before it."""
 
     evaluation: Evaluation
     previous: str | None

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Cautious(Protocol):
-    """What an entry point gives."""
+    """Result of an entry point, with warnings."""
 
     @property
     def warnings(self) -> tuple[str, ...]:

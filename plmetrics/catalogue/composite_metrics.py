@@ -113,7 +113,7 @@ class Formula(Custom, DerivedMetric):
 
 @dataclass(frozen=True, slots=True)
 class Groups:
-    """What a metric across the slices of a set reads: its parts' values where slices take part, and overall.
+    """State of a metric across the slices of a set: its parts' values where slices take part, and overall.
 
     `values` are `[..., slice]` and `overall` `[...]`, by the text of the part, NaN where undefined. `reference` is
     the place, among these slices, of the one that the others are held against. `sizes` are the sample sizes behind the

@@ -1,4 +1,4 @@
-"""What a metric is: parameters, what it needs of its family's state, and how to finalise."""
+"""Base of metrics: parameters, needs of a state family, and the finalisation of its state."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ _NO_PRESETS: Mapping[str, Mapping[str, Any]] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What a run knows before it counts anything: the classes of the label, in order; whether labels may be absent."""
+    """Facts of a run before it counts: the classes of the label, in order; whether labels may be absent."""
 
     classes: tuple[str, ...] = ()
     unlabelled: bool = False

@@ -141,7 +141,7 @@ def exact_columns(frame: pl.DataFrame, exponents: Mapping[str, int]) -> Iterator
 
 @dataclass(frozen=True, slots=True)
 class Addition:
-    """How columns of floats are added: those that have exponents so that no order of the rows rounds them.
+    """Addition of columns of floats: those that have exponents so that no order of the rows rounds them.
 
     Values of those that are `inexact` lie beyond their exponents: they are added as they come.
     """

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Accounting:
-    """Where the rows went: read (after `where`), of weight 0, and dropped per model.
+    """Account of the rows: read (after `where`), of weight 0, and dropped per model.
 
     `fitted` are those beside them that calibrators were fitted on, `pairs` those that queries were made from.
     """
@@ -52,7 +52,7 @@ class NoRowsLeftError(DataError):
 
 @dataclass(frozen=True, slots=True)
 class Blocks:
-    """How units are blocked. `modulus` is None where each unit is its own block.
+    """Blocks of units. `modulus` is None where each unit is its own block.
 
     `keys` are the group keys of the non-empty blocks, ascending, `units` how many units each holds, and `digests` the
     sums of their hashes modulo 2^64; all are None until the aggregation has counted them, where each row is a unit.

@@ -36,7 +36,7 @@ _UNTOLD = (None, "pass", "none")
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """What is told of a run. `status` is its verdict, or `error`, or `skipped` where there were no data."""
+    """A message about a run. `status` is its verdict, or `error`, or `skipped` where there were no data."""
 
     suite: str
     status: str

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What a feature may read of a run.
+    """A run, as features read it.
 
     `source` is the table, `prepared` the constants of the run, `aggregated` the sums of its scan, and `counts` what
     features read in place of tables, by key. `counted` is what they counted in that scan. Behind the stage `order`
@@ -96,7 +96,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Outputs:
-    """What a feature adds to a result.
+    """Additions of a feature to a result.
 
     `tables` are tables by name, `gates` rows of the table `gates`, `record` entries of run.json, and `state` what was
     counted of the rows, as a reference of later runs.

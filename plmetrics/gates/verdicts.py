@@ -45,7 +45,7 @@ _READ = {
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What gates judge by.
+    """Evidence that gates judge by.
 
     `metrics` is the result table, and may have one more column, `kish_size`, the size of weighted samples; of several
     intervals of one estimate the first counts. `comparisons` are rows of the

@@ -35,7 +35,7 @@ _DRAWN_AT_ONCE = 1 << 19
 
 @dataclass(frozen=True, slots=True)
 class Population:
-    """Whose rows stand behind a model's numbers, and whether they are independent and equally weighted.
+    """Population of the rows behind a model's numbers: whether they are independent and equally weighted.
 
     `blocks` is the number of blocks where units share them, else None. `thresholds` are those that were chosen from
     rows, and those of models, by model and text of the rule. `every_row` says that rows which are left out are counted

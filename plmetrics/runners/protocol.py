@@ -37,7 +37,7 @@ class Crash:
 
 
 class Backend(Protocol):
-    """Where calls run."""
+    """A place where calls run."""
 
     @property
     def window(self) -> int:

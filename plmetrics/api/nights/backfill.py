@@ -34,7 +34,7 @@ _PRECEDENCE = (1, 130, 6, 2, 4, 5, 3, 0, 99)
 
 @dataclass(frozen=True, slots=True)
 class IntervalOutcome:
-    """What became of one interval: a verdict, or what was wrong.
+    """The outcome of one interval: a verdict, or an error.
 
     `message` says what was wrong, or why the exit code is not that of the verdict. `existing` says whether its result
     was there already, `accepted` whether a person accepted that: it is no failure.

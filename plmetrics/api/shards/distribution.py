@@ -51,7 +51,7 @@ _ON_GRID = (
 
 @dataclass(frozen=True, slots=True)
 class Distribution:
-    """Where the units of a table are counted, and where their states lie.
+    """Distribution of the units of a table: where they are counted, and where their states lie.
 
     `on` is the runner in place of that of the section, `home` the folder of the suite's runs, if it has one; relative
     paths start from `base`.

@@ -1,4 +1,4 @@
-"""What metrics of several classes share: classes they learn from the run, and the sums of each class."""
+"""Bases of metrics of several classes: classes they learn from the run, and the sums of each class."""
 
 from __future__ import annotations
 

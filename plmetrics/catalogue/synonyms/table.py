@@ -49,7 +49,7 @@ _RANK = re.compile(r"(.+_)(\d+)")
 
 
 class Synonym(NamedTuple):
-    """What a name means: the text of a metric (empty: there is none), and what differs if something does."""
+    """Meaning of a name: the text of a metric (empty: there is none), and the difference, if any."""
 
     library: str
     name: str

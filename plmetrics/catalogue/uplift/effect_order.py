@@ -1,4 +1,4 @@
-"""How well a score ranks rows by the effect of a treatment. Rows with equal scores are one point.
+"""Rankings of rows by the effect of a treatment. Rows with equal scores are one point.
 
 The state has weight and outcome of each arm per distinct score, ascending.
 """

@@ -51,7 +51,7 @@ Counted = TypeVar("Counted")
 
 @dataclass(frozen=True, slots=True)
 class Aggregates:
-    """What the scan brought: the sums of each cube, the rows for ordered metrics, and the blocks that occur.
+    """Results of the scan: the sums of each cube, the rows for ordered metrics, and the blocks that occur.
 
     `digests` are words that tell the units of each block from others, None where nobody asked for them; `bins` are sums
     by bins, None where no curve is drawn from them.

@@ -88,7 +88,7 @@ def _tell_library(settings: Mapping[int, int]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Watch:
-    """What the process held when a run began, and the most that it had held by then; None where that is not told."""
+    """Memory of the process when a run began, and the most that it had held by then; None where that is not told."""
 
     resident: int | None
     peak: int | None

@@ -51,7 +51,7 @@ _BATCH_COPIES = 8
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """What rows are counted by: the cells of a cube, or the slices of a set."""
+    """A grouping of rows: the cells of a cube, or the slices of a set."""
 
     cube: int
     index: int | None = None

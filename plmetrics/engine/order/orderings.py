@@ -1,4 +1,4 @@
-"""What the rows of a model are ordered by: its score, or another number of each row, as a grid counts them."""
+"""Orderings of a model's rows: by its score, or another number of each row, as a grid counts them."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ def exponent_in_bins(prepared: RunPlan, ordering: Ordering, bins: Bins) -> int |
 
 
 class PartSizes:
-    """How large the counts of a run are, in so many blocks."""
+    """Sizes of the counts of a run, in so many blocks."""
 
     def __init__(
         self,

@@ -62,7 +62,7 @@ _REFERENCE = ("drift", "reference")
 
 @dataclass(frozen=True, slots=True)
 class ColumnCounts:
-    """What is known of a column: whether places are edges of bins (`binned`), or all values one place (`too_many`)."""
+    """Counts of a column: whether places are edges of bins (`binned`), or all values one place (`too_many`)."""
 
     subject: Subject
     sliced: tuple[SlicedCounts, ...]
@@ -84,7 +84,7 @@ class DriftCounts:
 
 @dataclass(frozen=True, slots=True)
 class WindowsCounting:
-    """What is counted of both windows: columns by slice cells."""
+    """Counting of both windows: columns by slice cells."""
 
     windows: Windows
     sets: tuple[Slices, ...]

@@ -1,4 +1,4 @@
-"""What drift counts, in a state: written, read back, and added."""
+"""Counts for drift in a state: written, read back, and added."""
 
 from __future__ import annotations
 

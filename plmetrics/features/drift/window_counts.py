@@ -1,4 +1,4 @@
-"""What drift counts of one window: rows by slice cell and value, or by bin of a constant grid. It adds.
+"""Counts of one window: rows by slice cell and value, or by bin of a constant grid. They add.
 
 A column of few values is counted by value, one of more by bin; a text that is new in every row becomes one value. That
 happens when the values are too many, in a window or in several together: it depends on all rows, not on how they were
@@ -100,7 +100,7 @@ def window_summary(view: TableView) -> Summary:
 
 @dataclass(frozen=True, slots=True)
 class WindowCounting:
-    """What is counted of one window; `many` are the numbers of the columns that are folded."""
+    """Counting of one window; `many` are the numbers of the columns that are folded."""
 
     window: Window
     many: frozenset[int]

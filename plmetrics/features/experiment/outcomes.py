@@ -1,4 +1,4 @@
-"""What the arms of an experiment are compared by: means, ratios of sums, and covariates that were known before."""
+"""Outcomes of an experiment: means, ratios of sums, and covariates that were known before."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ __all__ = ["CubeSize", "Explanation", "Input", "Pass", "SetSize", "StateSize", "
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """What would be read. `pruned` is how many files `where` rules out by their folders, None if that is not known."""
+    """Input of a run. `pruned` is how many files `where` rules out by their folders, None if that is not known."""
 
     kind: str
     files: int

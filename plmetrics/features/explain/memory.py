@@ -63,7 +63,7 @@ _QUERY_ROW = 80
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """What memory depends on: rows, the columns that are read and how wide, entries of each cube's sums, and blocks."""
+    """Sizes that memory depends on: rows, widths of columns that are read, entries of cubes, and blocks."""
 
     rows: int
     width: int

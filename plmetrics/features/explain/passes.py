@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Pass:
-    """What a stage of a run reads.
+    """Reads of a stage of a run.
 
     Attributes:
         stage: its name.

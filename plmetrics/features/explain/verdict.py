@@ -20,7 +20,7 @@ Kind = Literal["fits", "passes", "states", "too_large"]
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """What a verdict rests on.
+    """Figures behind a verdict.
 
     Attributes:
         peak: bytes of the stage that takes most, beside the libraries.

@@ -136,7 +136,7 @@ def attribute_candidates(view: TableView) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class AttributesCounting:
-    """How well each column tells the label, as it is counted.
+    """Counting of how well each column tells the label.
 
     `rows` have raw columns beside the canonical label, which is there; `facts` are what was looked up of the columns,
     `others` the rows with another label than the most frequent one, and `room` how many values may be grouped at once.

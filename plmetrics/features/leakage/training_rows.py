@@ -47,7 +47,7 @@ _NANOSECONDS = {"ns": 1, "us": 1_000, "ms": 1_000_000}
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What a check found: rows out of `of`, or, of an attribute, how well it tells the label by `measure`.
+    """Finding of a check: rows out of `of`, or, of an attribute, how well it tells the label by `measure`.
 
     Both are None where nothing can be said: no row has a key or a time, or too few rows have another label.
     """

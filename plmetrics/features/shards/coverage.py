@@ -31,7 +31,7 @@ _HINT = "plmetrics state SUITE --unit ID writes one; --allow-missing leaves them
 
 @dataclass(slots=True)
 class UnitCoverage:
-    """How much of what was planned some states have.
+    """Coverage of a plan by some states.
 
     `present` and `planned` are in rows, or in what stands for them; `missing` are units in words, `units` how many were
     planned. `plan` is the digest of the plan, where there is one alone. `least` is the share that a result may rest on.

@@ -66,7 +66,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """What is searched for which models, in which states."""
+    """A search: its models and their states."""
 
     spec: FindSlices
     states: SearchStates
@@ -119,7 +119,7 @@ def without(total: Sums, part: Sums, rows: str) -> Sums:
 
 @dataclass(frozen=True, slots=True)
 class SearchOutcome:
-    """How a search went: how many slices were tested in the searched part, how many stood out, and which go on."""
+    """Outcome of a search: how many slices were tested in the searched part, how many stood out, and which go on."""
 
     tested: int
     stood_out: int

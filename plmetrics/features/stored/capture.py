@@ -67,7 +67,7 @@ _WHOLE = np.zeros(1, dtype=np.uint64)
 
 @dataclass(frozen=True, slots=True)
 class CapturedState:
-    """What a state holds of a run, before it knows of names and files: the head's fields, and the table."""
+    """State of a run before it has a name and a file: the head's fields, and the table."""
 
     fields: Mapping[str, Any]
     table: pl.DataFrame

@@ -71,7 +71,7 @@ def noise(estimate: Estimate) -> Array:
 
 @dataclass(frozen=True, slots=True)
 class Bearable:
-    """How much noise a contrast of norms over different numbers of rows bears.
+    """Noise that a contrast of norms over different numbers of rows bears.
 
     `most` is a part of the value. With `far` more is borne where the values are far apart beside it.
     """

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class IntervalMethod:
-    """How one row of a metric gets its interval.
+    """Method of the interval of one row of a metric.
 
     `form` is a form, or `auto` for the ladder of the bootstrap. `replicates` are those that it reads, None for a
     closed form. `refused` is why there is no interval, for metrics that the method does not suit. `smooth` is the
@@ -48,7 +48,7 @@ class IntervalMethod:
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """What rows are: whether they belong together in units, and whether they carry weights."""
+    """Facts about rows: whether they belong together in units, and whether they carry weights."""
 
     clustered: bool = False
     weighted: bool = False

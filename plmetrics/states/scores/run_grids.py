@@ -29,7 +29,7 @@ _PLAIN = 2
 
 @dataclass(frozen=True, slots=True)
 class Cuts:
-    """Where the coarse bins of the slices of a set begin among the fine ones: `[slice, coarse bin - 1]`.
+    """Starts of the coarse bins of the slices of a set among the fine ones: `[slice, coarse bin - 1]`.
 
     `values` tell the slices apart, a row each.
     """

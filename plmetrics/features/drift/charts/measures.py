@@ -1,4 +1,4 @@
-"""How far columns moved: a panel a measure, a row a column, with the limits of gates."""
+"""Drift of columns: a panel a measure, a row a column, with the limits of gates."""
 
 from __future__ import annotations
 
