@@ -190,7 +190,7 @@ def estimate(
     counted: ScoresOfModels | None = None,
     watch: Stopwatch | None = None,
 ) -> tuple[Analysis, OrderedByPlace, pl.DataFrame]:
-    """What is to be estimated from which states, the ordered metrics, and the curves.
+    """Subject of the estimation, the ordered metrics, and the curves.
 
     `counted` are the models' scores where a state holds them; else they are read, and `watch` hears of each model.
     """

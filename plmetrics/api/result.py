@@ -63,7 +63,7 @@ class Result(ResultTables):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What is no error but probably not meant."""
+        """Warnings: no errors, but probably not meant."""
         return tuple(self.record.get("warnings", ()))
 
     @property

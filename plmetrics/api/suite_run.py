@@ -110,7 +110,7 @@ class Evaluation:
 
     @cached_property
     def exports(self) -> Exports | None:
-        """What the suite asks to be written beside its tables and elsewhere; see `suite_exports`."""
+        """Exports that the suite asks for beside its tables and elsewhere; see `suite_exports`."""
         return suite_exports(self.loaded)
 
     def previous_status(self) -> str | None:
@@ -131,7 +131,7 @@ class Evaluation:
         return repetition_warnings(self.home, facts | {"where_identity": condition_identity(result.suite)})
 
     def commit(self, result: Result, files: Mapping[str, FileFacts]) -> None:
-        """What is done once the run folder is in sight, with the size and SHA-256 of each of its files."""
+        """Actions once the run folder is in sight, with the size and SHA-256 of each of its files."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,7 +233,7 @@ def write_run(loaded: LoadedSuite, directory: Place, evaluation: Evaluation) -> 
 
 
 def suite_exports(loaded: LoadedSuite) -> Exports | None:
-    """What a suite asks to be written beside its tables and elsewhere; None where it asks for nothing.
+    """Exports that a suite asks for beside its tables and elsewhere; None where it asks for none.
 
     Raises:
         ConfigError: a path or an address is wrong.

@@ -17,7 +17,7 @@ class Cautious(Protocol):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What is no error but probably not meant."""
+        """Warnings: no errors, but probably not meant."""
 
 
 Arguments = ParamSpec("Arguments")

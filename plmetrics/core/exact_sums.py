@@ -155,7 +155,7 @@ class Addition:
         return frozenset(self.exponents) - self.inexact
 
     def parts(self, values: Mapping[str, pl.Expr]) -> list[pl.Expr]:
-        """What each row adds for some columns: the value, and whole numbers beside it where it is exact."""
+        """Terms of each row for some columns: the value, and whole numbers beside it where it is exact."""
         parts, exact = [], self.exact
         for name, value in values.items():
             parts.append(value.alias(name))

@@ -116,7 +116,7 @@ class RunPlan:
         return {model: f"{model}|{SCORED}" if apart else SCORED for model in self.request.models}
 
     def constants(self, units: int) -> dict[str, Json]:
-        """What the run found in its data and computed with, for run.json: states add only where these agree."""
+        """Constants that the run found in its data, for run.json: states add only where these agree."""
         blocks = None
         if self.blocks is not None:
             blocks = {"modulus": self.blocks.modulus, "units": units, "hash_version": HASH_VERSION}

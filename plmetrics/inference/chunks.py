@@ -53,7 +53,7 @@ class Population:
     label_status: str = "unlabelled"
 
     def prefix(self, metric: Metric, model: str) -> str:
-        """What stands before the names of the counts behind a metric of a model."""
+        """Prefix of the names of the counts behind a metric of a model."""
         if self.every_row and metric.every_row:
             return EVERY
         return self.scored[model] if self.scored and metric.text in self.label_free else self.models[model]
@@ -126,7 +126,7 @@ class EstimateColumns:
     labelled: Array | None = None
 
     def take(self, index: NDArray[np.int64]) -> EstimateColumns:
-        """What was found in some of the slices."""
+        """Values found in some of the slices."""
         bound, cut, labelled = (
             None if part is None else part[index] for part in (self.bound, self.threshold, self.labelled)
         )
@@ -142,7 +142,7 @@ class EstimateColumns:
 
 
 def concatenate_estimates(parts: Sequence[EstimateColumns]) -> EstimateColumns:
-    """What was found in chunks of slices, one after another, as far as metrics across slices read it."""
+    """Values found in chunks of slices, one after another, as far as metrics across slices read them."""
     if len(parts) == 1:
         return parts[0]
     estimates = [part.estimate for part in parts]

@@ -86,7 +86,7 @@ class Nudges:
 
     @property
     def steps(self) -> tuple[float, ...]:
-        """What is added to a block's weight, for all blocks by one step and then for all by the next."""
+        """Steps that are added to a block's weight, for all blocks by one step and then for all by the next."""
         return (-1.0,) if self.kind == "jackknife" else (TILT, -TILT)
 
     @property

@@ -21,7 +21,7 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """What the task gave for a unit: JSON, small, since what it makes lies in files."""
+    """Receipt of a unit: JSON, small, since what the task makes lies in files."""
 
     name: str
     text: str

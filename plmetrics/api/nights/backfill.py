@@ -214,7 +214,7 @@ def _side_by_side(one: _Job, intervals: list[Interval], jobs: int) -> Iterator[I
 
 
 def evaluate_text(text: str) -> str:
-    """What became of one interval, as the task of a runner: the text is that of the evaluation and the interval."""
+    """Outcome of one interval, as the task of a runner: the text is that of the evaluation and the interval."""
     one, interval = pickle.loads(base64.b64decode(text))
     return json.dumps(asdict(one(interval)))
 

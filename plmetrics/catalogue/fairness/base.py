@@ -118,7 +118,7 @@ class MetricOfGroups(GroupMetric):
         return tuple((named, replace(self, metric=member)) for named, member in self.metric.per_class())
 
     def lacks(self, parts: tuple[str, ...]) -> str | None:
-        """What the metric lacks."""
+        """Parts that the metric lacks."""
         return self.metric.lacks(parts)
 
 

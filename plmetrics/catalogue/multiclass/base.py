@@ -175,7 +175,7 @@ class OfClass(Metric):
         return [*super().undefined(state), (self.rate.empty, self.rate.whole(state) == 0)]
 
     def denominators(self, state: Any) -> tuple[Any, ...]:
-        """What the rate divides by."""
+        """Divisor of the rate."""
         return (self.rate.whole(state),)
 
 
@@ -195,11 +195,11 @@ class ClassRate(Multiclass):
     average: str = average_parameter()
 
     def part(self, state: Any) -> Any:
-        """What is counted."""
+        """Numerator of the rate."""
         raise NotImplementedError
 
     def whole(self, state: Any) -> Any:
-        """What it is a share of."""
+        """Denominator of the rate."""
         raise NotImplementedError
 
     def per_class(self) -> tuple[tuple[str, Metric], ...]:

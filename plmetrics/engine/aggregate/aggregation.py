@@ -169,7 +169,7 @@ def collect_aggregates(
     rows: pl.DataFrame | None,
     bins: BinSums | None = None,
 ) -> Aggregates:
-    """What a scan brought, or what saved states hold of several, as the stages behind it read it.
+    """Results of a scan, or of several saved states, as the stages behind it read them.
 
     Raises:
         DataError: no rows are left.
@@ -279,7 +279,7 @@ def _block_keys(prepared: RunPlan, frame: pl.DataFrame) -> tuple[NDArray[np.uint
 
 
 def row_digests(request: Request) -> list[pl.Expr]:
-    """What tells rows that are units from others of the same places: their labels, unless positives are counted."""
+    """Labels that tell rows apart that are units of the same places, unless positives are counted."""
     roles = request.view.roles
     counted = roles.binary and roles.weight is None and not roles.apart
     return [] if counted else [row_digest(pl.col(UNIT), pl.col(LABEL)).sum().alias(DIGEST)]

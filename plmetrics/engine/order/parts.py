@@ -63,7 +63,7 @@ class PartSizes:
         self._all_blocks = blocks
 
     def group(self, index: int) -> Group:
-        """What the rows of a slice set are counted by: cells, where there are not many more of them than slices."""
+        """Grouping of the rows of a slice set: cells, where there are not many more of them than slices."""
         number = self._prepared.cube_of(self._prepared.slices[index])
         cube = self._prepared.cubes[number]
         slices = sum(len(part) for part in self._prepared.slices if self._prepared.cube_of(part) == number)

@@ -301,7 +301,7 @@ def every_key(view: TableView, table: PredictionTable) -> pl.LazyFrame:
 
 
 def model_origins(calibrators: Mapping[str, Json], baseline: Mapping[str, float]) -> dict[str, Json]:
-    """What models that the run adds were made from."""
+    """Origins of the models that the run adds."""
     further = {"calibrators": calibrators, "baseline": baseline}
     return {name: dict(values) for name, values in further.items() if values}
 

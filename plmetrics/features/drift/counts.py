@@ -200,7 +200,7 @@ class _Column:
 
     @property
     def added(self) -> dict[str, pl.Expr]:
-        """What is added up."""
+        """Sums of the counts."""
         weight = pl.col(WEIGHT)
         if self.edges is None:
             return {} if self.scattered else {"weight": weight}
@@ -236,7 +236,7 @@ class _Column:
 
     @property
     def centre(self) -> float:
-        """What sums of values are taken about: near them, so that nothing is lost."""
+        """Centres of sums of values: near them, so that nothing is lost."""
         return 0.0 if self.edges is None else float(self.edges[len(self.edges) // 2])
 
     def _place(self, value: pl.Expr) -> pl.Expr:
@@ -246,7 +246,7 @@ class _Column:
         return value if self.edges is None else value.bin_intervals(self.edges[1:].tolist(), labels=False)
 
     def placed(self, counted: pl.DataFrame) -> pl.DataFrame:
-        """What a plan counted, by place."""
+        """Counts of a plan, by place."""
         return counted if self.edges is None else recentre(counted, self.edges, self.centre)
 
 

@@ -270,7 +270,7 @@ def _end_to_end(tallies: Iterable[Tally]) -> Tally:
 
 
 def common_description(every: Sequence[Description]) -> Description:
-    """What several windows are about together: folded where one is, of the kind that one of them knows."""
+    """Description of several windows together: folded where one is, of the kind that one of them knows."""
     subjects = tuple(map(_first_kind, *(description.subjects for description in every)))
     return replace(
         every[0], subjects=subjects, folded=frozenset().union(*(description.folded for description in every))

@@ -75,7 +75,7 @@ def reference_of(request: Request) -> Source | None:
 
 
 def compared_columns(suite: Suite) -> str:
-    """What is compared, in words."""
+    """Subject of the comparison, in words."""
     spec = section_of(suite)
     scores = sum(len(model.columns()) for model in suite.models.values()) if spec.scores else 0
     columns = scores + int(spec.label) + len(set(spec.columns))

@@ -108,7 +108,7 @@ class Explanation:
 
 
 def explain(request: Request, *, data: bool = True) -> Explanation:
-    """What a run of a bound suite would do; `data` says whether to look at the data, as `prepare` does.
+    """Explanation of a run of a bound suite; `data` says whether to look at the data, as `prepare` does.
 
     Raises:
         DataError: there are no rows.

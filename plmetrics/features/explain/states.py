@@ -70,7 +70,7 @@ class _CountSize:
 
 
 def state_size(request: Request, prepared: RunPlan | None, entries: Sequence[int], blocks: int) -> StateSize:
-    """What `state` would write for a bound suite.
+    """Size of the state of a bound suite.
 
     Args:
         request: the suite and its table.

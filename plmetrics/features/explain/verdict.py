@@ -38,7 +38,7 @@ class Figures:
 
     @property
     def bytes(self) -> int:
-        """What the process takes at the peak, its libraries among that."""
+        """Memory of the process at the peak, its libraries among that."""
         return self.peak + LIBRARIES
 
 

@@ -266,7 +266,7 @@ class _Column:
         return keyed.group_by(_VALUE).agg(*counts)
 
     def strengths(self, groups: pl.DataFrame, facts: Mapping[str, Any]) -> list[Strength]:
-        """What the groups say, and the line."""
+        """Strengths of the groups, and of the line."""
         how = "by its value" if self.by_value(facts) else _BY_MISSING
         if self.classes:
             return [(_error_reduction(groups), "error_reduction", how)]

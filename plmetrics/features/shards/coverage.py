@@ -52,7 +52,7 @@ class UnitCoverage:
         return min(share, 1.0 - 1e-9) if self.missing else 1.0
 
     def head(self) -> Mapping[str, Json]:
-        """What the merged state says of it."""
+        """Entry in the head of the merged state."""
         return {"missing": self.missing, "share": self.share, "units": self.units, "plan": self.plan}
 
     def words(self) -> list[str]:
@@ -142,7 +142,7 @@ def missing_units(
 
 
 def of_plan(plan: UnitPlan, missing: Sequence[Unit], least: float) -> UnitCoverage:
-    """What is missing of a plan."""
+    """Units of a plan that are missing."""
     size, lost = plan.size[0], sum(map(plan.size_of, missing))
     texts = [unit.text for unit in missing]
     return UnitCoverage(size - lost, size, texts, len(plan.units), least=least)

@@ -93,7 +93,7 @@ class Encoding:
 
 
 def column_encodings(prepared: RunPlan, spec: FindSlices) -> list[Encoding]:
-    """What codes of the columns of a search mean, found in the rows in one collection.
+    """Encodings of the columns of a search, found in the rows in one collection.
 
     Raises:
         DataError: a column is absent, or of a type that has no slices.

@@ -295,7 +295,7 @@ def _cuts(sliced: SlicedGrid, values: pl.DataFrame, equal: int | None) -> Cuts:
 
 
 def bins_text(bins: Bins) -> str:
-    """What a kind of bins is called in a state."""
+    """Name of a kind of bins in a state."""
     if isinstance(bins, Binning):
         channels = " distances" if bins.distances else "" if bins.scores else " classes"
         span = "" if bins.span == UNIT_SPAN else f" from {bins.span[0]!r} to {bins.span[1]!r}"
@@ -338,7 +338,7 @@ def query_hashes(bound: TableView) -> Any:
 
 
 def feature_constants(request: Request, source: Source) -> dict[str, Any]:
-    """What features look up in the rows that states must share, by key."""
+    """Constants that features look up in the rows and states must share, by key."""
     return {
         feature.key: feature.constants(request, source)
         for feature in features_of(request.suite)

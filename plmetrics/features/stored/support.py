@@ -24,7 +24,7 @@ _INSTEAD = "leave it out of the suite of the states, and run it over the rows"
 
 
 def support_problems(suite: Suite, source: Source) -> list[Problem]:
-    """What of a suite on some table no state carries."""
+    """Problems of a suite on some table that no state carries."""
     return [*_problems(suite), *_units_problem(suite, source)]
 
 

@@ -81,7 +81,7 @@ class Bearable:
 
 
 def bearable(metric: Metric, scale: str) -> Bearable | None:
-    """What a contrast of a metric bears, None for those that are made whatever the noise.
+    """Noise that a contrast of a metric bears, None for those that are made whatever the noise.
 
     A bin of one row has a gap of up to 1, which resampling does not move: replicates do not show the noise of the
     largest gap, and no distance is far beyond it.

@@ -30,7 +30,7 @@ class IntervalMethod:
 
     @property
     def doubt(self) -> str:
-        """What the note says where a form counts rows that do not count alike, empty elsewhere."""
+        """Notes where a form counts rows that do not count alike, empty elsewhere."""
         words = {"clustered": "independent of each other", "weighted": "of the same weight"}
         return f"{self.form} takes rows as {words[self.refused]}" if self.refused in words else ""
 

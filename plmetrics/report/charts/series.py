@@ -47,7 +47,7 @@ class Series:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What is not drawn."""
+        """Series that are not drawn."""
         if not self.omitted:
             return ()
         whole = count(self.omitted + len(self.labels))

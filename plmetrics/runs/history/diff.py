@@ -44,7 +44,7 @@ _ORDER = ("status", "beyond_interval", "value", "gone", "new", "within_interval"
 
 @dataclass(frozen=True, slots=True)
 class Diff:
-    """What changed from one run to another.
+    """Changes from one run to another.
 
     `metrics` has a row per value of either run: the keys, `before` and `after`, their `difference` with the interval
     `lower` to `upper`, `moved` (the difference in half widths of that interval; without intervals, relative to the

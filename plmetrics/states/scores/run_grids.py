@@ -56,7 +56,7 @@ class ModelGrid:
     usual: Codes
 
     def locator(self, *, exact: bool = False) -> Locator:
-        """What finds the fine bin of a score; `exact` says whether its edges lie anywhere."""
+        """Lookup of the fine bin of a score; `exact` says whether its edges lie anywhere."""
         if exact:
             return ExactLocator.at(self.edges, self.keys)
         table = np.searchsorted(self.keys(self.edges), np.arange(self.keys.size)).astype(np.uint16)
