@@ -426,6 +426,7 @@ def test_rankings_are_compared_row_by_row() -> None:
     assert {"region=other"} < set(table["slice"])
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     "changes",
     [
