@@ -156,7 +156,7 @@ def masses_entry(analysis: Analysis) -> RunRecord:
 
 
 def _of_features(after: str, run: Run, watch: Stopwatch, context: RunContext) -> Iterator[Outputs]:
-    """What the features add that run after a stage."""
+    """Additions of the features that run after a stage."""
     from plmetrics.engine.faults import reading
 
     for feature in features_of(run.prepared.request.suite):
@@ -176,7 +176,7 @@ def _units(aggregated: Aggregates) -> pl.DataFrame | None:
 
 
 def _verdict(gates: pl.DataFrame) -> str:
-    """What the gates say together."""
+    """Verdict of the gates together."""
     if gates.is_empty():
         return "none"
     from plmetrics.gates.verdicts import verdict

@@ -136,7 +136,7 @@ class Result(ResultTables):
         return to_markdown(self._summary())
 
     def _repr_html_(self) -> str | None:
-        """What a notebook shows: the report in short; None, for the text, where Jinja2 is not installed."""
+        """HTML in a notebook: the report in short; None, for the text, where Jinja2 is not installed."""
         try:
             from plmetrics.report.notebook import to_html
         except ImportError:

@@ -184,7 +184,7 @@ def _check_references(suite: Suite, source: Source, counts: Mapping[str, object]
 
 
 def _memory(suite: Suite, on: object, units: int) -> int | None:
-    """What each of several processes of this machine may take of its memory."""
+    """Memory of this machine that each of several processes may take."""
     count = min(process_count(on), units) if isinstance(on, str) else 1
     return None if count == 1 else budget_of(suite) // count
 

@@ -208,7 +208,7 @@ class GroupComparison(GroupMetric):
         return np.where(values.min(axis=-1) < 0, np.nan, share)
 
     def _centre(self, state: Groups, text: str) -> Any:
-        """What each group is held against, with an axis for groups; None for each other."""
+        """References of the groups, with an axis for groups; None for each other."""
         if self.method == "to_overall":
             return np.asarray(state.overall[text])[..., None]
         return self.of_groups(state, text)[..., [state.reference]] if self.method == "reference" else None

@@ -228,7 +228,7 @@ class ClassRate(Multiclass):
         return ops.ratio(ops.total(values * weight), ops.total(weight))
 
     def _class_weight(self, state: Any, total: Any) -> Any:
-        """What a class counts in the average: nothing without a value, unless that counts as 0."""
+        """Value of a class in the average: nothing without a value, unless that counts as 0."""
         present = np.ones_like(total) if self._zero else np.where(total > 0, 1.0, 0.0)
         return present * state.actual if self.average == "weighted" else present
 

@@ -220,7 +220,7 @@ def sum_plans(prepared: RunPlan, *, digested: bool = False) -> list[list[pl.Lazy
 def _chunks(
     prepared: RunPlan, cube: Cube, shared: Sequence[pl.Expr]
 ) -> Iterator[tuple[list[pl.Expr], list[pl.Expr]]]:
-    """What is aggregated in a cube, in parts that one node of a plan can take; and what must be known of rows before.
+    """Aggregates of a cube, in parts that one node of a plan can take; and what must be known of rows before.
 
     A value that is added in several ways is a column first: else it would be computed for each.
     """

@@ -125,7 +125,7 @@ def _reference(suite: Suite, reference: Source) -> Source:
 
 
 def _condition(suite: Suite, schema: pl.Schema) -> pl.Expr | None:
-    """What holds for the rows of the reference."""
+    """Condition on the rows of the reference."""
     spec = section_of(suite)
     if spec.where is not None:
         return predicate(spec.where, schema, (*_PATH, "where"), "drift's where")

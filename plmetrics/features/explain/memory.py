@@ -167,7 +167,7 @@ def _replicates(prepared: RunPlan, sizes: Sizes) -> int:
 
 
 def _order_bytes(prepared: RunPlan, sizes: Sizes) -> dict[str, int]:
-    """What the order of rows takes: sorted rows, or counts on a grid."""
+    """Memory for the order of rows: sorted rows, or counts on a grid."""
     parts: dict[str, int] = {}
     if reads_paired_rows(prepared):
         parts["rows that tests rank"] = (

@@ -107,7 +107,7 @@ def unit_path(folder: Place, plan: UnitPlan, unit: Unit) -> Place:
 
 
 def _stamp(plan: str) -> Stamp:
-    """What tells a plan from one that takes its place."""
+    """Identity of a plan, against one that takes its place."""
     stamp = stamps_now([plan])[plan]
     if stamp is None:
         msg = f"a worker does not see the plan {shown_path(plan)}"

@@ -197,7 +197,7 @@ def _change() -> pl.Expr:
 
 
 def _notes(before: Outcome, after: Outcome) -> list[str]:
-    """What the runs do not share, or share and should not: words for the top of the report."""
+    """Warnings on what the runs do not share, or share and should not: words for the top of the report."""
     notes = [note for result in (before, after) for note in getattr(result, "notes", ())]
     prints = [_fingerprint(result) for result in (before, after)]
     if prints[0] != prints[1]:

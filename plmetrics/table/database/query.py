@@ -303,7 +303,7 @@ def _faults(database: Database) -> Iterator[None]:
 
 
 def _fault(error: Exception, database: Database) -> PlmetricsError:
-    """What a driver says, on one line and without the password."""
+    """Message of a driver, on one line and without the password."""
     text = " ".join(str(error).split())
     if database.password:
         text = text.replace(database.password, "***")

@@ -139,7 +139,7 @@ def _windows(row: dict[str, Any]) -> str:
 
 
 def _finding(title: str, parts: list[pl.DataFrame]) -> str:
-    """What there is to see, in words: what moved most by each measure."""
+    """Summary in words: what moved most by each measure."""
     words = []
     for part in parts:
         row = part.row(0, named=True)
