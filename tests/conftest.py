@@ -12,6 +12,18 @@ settings.register_profile("plmetrics", deadline=None, derandomize=True, max_exam
 settings.load_profile("plmetrics")
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Of an exhaustive test all cases but the first are slow."""
+    seen: set[str] = set()
+    for item in items:
+        if item.get_closest_marker("exhaustive"):
+            name = item.nodeid.partition("[")[0]
+            if name in seen:
+                item.add_marker(pytest.mark.slow)
+            seen.add(name)
+
+
 @pytest.fixture(scope="session")
 def server() -> Iterator[object]:
     """An S3 server; skips without the packages that it needs."""

@@ -77,6 +77,6 @@ def _suite(stored: StoredResult) -> Suite:
 
 
 def _drift_state(stored: StoredResult) -> State | None:
-    """What drift counted of the rows of a run, None where it kept nothing."""
+    """Counts for drift of the rows of a run, None where it kept nothing."""
     states = (feature.stored_state(stored.folder) for feature in features_in(stored.record.get("suite", {})))
     return next((state for state in states if state is not None), None)

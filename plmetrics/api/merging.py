@@ -263,7 +263,7 @@ def _beside_runs(
 
 
 def _counts(suite: Suite, runs: EarlierRuns) -> dict[str, object]:
-    """What features judge merged states against, by key."""
+    """References of merged states for features, by key."""
     opened = {feature.key: feature.merged_counts(suite, runs) for feature in features_of(suite)}
     return {key: counts for key, counts in opened.items() if counts is not None}
 

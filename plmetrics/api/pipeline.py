@@ -158,7 +158,7 @@ def masses_entry(analysis: Analysis) -> RunRecord:
 
 
 def _of_features(after: str, run: Run, watch: Stopwatch, context: RunContext) -> Iterator[Outputs]:
-    """What the features add that run after a stage."""
+    """Additions of the features that run after a stage."""
     from plmetrics.engine.faults import reading
 
     for feature in features_of(run.prepared.request.suite):
@@ -178,7 +178,7 @@ def _units(aggregated: Aggregates) -> pl.DataFrame | None:
 
 
 def _verdict(gates: pl.DataFrame) -> str:
-    """What the gates say together."""
+    """Verdict of the gates together."""
     if gates.is_empty():
         return "none"
     from plmetrics.gates.verdicts import verdict
@@ -192,7 +192,7 @@ def estimate(
     counted: ScoresOfModels | None = None,
     watch: Stopwatch | None = None,
 ) -> tuple[Analysis, OrderedByPlace, pl.DataFrame]:
-    """What is to be estimated from which states, the ordered metrics, and the curves.
+    """Subject of the estimation, the ordered metrics, and the curves.
 
     `counted` are the models' scores where a state holds them; else they are read, and `watch` hears of each model.
     """

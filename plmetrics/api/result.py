@@ -63,7 +63,7 @@ class Result(ResultTables):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What is no error but probably not meant."""
+        """Warnings: no errors, but probably not meant."""
         return tuple(self.record.get("warnings", ()))
 
     @property
@@ -136,7 +136,7 @@ class Result(ResultTables):
         return to_markdown(self._summary())
 
     def _repr_html_(self) -> str | None:
-        """What a notebook shows: the report in short; None, for the text, where Jinja2 is not installed."""
+        """HTML in a notebook: the report in short; None, for the text, where Jinja2 is not installed."""
         try:
             from plmetrics.report.notebook import to_html
         except ImportError:

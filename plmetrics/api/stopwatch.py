@@ -23,7 +23,7 @@ class Stopwatch:
         self._progress = progress
 
     def each_model(self, stage: str, models: Iterable[OfModel], total: int, rows: int) -> Iterator[OfModel]:
-        """What a stage does model by model, with a word on each as it begins.
+        """Progress of a stage model by model, with a word on each as it begins.
 
         Args:
             stage: its name.

@@ -61,7 +61,7 @@ def open_suite(
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    """What is said of a run beside its suite.
+    """Options of a run beside its suite.
 
     `progress` is called with the name of each stage as it begins, `exits` says which exit code is recorded where more
     than failed gates is to fail the run. `labels` are the caller's, `command` is the command line, if any.
@@ -110,7 +110,7 @@ class Evaluation:
 
     @cached_property
     def exports(self) -> Exports | None:
-        """What the suite asks to be written beside its tables and elsewhere; see `suite_exports`."""
+        """Exports that the suite asks for beside its tables and elsewhere; see `suite_exports`."""
         return suite_exports(self.loaded)
 
     def previous_status(self) -> str | None:
@@ -131,12 +131,12 @@ class Evaluation:
         return repetition_warnings(self.home, facts | {"where_identity": condition_identity(result.suite)})
 
     def commit(self, result: Result, files: Mapping[str, FileFacts]) -> None:
-        """What is done once the run folder is in sight, with the size and SHA-256 of each of its files."""
+        """Actions once the run folder is in sight, with the size and SHA-256 of each of its files."""
 
 
 @dataclass(frozen=True, slots=True)
 class Messenger:
-    """What a suite's messages are sent by: the evaluation, and the status of the run before it."""
+    """Sender of a suite's messages: the evaluation, and the status of the run before it."""
 
     evaluation: Evaluation
     previous: str | None
@@ -233,7 +233,7 @@ def write_run(loaded: LoadedSuite, directory: Place, evaluation: Evaluation) -> 
 
 
 def suite_exports(loaded: LoadedSuite) -> Exports | None:
-    """What a suite asks to be written beside its tables and elsewhere; None where it asks for nothing.
+    """Exports that a suite asks for beside its tables and elsewhere; None where it asks for none.
 
     Raises:
         ConfigError: a path or an address is wrong.

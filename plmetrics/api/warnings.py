@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
 
 class Cautious(Protocol):
-    """What an entry point gives."""
+    """Result of an entry point, with warnings."""
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What is no error but probably not meant."""
+        """Warnings: no errors, but probably not meant."""
 
 
 Arguments = ParamSpec("Arguments")

@@ -51,7 +51,7 @@ class DerivedMetric(Metric):
         return None
 
     def combined_note(self, statuses: Sequence[Any]) -> Any:  # noqa: ARG002
-        """What the note beside a value says: texts, None for nothing, or None for all."""
+        """Notes beside a value: texts, None for nothing, or None for all."""
         return None
 
     def combined_bound(self, values: Mapping[str, Any], bounds: Mapping[str, Any]) -> Any:  # noqa: ARG002
@@ -113,7 +113,7 @@ class Formula(Custom, DerivedMetric):
 
 @dataclass(frozen=True, slots=True)
 class Groups:
-    """What a metric across the slices of a set reads: its parts' values where slices take part, and overall.
+    """State of a metric across the slices of a set: its parts' values where slices take part, and overall.
 
     `values` are `[..., slice]` and `overall` `[...]`, by the text of the part, NaN where undefined. `reference` is
     the place, among these slices, of the one that the others are held against. `sizes` are the sample sizes behind the
@@ -151,7 +151,7 @@ class AcrossSlices(Metric):
         return False
 
     def admitted(self, status: Any, share: Any) -> Any:  # noqa: ARG002
-        """What keeps each slice from taking part: the status of its parts, "ok" for nothing.
+        """Reasons that keep each slice from taking part: the status of its parts, "ok" for nothing.
 
         Args:
             status: of the first part without a value, slice by slice.
@@ -180,7 +180,7 @@ class AcrossSlices(Metric):
         return min(int(blocks.sum()), most)
 
     def left_out(self, names: Sequence[str], status: Sequence[str]) -> str | None:  # noqa: ARG002
-        """What the note says of slices that take no part."""
+        """Note on slices that take no part."""
         return f"undefined slices left out: {len(names):,}" if names else None
 
 

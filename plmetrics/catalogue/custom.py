@@ -383,7 +383,7 @@ AGGREGATES: Mapping[str, type[RowAggregate]] = {
 
 
 def roles(rows: Rows, task: str) -> dict[str, pl.Expr]:
-    """What the names of the roles stand for in a row expression."""
+    """Roles by name, as a row expression reads them."""
     prediction = (rows.score >= 0.5).cast(pl.Float64) if task == "binary" else rows.score
     weight = rows.mass
     return dict(zip(ROLES, (rows.score, rows.label, weight, prediction), strict=True))

@@ -1,4 +1,4 @@
-"""Which module defines which metrics, by task: a metric is looked up by its name, and only its module is imported.
+"""Index of modules by the metrics they define, by task: a metric is looked up by name, and only its module is imported.
 
 A test compares it with what the modules register.
 """

@@ -1,4 +1,4 @@
-"""What a metric is: parameters, what it needs of its family's state, and how to finalise."""
+"""Base of metrics: parameters, needs of a state family, and the finalisation of its state."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ _NO_PRESETS: Mapping[str, Mapping[str, Any]] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What a run knows before it counts anything: the classes of the label, in order; whether labels may be absent."""
+    """Facts of a run before it counts: the classes of the label, in order; whether labels may be absent."""
 
     classes: tuple[str, ...] = ()
     unlabelled: bool = False
@@ -181,7 +181,7 @@ class Metric:
         return (("", self),)
 
     def lacks(self, parts: tuple[str, ...]) -> str | None:
-        """What it needs that a model with these parts does not have: a noun, or None if nothing."""
+        """Need that a model with these parts does not meet: a noun, or None if nothing."""
         hard = self.task == "binary" and parts == ("prediction",)
         return "a score" if hard and self.needs_score else None
 
@@ -190,7 +190,7 @@ class Metric:
         return {}
 
     def requirements(self) -> tuple[Requirement, ...]:
-        """What must hold for values of its `columns`."""
+        """Requirements on values of its `columns`."""
         return ()
 
     def row_expressions(self) -> Mapping[SuitePath, str]:
@@ -261,7 +261,7 @@ class Metric:
 
     @property
     def usual_form(self) -> str | None:
-        """What stands in for the bootstrap under `uncertainty: {method: auto}`; None where nothing does."""
+        """Form in place of the bootstrap under `uncertainty: {method: auto}`; None where there is none."""
         forms = () if isinstance(self.needs, Parts) else self.value_kind.closed_forms
         return next(iter(forms), self.interval_form) if self.value_kind.is_smooth else None
 
@@ -293,7 +293,7 @@ class Metric:
 
     @property
     def needs(self) -> Need:
-        """What it reads of the rows, from which alone runs are planned; by default what `family` and `reads` say."""
+        """Needs of the rows, from which alone runs are planned; by default what `family` and `reads` say."""
         return need_of(self.family, self.reads)
 
     def finalise(self, state: Any) -> Any:
@@ -327,11 +327,11 @@ class Metric:
         return type(self).cut is not Metric.cut
 
     def note(self, state: Any) -> Any:  # noqa: ARG002
-        """What the note behind an undefined value counts, as (words, counts), or None."""
+        """Counts in the note behind an undefined value, as (words, counts), or None."""
         return None
 
     def remark(self, state: Any) -> Any:  # noqa: ARG002
-        """What the note beside a value says: texts, None for nothing, or None for all."""
+        """Notes beside a value: texts, None for nothing, or None for all."""
         return None
 
     def deviation(self, replicate: Any, point: Any) -> Any:

@@ -87,7 +87,7 @@ class Relative(DerivedMetric):
         return np.where(status == "not_finite", "zero_denominator", status)
 
     def lacks(self, parts: tuple[str, ...]) -> str | None:
-        """What the metric lacks."""
+        """Parts that the metric lacks."""
         return self.metric.lacks(parts)
 
 

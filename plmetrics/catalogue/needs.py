@@ -1,4 +1,4 @@
-"""What metrics read: each declares one need, and what is counted, sorted and kept follows from the needs alone."""
+"""Needs of metrics: each declares one, and what is counted, sorted and kept follows from the needs alone."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ def parameter(
 
 
 def parameter_name(field: dataclasses.Field[Any]) -> str:
-    """What a parameter is called in texts: the field's name, unless that is taken by something else."""
+    """Name of a parameter in texts: the field's name, unless that is taken by something else."""
     return field.metadata.get("name") or field.name
 
 

@@ -1,4 +1,4 @@
-"""What a metric says of a single row: the number whose mean it is, or whether the row is called rightly."""
+"""Values of a metric in single rows: the number whose mean it is, or whether the row is called rightly."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from plmetrics.core.text import Call
 
 @dataclass(frozen=True, slots=True)
 class ThresholdRule:
-    """How a threshold is chosen. `select_on` is an SQL condition on the rows to choose it on, None for all rows.
+    """Rule of a threshold. `select_on` is an SQL condition on the rows to choose it on, None for all rows.
 
     Rules are equal when their texts are.
     """

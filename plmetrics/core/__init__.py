@@ -1,1 +1,1 @@
-"""What every layer may use: errors, names, metric text, operators, hashing, row expressions, result schemas."""
+"""Foundations of every layer: errors, names, metric text, operators, hashing, row expressions, result schemas."""

@@ -78,7 +78,7 @@ def as_utc(local: datetime, zone: ZoneInfo) -> datetime:
 
 
 def _time_of_clocks(moment: datetime, zone: ZoneInfo) -> datetime:
-    """What clocks of a zone show, but midnight for the first moment of a day."""
+    """Time on the clocks of a zone, but midnight for the first moment of a day."""
     local = moment.astimezone(zone).replace(tzinfo=None)
     midnight = datetime.combine(local, time())
     return midnight if as_utc(midnight, zone) == moment else local

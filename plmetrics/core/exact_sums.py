@@ -141,7 +141,7 @@ def exact_columns(frame: pl.DataFrame, exponents: Mapping[str, int]) -> Iterator
 
 @dataclass(frozen=True, slots=True)
 class Addition:
-    """How columns of floats are added: those that have exponents so that no order of the rows rounds them.
+    """Addition of columns of floats: those that have exponents so that no order of the rows rounds them.
 
     Values of those that are `inexact` lie beyond their exponents: they are added as they come.
     """
@@ -155,7 +155,7 @@ class Addition:
         return frozenset(self.exponents) - self.inexact
 
     def parts(self, values: Mapping[str, pl.Expr]) -> list[pl.Expr]:
-        """What each row adds for some columns: the value, and whole numbers beside it where it is exact."""
+        """Terms of each row for some columns: the value, and whole numbers beside it where it is exact."""
         parts, exact = [], self.exact
         for name, value in values.items():
             parts.append(value.alias(name))

@@ -177,7 +177,7 @@ class Pieces(Along):
         return np.array(self._each(function), dtype=np.float64)
 
     def _each(self, function: Callable[[Values], T]) -> list[T]:
-        """What a function finds in each piece."""
+        """Results of a function in each piece."""
 
         def found(number: int) -> T:
             return function(self.piece(number, {}))

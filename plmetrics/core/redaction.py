@@ -79,7 +79,7 @@ class Redaction:
                     setattr(link, name, self.text(str(getattr(link, name))))
 
     def record(self, facts: RunRecord) -> RunRecord:
-        """What is recorded of a run: files keep an identity, as other values of a variable are other files."""
+        """Record of a run without secrets: files keep an identity, as other values of a variable are other files."""
         files = [self._file(file) for file in facts.get("files", ())]
         return {
             **facts,

@@ -223,7 +223,7 @@ class RecordedMasses(TypedDict):
 
 
 class RunRecord(TypedDict, total=False):
-    """What a run says of itself. Features add entries of their own, a run folder id, status, exit code and times."""
+    """Record of a run. Features add entries of their own, a run folder id, status, exit code and times."""
 
     suite: Mapping[str, Json]
     constants: Mapping[str, Json]

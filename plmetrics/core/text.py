@@ -215,7 +215,7 @@ class _Parser:
         raise TextError(msg, hint)
 
     def arguments(self, depth: int) -> tuple[dict[str, Value], tuple[Value, ...]]:
-        """What stands in parentheses behind a name, if anything does."""
+        """Content of the parentheses behind a name, if there are any."""
         parameters: dict[str, Value] = {}
         unnamed: list[Value] = []
         if self.take("sign", "(") is None or self.take("sign", ")") is not None:

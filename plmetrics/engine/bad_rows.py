@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 
 def bad_values(view: TableView, checks: Sequence[Check], rows: int) -> DataError:
-    """What the checks of so many rows found."""
+    """Findings of the checks of so many rows."""
     return data_error(findings(checks, _second_look(view, checks)), rows=rows, place=view.source.place)
 
 
 def no_rows_left(rows: int) -> Problem:
-    """What is said where so many rows were read, and none counts."""
+    """Problem of so many rows that were read, and none counts."""
     msg = f"no rows are left of {rows:,}: each has weight 0 or a value for which it is dropped"
     return Problem(msg, ("data", "missing"))
 

@@ -100,12 +100,12 @@ class Request:
 
     @property
     def suite(self) -> Suite:
-        """What is asked, with the models that the run adds, of all classes."""
+        """Suite with the models that the run adds, of all classes."""
         return self.view.suite
 
     @property
     def written(self) -> Suite:
-        """What is asked, with the models that columns hold alone."""
+        """Suite with the models that columns hold alone."""
         models = {
             name: self.suite.models.get(name) or ModelColumns(margin=predicted.columns["score"])
             for name, predicted in self.view.roles.models.items()
@@ -187,7 +187,7 @@ class Request:
 
     @property
     def orders(self) -> tuple[OrderedRows, ...]:
-        """What the metrics of scores need."""
+        """Needs of the metrics of scores."""
         return tuple(metric.needs for metric in self.leaves if isinstance(metric.needs, OrderedRows))
 
     @property

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Accounting:
-    """Where the rows went: read (after `where`), of weight 0, and dropped per model.
+    """Account of the rows: read (after `where`), of weight 0, and dropped per model.
 
     `fitted` are those beside them that calibrators were fitted on, `pairs` those that queries were made from.
     """
@@ -52,7 +52,7 @@ class NoRowsLeftError(DataError):
 
 @dataclass(frozen=True, slots=True)
 class Blocks:
-    """How units are blocked. `modulus` is None where each unit is its own block.
+    """Blocks of units. `modulus` is None where each unit is its own block.
 
     `keys` are the group keys of the non-empty blocks, ascending, `units` how many units each holds, and `digests` the
     sums of their hashes modulo 2^64; all are None until the aggregation has counted them, where each row is a unit.
@@ -116,7 +116,7 @@ class RunPlan:
         return {model: f"{model}|{SCORED}" if apart else SCORED for model in self.request.models}
 
     def constants(self, units: int) -> dict[str, Json]:
-        """What the run found in its data and computed with, for run.json: states add only where these agree."""
+        """Constants that the run found in its data, for run.json: states add only where these agree."""
         blocks = None
         if self.blocks is not None:
             blocks = {"modulus": self.blocks.modulus, "units": units, "hash_version": HASH_VERSION}

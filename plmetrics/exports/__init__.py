@@ -1,1 +1,1 @@
-"""What a run tells other programs: documents, databases, Delta tables, MLflow, and messages."""
+"""Results for other programs: documents, databases, Delta tables, MLflow, and messages."""

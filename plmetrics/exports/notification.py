@@ -36,7 +36,7 @@ _UNTOLD = (None, "pass", "none")
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """What is told of a run. `status` is its verdict, or `error`, or `skipped` where there were no data."""
+    """A message about a run. `status` is its verdict, or `error`, or `skipped` where there were no data."""
 
     suite: str
     status: str
@@ -72,14 +72,14 @@ class Message:
 def message_of_result(
     name: str, verdict: str, exit_code: int, folder: str, interval: str, gates: pl.DataFrame
 ) -> Message:
-    """What is told of a run that completed."""
+    """Message about a run that completed."""
     failed = gates.filter(level="fail", verdict="fail")["gate"].unique(maintain_order=True).to_list()
     more = [f"and {len(failed) - _MOST_GATES} more"] if len(failed) > _MOST_GATES else []
     return Message(name, verdict, exit_code, folder, interval, (*failed[:_MOST_GATES], *more))
 
 
 def message_of_failure(name: str, failure: Failure, interval: str, skipped: int) -> Message:
-    """What is told of a run that ended with an error; `skipped` is the exit code of one without data."""
+    """Message about a run that ended with an error; `skipped` is the exit code of one without data."""
     status = SKIPPED if failure.exit_code == skipped else ERROR
     folder = "" if failure.folder is None else str(failure.folder)
     return Message(name, status, failure.exit_code, folder, interval, error=failure.message)

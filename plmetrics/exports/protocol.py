@@ -42,7 +42,7 @@ class Run:
 
     @property
     def verdict(self) -> str:
-        """What the gates say together, or `error` where the run failed."""
+        """Verdict of the gates together, or `error` where the run failed."""
         return "error" if self.result is None else self.result.verdict
 
     @cached_property
@@ -53,7 +53,7 @@ class Run:
 
     @property
     def key(self) -> str:
-        """What tells its results from others of the suite: the interval, or else the run's id."""
+        """Identity of its results among others of the suite: the interval, or else the run's id."""
         if self.interval is None:
             return self.run_id
         return "/".join(f"{moment:%Y-%m-%dT%H:%M:%SZ}" for moment in self.interval)
@@ -79,7 +79,7 @@ class Target(Protocol):
 
     @property
     def description(self) -> str:
-        """What messages call it, without a password."""
+        """Name in messages, without a password."""
 
     def write(self, run: Run) -> None:
         """Write the results of a run that did not fail.

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What a feature may read of a run.
+    """A run, as features read it.
 
     `source` is the table, `prepared` the constants of the run, `aggregated` the sums of its scan, and `counts` what
     features read in place of tables, by key. `counted` is what they counted in that scan. Behind the stage `order`
@@ -96,7 +96,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Outputs:
-    """What a feature adds to a result.
+    """Additions of a feature to a result.
 
     `tables` are tables by name, `gates` rows of the table `gates`, `record` entries of run.json, and `state` what was
     counted of the rows, as a reference of later runs.
@@ -213,7 +213,7 @@ class Feature(ABC):
         return counts
 
     def requirements(self, suite: Suite) -> Sequence[Requirement]:  # noqa: ARG002
-        """What columns of the rows must hold, so that rows where they do not are bad."""
+        """Requirements on columns of the rows, so that rows where they do not hold are bad."""
         return ()
 
     def slice_sets(
@@ -238,7 +238,7 @@ class Feature(ABC):
         return None
 
     def look(self, request: Request, view: TableView, counts: object) -> Question[object] | None:  # noqa: ARG002
-        """What it must know of the rows before they are counted, asked with the questions of the preparation.
+        """Question about the rows before they are counted, asked with those of the preparation.
 
         Args:
             request: the suite as it was bound.
@@ -248,7 +248,7 @@ class Feature(ABC):
         return None
 
     def count(self, known: object) -> Question[object]:
-        """What it counts of the rows, knowing what it asked for: its first plans share the scan of the sums."""
+        """Question that counts rows, knowing the answer to `look`: its first plans share the scan of the sums."""
         raise NotImplementedError
 
     def steps(self, request: Request) -> Iterable[Step]:  # noqa: ARG002
@@ -260,7 +260,7 @@ class Feature(ABC):
         """Its tables, gates and warnings."""
 
     def constants(self, request: Request, source: Source) -> Mapping[str, Json]:  # noqa: ARG002
-        """What it looks up in rows that stored states must share to add; only of one with `shares_constants`.
+        """Constants, looked up in rows, that stored states must share to add; only of one with `shares_constants`.
 
         Args:
             request: the suite as it was bound.
@@ -281,7 +281,7 @@ class Feature(ABC):
         return None
 
     def merge_gap(self, suite: Suite) -> Problem | None:  # noqa: ARG002
-        """What results from merged states lack of it, and what to do; None where they lack nothing."""
+        """Gap in results from merged states, and what to do; None where there is none."""
         return None
 
     def merged_counts(self, suite: Suite, runs: EarlierRuns) -> object:  # noqa: ARG002

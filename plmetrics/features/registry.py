@@ -63,7 +63,7 @@ def features_in(keys: Container[str]) -> tuple[Feature, ...]:
 def looks(
     request: Request, counts: Mapping[str, object]
 ) -> Callable[[TableView], Question[dict[str, object]]]:
-    """What features must know of the rows before they are counted, by key, given what is evaluated.
+    """Questions of features before the rows are counted, by key, given what is evaluated.
 
     `counts` are what features read in place of tables, by key.
     """
@@ -79,7 +79,7 @@ def looks(
 
 
 def counting(prepared: RunPlan) -> Question[dict[str, object]]:
-    """What features count of the rows, by key, knowing what they asked for."""
+    """Questions of features that count rows, by key, knowing what they asked for."""
     from plmetrics.engine.inquiry import answers_by_name
 
     return answers_by_name({key: feature(key).count(known) for key, known in prepared.looks.items()})

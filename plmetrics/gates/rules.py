@@ -99,7 +99,7 @@ class Rule:
         return verdict_by({name: pl.lit(value) for name, value in self.columns().items()})
 
     def columns(self) -> dict[str, float | bool | str]:
-        """What `verdict_by` reads of the rule: the limits as far out, or in, as rounding may have moved a number."""
+        """Columns of the rule for `verdict_by`: the limits as far out, or in, as rounding may have moved a number."""
         way = -_TOLERANCE if self.strict else _TOLERANCE
         return {
             RULE_LOW: float("-inf") if self.low is None else self.low - way * abs(self.low),

@@ -49,7 +49,7 @@ _CONTRASTS = {
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """How some rows spread about their values: errors below and above on a scale, for Student's t of some freedom."""
+    """Spread of some rows about their values: errors below and above on a scale, for Student's t of some freedom."""
 
     rows: Index
     centre: Array

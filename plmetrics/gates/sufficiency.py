@@ -54,7 +54,7 @@ def _of_places(rows: pl.DataFrame, counts: pl.DataFrame, name: str) -> pl.DataFr
 
 
 def size_columns(gate: Gate, coverage: Coverage | None) -> dict[str, int | str | bool | None]:
-    """What `with_sizes` reads of a gate, and the verdict and level of what is too small.
+    """Columns of a gate for `with_sizes`, and the verdict and level of what is too small.
 
     To warn is to fail at level warn. Rows with too few labels are inconclusive unless the gate says otherwise: labels
     will come.

@@ -45,7 +45,7 @@ _READ = {
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What gates judge by.
+    """Evidence that gates judge by.
 
     `metrics` is the result table, and may have one more column, `kish_size`, the size of weighted samples; of several
     intervals of one estimate the first counts. `comparisons` are rows of the
@@ -88,7 +88,7 @@ def evaluate_gates(suite: Suite, evidence: Evidence) -> pl.DataFrame:
 
 
 def verdict(gates: pl.DataFrame) -> Literal["pass", "fail", "inconclusive", "none"]:
-    """What the gates say together.
+    """Verdict of the gates together.
 
     `fail` if a gate of level fail failed, else `inconclusive` if one of them could not be decided, else
     `pass`. Gates of level warn neither fail a run nor leave it undecided. `none` where nothing was judged:

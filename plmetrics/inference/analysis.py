@@ -60,7 +60,7 @@ class ChunkPlace:
 
 
 class CrossSliceEstimates:
-    """What is made from others in all slices of a set, collected chunk by chunk. `overall` are those of all rows."""
+    """Estimates across the slices of a set, collected chunk by chunk. `overall` are those of all rows."""
 
     def __init__(self, analysis: Analysis, metrics: Sequence[AcrossSlices], overall: Estimates) -> None:
         self._analysis = analysis

@@ -36,7 +36,7 @@ _NUMBERS_AT_ONCE = 1 << 27
 
 @dataclass(frozen=True, slots=True)
 class Population:
-    """Whose rows stand behind a model's numbers, and whether they are independent and equally weighted.
+    """Population of the rows behind a model's numbers: whether they are independent and equally weighted.
 
     `blocks` is the number of blocks where units share them, else None. `thresholds` are those that were chosen from
     rows, and those of models, by model and text of the rule. `every_row` says that rows which are left out are counted
@@ -54,7 +54,7 @@ class Population:
     label_status: str = "unlabelled"
 
     def prefix(self, metric: Metric, model: str) -> str:
-        """What stands before the names of the counts behind a metric of a model."""
+        """Prefix of the names of the counts behind a metric of a model."""
         if self.every_row and metric.every_row:
             return EVERY
         return self.scored[model] if self.scored and metric.text in self.label_free else self.models[model]
@@ -129,7 +129,7 @@ class EstimateColumns:
     labelled: Array | None = None
 
     def take(self, index: NDArray[np.int64]) -> EstimateColumns:
-        """What was found in some of the slices."""
+        """Values found in some of the slices."""
         bound, cut, labelled = (
             None if part is None else part[index] for part in (self.bound, self.threshold, self.labelled)
         )
@@ -145,7 +145,7 @@ class EstimateColumns:
 
 
 def concatenate_estimates(parts: Sequence[EstimateColumns]) -> EstimateColumns:
-    """What was found in chunks of slices, one after another, as far as metrics across slices read it."""
+    """Values found in chunks of slices, one after another, as far as metrics across slices read them."""
     if len(parts) == 1:
         return parts[0]
     estimates = [part.estimate for part in parts]

@@ -116,7 +116,7 @@ def _of_sums(
 def with_row_error(
     estimates: EstimateColumns, error: Metric, model: str, chunk: Chunk, population: Population
 ) -> EstimateColumns:
-    """What was found, with the standard error that a metric of it makes of the sums of all rows."""
+    """Estimates, with the standard error that a metric of them makes of the sums of all rows."""
     totals = chunk.sums.totals(error, model, population.prefix(error, model))
     with finalising(error):
         rows = reduce(np.minimum, (whole_blocks(size) for size in error.denominators(totals)))

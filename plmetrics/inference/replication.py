@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Replication:
-    """How estimates of a suite are replicated.
+    """Replication of the estimates of a suite.
 
     Values come with replicates of a kind, or with none where a closed form does without. What is made from other
     metrics has replicates of one kind from all of them, and so do the two sides of a difference.

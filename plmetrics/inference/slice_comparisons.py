@@ -34,7 +34,7 @@ NEEDS_ROWS = "needs_exact"
 
 
 class SliceContrasts:
-    """What the slices of one set are compared with, as the suite asks; its estimates come chunk by chunk.
+    """Contrasts of the slices of one set, as the suite asks; its estimates come chunk by chunk.
 
     `members` are the parts of the set by number, more than one where it is made of conditions or tags. `make` gives
     the estimates of a chunk.

@@ -34,7 +34,7 @@ class SetStates:
 
 @dataclass(frozen=True, slots=True)
 class Analysis:
-    """What is to be estimated, compared and resampled, and from which states.
+    """Subject of the inference: what is estimated, compared and resampled, and from which states.
 
     `contrasts` is whether a feature takes differences of its own.
     """
@@ -91,7 +91,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where rows of a contrast stand: a metric, or one of its classes, in a slice set."""
+    """Place of the rows of a contrast: a metric, or one of its classes, in a slice set."""
 
     index: int
     metric: Metric

@@ -145,7 +145,7 @@ class Rows:
 
 
 def _place(place: tuple[int, int, int, int], slices: Any, turn: int = 0) -> Any:
-    """What rows are sorted by: model, slice set, slice, metric, class, method."""
+    """Sort keys of rows: model, slice set, slice, metric, class, method."""
     model, slice_set, metric, number = place
     rows = np.empty((len(slices), 6), dtype=np.int64)
     rows[:, 0], rows[:, 1], rows[:, 2], rows[:, 3], rows[:, 4] = model, slice_set, slices, metric, number

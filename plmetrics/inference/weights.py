@@ -36,7 +36,7 @@ _FEW_COLUMNS = 64
 
 @dataclass(frozen=True, eq=False)
 class ResamplingWeights:
-    """How often each block is drawn, and what one drawn unit stands for.
+    """Draws of each block, and the weight of one drawn unit.
 
     `counts` is W `[replicates, blocks]`: multinomial, as many draws as there are blocks. `scale`
     `[replicates]` is units in the table / units drawn: ratios do not need it, totals are multiplied by it.
@@ -86,7 +86,7 @@ class Nudges:
 
     @property
     def steps(self) -> tuple[float, ...]:
-        """What is added to a block's weight, for all blocks by one step and then for all by the next."""
+        """Steps that are added to a block's weight, for all blocks by one step and then for all by the next."""
         return (-1.0,) if self.kind == "jackknife" else (TILT, -TILT)
 
     @property

@@ -155,7 +155,7 @@ def goals_json() -> str:
 
 
 def names_elsewhere(metric: MetricClass) -> Iterator[Synonym]:
-    """What other libraries call a metric, or a metric with some of its parameters."""
+    """Names in other libraries of a metric, or of a metric with some of its parameters."""
     for synonym in synonyms(metric.task):
         if synonym.same and synonym.metric.partition("(")[0] in (metric.name, *metric.aliases):
             yield synonym
@@ -268,7 +268,7 @@ def _parameter(field: dataclasses.Field[Any]) -> dict[str, Any]:
 
 
 def description(metric: Metric | MetricClass) -> str:
-    """What a metric measures, from its documentation, in one paragraph."""
+    """Meaning of a metric, from its documentation, in one paragraph."""
     text = (metric.__doc__ or "").partition(">>>")[0]
     return " ".join(text.split())
 

@@ -71,7 +71,7 @@ def _gates(summary: Summary) -> Grid:
 
 
 def _changes(summary: Summary) -> Grid:
-    """What changed against the earlier run, on all rows."""
+    """Changes against the earlier run, on all rows."""
     frame = _overall(summary).filter(pl.col("contrast") == "run")
     runs = frame["baseline"].unique(maintain_order=True).to_list()
     title = f"Changes against run {runs[0]}" if runs else "Changes"

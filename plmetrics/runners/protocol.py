@@ -21,7 +21,7 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """What the task gave for a unit: JSON, small, since what it makes lies in files."""
+    """Receipt of a unit: JSON, small, since what the task makes lies in files."""
 
     name: str
     text: str
@@ -37,7 +37,7 @@ class Crash:
 
 
 class Backend(Protocol):
-    """Where calls run."""
+    """A place where calls run."""
 
     @property
     def window(self) -> int:

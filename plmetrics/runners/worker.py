@@ -85,7 +85,7 @@ def _end(over: list[int], number: int) -> None:
 
 
 def receipt_of(text: str) -> str:
-    """What a call gave, from its answer.
+    """Receipt of a call, from its answer.
 
     Raises:
         BaseException: its error, caused by the words of its traceback.

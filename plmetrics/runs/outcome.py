@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Outcome(Protocol):
-    """What a run folder and a report keep of an evaluation."""
+    """Parts of an evaluation that a run folder and a report keep."""
 
     @property
     def metrics(self) -> pl.DataFrame:
@@ -69,11 +69,11 @@ class Outcome(Protocol):
 
     @property
     def verdict(self) -> str:
-        """What the gates say together: pass, fail, inconclusive or none."""
+        """Verdict of the gates together: pass, fail, inconclusive or none."""
 
     @property
     def suite(self) -> Suite:
-        """What was asked."""
+        """The suite."""
 
     @property
     def kept(self) -> RunReplicates | None:
@@ -81,7 +81,7 @@ class Outcome(Protocol):
 
     @property
     def record(self) -> Mapping[str, Any]:
-        """What run.json says, or is to say."""
+        """Record of run.json."""
 
     @property
     def folder(self) -> Place | None:

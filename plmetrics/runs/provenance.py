@@ -30,7 +30,7 @@ def provenance(
     labels: Mapping[str, str] | None = None,
     command: Sequence[str] | None = None,
 ) -> dict[str, Any]:
-    """What run.json says of where a run comes from.
+    """Entries of run.json on where a run comes from.
 
     Args:
         suite: the suite's file.

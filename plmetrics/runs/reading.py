@@ -167,7 +167,7 @@ class StoredResult(ResultTables):
 
     @property
     def suite(self) -> Suite:
-        """What was asked, as far as reports need it: unchecked, and without metrics that are not known any more."""
+        """Suite as far as reports need it: unchecked, and without metrics that are not known any more."""
         from plmetrics.suite.model import Suite
         from plmetrics.suite.sections.basics import Compare
         from plmetrics.suite.sections.uncertainty import Uncertainty

@@ -92,7 +92,7 @@ def suite_content(suite: Suite) -> dict[str, Any]:
 
 
 def suite_of_run(result: Outcome) -> Mapping[str, Any]:
-    """What the suite of a result says: as it was written, or else as it is."""
+    """Suite of a result, for the record: as it was written, or else as it is."""
     stored: Mapping[str, Any] | None = result.record.get("suite")
     return suite_content(result.suite) if stored is None else stored
 

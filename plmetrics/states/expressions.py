@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class SumRequest(Protocol):
-    """What is asked of a metric of the family sums."""
+    """A request of a metric of the family sums."""
 
     @property
     def task(self) -> str:
@@ -27,7 +27,7 @@ class SumRequest(Protocol):
         """The sums it reads."""
 
     def centres(self) -> tuple[RowValue, ...]:
-        """What it takes moments of."""
+        """Numbers that it takes moments of."""
 
 
 def sum_expressions(metric: SumRequest, label: pl.Expr, score: pl.Expr, weight: pl.Expr | None) -> View:
@@ -51,7 +51,7 @@ def _mean(value: pl.Expr, weight: pl.Expr | None) -> pl.Expr:
 def point_expression(
     finalise: Callable[[View], pl.Expr], label: pl.Expr, score: pl.Expr, weight: pl.Expr | None
 ) -> pl.Expr:
-    """What `finalise` makes of the distinct scores of a group, ascending, with their weight per class.
+    """Value of `finalise` on the distinct scores of a group, ascending, with their weight per class.
 
     Rows are sorted by score, running totals are kept at the last row of each distinct score, and their
     differences are the weights per point. Sorted rows and points each pass through a list: that is how an

@@ -27,13 +27,13 @@ _DISTANT = 1e4
 
 
 def centre_name(key: str) -> str:
-    """What a metric calls the centre that its moments of a value are about."""
+    """Name of the centre that a metric's moments of a value are about."""
     return f"{key}_centre"
 
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """What a column of moments sums: products of distances from one or two centres, times a mass.
+    """Terms of a column of moments: products of distances from one or two centres, times a mass.
 
     `mass` is the column with the sum of that, `alone` are, of two centres, those with the sums of each distance.
     """

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PairedAreas:
-    """By slice the difference of two areas, and the variances of it that positives and negatives have a part in.
+    """Differences of two areas by slice, and their variances that positives and negatives have a part in.
 
     Scores of a bin are one score. Of the variances these are the largest that counts leave open.
     """

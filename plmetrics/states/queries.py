@@ -109,7 +109,7 @@ def query_column(model: str, key: str) -> str:
 
 
 def gains(labels: Array, gain: str) -> Array:
-    """What rows of these labels are worth: the label itself, or 2^label - 1.
+    """Gains of rows of these labels: the label itself, or 2^label - 1.
 
     >>> gains(np.array([0.0, 1.0, 3.0]), "exponential")
     array([0., 1., 7.])

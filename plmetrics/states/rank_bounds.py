@@ -33,7 +33,7 @@ OPEN = "_open"
 
 
 def grid_view(counts: Array, edges: Array, label_edges: Array, *, weighted: bool) -> View:
-    """What `ranks.rank_view` gives, of joint counts `[slice, ...]`, and how far it is open.
+    """View of `ranks.rank_view` on joint counts `[slice, ...]`, and how far it is open.
 
     Args:
         counts: those that `JointTally.on_grid` makes.

@@ -37,7 +37,7 @@ class _Side:
 
 
 def rank_view(pairs: SlicedPairs, *, pairwise: bool = True) -> View:
-    """What rank correlations read, exactly: `[slice]` arrays.
+    """View of rank correlations, exactly: `[slice]` arrays.
 
     `weight`; `prediction_untied` and `label_untied`, the weight of the pairs whose predictions, or labels, differ;
     `rank_product`, `prediction_square` and `label_square`, the second moments of the middle ranks; with `pairwise`

@@ -49,7 +49,7 @@ _NUMBERS: dict[str, Any] = {PART: pl.UInt16, CELL: pl.UInt32, BLOCK: pl.UInt64}
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What some rows of a table are.
+    """Description of some rows of a table.
 
     `sets` are the numbers of the slice sets they are of, `bins` says of which kind those are that scores are counted
     on, `size` how many of them and of the numbers in each there are. `columns` are those that the rows fill, `rows`
@@ -75,7 +75,7 @@ class Part:
         return cls(**fields)
 
     def content(self) -> dict[str, Any]:
-        """What a file says of it."""
+        """Content of a file about it."""
         content = asdict(self)
         if self.exponent is None:
             del content["exponent"]
@@ -87,13 +87,13 @@ class Part:
 
     @property
     def name(self) -> tuple[str, tuple[int, ...], str, str]:
-        """What it is known by in any state."""
+        """Identity in any state."""
         return self.kind, self.sets, self.model, self.bins
 
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """What a state says of itself.
+    """Description of a state.
 
     `constants` are those that states must share to add. `sets` are the columns that tell the slices of each set apart.
     `modulus` is None where each unit is a block of its own; `hashed` says whether the part `units` holds the hashes of
@@ -237,7 +237,7 @@ class State:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What is no error but probably not meant."""
+        """Warnings: no errors, but probably not meant."""
         return self.head.warnings
 
     def __repr__(self) -> str:

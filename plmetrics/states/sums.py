@@ -166,7 +166,7 @@ class Total:
 
 @dataclass(frozen=True, slots=True)
 class Distances:
-    """What a sum of distances from centres is of: the keys of one value, or of two whose distances are multiplied.
+    """Keys of the values whose distances from centres are summed: one value, or two whose distances are multiplied.
 
     `mass` is the key of the atom that sums what each is multiplied by, None for the weight of the rows. `alone` are, of
     two values, the keys of the sums of each distance.
@@ -220,7 +220,7 @@ class Atom:
         return total.cast(pl.Int64) if integral else total
 
     def of_row(self, rows: Rows, weight: pl.Expr | None, valid: pl.Expr | None = None) -> pl.Expr:
-        """What a row adds to this atom: a number, or whether it counts."""
+        """Term of a row: a number, or whether it counts."""
         value = each_row(self.build(rows))
         if self.counts:
             mask = value if valid is None else value & valid
@@ -272,7 +272,7 @@ class View:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What the arrays are called."""
+        """Names of the arrays."""
         return tuple(self._arrays)
 
     def without(self, name: str) -> View:

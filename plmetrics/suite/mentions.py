@@ -9,7 +9,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class SuiteMentions:
-    """What a suite speaks of, be it wrong in itself: names of models and slice sets, and intervals."""
+    """Mentions of a suite, be it wrong in itself: names of models and slice sets, and intervals."""
 
     models: tuple[str, ...]
     slices: tuple[str, ...]

@@ -140,7 +140,7 @@ class Suite(Strict):
 
     @property
     def labels(self) -> Labels | None:
-        """What it says of labels that come later; None where each row must have one."""
+        """Section on labels that come later; None where each row must have one."""
         return cast("Labels | None", self.sections.get("labels"))
 
     @property
@@ -380,7 +380,7 @@ _NULL = ("leakage", "drift", "find_slices", "cross_validation")
 
 
 def canonical(suite: Suite) -> dict[str, Any]:
-    """What the suite asks for, as JSON-able data that suites of the same meaning share.
+    """Identity of the suite, as JSON-able data that suites of the same meaning share.
 
     Names, paths, the memory budget, the order of metrics, gates and curves, and whether a default is spelled
     out leave no trace. The order of keys has no meaning: hash it with sorted keys.

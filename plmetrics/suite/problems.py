@@ -13,7 +13,7 @@ from plmetrics.core.names import did_you_mean, nearest, number_text
 from plmetrics.core.rowsql import RowExpressionError, compile_row, not_a_condition
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from plmetrics.catalogue.metric import Metric
     from plmetrics.core.names import SuitePath
@@ -56,6 +56,22 @@ class Findings:
         except ValidationError as error:
             self.translate(error.errors(), kind, value, path)
             return None
+
+    def models(
+        self, kind: type[AnyModel], value: Any, key: str, hint: str
+    ) -> Iterator[tuple[SuitePath, AnyModel]]:
+        """The sections of a mapping, or of a list of them, each with its place; problems are noted."""
+        listed = not isinstance(value, Mapping)
+        if listed and not isinstance(value, (list, tuple)):
+            if value is not None:
+                msg = f"{key} must be a mapping or a list of them, not {message_text(value)}"
+                self.add(msg, (key,), hint)
+            return
+        for place, item in enumerate(value if listed else [value]):
+            path: SuitePath = (key, place) if listed else (key,)
+            section = self.model(kind, item, path, hint)
+            if section is not None:
+                yield path, section
 
     def translate(self, errors: Sequence[Any], kind: type[BaseModel], value: Any, path: SuitePath) -> None:
         """Note pydantic's errors about a value; what the branches of a union say becomes one problem."""
@@ -129,7 +145,7 @@ def _expectation(error: Any) -> str:
 
 
 def switch_hint(value: Any) -> str | None:
-    """What to write in place of a word that earlier versions of YAML read as true or false."""
+    """Hint in place of a word that earlier versions of YAML read as true or false."""
     word = value.strip().lower() if isinstance(value, str) else ""
     return next((f"write {truth}" for truth, words in _SWITCHES.items() if word in words), None)
 

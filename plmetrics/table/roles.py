@@ -40,7 +40,7 @@ def plain_column(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class RoleColumns:
-    """Which raw columns play which role, free of any suite: what a prediction table is made of.
+    """Raw columns by role, free of any suite: the inputs of a prediction table.
 
     `probability` are the models whose scores must lie in [0, 1]. `classes` are those of a multiclass label, in order;
     empty where they are not known yet. `unit` is the hash expression, given when intervals are asked for. `columns`

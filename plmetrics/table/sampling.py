@@ -1,4 +1,4 @@
-"""Some of the rows, for what need not be exact: edges of bins, and where to cut."""
+"""Samples of rows, for what need not be exact: edges of bins, and where to cut."""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ class Format(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """How the rows of files are read: format, columns in the files, columns in folder names.
+    """Reader of the rows of files: format, columns in the files, columns in folder names.
 
     With `insert` a column that a file lacks is null there.
     """

@@ -30,6 +30,7 @@ def write(name: str, seed: int, rows: int = 2000) -> None:
     Path("new").replace(name)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("stage", "file"),
     [

@@ -6,6 +6,8 @@ import ast
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
+import pytest
+
 import plmetrics
 
 PACKAGE = Path(plmetrics.__file__).parent
@@ -31,6 +33,7 @@ def imports() -> dict[str, set[str]]:
     return found
 
 
+@pytest.mark.slow
 def test_imports_make_no_circle() -> None:
     try:
         TopologicalSorter(imports()).prepare()

@@ -66,6 +66,7 @@ def test_what_the_rows_tell_leaves_the_request_as_it_was_bound(asked: dict[str, 
     assert request.models == prepared.table.models
 
 
+@pytest.mark.slow
 def test_only_binding_makes_requests() -> None:
     makers = {}
     texts = {path: path.read_text() for path in PACKAGE.rglob("*.py")}

@@ -70,6 +70,7 @@ def agrees(suite: Path, made: list[Collection]) -> None:
         assert seen[stage] == told[stage] or (stage in more and seen[stage] > told[stage]), (told, seen)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", SCANS)
 def test_scans_of_a_suite(tmp_path: Path, name: str) -> None:
     suite = CONFIGS / f"{name}.yaml"
@@ -79,6 +80,7 @@ def test_scans_of_a_suite(tmp_path: Path, name: str) -> None:
     agrees(suite, made)
 
 
+@pytest.mark.slow
 @settings(max_examples=max(4, settings.default.max_examples // 10))
 @given(made=with_sections())
 def test_scans_of_any_suite(

@@ -53,6 +53,7 @@ def folder_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]
     return made
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("block", blocks("yaml"), ids=str)
 def test_suites_run(block: Block, folder_of: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TABLE", "days")
@@ -83,6 +84,7 @@ def test_a_report_is_that_of_the_suite_above_it(report: Block, folder_of: Callab
     assert report.text.lower().startswith(result.verdict)
 
 
+@pytest.mark.slow
 def test_python_runs(folder_of: Callable[[str], Path]) -> None:
     scripts = []
     for page in dict.fromkeys(block.page for block in blocks("python")):
@@ -101,6 +103,7 @@ def test_python_runs(folder_of: Callable[[str], Path]) -> None:
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("page", WITH_COMMANDS)
 def test_commands_run(page: str, folder_of: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder_of(page))

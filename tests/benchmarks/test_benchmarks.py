@@ -44,6 +44,7 @@ def cube(tmp_path_factory):
     return done.stdout, readme_text, folder
 
 
+@pytest.mark.slow
 def test_every_contestant_has_a_row_or_says_why_not(cube):
     printed, _, _ = cube
     for name in SCENARIOS["cube"].contestants:

@@ -42,6 +42,7 @@ def test_all_tasks_have_a_table():
     assert set(TASKS) == set(registry.tasks()) - {"experiment"}, "its one metric is a mean"
 
 
+@pytest.mark.slow
 def test_metrics_run_in_all_settings_that_they_have(tmp_path):
     with tables(tmp_path / "cache", keep=False) as made:
         measured = measure_corners(made, "regression", 3000, 1, "mae", "median_absolute_error")

@@ -71,6 +71,7 @@ def test_a_package_announces_a_metric(suite, code, value):
     assert "worked_hours" in plmetrics(suite, "metrics").stdout
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("code", "words"),
     [

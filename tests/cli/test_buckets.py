@@ -134,6 +134,7 @@ def faults(monkeypatch: pytest.MonkeyPatch, at: int) -> list[str]:
     return calls
 
 
+@pytest.mark.slow
 def test_a_run_that_ends_at_any_write_leaves_the_old_result_or_the_new(
     suite: Path, store: S3Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

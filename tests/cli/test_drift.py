@@ -70,6 +70,7 @@ def test_a_gate_on_drift_fails_the_run_and_stands_everywhere(invoke: Any, suite:
     assert "Drift (200 reference rows" in invoke("report", str(folder)).out
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("setting", "code", "verdict"),
     [
@@ -169,6 +170,7 @@ def test_a_state_is_a_reference_as_its_rows_are(invoke: Any, suite: Path) -> Non
     assert invoke("explain", str(suite)).code == 0
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("command", ["run", "validate"])
 @pytest.mark.parametrize(
     ("section", "code", "words"),
@@ -198,6 +200,7 @@ def test_what_is_no_reference_is_told(
     assert "Traceback" not in outcome.err
 
 
+@pytest.mark.slow
 def test_merged_states_keep_counts_and_say_that_nothing_was_measured(invoke: Any, suite: Path) -> None:
     folder = suite.parent
     for name in ("before.csv", "now.parquet"):

@@ -112,6 +112,7 @@ def test_the_report_of_a_night_has_a_line_of_its_past(home: Path) -> None:
     assert "History" not in CliRunner().invoke(app, ["report", str(home / first)]).stdout
 
 
+@pytest.mark.slow
 def test_a_change_of_level_is_said_everywhere(nights: Nights) -> None:
     for number in range(8):
         frame = rows(number, height=300).with_columns(new=rows(number, height=300, bad=number > 3)["new"])

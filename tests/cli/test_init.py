@@ -74,6 +74,7 @@ def assert_it_runs(invoke: Any, suite: Path) -> dict[str, Any]:
     return result
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("kind", ["csv", "parquet", "hive"])
 @pytest.mark.parametrize("make", [table, regression], ids=["binary", "regression"])
 def test_what_it_writes_runs(invoke: Any, tmp_path: Path, kind: str, make: Any) -> None:
@@ -88,6 +89,7 @@ def test_what_it_writes_runs(invoke: Any, tmp_path: Path, kind: str, make: Any) 
     assert_it_runs(invoke, suite)
 
 
+@pytest.mark.slow
 def test_adult(invoke: Any, tmp_path: Path) -> None:
     shutil.copy(ADULT, tmp_path)
     suite = tmp_path / "adult.yaml"
@@ -115,6 +117,7 @@ def test_abalone(invoke: Any, tmp_path: Path) -> None:
     assert_it_runs(invoke, suite)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("file", "task"),
     [
@@ -153,6 +156,7 @@ def test_guesses_for_a_regression_table(invoke: Any, tmp_path: Path) -> None:
 LABELS = np.random.default_rng(0).integers(0, 2, ROWS)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("label", "positive"),
     [

@@ -18,6 +18,7 @@ def data(tmp_path: Path) -> str:
     return str(tmp_path / "rows.parquet")
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("options", "expected"),
     [

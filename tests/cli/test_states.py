@@ -79,6 +79,7 @@ def test_a_gate_of_merged_states_fails_with_3(invoke: Invoke, suite: Path) -> No
     assert invoke("merge", *states(invoke, suite)).code == 3
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("change", "code", "words"),
     [

@@ -76,6 +76,7 @@ def test_columns_whose_names_are_patterns_of_names(invoke: Any, tmp_path: Path) 
         assert "takes such a name for a pattern of names" in named.err
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("file", "options", "task", "included", "excluded"),
     [
@@ -111,6 +112,7 @@ def test_suites_of_real_tables_run(
     assert not excluded & set(content["metrics"])
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", TABLES)
 def test_every_task_is_recognised_and_its_suite_runs(
     invoke: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str

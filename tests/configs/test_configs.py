@@ -57,6 +57,7 @@ def test_the_suite_of_a_bucket_writes_to_it(store: Any, run: Callable[[str], plm
     assert plm.load("s3://evaluations/runs/bucket").metrics.equals(run("bucket").metrics)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", [suite.stem for suite in SUITES])
 def test_suite_runs_and_passes(name: str, run: Callable[[str], plm.Result]) -> None:
     result = run(name)
@@ -69,6 +70,7 @@ def test_suite_runs_and_passes(name: str, run: Callable[[str], plm.Result]) -> N
     assert judged["status"].unique().to_list() == ["ok"]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", [suite.stem for suite in SUITES])
 def test_a_run_comes_back_as_it_was(name: str, run: Callable[[str], plm.Result]) -> None:
     result = run(name)

@@ -20,6 +20,7 @@ print(is_ours(), gc.get_threshold() == before, os.environ.get("OPENBLAS_THREAD_T
 """
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("call", "environment", "expected"),
     [

@@ -442,6 +442,7 @@ def test_refuses(text: str, words: str, position: int | None, hint: str) -> None
         assert f"(at character {position})" in str(caught.value)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     "text",
     [

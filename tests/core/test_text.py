@@ -101,6 +101,7 @@ _values = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(st.builds(Call, _words, st.dictionaries(_words, _values, max_size=3)))
 def test_canonical_text_reads_back(call: Call) -> None:
     again = parse_call(str(call))

@@ -151,6 +151,7 @@ def in_order(words: list[str], text: str) -> str | None:
     return None
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("case", load_cases())
 def test_case(case: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Any) -> None:
     folder = tmp_path / "work"

@@ -43,6 +43,7 @@ def rows(address: str, table: str, key: str = "") -> list[dict[str, Any]]:
     return query(address, f"select * from plmetrics_{table}{where} order by {order}")
 
 
+@pytest.mark.exhaustive
 def test_the_tables_are_those_of_the_run_folder(database: str, ended: Run) -> None:
     assert ended.result is not None
     target(database).write(ended)
@@ -75,6 +76,7 @@ def moment(value: Any) -> datetime:
     return read.replace(tzinfo=UTC) if read.tzinfo is None else read.astimezone(UTC)
 
 
+@pytest.mark.exhaustive
 def test_runs_without_an_interval_stand_side_by_side(database: str, ended: Run) -> None:
     target(database).write(ended)
     again = dataclasses.replace(ended, record={**ended.record, "run_id": "20261121T020000Z-000001"})
@@ -83,6 +85,7 @@ def test_runs_without_an_interval_stand_side_by_side(database: str, ended: Run) 
     assert len(rows(database, "gates")) == 2 * len(rows(database, "gates", ended.run_id))
 
 
+@pytest.mark.exhaustive
 def test_an_interval_is_replaced_and_others_stay(database: str, ended: Run) -> None:
     assert ended.result is not None
     first, other = of_interval(ended, 20), of_interval(ended, 21)
@@ -100,6 +103,7 @@ def test_an_interval_is_replaced_and_others_stay(database: str, ended: Run) -> N
     assert moment(start) == datetime(2026, 11, 19, 23, tzinfo=UTC)
 
 
+@pytest.mark.exhaustive
 def test_a_run_that_is_there_is_not_written_again(database: str, ended: Run) -> None:
     assert ended.result is not None
     run = of_interval(ended, 20)
@@ -122,6 +126,7 @@ def test_nothing_is_a_null_and_never_nan(database: str, ended: Run) -> None:
     assert [row["value"] for row in rows(database, "metrics")] == [None, None, None, 0.1 + 0.2]
 
 
+@pytest.mark.exhaustive
 def test_a_text_of_any_length_and_alphabet_comes_back(database: str, ended: Run) -> None:
     assert ended.result is not None
     texts = ["é" * 70_000, "🙂 'quoted' \"twice\" \\ %s :name", "Case", "case"]
@@ -132,12 +137,14 @@ def test_a_text_of_any_length_and_alphabet_comes_back(database: str, ended: Run)
     assert len(query(database, "select note from plmetrics_metrics where note = 'case'")) == 1
 
 
+@pytest.mark.exhaustive
 def test_suites_whose_names_differ_by_case_are_two(database: str, ended: Run) -> None:
     for name in ("credit", "Credit"):
         target(database).write(dataclasses.replace(of_interval(ended, 20), name=name))
     assert sorted(row["suite"] for row in rows(database, "runs")) == ["Credit", "credit"]
 
 
+@pytest.mark.exhaustive
 def test_tables_of_an_earlier_version_get_the_columns_they_lack(database: str, ended: Run) -> None:
     engine = open_engine(target(database).url)
     with engine.begin() as connection:
@@ -162,6 +169,7 @@ def test_tables_of_an_earlier_version_get_the_columns_they_lack(database: str, e
     assert rows(database, "runs")[0]["seconds"] == ended.record["seconds"]
 
 
+@pytest.mark.exhaustive
 def test_writers_of_different_intervals_lose_nothing(database: str, ended: Run) -> None:
     assert ended.result is not None
     for _ in range(2):  # Tables are made by all of them at once; then rows are replaced.
@@ -173,6 +181,7 @@ def test_writers_of_different_intervals_lose_nothing(database: str, ended: Run) 
         assert len(rows(database, "metrics", run.key)) == ended.result.metrics.height
 
 
+@pytest.mark.exhaustive
 def test_of_writers_of_one_interval_the_last_is_there_as_a_whole(database: str, ended: Run) -> None:
     assert ended.result is not None
     runs = [
@@ -248,6 +257,7 @@ def test_every_row_begins_with_the_keys() -> None:
         assert [column.name for column in table.columns if column.name in RUN_KEYS] == list(RUN_KEYS)
 
 
+@pytest.mark.exhaustive
 def test_the_queries_of_the_page_find_the_rows(database: str, ended: Run) -> None:
     page = (Path(__file__).parents[2] / "docs" / "exports.md").read_text("utf-8")
     over_time, failures = re.findall(r"```sql\n(.*?)```", page, re.DOTALL)

@@ -40,6 +40,7 @@ def logged(uri: str, experiment: str) -> list[Any]:
         return list(client.search_runs([found.experiment_id], order_by=["attributes.start_time ASC"]))
 
 
+@pytest.mark.slow
 def test_a_run_is_logged_with_its_report(suite_file: Callable[..., Path], tmp_path: Path) -> None:
     uri = f"sqlite:///{tmp_path / 'ml.db'}"
     section = {"experiment": "nightly", "uri": uri, "run_name": "tonight"}
@@ -67,6 +68,7 @@ def test_a_run_is_logged_with_its_report(suite_file: Callable[..., Path], tmp_pa
     assert page.read_bytes() == (result.folder / "report.html").read_bytes()
 
 
+@pytest.mark.slow
 def test_an_interval_that_is_run_again_supersedes(ended: Run, tmp_path: Path) -> None:
     uri = f"sqlite:///{tmp_path / 'ml.db'}"
     target = MlflowTarget("e", uri, None)

@@ -43,6 +43,7 @@ def naive(values: list[float | None], consecutive: int) -> tuple[str, int]:
     return ("fail" if streak >= consecutive else "inconclusive"), min(streak, consecutive)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("consecutive", [1, 2, 3])
 @pytest.mark.parametrize(
     "values",

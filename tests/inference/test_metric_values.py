@@ -42,6 +42,7 @@ def regression(rows: pl.DataFrame, **arguments: Any) -> plm.Result:
     )
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("weight", [None, "w"])
 @pytest.mark.parametrize("reproducible", [False, True])
 @pytest.mark.parametrize("power", [-266, -399, -498, -532, -565, -997])
@@ -84,6 +85,7 @@ def test_errors_that_vanish_beside_labels_that_do_not_are_none() -> None:
     assert found["value"].to_list() == [1.0, 1.0, 1.0]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("power", [80, 130, 154, 160, 300])
 def test_large_labels_have_their_value_or_a_status_and_leave_other_slices_alone(power: int) -> None:
     one, large = (regression(table(scale)).metrics for scale in (1.0, 10.0**power))

@@ -139,6 +139,7 @@ def points(frame, weight=None):
     return parts
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("weight", [None, "w"])
 @pytest.mark.parametrize("digits", [None, 1])
 def test_values_equal_independent_ones(digits, weight):
@@ -346,6 +347,7 @@ def test_coarse_standard_errors_are_those_of_exact_replicates(monkeypatch, weigh
             assert abs(one[end] - other[end]) < room * other["std_error"], (end, one, other)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     "text", ["kernel_ce", "corp_miscalibration", "calibration_slope", "calibration_intercept"]
 )

@@ -63,6 +63,7 @@ def by_class(rows: pl.DataFrame, text: str, **more: Any) -> Any:
     return evaluated(rows, [f"{opened}average=none)"], **more)["value"].to_numpy()
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("text", POINTS)
 def test_points_of_each_class_are_those_of_its_rates(text: str, weighted: bool) -> None:

@@ -195,6 +195,7 @@ def test_a_grid_of_weighted_rows_is_that_of_repeated_ones() -> None:
         assert abs(value - expected[metric]) <= bound < 5e-3, metric
 
 
+@pytest.mark.slow
 def test_many_passes_count_the_same_grid(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = table(3_000, ties=False)
     options: dict[str, Any] = {"exact": False, "slices": {"g": "g"}, "uncertainty": {"replicates": 20}}

@@ -60,6 +60,7 @@ def compare(found, wanted):
             assert row["value"] == pytest.approx(value, rel=1e-9, abs=1e-12), place
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("case", CASES)
 def test_binary_metrics_equal_independent_formulas(case, weighted):
@@ -76,6 +77,7 @@ def test_binary_metrics_equal_independent_formulas(case, weighted):
         compare(result.metrics.filter(model=model), expected(frame, BINARY, score, weighted))
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("offset", [0.0, 1e6, 1e9])
 @pytest.mark.parametrize("case", ["plain", "one_row", "constant", "zeros"])

@@ -131,6 +131,7 @@ def test_rates_are_compared_as_defined(method: str, weight: str | None) -> None:
     ]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("threshold", [0.3, 0.5])
 @pytest.mark.parametrize("weight", [None, "w"])
 def test_same_as_fairlearn(weight: str | None, threshold: float) -> None:

@@ -47,6 +47,7 @@ def evaluate(table=TABLE, **options):
     return plm.evaluate(table, **{**given, **options})
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("options", [{}, {"exact": True, "memory": "60MB"}])
 def test_labels_and_weights_are_those_of_each_model(options):
     result = evaluate(slices=["region"], **options)
@@ -182,6 +183,7 @@ def test_what_labels_of_single_models_do_not_go_with(options, words):
         evaluate(**{"metrics": ["f1"], **options})
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("fit_on", ["region = 'north'", "fold"])
 @pytest.mark.parametrize("missing", ["error", "drop_per_model"])
 def test_calibrators_are_fitted_to_the_label_and_weight_of_their_model(fit_on, missing):

@@ -101,6 +101,7 @@ def values(rows: pl.DataFrame, metrics: Any, **more: Any) -> dict[str, float]:
     return dict(zip(overall["metric"], overall["value"], strict=True))
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("weight", [None, "w"])
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_values_are_those_of_scikit_learn(seed: int, weight: str | None) -> None:
@@ -173,6 +174,7 @@ def naive_hand_till(y: Any, p: Any) -> float:
 AREAS = ["roc_auc", "roc_auc(scheme=ovo)", "roc_auc(average=weighted)", "average_precision"]
 
 
+@pytest.mark.slow
 def test_areas_of_a_slice_that_lacks_the_first_classes_rest_on_the_others() -> None:
     """Values of the pairs that are there, and blocks and standard errors of the classes that are averaged alone."""
     rows = table(3500, ties=False).with_columns(

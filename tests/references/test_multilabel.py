@@ -94,6 +94,7 @@ def evaluated(rows: Any, metrics: Any, **more: Any) -> pl.DataFrame:
     return plm.evaluate(rows, **{**ROLES, **more}, metrics=list(metrics)).metrics
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("weight", [None, "w"])
 @pytest.mark.parametrize("threshold", [0.5, 0.3])
 def test_values_are_those_of_scikit_learn(weight: str | None, threshold: float) -> None:
@@ -103,6 +104,7 @@ def test_values_are_those_of_scikit_learn(weight: str | None, threshold: float) 
     assert dict(found.select("metric", "value").rows()) == pytest.approx(expected, rel=1e-12)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("memory", [None, "60MB"])
 def test_weighted_values_stand_beside_those_without_weights(memory: str | None) -> None:
     """Also at thresholds that a rule chooses, which heeds the weights of each."""
@@ -206,6 +208,7 @@ def test_means_over_rows_have_the_standard_error_of_a_mean() -> None:
     assert found["std_error"].item() == pytest.approx(each.std(ddof=1) / np.sqrt(len(each)), rel=1e-9)
 
 
+@pytest.mark.slow
 def test_averages_over_classes_have_the_standard_error_of_fresh_samples() -> None:
     values = [evaluated(table(400, seed), ["f1"])["value"].item() for seed in range(60)]
     found = evaluated(table(400), ["f1"], uncertainty={"method": "auto"})
@@ -288,6 +291,7 @@ def test_bad_rows_may_be_dropped() -> None:
     assert dropped["value"].to_list() == evaluated(rows[30:], texts)["value"].to_list()
 
 
+@pytest.mark.slow
 def test_a_suite_runs_from_the_command_line(tmp_path: Path) -> None:
     table().write_parquet(tmp_path / "rows.parquet")
     (tmp_path / "suite.yaml").write_text(

@@ -76,6 +76,7 @@ def test_areas_of_pairs_are_those_of_scikit_learn(weight: str | None) -> None:
     check(found, rows, weight, bound=True)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("ranges", [1, 5])
 @pytest.mark.parametrize("weight", [None, "w"])
 def test_they_are_read_in_ranges(weight: str | None, ranges: int, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -95,6 +96,7 @@ def test_they_are_read_in_ranges(weight: str | None, ranges: int, monkeypatch: p
         np.testing.assert_allclose(ours, theirs, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_the_plan_of_a_run_counts_all_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(budget, "POINT_ROWS", 1000)
     rows = table(60_000)
@@ -104,6 +106,7 @@ def test_the_plan_of_a_run_counts_all_pairs(monkeypatch: pytest.MonkeyPatch) -> 
     check(evaluated(rows, memory=600_000), rows, None, bound=True)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("exact", [True, False])
 @pytest.mark.parametrize("unit", [None, "u"])
 def test_rows_are_resampled_with_all_of_their_pairs(unit: str | None, exact: bool) -> None:

@@ -162,6 +162,7 @@ def test_n_counts_rows_of_weight_above_0(table):
     assert found.metrics.filter(metric="n", status="ok").select((pl.col("n") == pl.col("value")).all()).item()
 
 
+@pytest.mark.slow
 @few
 @given(samples)
 def test_ordered_metrics_see_only_the_order_of_scores(table):
@@ -200,6 +201,7 @@ def test_slices_partition_the_whole(table):
         assert_same(added, whole, ["model", "metric", "value"])
 
 
+@pytest.mark.slow
 @few
 @given(samples)
 def test_every_slice_equals_its_rows_alone(table):

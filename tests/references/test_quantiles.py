@@ -38,6 +38,7 @@ def averaged_inverse(values, weights, level):
     return ordered[min(math.floor(place + 1e-9), len(ordered) - 1)]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("ties", [False, True])
 @pytest.mark.parametrize("weight", [None, "w"])
 @pytest.mark.parametrize("rows", [1, 2, 10, 301])
@@ -92,6 +93,7 @@ def test_a_maximum_has_no_interval_and_no_weightless_row():
     )
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("rows", [1500, 60_000], ids=["exact replicates", "coarse replicates"])
 @pytest.mark.parametrize("unit", [None, "u"])
 def test_standard_errors_are_those_of_theory(rows, unit):
@@ -194,6 +196,7 @@ def within_bounds(found, frame, weight, metrics=METRICS):
     return found["bound"].max()
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("ties", [False, True])
 @pytest.mark.parametrize("weight", [None, "w"])
 @pytest.mark.parametrize("rows", [1, 10, 3001])

@@ -128,6 +128,7 @@ CASES = {
 }
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("case", CASES)
 def test_slices_are_their_rows(case, way):
@@ -137,6 +138,7 @@ def test_slices_are_their_rows(case, way):
     assert_slices(spec, expected, **WAYS[way])
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("way", ["exact", "binned"])
 @pytest.mark.parametrize("others", [["level", "device"], ["region"]])
 def test_excluded_values_do_not_leak_into_other_sets_of_a_cube(others, way):
@@ -162,6 +164,7 @@ def inverted(values, weights, share):
     return (edges[0] + edges[-1]) / 2
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("weight", [None, "w"])
 @pytest.mark.parametrize(("column", "number"), [("age", 4), ("income", 3), ("level", 10)])
 def test_quantile_bins(column, number, weight):
@@ -209,6 +212,7 @@ def test_named_predicates_are_listed_without_rows():
     assert found.filter(slice="s=none", metric="n")["n"].to_list() == [0]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("exact", [None, False])
 @pytest.mark.parametrize(
     "spec", ["segments", {"where": {"a": "age < 40", "b": "level = 2"}}, {"column": "region", "top": 2}]
@@ -266,6 +270,7 @@ def test_exclusion_from_a_crossing_too_wide_for_one_number():
     assert found["value"].sum() == left.height
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     "dtype", [pl.Float32, pl.Int16, pl.Decimal(8, 2), pl.String, pl.Date, pl.Datetime("ns")]
 )

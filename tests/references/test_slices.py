@@ -103,6 +103,7 @@ TYPES = {
 }
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", TYPES)
 def test_every_type_of_column_has_slices(name):
     values, dtype, texts = TYPES[name]
@@ -125,6 +126,7 @@ def test_the_two_hours_of_the_end_of_summer_time_are_two_slices():
 NAN = float("nan")
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("dtype", [pl.Float64, pl.Float32])
 @pytest.mark.parametrize(
     ("spec", "names"),
@@ -194,6 +196,7 @@ PARIS = "Europe/Paris"
 MOMENTS = [dt.datetime(2020, 1, 1, 23), dt.datetime(2020, 1, 2), dt.datetime(2020, 1, 2, 12), None]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("values", "dtype", "edges", "rule"),
     [

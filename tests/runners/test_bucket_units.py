@@ -50,6 +50,7 @@ def states(store: S3Server) -> set[str]:
     return {entry["Key"] for entry in listed if entry["Key"].endswith(".state")}
 
 
+@pytest.mark.slow
 def test_a_bucket_has_the_same_bytes_on_every_runner(suite: Path, store: S3Server) -> None:
     expected = hashes(plm.run(suite))
     assert hashes(plm.run(suite, on="inline")) == expected
@@ -64,6 +65,7 @@ def test_a_bucket_has_the_same_bytes_on_every_runner(suite: Path, store: S3Serve
     assert len(written) == 1
 
 
+@pytest.mark.slow
 def test_units_of_a_scheduler_in_a_bucket(suite: Path, store: S3Server) -> None:
     from plmetrics.api.shards.plans import units
     from plmetrics.api.shards.unit_runs import unit_states

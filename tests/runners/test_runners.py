@@ -22,6 +22,7 @@ def jobs(*texts: str) -> list[Job]:
     return [Job(f"unit {text}", text) for text in texts]
 
 
+@pytest.mark.exhaustive
 def test_many_tiny_units(runner: Runner) -> None:
     texts = [str(number) for number in range(100)]
     receipts = list(runner.map("runners.samples:double", jobs(*texts)))
@@ -63,12 +64,14 @@ def test_units_after_an_error(runner: Runner) -> None:
     assert list(runner.map("runners.samples:double", jobs("4"))) == [Receipt("unit 4", "44")]
 
 
+@pytest.mark.exhaustive
 def test_a_worker_that_is_killed_is_replaced(remote: Runner, tmp_path: Path) -> None:
     died = str(tmp_path / "died")
     receipts = list(remote.map("runners.samples:die_once", [Job(name, died) for name in "abc"]))
     assert sorted(receipts, key=str) == [Receipt(name, died) for name in "abc"]
 
 
+@pytest.mark.exhaustive
 def test_poison_is_named_and_harms_no_other(remote: Runner) -> None:
     outcomes = list(remote.map("runners.samples:die", jobs("a", "poison", "b", "c")))
     (crash,) = [outcome for outcome in outcomes if isinstance(outcome, Crash)]

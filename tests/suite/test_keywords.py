@@ -94,6 +94,7 @@ def test_the_arguments_are_those_of_evaluate() -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_type_checker_takes_right_calls_and_refuses_wrong_ones(tmp_path: Path) -> None:
     file = tmp_path / "calls.py"
     file.write_text(CALLS)

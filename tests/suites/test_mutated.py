@@ -222,6 +222,7 @@ def keys() -> Iterator[tuple[Any, ...]]:
             yield path
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("path", list(keys()), ids=name)
 def test_a_misspelt_key(path: tuple[Any, ...], folder: Path, monkeypatch: Any, capsys: Any) -> None:
     key, _ = places()[path]
@@ -232,6 +233,7 @@ def test_a_misspelt_key(path: tuple[Any, ...], folder: Path, monkeypatch: Any, c
     assert "Traceback" not in errors
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("path", REFERENCES, ids=name)
 def test_a_misspelt_name(path: tuple[Any, ...], folder: Path, monkeypatch: Any, capsys: Any) -> None:
     _, value = places()[path]
@@ -248,6 +250,7 @@ def values() -> Iterator[tuple[Any, ...]]:
             yield path
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("wrong", ["{a: [1]}", "[[1], {a: 2}]"])
 @pytest.mark.parametrize("path", list(values()), ids=name)
 def test_a_value_of_another_type(

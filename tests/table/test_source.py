@@ -174,6 +174,7 @@ def test_row_keys_do_not_depend_on_other_files_or_the_order_of_paths(root, endin
     assert alone[0] | alone[1] | alone[2] == together
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("ending", ["parquet", "csv", "csv.gz", "arrow", "ndjson"])
 @pytest.mark.parametrize("folders", [("", "", ""), ("g=a", "g=b", "g=b"), ("x=1/g=a", "x=2/g=a", "x=2/g=b")])
 @pytest.mark.parametrize("root_name", ["plain", "run=7/data"])
@@ -204,6 +205,7 @@ def test_row_keys_do_not_depend_on_where_the_data_are(root):
     assert keys(open_source("here/scores")) == keys(open_source("there/deep/scores"))
 
 
+@pytest.mark.slow
 def test_row_keys_with_many_batches(root):
     """More rows than a reader hands over at once, in files of different length."""
     for number, rows in enumerate((70_000, 1, 150_000), start=1):

@@ -34,7 +34,7 @@ _PRECEDENCE = (1, 130, 6, 2, 4, 5, 3, 0, 99)
 
 @dataclass(frozen=True, slots=True)
 class IntervalOutcome:
-    """What became of one interval: a verdict, or what was wrong.
+    """The outcome of one interval: a verdict, or an error.
 
     `message` says what was wrong, or why the exit code is not that of the verdict. `existing` says whether its result
     was there already, `accepted` whether a person accepted that: it is no failure.
@@ -214,7 +214,7 @@ def _side_by_side(one: _Job, intervals: list[Interval], jobs: int) -> Iterator[I
 
 
 def evaluate_text(text: str) -> str:
-    """What became of one interval, as the task of a runner: the text is that of the evaluation and the interval."""
+    """Outcome of one interval, as the task of a runner: the text is that of the evaluation and the interval."""
     one, interval = pickle.loads(base64.b64decode(text))
     return json.dumps(asdict(one(interval)))
 

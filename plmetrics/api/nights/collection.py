@@ -44,7 +44,7 @@ _HISTORY = frozenset({RECORD, table_file("metrics"), table_file("gates")})
 
 @dataclass(frozen=True, slots=True)
 class Removal:
-    """What is removed: a folder or files of it, why, and its size in bytes."""
+    """A removal: a folder or files of it, the reason, and its size in bytes."""
 
     path: Place
     files: tuple[str, ...]

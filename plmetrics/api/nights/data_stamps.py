@@ -60,7 +60,7 @@ def tables_digest(suite: Suite, base: Path) -> str:
 
 
 def _content(file: RecordedFile) -> dict[str, object]:
-    """What is known of a data file but where it lies."""
+    """Facts of a data file but its place."""
     return {key: value for key, value in file.items() if key != "folder"}
 
 

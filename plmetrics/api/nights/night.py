@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
 
 def section_of(loaded: LoadedSuite) -> IntervalSection:
-    """What a suite says of its intervals.
+    """Section of a suite's intervals.
 
     Raises:
         ConfigError: it has none.
@@ -114,7 +114,7 @@ class IntervalEvaluation(Evaluation):
 
     @property
     def recorded_interval(self) -> RecordedInterval:
-        """What run.json says of the interval, also where the run fails."""
+        """Entry of the interval in run.json, also where the run fails."""
         return {
             "key": self.interval.key,
             "start": self.interval.start.isoformat(),

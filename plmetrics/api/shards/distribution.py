@@ -51,7 +51,7 @@ _ON_GRID = (
 
 @dataclass(frozen=True, slots=True)
 class Distribution:
-    """Where the units of a table are counted, and where their states lie.
+    """Distribution of the units of a table: where they are counted, and where their states lie.
 
     `on` is the runner in place of that of the section, `home` the folder of the suite's runs, if it has one; relative
     paths start from `base`.
@@ -184,7 +184,7 @@ def _check_references(suite: Suite, source: Source, counts: Mapping[str, object]
 
 
 def _memory(suite: Suite, on: object, units: int) -> int | None:
-    """What each of several processes of this machine may take of its memory."""
+    """Memory of this machine that each of several processes may take."""
     count = min(process_count(on), units) if isinstance(on, str) else 1
     return None if count == 1 else budget_of(suite) // count
 

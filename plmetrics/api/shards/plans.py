@@ -91,5 +91,5 @@ def plan_of(
 
 
 def engine_of(loaded: LoadedSuite) -> EngineSection:
-    """What a suite says of where its units are counted, with defaults for what it does not say."""
+    """Section of the engine that counts a suite's units, with defaults for what it leaves out."""
     return engine_section(loaded.suite) or EngineSection()

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class UnitOutcome:
-    """What came of units: receipts by id, and those that ended their workers, with the reason."""
+    """Outcome of units: receipts by id, and those that ended their workers, with the reason."""
 
     receipts: Mapping[str, UnitReceipt]
     crashes: Mapping[str, str]

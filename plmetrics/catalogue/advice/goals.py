@@ -1,4 +1,4 @@
-"""What an evaluation is for: the questions of metric-choice charts and usual domains, with the metrics that answer.
+"""Goals of an evaluation: the questions of metric-choice charts and usual domains, with the metrics that answer.
 
 Rules of a goal are rules of advice that hold where the goal is asked for; the metrics come first in a suite.
 """

@@ -20,7 +20,7 @@ _BOYD = "Boyd, Eng and Page (2013), Area under the precision-recall curve, ECML 
 
 @dataclass(frozen=True)
 class RunningTotals:
-    """What is called positive at and above each point: true and false positives, also without the point itself.
+    """True and false positives at and above each point, also without the point itself.
 
     Points that are `tied` are of one score, not bins of several.
     """

@@ -1,4 +1,4 @@
-"""What a decision at a threshold is worth: likelihood ratios, odds, costs, precision at another prevalence.
+"""Worth of a decision at a threshold: likelihood ratios, odds, costs, precision at another prevalence.
 
 Every cell of the confusion table is a sum of weights.
 """

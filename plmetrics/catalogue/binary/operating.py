@@ -1,4 +1,4 @@
-"""What can be had at a limit: precision, recall or false positive rate at the threshold that just reaches it.
+"""Operating points at a limit: precision, recall or false positive rate at the threshold that just reaches it.
 
 Candidates are the distinct scores; every replicate solves for its threshold anew. Limits are compared as ratios with
 a tolerance of 1e-12. On the coarse bins that replicates are made of, a threshold may fall inside a bin of several

@@ -1,4 +1,4 @@
-"""What the k rows with the highest scores hold.
+"""Metrics of the k rows with the highest scores.
 
 k is a number of rows (of units of weight), or a share of all. Rows of one score at the cut count with the fraction
 that is needed: the expected value under a random order of ties.

@@ -1,4 +1,4 @@
-"""What a calibrator is: parameters that are fitted to rows, and the expression that applies them."""
+"""Base of calibrators: parameters that are fitted to rows, and the expression that applies them."""
 
 from __future__ import annotations
 

@@ -118,7 +118,7 @@ class MetricOfGroups(GroupMetric):
         return tuple((named, replace(self, metric=member)) for named, member in self.metric.per_class())
 
     def lacks(self, parts: tuple[str, ...]) -> str | None:
-        """What the metric lacks."""
+        """Parts that the metric lacks."""
         return self.metric.lacks(parts)
 
 
@@ -208,7 +208,7 @@ class GroupComparison(GroupMetric):
         return np.where(values.min(axis=-1) < 0, np.nan, share)
 
     def _centre(self, state: Groups, text: str) -> Any:
-        """What each group is held against, with an axis for groups; None for each other."""
+        """References of the groups, with an axis for groups; None for each other."""
         if self.method == "to_overall":
             return np.asarray(state.overall[text])[..., None]
         return self.of_groups(state, text)[..., [state.reference]] if self.method == "reference" else None

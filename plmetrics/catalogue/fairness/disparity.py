@@ -1,4 +1,4 @@
-"""How far any metric differs between groups, for every task."""
+"""Differences of any metric between groups, for every task."""
 
 from __future__ import annotations
 

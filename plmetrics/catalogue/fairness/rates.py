@@ -48,7 +48,7 @@ class MeanGap(Metric):
 
 
 class RateMetric:
-    """What the metrics of rates at a threshold share: which rates they read."""
+    """Base of the metrics of rates at a threshold: the rates they read."""
 
     rates: ClassVar[tuple[type[Rate], ...]]
     mirrored: ClassVar[tuple[type[Rate], ...]] = ()

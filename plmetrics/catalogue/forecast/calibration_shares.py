@@ -85,7 +85,7 @@ class CalibrationShare(MeanOfForecasts):
 
     @staticmethod
     def points(parts: Sequence[str]) -> tuple[Any, ...]:
-        """What the points of a model are about, in order."""
+        """Levels of the points of a model, in order."""
         raise NotImplementedError
 
     @staticmethod
@@ -110,7 +110,7 @@ class CalibrationShare(MeanOfForecasts):
         """Curves have no notes."""
 
     def row(self, rows: Rows, point: Any) -> pl.Expr:
-        """What a row adds, between 0 and 1."""
+        """Share that a row adds, between 0 and 1."""
         raise NotImplementedError
 
 

@@ -1,4 +1,4 @@
-"""What forecasts are read for: a quantile of theirs, and the numbers of a row that follow."""
+"""Numbers of a row of forecasts: a quantile, and the losses that follow."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What metrics of several classes share: classes they learn from the run, and the sums of each class."""
+"""Bases of metrics of several classes: classes they learn from the run, and the sums of each class."""
 
 from __future__ import annotations
 
@@ -175,7 +175,7 @@ class OfClass(Metric):
         return [*super().undefined(state), (self.rate.empty, self.rate.whole(state) == 0)]
 
     def denominators(self, state: Any) -> tuple[Any, ...]:
-        """What the rate divides by."""
+        """Divisor of the rate."""
         return (self.rate.whole(state),)
 
 
@@ -195,11 +195,11 @@ class ClassRate(Multiclass):
     average: str = average_parameter()
 
     def part(self, state: Any) -> Any:
-        """What is counted."""
+        """Numerator of the rate."""
         raise NotImplementedError
 
     def whole(self, state: Any) -> Any:
-        """What it is a share of."""
+        """Denominator of the rate."""
         raise NotImplementedError
 
     def per_class(self) -> tuple[tuple[str, Metric], ...]:
@@ -228,7 +228,7 @@ class ClassRate(Multiclass):
         return ops.ratio(ops.total(values * weight), ops.total(weight))
 
     def _class_weight(self, state: Any, total: Any) -> Any:
-        """What a class counts in the average: nothing without a value, unless that counts as 0."""
+        """Value of a class in the average: nothing without a value, unless that counts as 0."""
         present = np.ones_like(total) if self._zero else np.where(total > 0, 1.0, 0.0)
         return present * state.actual if self.average == "weighted" else present
 

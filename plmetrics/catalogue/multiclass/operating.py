@@ -1,4 +1,4 @@
-"""What the probability of each class gives at a limit or in the top k, class by class and averaged."""
+"""Operating points and top k by the probability of each class, class by class and averaged."""
 
 from __future__ import annotations
 

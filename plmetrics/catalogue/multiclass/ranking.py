@@ -1,4 +1,4 @@
-"""How well the probability of each class ranks the rows: areas of one class against the rest, or each other."""
+"""Rankings by the probability of each class: areas of one class against the rest, or each other."""
 
 from __future__ import annotations
 

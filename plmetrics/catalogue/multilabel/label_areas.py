@@ -1,4 +1,4 @@
-"""How well the score of each class ranks the rows, where rows have several classes."""
+"""Rankings by the score of each class, where rows have several classes."""
 
 from __future__ import annotations
 

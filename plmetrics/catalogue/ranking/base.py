@@ -1,4 +1,4 @@
-"""What ranking metrics are made of: one number per query, and the weighted mean of it over queries."""
+"""Bases of ranking metrics: one number per query, and its weighted mean over queries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What regression metrics are made of: numbers of a row, means over rows, and variation around a constant.
+"""Atoms of regression metrics: numbers of a row, means over rows, and variation around a constant.
 
 The error of a row is prediction - label, so a mean error above 0 is over-prediction.
 """

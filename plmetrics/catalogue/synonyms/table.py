@@ -49,7 +49,7 @@ _RANK = re.compile(r"(.+_)(\d+)")
 
 
 class Synonym(NamedTuple):
-    """What a name means: the text of a metric (empty: there is none), and what differs if something does."""
+    """Meaning of a name: the text of a metric (empty: there is none), and the difference, if any."""
 
     library: str
     name: str
@@ -59,7 +59,7 @@ class Synonym(NamedTuple):
 
     @property
     def hint(self) -> str:
-        """What to write instead."""
+        """Hint on the text to write instead."""
         if not self.metric:
             return self.difference
         return f"did you mean '{self.metric}'? {self.difference}".rstrip()
@@ -72,7 +72,7 @@ def synonyms(task: str) -> Iterator[Synonym]:
 
 
 def synonym(task: str, name: str) -> Synonym | None:
-    """What a name means in a task; one in capitals may stand for small letters.
+    """Meaning of a name in a task; one in capitals may stand for small letters.
 
     >>> synonym("ranking", "ndcg_cut_10").metric, synonym("binary", "AUROC").metric
     ('ndcg(k=10)', 'roc_auc')
@@ -102,7 +102,7 @@ def own_parameters(given: Mapping[str, object], fields: Collection[str]) -> dict
 
 
 def hint(task: str, name: str, reserved: Mapping[str, Collection[str]]) -> str | None:
-    """What was meant by a name that no metric of a task has; `reserved` are our own names by task."""
+    """Meaning of a name that no metric of a task has; `reserved` are our own names by task."""
     entry = synonym(task, name)
     if entry is not None:
         return entry.hint
@@ -118,7 +118,7 @@ def hint(task: str, name: str, reserved: Mapping[str, Collection[str]]) -> str |
 def parameter_hint(
     metric: str, given: Mapping[str, Any], name: str, fields: Collection[str], reserved: Collection[str]
 ) -> str:
-    """What was meant by a parameter that a metric has not, of those given; `reserved` are the names of its task."""
+    """Meaning of a parameter that a metric has not, of those given; `reserved` are the names of its task."""
     own = _own_parameter(name, fields)
     if own != name:
         return f"did you mean '{own}'?"

@@ -1,4 +1,4 @@
-"""What metrics of treatment effects are made of: rows and outcomes of the two arms."""
+"""Atoms of metrics of treatment effects: rows and outcomes of the two arms."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far metrics of uplift may be from their exact values where scores are counted in bins.
+"""Bounds of metrics of uplift on their exact values, where scores are counted in bins.
 
 At the ends of bins curves are exact. Inside a bin they depend on the order of its rows, which is not known: only how
 many rows of each arm it holds, the sum of their outcomes, and between what any outcome lies. Rows of one score are

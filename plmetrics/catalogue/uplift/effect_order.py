@@ -1,4 +1,4 @@
-"""How well a score ranks rows by the effect of a treatment. Rows with equal scores are one point.
+"""Rankings of rows by the effect of a treatment. Rows with equal scores are one point.
 
 The state has weight and outcome of each arm per distinct score, ascending.
 """
@@ -104,7 +104,7 @@ class Qini(OfCurve):
         return [*super().undefined(state), ("zero_denominator", nothing)]
 
     def bound(self, state: Any) -> Any:
-        """What the order inside bins may add to the area."""
+        """Bound on what the order inside bins adds to the area."""
         area = area_bound(state, self._curve)
         return ops.absolute(ops.ratio(area, self._perfect(state))) if self.binary_outcome else area
 
@@ -239,7 +239,7 @@ class UpliftAtTop(OfOrder):
         return [*super().undefined(state), ("too_few_rows", short), ("empty_arm", empty)]
 
     def bound(self, state: Any) -> Any:
-        """What the order inside the bin at the cut may change."""
+        """Bound on what the order inside the bin at the cut changes."""
         return top_bound(state, self.finalise(state), self._shares(state), by_arm=self._by_arm)
 
     def cut(self, state: Any) -> Any:

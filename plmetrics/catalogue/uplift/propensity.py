@@ -1,4 +1,4 @@
-"""What effects are made of whose rows are weighted by the inverse of the chance to be in their arm."""
+"""Sums of effects whose rows are weighted by the inverse of the chance to be in their arm."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the rows with the highest scores hold of both arms: the curves that metrics of uplift are areas of.
+"""Totals of both arms in the rows with the highest scores: the curves whose areas are metrics of uplift.
 
 Curves run over the share of all rows, from nobody to everybody; they begin at 0 and are straight between points.
 """

@@ -1,1 +1,1 @@
-"""Where the command line meets the terminal: streams, progress, completion, and every way a command can fail."""
+"""The terminal of the command line: streams, progress, completion, and every way a command can fail."""

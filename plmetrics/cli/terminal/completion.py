@@ -1,4 +1,4 @@
-"""What the shell may put in place of a half-typed word."""
+"""Completions of a half-typed word in the shell."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the command line meets the terminal: the result to stdout, everything else to stderr."""
+"""Consoles of the command line: the result to stdout, everything else to stderr."""
 
 from __future__ import annotations
 

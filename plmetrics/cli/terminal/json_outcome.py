@@ -1,4 +1,4 @@
-"""What `--format json` prints where a command fails: one JSON object, as on success."""
+"""Output of `--format json` where a command fails: one JSON object, as on success."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What libraries write to the standard error by themselves while a command runs, behind Python's back.
+"""Output of native libraries to the standard error while a command runs.
 
 The engine reports a panic there at once, whatever its thread, also where it becomes an error of the data. So the
 descriptor leads to a file meanwhile, whose text is passed on at the end; what Python writes goes another way, at once.

@@ -193,7 +193,7 @@ def _too_deep(place: int | None) -> RowExpressionError:
 
 
 def _unreadable(text: str, errors: Sequence[Mapping[str, Node]]) -> RowExpressionError:
-    """What the parser did not understand, and where."""
+    """Error of the parser, and its place."""
     first = errors[0] if errors else {}
     word = str(first.get("highlight") or "")
     line, column = first.get("line"), first.get("col")

@@ -104,7 +104,7 @@ def comparison_operand(value: pl.Expr, dtype: DataType, *, other: Kind) -> pl.Ex
 
 
 def kind_of(dtype: DataType) -> Kind:
-    """What kind of value a column of this type holds, as far as comparisons differ by it."""
+    """Kind of the values of a column of this type, as far as comparisons differ by it."""
     if dtype.is_numeric():
         return "number"
     if dtype in {pl.String, pl.Categorical, pl.Enum}:

@@ -16,5 +16,5 @@ class RowExpressionError(ValueError):
 
 
 def not_a_condition(text: str) -> str:
-    """What is said of an expression in place of a condition."""
+    """Message on an expression in place of a condition."""
     return f"'{text}' is not a condition: it is neither true nor false"

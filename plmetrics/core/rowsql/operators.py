@@ -81,7 +81,7 @@ def null(_: Builder, node: Node) -> Part:  # noqa: ARG001
 
 
 def paren(build: Builder, node: Node) -> Part:
-    """What stands in parentheses."""
+    """Content of parentheses."""
     return build(node.this)
 
 

@@ -48,7 +48,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """How one kind of node is built, and which of its arguments may be set."""
+    """Rule of one kind of node: how it is built, and which of its arguments may be set."""
 
     build: Callable[[Builder, Node], Part]
     arguments: frozenset[str]

@@ -51,7 +51,7 @@ Counted = TypeVar("Counted")
 
 @dataclass(frozen=True, slots=True)
 class Aggregates:
-    """What the scan brought: the sums of each cube, the rows for ordered metrics, and the blocks that occur.
+    """Results of the scan: the sums of each cube, the rows for ordered metrics, and the blocks that occur.
 
     `digests` are words that tell the units of each block from others, None where nobody asked for them; `bins` are sums
     by bins, None where no curve is drawn from them; `sample` are some rows, for the edges of grids where there are any.
@@ -175,7 +175,7 @@ def collect_aggregates(
     rows: pl.DataFrame | None,
     bins: BinSums | None = None,
 ) -> Aggregates:
-    """What a scan brought, or what saved states hold of several, as the stages behind it read it.
+    """Results of a scan, or of several saved states, as the stages behind it read them.
 
     Raises:
         DataError: no rows are left.
@@ -226,7 +226,7 @@ def sum_plans(prepared: RunPlan, *, digested: bool = False) -> list[list[pl.Lazy
 def _chunks(
     prepared: RunPlan, cube: Cube, shared: Sequence[pl.Expr]
 ) -> Iterator[tuple[list[pl.Expr], list[pl.Expr]]]:
-    """What is aggregated in a cube, in parts that one node of a plan can take; and what must be known of rows before.
+    """Aggregates of a cube, in parts that one node of a plan can take; and what must be known of rows before.
 
     A value that is added in several ways is a column first: else it would be computed for each.
     """
@@ -285,7 +285,7 @@ def _block_keys(prepared: RunPlan, frame: pl.DataFrame) -> tuple[NDArray[np.uint
 
 
 def row_digests(request: Request) -> list[pl.Expr]:
-    """What tells rows that are units from others of the same places: their labels, unless positives are counted."""
+    """Labels that tell rows apart that are units of the same places, unless positives are counted."""
     roles = request.view.roles
     counted = roles.binary and roles.weight is None and not roles.apart
     return [] if counted else [row_digest(pl.col(UNIT), pl.col(LABEL)).sum().alias(DIGEST)]

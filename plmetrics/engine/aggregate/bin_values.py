@@ -75,7 +75,7 @@ def number_column(model: str, key: str) -> str:
 
 
 def key_number(prepared: RunPlan, model: str, key: str) -> pl.Expr:
-    """What the bins of a key are of."""
+    """Values that the bins of a key are of."""
     number = number_of(prepared.row_of(model), key.split(maxsplit=1)[0], prepared.request.suite)
     return number.cast(pl.UInt32, strict=False) if is_class(key) else number.cast(pl.Float64)
 
@@ -96,7 +96,7 @@ def set_places(prepared: RunPlan) -> Iterator[tuple[int, int, Slices]]:
 
 
 def bin_values(prepared: RunPlan, model: str, table: BinTable) -> dict[str, pl.Expr]:
-    """What each row adds to the sums of a table, by column."""
+    """Terms of each row in the sums of a table, by column."""
     row = prepared.row_of(model)
     values: dict[str, pl.Expr] = {}
     if row.weight is not None:

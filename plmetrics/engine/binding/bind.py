@@ -262,7 +262,7 @@ def _roles(
 
 
 def _requirements(suite: Suite, metrics: Sequence[Metric]) -> tuple[Requirement, ...]:
-    """What the task and features ask of values."""
+    """Requirements of the task and features on values."""
     needs: tuple[Requirement, ...] = ()
     if suite.task == "ranking":
         from plmetrics.engine.binding.task_columns import role_requirements
@@ -345,7 +345,7 @@ def _check_fit_on(suite: Suite, schema: pl.Schema) -> None:
 
 
 def _check_metrics(suite: Suite, schema: pl.Schema) -> None:
-    """What metrics read besides the roles, checked on zero rows."""
+    """Columns that metrics read besides the roles, checked on zero rows."""
     collected = Collected()
     for metric in suite.valued("overall", *suite.slices):
         with collected.step():
@@ -365,7 +365,7 @@ def _check_metrics(suite: Suite, schema: pl.Schema) -> None:
 
 
 def _check_sections(suite: Suite, schema: pl.Schema, tables: Mapping[str, Source]) -> None:
-    """What optional sections name, checked on zero rows; all that is wrong is named."""
+    """Columns that optional sections name, checked on zero rows; all that is wrong is named."""
     collected = Collected()
     with collected.step():
         _extra_columns(suite, schema)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def identity(key: SliceKey) -> str:
-    """What tells two keys apart."""
+    """Identity of a key."""
     return f"{key.kind}|{key.label}|{key.edges!r}|{key.number}|{key.expression.meta.serialize()!r}"
 
 

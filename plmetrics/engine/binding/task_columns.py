@@ -23,7 +23,7 @@ LARGEST_LABEL = 1000.0
 
 
 def role_requirements(suite: Suite, metrics: Sequence[Metric]) -> tuple[Requirement, ...]:
-    """What must hold for the columns of a ranking besides those of every task: its query, document and gains."""
+    """Requirements on the columns of a ranking besides those of every task: its query, document and gains."""
     columns = suite.columns
     out: list[Requirement] = []
     for role in ("query", "document"):
@@ -49,7 +49,7 @@ def _too_large(value: pl.Expr) -> pl.Expr:
 
 
 def check_ranking(suite: Suite, schema: pl.Schema, metrics: Sequence[Metric]) -> None:
-    """What the columns and metrics of a ranking must be.
+    """Check of the columns and metrics of a ranking.
 
     Raises:
         DataError: the column of the query is of a type that names none.

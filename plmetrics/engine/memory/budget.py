@@ -57,7 +57,7 @@ _MEGA, _GIGA = 10**6, 10**9
 
 @dataclass(frozen=True, slots=True)
 class OrderPlan:
-    """How the rows of ordered metrics are brought in order, and what that costs.
+    """Plan that brings the rows of ordered metrics in order, and its cost.
 
     Attributes:
         way: `rows`, `points` (see the module) or `grid`, which counts instead of sorting.

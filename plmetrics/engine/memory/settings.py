@@ -88,7 +88,7 @@ def _tell_library(settings: Mapping[int, int]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Watch:
-    """What the process held when a run began, and the most that it had held by then; None where that is not told."""
+    """Memory of the process when a run began, and the most that it had held by then; None where that is not told."""
 
     resident: int | None
     peak: int | None
@@ -115,7 +115,7 @@ class Watch:
 
 
 def budget_hint(used_bytes: int, budget: int) -> str | None:
-    """What to write in place of a budget that was clearly exceeded; None where it was kept.
+    """Budget to write in place of one that was clearly exceeded; None where it was kept.
 
     >>> budget_hint(710_000_000, 300_000_000)
     'the run took about 710 MB, more than its memory budget of 300 MB: write memory: 800MB, or ask for less at a time'

@@ -123,7 +123,7 @@ def order_sample(prepared: RunPlan) -> Question[pl.DataFrame | None]:
 
 
 def _sorting(prepared: RunPlan) -> str:
-    """What a pass sorts, for people to read."""
+    """Description of what a pass sorts."""
     order, every = prepared.order, orderings(prepared.request)
     of_scores = all(ordering.value is None for ordering in every)
     what, of = ("models", "its scores") if of_scores else ("orders", "what it orders")

@@ -50,7 +50,7 @@ _BATCH_COPIES = 8
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """What rows are counted by: the cells of a cube, or the slices of a set."""
+    """A grouping of rows: the cells of a cube, or the slices of a set."""
 
     cube: int
     index: int | None = None
@@ -102,7 +102,7 @@ class Encoder:
             yield from self._flat(frame)
 
     def order(self, frame: pl.DataFrame) -> Codes | None:
-        """What brings the rows of a cell together, so do their counts lie in memory; None where one cell has all."""
+        """Keys that bring the rows, and the counts, of a cell together in memory; None where one cell has all."""
         cells = {cube.cells: number for number, cube in enumerate(self._prepared.cubes) if cube.codes}
         most = max(cells, default=1)  # the cube that has most of them
         if most <= 1:

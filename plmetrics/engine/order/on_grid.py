@@ -62,7 +62,7 @@ _SLICES_AT_ONCE = 4
 def models_on_grids(
     prepared: RunPlan, aggregated: Aggregates
 ) -> Iterator[tuple[str, str | None, Callable[[int], SlicedGrid]]]:
-    """What each model's rows are ordered by on its grid, as a function of the slice set; see `models_in_order`."""
+    """Orderings of each model's rows on its grid, as a function of the slice set; see `models_in_order`."""
     if not needs_rows(prepared):
         return
     passes = Passes(prepared, aggregated)
@@ -102,12 +102,12 @@ class Passes:
 
     @property
     def orderings(self) -> Mapping[str, Ordering]:
-        """What the rows of each model are ordered by, by name."""
+        """Orderings of the rows of each model, by name."""
         return self._encoder.orderings
 
     @property
     def locators(self) -> Mapping[str, Locator]:
-        """What finds the fine bins, by name."""
+        """Lookups of the fine bins, by name."""
         return self._encoder.locators
 
     def of(self, name: str) -> Callable[..., SlicedGrid]:

@@ -1,4 +1,4 @@
-"""What the rows of a model are ordered by: its score, or another number of each row, as a grid counts them."""
+"""Orderings of a model's rows: by its score, or another number of each row, as a grid counts them."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Ordering:
 
     @property
     def name(self) -> str:
-        """What it is called in states: the model, with the key of a value."""
+        """Name in states: the model, with the key of a value."""
         return self.model if self.key is None else f"{self.model}|{self.key}"
 
     @property
@@ -164,7 +164,7 @@ class Ordering:
 
 
 def orderings(request: Request) -> tuple[Ordering, ...]:
-    """What the rows of each model are ordered by, model after model, scores first."""
+    """Orderings of the rows of each model, model after model, scores first."""
     roles, label_free = request.view.roles, request.label_free_values
     out: list[Ordering] = []
     for model in request.models:

@@ -50,7 +50,7 @@ def exponent_in_bins(prepared: RunPlan, ordering: Ordering, bins: Bins) -> int |
 
 
 class PartSizes:
-    """How large the counts of a run are, in so many blocks."""
+    """Sizes of the counts of a run, in so many blocks."""
 
     def __init__(
         self,
@@ -65,7 +65,7 @@ class PartSizes:
         self._all_blocks = blocks
 
     def group(self, index: int) -> Group:
-        """What the rows of a slice set are counted by: cells, where there are not many more of them than slices."""
+        """Grouping of the rows of a slice set: cells, where there are not many more of them than slices."""
         number = self._prepared.cube_of(self._prepared.slices[index])
         cube = self._prepared.cubes[number]
         slices = sum(len(part) for part in self._prepared.slices if self._prepared.cube_of(part) == number)

@@ -44,7 +44,7 @@ SCORE = "score"
 
 @dataclass(frozen=True, slots=True)
 class Draws:
-    """How often blocks are drawn `[replicate, block]`, their keys, and what draws so many other blocks."""
+    """Draws of blocks `[replicate, block]`, their keys, and a function that draws so many other blocks."""
 
     weights: Array
     keys: Keys

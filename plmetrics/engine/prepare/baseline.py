@@ -23,7 +23,7 @@ _TIE = 1e-12
 
 
 def baseline_values(view: TableView) -> Question[dict[str, float]]:
-    """What the baseline gives to every row, by part.
+    """Constants that the baseline gives to every row, by part.
 
     Binary: the share of positives. Multiclass: the share of each class, or the most frequent one. Regression: the
     mean of the label. Quantiles: those of the label (averaged inverse of its distribution), its mean and standard

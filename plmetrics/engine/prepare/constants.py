@@ -36,7 +36,7 @@ class ThresholdChoice:
 
 @dataclass(frozen=True, slots=True)
 class Constants:
-    """What a run does not look for in its data, as another has found it.
+    """Constants of another run, in place of those that a run finds in its data.
 
     `keys` are by canonical column the edges of quantile bins, and the values of a top; `grids` where scores are
     counted, and `features` what each feature has looked up, by key. `calibrators` are by model what was fitted, and

@@ -147,7 +147,7 @@ def _calibration(view: TableView, constants: Constants | None) -> Question[Calib
 
 
 def _baseline(view: TableView, constants: Constants | None) -> Question[Mapping[str, float]]:
-    """What the baseline gives by part; empty where none is asked for."""
+    """Constants of the baseline by part; empty where none is asked for."""
     if constants is not None or not view.suite.baseline:
         return constant_question({} if constants is None else constants.baseline)
     from plmetrics.engine.prepare.baseline import baseline_values
@@ -216,7 +216,7 @@ def _look_up(request: Request, start: _Start, constants: Constants | None) -> Qu
 
 
 def _feature_looks(looks: Looks | None, view: TableView) -> Question[Mapping[str, object]]:
-    """What features know of the rows, by key."""
+    """Answers to the questions of features about the rows, by key."""
     return constant_question({}) if looks is None else looks(view)
 
 
@@ -301,7 +301,7 @@ def every_key(view: TableView, table: PredictionTable) -> pl.LazyFrame:
 
 
 def model_origins(calibrators: Mapping[str, Json], baseline: Mapping[str, float]) -> dict[str, Json]:
-    """What models that the run adds were made from."""
+    """Origins of the models that the run adds."""
     further = {"calibrators": calibrators, "baseline": baseline}
     return {name: dict(values) for name, values in further.items() if values}
 

@@ -75,7 +75,7 @@ def shown_address(url: URL) -> str:
 
 
 def driver_words(url: URL, error: BaseException) -> str:
-    """What a driver says on one line, without the password."""
+    """Message of a driver on one line, without the password."""
     text = " ".join(str(error).split())
     password = str(url.password or "")
     return text.replace(password, "***") if password else text

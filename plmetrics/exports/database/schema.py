@@ -54,7 +54,7 @@ class Moment(TypeDecorator[Any]):
         return dialect.type_descriptor(DateTime(timezone=dialect.name == "postgresql"))
 
     def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
-        """What is written: all times of results are in UTC."""
+        """Value that is written: all times of results are in UTC."""
         return value if value is None or dialect.name == "postgresql" else value.replace(tzinfo=None)
 
 

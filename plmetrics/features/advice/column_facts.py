@@ -54,7 +54,7 @@ class ColumnFacts:
 
     @property
     def kind(self) -> str:
-        """What it holds, in a word."""
+        """Content, in a word."""
         if self.numeric:
             return "numbers"
         if self.dtype.is_temporal():

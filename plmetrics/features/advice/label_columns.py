@@ -71,7 +71,7 @@ def label_set_roles(sample: pl.DataFrame, facts: Facts, wishes: Wishes) -> Roles
 
 
 def shared_prefix(columns: Mapping[str, str], names: Sequence[str]) -> str | None:
-    """What the columns of all classes begin with and no other column does, before the class.
+    """Prefix of the columns of all classes, before the class, that no other column has.
 
     >>> shared_prefix({"a": "is_a", "b": "is_b"}, ["is_a", "is_b", "id"])
     'is_'

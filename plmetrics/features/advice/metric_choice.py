@@ -27,7 +27,7 @@ ADVICE_SCHEMA = pl.Schema(
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """What the rules say of a table. `chosen` are the metric texts for a suite, each with its reason."""
+    """Advice on a table. `chosen` are the metric texts for a suite, each with its reason."""
 
     facts: TableFacts
     chosen: dict[str, str]

@@ -315,7 +315,7 @@ def _check_goals(goals: Sequence[Goal], task: str) -> None:
 
 
 def _goal_notes(goals: Sequence[Goal], facts: TableFacts) -> list[str]:
-    """What goals lack on a table."""
+    """Facts of a table that goals lack."""
     notes = [
         f"Goal {goal.name} has no metric for this table: {goal.lacks}."
         for goal in goals

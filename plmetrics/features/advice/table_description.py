@@ -27,7 +27,7 @@ _REPEATS = 0.9
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Where a table is, and what it holds: `facts` of the chosen columns from all rows."""
+    """A table and its content: `facts` of the chosen columns from all rows."""
 
     path: str
     name: str

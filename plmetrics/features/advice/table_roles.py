@@ -22,7 +22,7 @@ class AmbiguousRoles(ConfigError):  # noqa: N818
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wishes:
-    """What the caller knows of a table; the rest is guessed."""
+    """Facts of a table that the caller gives; the rest is guessed."""
 
     task: str | None = None
     label: str | None = None

@@ -97,7 +97,7 @@ class CrossValidationFeature(Feature):
         return Outputs({"folds": folds, self.key: summaries})
 
     def report(self, summary: Summary, width: int) -> list[Text]:
-        """What all rows of the folds say."""
+        """Summary of all rows of the folds."""
         from plmetrics.features.cross_validation.cross_validation_report import cross_validation
 
         return cross_validation(summary, width)

@@ -32,7 +32,7 @@ _COLUMNS = [
 
 
 def cross_validation(summary: Summary, width: int) -> list[Text]:
-    """What all rows of the folds say; slices are in the table."""
+    """Summary of all rows of the folds; slices are in the table."""
     frame = summary.cross_validation.filter(slice="all")
     if frame.is_empty():
         return []

@@ -40,7 +40,7 @@ _VALUES = {"value": pl.Float64, "n": pl.Int64, "weight": pl.Float64, "status": p
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """What the numbers of `IDENTITY` stand for."""
+    """Names behind the numbers of `IDENTITY`."""
 
     frames: Mapping[str, pl.DataFrame]
 

@@ -98,7 +98,7 @@ def selection_optimism(
 
 
 def words(chosen: pl.DataFrame, models: list[str], metric: str, *, by_model: bool) -> pl.DataFrame:
-    """What was chosen in how many folds, as text, for each model or for all."""
+    """Choices with the number of folds, as text, for each model or for all."""
     what = (
         pl.col("@model").replace_strict(range(len(models)), models, return_dtype=pl.String)
         if by_model

@@ -36,7 +36,7 @@ FIRST = "there is no earlier run of this suite yet that drift can be measured fr
 def drift_look(
     request: Request, view: TableView, reference: object
 ) -> Question[WindowsCounting] | Question[WindowCounting]:
-    """What must be known to count both windows, or the rows alone where the reference are counts.
+    """Constants of both windows, or of the rows alone where the reference are counts.
 
     Args:
         request: the suite as it was bound.

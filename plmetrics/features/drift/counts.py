@@ -67,7 +67,7 @@ _REFERENCE = ("drift", "reference")
 
 @dataclass(frozen=True, slots=True)
 class ColumnCounts:
-    """What is known of a column: whether places are edges of bins (`binned`), or all values one place (`too_many`)."""
+    """Counts of a column: whether places are edges of bins (`binned`), or all values one place (`too_many`)."""
 
     subject: Subject
     sliced: tuple[SlicedCounts, ...]
@@ -89,7 +89,7 @@ class DriftCounts:
 
 @dataclass(frozen=True, slots=True)
 class WindowsCounting:
-    """What is counted of both windows: columns by slice cells."""
+    """Counting of both windows: columns by slice cells."""
 
     windows: Windows
     sets: tuple[Slices, ...]
@@ -207,7 +207,7 @@ class _Column:
 
     @property
     def added(self) -> dict[str, pl.Expr]:
-        """What is added up."""
+        """Sums of the counts."""
         weight = pl.col(WEIGHT)
         if self.edges is None:
             return {} if self.scattered else {"weight": weight}
@@ -247,7 +247,7 @@ class _Column:
 
     @property
     def centre(self) -> float:
-        """What sums of values are taken about: near them, so that nothing is lost."""
+        """Centres of sums of values: near them, so that nothing is lost."""
         return 0.0 if self.edges is None else float(self.edges[len(self.edges) // 2])
 
     def _place(self, value: pl.Expr) -> pl.Expr:
@@ -265,7 +265,7 @@ class _Column:
         return pl.when(value.is_not_null()).then(place)
 
     def placed(self, counted: pl.DataFrame) -> pl.DataFrame:
-        """What a plan counted, by place."""
+        """Counts of a plan, by place."""
         return counted if self.edges is None else recentre(counted, self.edges, self.centre)
 
 

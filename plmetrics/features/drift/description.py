@@ -45,7 +45,7 @@ class ColumnDescription:
 
     @classmethod
     def of(cls, subject: Subject, window: Window) -> ColumnDescription:
-        """What a subject of a window is."""
+        """Description of a subject of a window."""
         dtype = window.view.schema[subject.column]
         zoned = dtype.time_zone is not None if isinstance(dtype, pl.Datetime) else None
         positive = window.view.suite.positive if subject.subject == "label" else None
@@ -55,12 +55,12 @@ class ColumnDescription:
 
     @property
     def name(self) -> str:
-        """What it is known by among all that a state counts."""
+        """Identity among all that a state counts."""
         return "|".join([self.subject, self.model or "", self.part, self.column])
 
     @property
     def words(self) -> str:
-        """What it is called in messages."""
+        """Name in messages."""
         if self.subject == "column":
             return f"column '{self.column}'"
         of_model = f" of model '{self.model}'" if self.model is not None else ""
@@ -85,7 +85,7 @@ class Description:
 
     @classmethod
     def of(cls, window: Window) -> Description:
-        """What is counted of a window; nothing is folded yet."""
+        """Description of the counts of a window; nothing is folded yet."""
         sets: dict[str, tuple[tuple[str, ...], ...]] = {}
         keys: dict[str, Any] = {}
         for part in window.sets:
@@ -124,7 +124,7 @@ class Description:
         return {column: key for column, key in self.keys.items() if column.startswith(_SETTLED)}
 
     def found(self, column: ColumnDescription) -> ColumnDescription | None:
-        """What serves as the reference of a column: of scores those of the same model, else of the same column."""
+        """Reference of a column: of scores those of the same model, else of the same column."""
         same = [
             subject
             for subject in self.subjects

@@ -1,4 +1,4 @@
-"""What may be measured of a column's drift: names with parameters, as `psi` or `quantile(q=0.95)`."""
+"""Measures of a column's drift: names with parameters, as `psi` or `quantile(q=0.95)`."""
 
 from __future__ import annotations
 

@@ -192,12 +192,12 @@ def _states_of_run(run: Any, choice: str, runs: EarlierRuns, base: Path | None) 
 
 
 def _counts(run: StoredRun) -> StateReference:
-    """What drift counted in a run."""
+    """Counts for drift in a run."""
     return stored_state(run.folder / DRIFT_STATE)
 
 
 def _interval_counts(run: StoredRun) -> StateReference:
-    """What drift counted in the run of an interval."""
+    """Counts for drift in the run of an interval."""
     if not (run.folder / DRIFT_STATE).is_file():
         msg = "it keeps no counts for drift: its suite had no section drift"
         raise DataError(msg)

@@ -1,4 +1,4 @@
-"""What drift counts, in a state: written, read back, and added."""
+"""Counts for drift in a state: written, read back, and added."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def write(builder: Builder, summary: Summary) -> dict[str, Any]:
 
 
 def descriptions_of(states: Sequence[StateReference], path: SuitePath) -> list[Description]:
-    """What the counts of some states are about.
+    """Descriptions of the counts of some states.
 
     Raises:
         DataError: a state has none.
@@ -116,7 +116,7 @@ def sum_of_states(alike: Sequence[AlignedStates]) -> Summary | None:
 
 
 def counts_of(state: SavedState) -> Summary:
-    """What drift counts in a state that is one of several, or was merged from them."""
+    """Counts for drift in a state that is one of several, or was merged from them."""
     reference = StateReference(state.head, state.table, state.place, state.content)
     return sum_of_summaries([_summary(AlignedStates(state, [reference]))])
 

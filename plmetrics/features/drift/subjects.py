@@ -65,7 +65,7 @@ def subjects_of(
 
 
 def common_kind(name: str, schema: pl.Schema, there: pl.Schema, path: SuitePath) -> Kind:
-    """What the values of a column are taken for, in both windows."""
+    """Kind of the values of a column, in both windows."""
     here = require(schema, name, "drift's columns", path)
     if name not in there:
         hint = f"it has {', '.join(list(there)[:12])}"

@@ -1,4 +1,4 @@
-"""What drift counts of one window: rows by slice cell and value, or by bin of a constant grid. It adds.
+"""Counts of one window: rows by slice cell and value, or by bin of a constant grid. They add.
 
 A column of few values is counted by value, one of more by bin; a text that is new in every row becomes one value. That
 happens when the values are too many, in a window or in several together: it depends on all rows, not on how they were
@@ -100,7 +100,7 @@ def window_summary(view: TableView) -> Summary:
 
 @dataclass(frozen=True, slots=True)
 class WindowCounting:
-    """What is counted of one window; `many` are the numbers of the columns that are folded."""
+    """Counting of one window; `many` are the numbers of the columns that are folded."""
 
     window: Window
     many: frozenset[int]
@@ -270,7 +270,7 @@ def _end_to_end(tallies: Iterable[Tally]) -> Tally:
 
 
 def common_description(every: Sequence[Description]) -> Description:
-    """What several windows are about together: folded where one is, of the kind that one of them knows."""
+    """Description of several windows together: folded where one is, of the kind that one of them knows."""
     subjects = tuple(map(_first_kind, *(description.subjects for description in every)))
     return replace(
         every[0], subjects=subjects, folded=frozenset().union(*(description.folded for description in every))

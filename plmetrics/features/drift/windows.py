@@ -75,7 +75,7 @@ def reference_of(request: Request) -> Source | None:
 
 
 def compared_columns(suite: Suite) -> str:
-    """What is compared, in words."""
+    """Subject of the comparison, in words."""
     spec = section_of(suite)
     scores = sum(len(model.columns()) for model in suite.models.values()) if spec.scores else 0
     columns = scores + int(spec.label) + len(set(spec.columns))
@@ -125,7 +125,7 @@ def _reference(suite: Suite, reference: Source) -> Source:
 
 
 def _condition(suite: Suite, schema: pl.Schema) -> pl.Expr | None:
-    """What holds for the rows of the reference."""
+    """Condition on the rows of the reference."""
     spec = section_of(suite)
     if spec.where is not None:
         return predicate(spec.where, schema, (*_PATH, "where"), "drift's where")

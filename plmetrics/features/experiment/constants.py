@@ -1,4 +1,4 @@
-"""What a readout must know of a table before it counts: arms, kinds of outcomes, and constants near them."""
+"""Constants of a readout, found before it counts: arms, kinds of outcomes, and numbers near them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the arms of an experiment are compared by: means, ratios of sums, and covariates that were known before."""
+"""Outcomes of an experiment: means, ratios of sums, and covariates that were known before."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def check_columns(
 
 
 def _column_problems(schema: pl.Schema, column: str, role: str, path: tuple[str, ...]) -> tuple[Problem, ...]:
-    """What is wrong with the column of a number."""
+    """Problems of the column of a number."""
     try:
         dtype = require(schema, column, role, path)
     except DataError as error:

@@ -1,4 +1,4 @@
-"""How many units an experiment needs before there are data, what they would find, and with which power."""
+"""Sizes of experiments before there are data: units, minimum effect, and power."""
 
 from __future__ import annotations
 

@@ -128,7 +128,7 @@ def _label(row: dict[str, Any]) -> str:
 
 
 def _finding(title: str, rows: pl.DataFrame) -> str:
-    """What there is to see, in words: the first effects with their p values."""
+    """Summary in words: the first effects with their p values."""
     words = [
         f"{row['outcome']}, {_label(row)}: {number(row['difference'], signed=True)} (p {p_value(row['p_adjusted'])})"
         for row in rows.head(8).rows(named=True)

@@ -57,7 +57,7 @@ class Spending:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How an experiment is read: `mde` and `mixture` by outcome, `shares` by arm; None where nothing is said."""
+    """Options of a readout: `mde` and `mixture` by outcome, `shares` by arm; None where nothing is said."""
 
     level: float = 0.95
     power: float = 0.8

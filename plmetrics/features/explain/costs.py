@@ -37,7 +37,7 @@ class Costs:
 
 @dataclass(frozen=True, slots=True)
 class Time:
-    """How long a run is expected to take.
+    """Expected time of a run.
 
     Attributes:
         stages: seconds of one processor, by stage.

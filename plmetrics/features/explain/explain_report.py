@@ -172,7 +172,7 @@ def _rows_of(part: Pass) -> str:
 
 
 def _does(part: Pass) -> str:
-    """What a pass is for, and how many sums it makes."""
+    """Purpose of a pass, and how many sums it makes."""
     if not part.aggregates:
         return part.does
     plans = f" in {part.plans} plans" if part.plans > 1 else ""

@@ -35,7 +35,7 @@ __all__ = ["CubeSize", "Explanation", "Input", "Pass", "SetSize", "StateSize", "
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """What would be read. `pruned` is how many files `where` rules out by their folders, None if that is not known."""
+    """Input of a run. `pruned` is how many files `where` rules out by their folders, None if that is not known."""
 
     kind: str
     files: int
@@ -108,7 +108,7 @@ class Explanation:
 
 
 def explain(request: Request, *, data: bool = True) -> Explanation:
-    """What a run of a bound suite would do; `data` says whether to look at the data, as `prepare` does.
+    """Explanation of a run of a bound suite; `data` says whether to look at the data, as `prepare` does.
 
     Raises:
         DataError: there are no rows.

@@ -63,7 +63,7 @@ _QUERY_ROW = 80
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """What memory depends on: rows, the columns that are read and how wide, entries of each cube's sums, and blocks."""
+    """Sizes that memory depends on: rows, widths of columns that are read, entries of cubes, and blocks."""
 
     rows: int
     width: int
@@ -167,7 +167,7 @@ def _replicates(prepared: RunPlan, sizes: Sizes) -> int:
 
 
 def _order_bytes(prepared: RunPlan, sizes: Sizes) -> dict[str, int]:
-    """What the order of rows takes: sorted rows, or counts on a grid."""
+    """Memory for the order of rows: sorted rows, or counts on a grid."""
     parts: dict[str, int] = {}
     if reads_paired_rows(prepared):
         parts["rows that tests rank"] = (

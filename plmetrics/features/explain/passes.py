@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Pass:
-    """What a stage of a run reads.
+    """Reads of a stage of a run.
 
     Attributes:
         stage: its name.
@@ -110,7 +110,7 @@ def _steps(request: Request, prepared: RunPlan) -> Iterator[Step]:
 
 
 def _pass(steps: Sequence[Step], prepared: RunPlan, rows: int | None) -> Pass:
-    """What the steps of a stage read together."""
+    """Reads of the steps of a stage together."""
     number = sum(step.times * _scans(step) for step in steps)
     sums = [plan for step in steps for plan in step.plans[: step.sums]]
     return Pass(
@@ -147,7 +147,7 @@ def _row_count(request: Request, prepared: RunPlan) -> int | None:
 
 
 def _looked_up(request: Request) -> Iterator[str]:
-    """What the preparation finds, in words."""
+    """Findings of the preparation, in words."""
     sets = [part for part in request.view.sets if part.keys and not part.is_predicate and not part.is_derived]
     if sets:
         yield f"values of {', '.join(dict.fromkeys(part.name for part in sets))}"

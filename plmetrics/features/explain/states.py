@@ -46,7 +46,7 @@ _OF_SCORES = 8
 
 @dataclass(frozen=True, slots=True)
 class StateSize:
-    """What `state` would write: how many of the metrics, about how many rows of parquet and bytes.
+    """Size of a state: how many of the metrics, about how many rows of parquet and bytes.
 
     `needs_rows` are what a state does not hold, as place and reason: `state` refuses the suite until they are left out.
     Without a look at the data sizes are None; `scores` are the bytes that counts of scores take. What drift counts is
@@ -70,7 +70,7 @@ class _CountSize:
 
 
 def state_size(request: Request, prepared: RunPlan | None, entries: Sequence[int], blocks: int) -> StateSize:
-    """What `state` would write for a bound suite.
+    """Size of the state of a bound suite.
 
     Args:
         request: the suite and its table.

@@ -20,7 +20,7 @@ Kind = Literal["fits", "passes", "states", "too_large"]
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """What a verdict rests on.
+    """Figures behind a verdict.
 
     Attributes:
         peak: bytes of the stage that takes most, beside the libraries.
@@ -38,7 +38,7 @@ class Figures:
 
     @property
     def bytes(self) -> int:
-        """What the process takes at the peak, its libraries among that."""
+        """Memory of the process at the peak, its libraries among that."""
         return self.peak + LIBRARIES
 
 

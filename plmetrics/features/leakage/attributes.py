@@ -136,7 +136,7 @@ def attribute_candidates(view: TableView) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class AttributesCounting:
-    """How well each column tells the label, as it is counted.
+    """Counting of how well each column tells the label.
 
     `rows` have raw columns beside the canonical label, which is there; `facts` are what was looked up of the columns,
     `others` the rows with another label than the most frequent one, and `room` how many values may be grouped at once.
@@ -266,7 +266,7 @@ class _Column:
         return keyed.group_by(_VALUE).agg(*counts)
 
     def strengths(self, groups: pl.DataFrame, facts: Mapping[str, Any]) -> list[Strength]:
-        """What the groups say, and the line."""
+        """Strengths of the groups, and of the line."""
         how = "by its value" if self.by_value(facts) else _BY_MISSING
         if self.classes:
             return [(_error_reduction(groups), "error_reduction", how)]

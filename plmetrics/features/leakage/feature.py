@@ -134,7 +134,7 @@ class LeakageFeature(Feature):
         merge(alike, builder)
 
     def report(self, summary: Summary, width: int) -> list[Text]:
-        """What was found beyond its limit, and how many checks found nothing."""
+        """Findings beyond their limit, and how many checks found nothing."""
         from plmetrics.features.leakage.leakage_report import leakage
 
         return leakage(summary, width)

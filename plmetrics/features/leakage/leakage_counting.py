@@ -31,7 +31,7 @@ _IN_TABLE = 10
 
 
 def leakage_text(view: TableView) -> str:
-    """What the section `leakage` looks for, in words."""
+    """Checks of the section `leakage`, in words."""
     spec, columns = section_of(view.suite), attribute_candidates(view)
     requests = {
         "keys": spec.keys,

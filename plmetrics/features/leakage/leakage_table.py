@@ -127,7 +127,7 @@ def _attributes(rows: pl.DataFrame) -> str | None:
 
 
 def leakage_warnings(table: pl.DataFrame) -> list[str]:
-    """What is beyond its limit, in words for the record."""
+    """Findings beyond their limit, in words for the record."""
     texts = []
     for row in table.filter(pl.col("verdict").is_in(_BAD)).iter_rows(named=True):
         if row["check"] == "attributes":

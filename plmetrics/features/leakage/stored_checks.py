@@ -81,7 +81,7 @@ def merge(alike: Sequence[AlignedStates], builder: Builder) -> None:
 
 
 def findings_of_state(suite: Suite, saved: SavedState) -> list[Finding]:
-    """What the checks of all rows of a state say, as those of a run over them."""
+    """Findings of the checks of all rows of a state, as those of a run over them."""
     spec, frames = section_of(suite), {}
     for number, part in saved.head.numbers(KIND).items():
         frames[part.bins] = _frame_of(part, saved.of(number))

@@ -47,7 +47,7 @@ _NANOSECONDS = {"ns": 1, "us": 1_000, "ms": 1_000_000}
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What a check found: rows out of `of`, or, of an attribute, how well it tells the label by `measure`.
+    """Finding of a check: rows out of `of`, or, of an attribute, how well it tells the label by `measure`.
 
     Both are None where nothing can be said: no row has a key or a time, or too few rows have another label.
     """
@@ -197,7 +197,7 @@ class LeakagePlans:
         return [f"{_KEY}{name}" for name in self.spec.keys or ()]
 
     def plans(self) -> dict[str, pl.LazyFrame]:
-        """What is to be collected once, by name."""
+        """Plans to be collected once, by name."""
         nulls = (
             [pl.any_horizontal(pl.col(self.keys).is_null()).sum().cast(pl.Int64).alias("keys")]
             if self.keys
@@ -254,7 +254,7 @@ class LeakagePlans:
         return self.rows.filter(present, *_of_pass(self.keys, number, passes))
 
     def findings(self, frames: dict[str, pl.DataFrame]) -> list[Finding]:
-        """What the collected plans say, in the order of the checks."""
+        """Findings of the collected plans, in the order of the checks."""
         counts = frames["counts"].row(0, named=True)
         out = []
         for check in ("keys", "folds", "duplicates"):
@@ -304,7 +304,7 @@ def _of_pass(by: Sequence[str], number: int, passes: int) -> list[pl.Expr]:
 
 
 def join_passes(name: str, one: pl.DataFrame, other: pl.DataFrame) -> pl.DataFrame:
-    """What two passes found: how many rows, or the first of them by value."""
+    """Union of the findings of two passes: how many rows, or the first of them by value."""
     both = pl.concat([one, other])
     return both.sort(both.columns).head(1) if name.endswith(EXAMPLE) else both.sum()
 

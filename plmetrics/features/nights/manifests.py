@@ -133,7 +133,7 @@ class Manifest:
         return None
 
     def content(self) -> bytes:
-        """What its file holds."""
+        """Content of its file."""
         return json_bytes({"schema_version": SCHEMA_VERSION, **asdict(self)})
 
 
@@ -230,7 +230,7 @@ class Manifests:
         )
 
     def damage(self, manifest: Manifest, *, thorough: bool = False) -> str | None:
-        """What is wrong with the files of a manifest; None where nothing.
+        """Fault of the files of a manifest; None where there is none.
 
         Args:
             manifest: lists them.

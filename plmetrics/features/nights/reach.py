@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """From which moment on states and whole run folders are read, and the runs that are named themselves."""
+    """Reach of a look back: the moments from which states and run folders are read, and the runs named themselves."""
 
     states: datetime
     folders: datetime

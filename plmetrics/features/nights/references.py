@@ -58,7 +58,7 @@ class EarlierIntervals(EarlierRuns):
     def of_intervals(
         self, key: str, reference: IntervalReference, choice: str, reader: Callable[[StoredRun], T]
     ) -> list[T]:
-        """What is read of earlier intervals; see `EarlierRuns.of_intervals`."""
+        """Earlier intervals that are read; see `EarlierRuns.of_intervals`."""
         rejections: list[dict[str, str]] = []
         candidates = self._candidates(reference, rejections)
         most = None if reference.adds else 1

@@ -46,7 +46,7 @@ class IntervalState:
 
 
 def state_suite(suite: Suite) -> Suite:
-    """What a suite asks of a window of intervals: its values and the comparisons of its models and slices.
+    """Suite of a window of intervals: its values and the comparisons of its models and slices.
 
     Raises:
         ConfigError: it asks for what no state carries.

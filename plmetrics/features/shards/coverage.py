@@ -31,7 +31,7 @@ _HINT = "plmetrics state SUITE --unit ID writes one; --allow-missing leaves them
 
 @dataclass(slots=True)
 class UnitCoverage:
-    """How much of what was planned some states have.
+    """Coverage of a plan by some states.
 
     `present` and `planned` are in rows, or in what stands for them; `missing` are units in words, `units` how many were
     planned. `plan` is the digest of the plan, where there is one alone. `least` is the share that a result may rest on.
@@ -52,7 +52,7 @@ class UnitCoverage:
         return min(share, 1.0 - 1e-9) if self.missing else 1.0
 
     def head(self) -> Mapping[str, Json]:
-        """What the merged state says of it."""
+        """Entry in the head of the merged state."""
         return {"missing": self.missing, "share": self.share, "units": self.units, "plan": self.plan}
 
     def words(self) -> list[str]:
@@ -142,7 +142,7 @@ def missing_units(
 
 
 def of_plan(plan: UnitPlan, missing: Sequence[Unit], least: float) -> UnitCoverage:
-    """What is missing of a plan."""
+    """Units of a plan that are missing."""
     size, lost = plan.size[0], sum(map(plan.size_of, missing))
     texts = [unit.text for unit in missing]
     return UnitCoverage(size - lost, size, texts, len(plan.units), least=least)

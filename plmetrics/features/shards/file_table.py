@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def table_content(source: Source) -> dict[str, Any]:
-    """What is the same for all files of a table.
+    """Facts that all files of a table share.
 
     Raises:
         ConfigError: it has no files.
@@ -45,7 +45,7 @@ def table_content(source: Source) -> dict[str, Any]:
 
 
 def file_contents(source: Source, written: Callable[[str], str]) -> list[dict[str, Any]]:
-    """What is said of each file; `written` says how paths are written."""
+    """Facts of each file; `written` says how paths are written."""
     reader = _reader(source)
     values = reader.partitions.values
     names = reader.partitions.schema.names()

@@ -103,7 +103,7 @@ def plan_of_rows(
 
 
 def _common_facts(suite: Suite, table: Mapping[str, Any], constants: State | None) -> dict[str, Any]:
-    """What all units of a plan share."""
+    """Facts that all units of a plan share."""
     where = suite.data.where
     return {
         "fingerprint": fingerprint(countable(suite)),

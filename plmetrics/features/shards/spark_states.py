@@ -93,7 +93,7 @@ def _state(plan: UnitPlan, table: pa.Table) -> tuple[int, bytes]:
 
 
 def table_of_rows(schema: pl.Schema, *, whole: bool) -> dict[str, Any]:
-    """What a plan says of a Spark table."""
+    """Entry of a Spark table in a plan."""
     return {"columns": frame_text(pl.DataFrame(schema=schema)), WHOLE: whole}
 
 

@@ -43,7 +43,7 @@ _DECISIVE = ("plmetrics", "polars", "hash")
 
 @dataclass(frozen=True, slots=True)
 class UnitJob:
-    """What a worker is told: the plan's file, the unit, the folder for its state, and memory if it has not all.
+    """Job of a worker: the plan's file, the unit, the folder for its state, and memory if it has not all.
 
     A state that is not `durable` may be lost with the machine; it is then counted again.
     """
@@ -61,7 +61,7 @@ class UnitJob:
 
 @dataclass(frozen=True, slots=True)
 class UnitReceipt:
-    """What a worker gives: the state's file, how many rows it read, and whether the state was there before."""
+    """Receipt of a worker: the state's file, how many rows it read, and whether the state was there before."""
 
     path: str
     rows: int
@@ -107,7 +107,7 @@ def unit_path(folder: Place, plan: UnitPlan, unit: Unit) -> Place:
 
 
 def _stamp(plan: str) -> Stamp:
-    """What tells a plan from one that takes its place."""
+    """Identity of a plan, against one that takes its place."""
     stamp = stamps_now([plan])[plan]
     if stamp is None:
         msg = f"a worker does not see the plan {shown_path(plan)}"

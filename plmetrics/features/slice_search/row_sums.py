@@ -41,7 +41,7 @@ def code_column(number: int) -> str:
 
 
 def row_values(prepared: RunPlan, metric: Metric, models: Iterable[str]) -> list[pl.Expr]:
-    """What a row adds to each sum that a metric's state has, of some models, and whether the row is bad."""
+    """Terms of a row in each sum of a metric's state, of some models, and whether the row is bad."""
     roles, weight = prepared.table.roles, prepared.table.weight
     apart = roles.missing == "drop_per_model"
     out = [] if apart else list(_counts("", pl.lit(value=True), weight, binary=roles.binary))
@@ -59,7 +59,7 @@ def row_values(prepared: RunPlan, metric: Metric, models: Iterable[str]) -> list
 
 
 def centred_values(prepared: RunPlan, metric: Metric, models: Iterable[str]) -> dict[str, pl.Expr]:
-    """What a row adds to each moment of a metric, of some models, about centres that are columns; by name."""
+    """Terms of a row in each moment of a metric, of some models, about centres that are columns; by name."""
     weight, apart = prepared.table.weight, prepared.table.roles.missing == "drop_per_model"
     out: dict[str, pl.Expr] = {}
     for model in models:
@@ -124,7 +124,7 @@ class Tally:
                     np.add(target, np.bincount(key, weights=part, minlength=len(target)), out=target)
 
     def counted(self) -> pl.DataFrame:
-        """What occurs by cell and block, in a form that adds; see `add_counted`."""
+        """Counts by cell and block, in a form that adds; see `add_counted`."""
         place = np.flatnonzero(self._rows)
         block, cell = np.divmod(place, self._cells)
         columns = {CELL: cell, COUNTED_BLOCK: block, ROWS: self._rows[place]}

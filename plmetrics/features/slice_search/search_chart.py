@@ -83,7 +83,7 @@ def _rows(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _finding(title: str, rows: pl.DataFrame) -> str:
-    """What there is to see, in words: how many slices are confirmed, and the worst of them."""
+    """Summary in words: how many slices are confirmed, and the worst of them."""
     confirmed = rows.filter(look="worse")
     first = "; ".join(f"{short(row['slice'], 60)}: {row['c1']}" for row in confirmed.head(5).rows(named=True))
     return f"{title}. {confirmed.height} of {plural(rows.height, 'slice')} confirmed{': ' + first if first else ''}."

@@ -63,7 +63,7 @@ class SearchedColumn:
 
 @dataclass(frozen=True, slots=True)
 class Encoding:
-    """What the codes of a column mean: `values` are edges of bins, or the values that have a code of their own.
+    """Encoding of a column: `values` are edges of bins, or the values that have a code of their own.
 
     They are as JSON holds them, dates and times as whole numbers. With `other` there are more values than those, with
     `nulls` and `nans` there are such; one that is `open` has codes for all three, whether they occur or not.
@@ -93,7 +93,7 @@ class Encoding:
 
 
 def column_encodings(prepared: RunPlan, spec: FindSlices) -> list[Encoding]:
-    """What codes of the columns of a search mean, found in the rows in one collection.
+    """Encodings of the columns of a search, found in the rows in one collection.
 
     Raises:
         DataError: a column is absent, or of a type that has no slices.

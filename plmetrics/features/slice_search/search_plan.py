@@ -140,7 +140,7 @@ class SearchStates:
 
 @dataclass(frozen=True, slots=True)
 class SearchPlan:
-    """What a search of some models will group by: prepared rows, codes of columns, and groupings of them by number.
+    """Plan of a search of some models: prepared rows, codes of columns, and groupings of them by number.
 
     `encodings` are what the codes of the columns mean.
     """

@@ -79,7 +79,7 @@ class SliceSearchFeature(Feature):
         return Outputs({"found_slices": table}, warnings=warnings, record={self.key: record})
 
     def constants(self, request: Request, source: Source) -> Mapping[str, Any]:
-        """What the codes of columns mean, how they are grouped, and the constants of the metric."""
+        """Encodings of columns, their groupings, and the constants of the metric."""
         from plmetrics.features.slice_search.stored_search import search_constants
 
         return search_constants(request, source)
@@ -97,7 +97,7 @@ class SliceSearchFeature(Feature):
         merge(alike, builder)
 
     def report(self, summary: Summary, width: int) -> list[Text]:
-        """What was confirmed."""
+        """Slices that were confirmed."""
         from plmetrics.features.slice_search.search_report import found_slices
 
         return found_slices(summary, width)

@@ -47,7 +47,7 @@ class Candidate:
 
     @property
     def name(self) -> Name:
-        """What tells the slice from others."""
+        """Identity of the slice."""
         codes = self.crossing.codes[self.place]
         return frozenset(
             (column, int(code)) for column, code in zip(self.crossing.columns, codes, strict=True)
@@ -66,7 +66,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """What is searched for which models, in which states."""
+    """A search: its models and their states."""
 
     spec: FindSlices
     states: SearchStates
@@ -91,13 +91,13 @@ class Search:
         return contrast(self.spec.metric, model, population, here, there, scattered=scattered)
 
     def rests(self, model: str, crossing: Crossing, first: int, sums: Sums) -> Sums:
-        """What is left of all rows without each of the slices of a crossing from `first` on, whose sums are given."""
+        """Complements of the slices of a crossing from `first` on, whose sums are given."""
         if crossing.rests is None:
             return without(self.overall, sums, f"{self.states.populations[model]}n")
         return crossing.rests.by_block(first, first + len(next(iter(sums.values()))))
 
     def left(self, model: str, outer: Sequence[Candidate | None], inner: Sequence[Candidate]) -> Sums:
-        """What is left of slices, or of all rows, without slices that they hold."""
+        """Complements of slices in others, or in all rows."""
         if self.states.scattered:
             rests = [
                 self.states.apart(inner_slice.of_column, {} if outer_slice is None else outer_slice.of_column)
@@ -119,7 +119,7 @@ def without(total: Sums, part: Sums, rows: str) -> Sums:
 
 @dataclass(frozen=True, slots=True)
 class SearchOutcome:
-    """How a search went: how many slices were tested in the searched part, how many stood out, and which go on."""
+    """Outcome of a search: how many slices were tested in the searched part, how many stood out, and which go on."""
 
     tested: int
     stood_out: int

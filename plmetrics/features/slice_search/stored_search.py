@@ -55,7 +55,7 @@ _DENSE = 4_000_000
 
 
 def search_constants(request: Request, source: Source) -> dict[str, Any]:
-    """What states of a search must share, found in the rows: constants of its metric, codes and groupings."""
+    """Constants that states of a search share, found in the rows: of its metric, codes and groupings."""
     plan = search_plan(request.written, source)
     spec, groupings = plan.spec, plan.groupings
     sizes = [sum(replace(encoding, open=True).codes) for encoding in plan.encodings]

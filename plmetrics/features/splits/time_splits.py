@@ -123,7 +123,7 @@ def times_of(rows: pl.LazyFrame, schema: pl.Schema, time: str) -> Times:
 def time_parts(
     rows: pl.LazyFrame, schema: pl.Schema, time: str, splits: int, until: str | None, spans: Mapping[str, Any]
 ) -> list[pl.Expr]:
-    """What each row is in every split: `train`, `test` or null.
+    """Role of each row in every split: `train`, `test` or null.
 
     `until` is a column of the time at which a row's label is known: rows that are trained on have one before the
     test window begins.

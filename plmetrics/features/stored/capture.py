@@ -67,7 +67,7 @@ _WHOLE = np.zeros(1, dtype=np.uint64)
 
 @dataclass(frozen=True, slots=True)
 class CapturedState:
-    """What a state holds of a run, before it knows of names and files: the head's fields, and the table."""
+    """State of a run before it has a name and a file: the head's fields, and the table."""
 
     fields: Mapping[str, Any]
     table: pl.DataFrame
@@ -106,20 +106,30 @@ def capture(
     if prepared.request.suite.task == "ranking":
         queries = pl.DataFrame({BLOCKS: [query_hashes(bound)]}, schema={BLOCKS: pl.List(pl.UInt64)})
         builder.add(Part("queries"), queries)
-    features = features_of(bound.suite)
     view, captured = rows_of(prepared), {}
-    for feature in features:
+    for feature in features_of(bound.suite):
         counted = CountedRows(prepared.request, view, source, of_features.get(feature.key, {}))
         captured[feature.key] = feature.capture(counted, builder)
-    said = {key: content for key, content in captured.items() if content is not None}
-    rows, uncertainty = prepared.rows, bound.suite.uncertainty
-    schema = prepared.view.schema if rows.pairs is not None else None
     fields = {
-        "schema": frame_text(pl.DataFrame(schema=bound.schema)),
-        "queries_schema": "" if schema is None else frame_text(pl.DataFrame(schema=schema)),
+        **_head_of_run(prepared),
         "constants": said_of(prepared, settled_keys(prepared), grids, of_features),
         "parts": tuple(builder.parts),
         "layout": builder.layout(),
+        "hashed": units is None,
+        "units": units or (),
+        **{key: content for key, content in captured.items() if content is not None},
+    }
+    return CapturedState(fields, builder.table())
+
+
+def _head_of_run(prepared: RunPlan) -> dict[str, Any]:
+    """The fields of the head that say of what rows, columns and blocks a state is."""
+    bound, rows = prepared.request.view, prepared.rows
+    uncertainty = bound.suite.uncertainty
+    schema = prepared.view.schema if rows.pairs is not None else None
+    return {
+        "schema": frame_text(pl.DataFrame(schema=bound.schema)),
+        "queries_schema": "" if schema is None else frame_text(pl.DataFrame(schema=schema)),
         "rows": {
             "read": rows.read,
             "zero_weight": rows.zero_weight,
@@ -131,13 +141,10 @@ def capture(
         "sets": tuple(tuple(part.columns) for part in prepared.view.sets),
         "blocks": None if uncertainty is None else uncertainty.blocks,
         "modulus": None if prepared.blocks is None else prepared.blocks.modulus,
-        "hashed": units is None,
-        "units": units or (),
         "typed": _typed_columns(bound),
         "text_units": _text_units(bound),
         "by_row": prepared.request.unit_rows and names_rows(bound.suite),
     }
-    return CapturedState(fields | said, builder.table())
 
 
 def rows_of(prepared: RunPlan) -> TableView:
@@ -295,7 +302,7 @@ def _cuts(sliced: SlicedGrid, values: pl.DataFrame, equal: int | None) -> Cuts:
 
 
 def bins_text(bins: Bins) -> str:
-    """What a kind of bins is called in a state."""
+    """Name of a kind of bins in a state."""
     if isinstance(bins, Binning):
         channels = " distances" if bins.distances else "" if bins.scores else " classes"
         span = "" if bins.span == UNIT_SPAN else f" from {bins.span[0]!r} to {bins.span[1]!r}"
@@ -338,7 +345,7 @@ def query_hashes(bound: TableView) -> Any:
 
 
 def feature_constants(request: Request, source: Source) -> dict[str, Any]:
-    """What features look up in the rows that states must share, by key."""
+    """Constants that features look up in the rows and states must share, by key."""
     return {
         feature.key: feature.constants(request, source)
         for feature in features_of(request.suite)

@@ -62,7 +62,7 @@ def check_compatible(states: Sequence[StateReference]) -> None:
 
 
 def constants_that_differ(mine: Mapping[str, Any], theirs: Mapping[str, Any]) -> Iterator[str]:
-    """What two states' constants say differently, in words."""
+    """Differences of two states' constants, in words."""
     words = {"centres": "the centre", "thresholds": "the threshold"}
     if mine.get("moments") and theirs.get("moments"):
         del words["centres"]

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def grids_digest(grids: Grids) -> dict[str, Any]:
-    """What tells grids apart, and the keys of scores: JSON-able."""
+    """Identity of grids, and the keys of scores: JSON-able."""
     digest = hashlib.sha256()
     for grid in grids.values():
         digest.update(grid.edges.tobytes() + grid.usual.tobytes())

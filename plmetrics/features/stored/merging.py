@@ -162,7 +162,7 @@ def _bins(builder: Builder, alike: Sequence[AlignedStates], blocks: MergedBlocks
 
 
 def _constants(builder: Builder, first: SavedState) -> None:
-    """What is the same in all states."""
+    """Fields that are the same in all states."""
     for number, part in first.head.numbers("edges", "usual", "cuts").items():
         builder.add(part, first.of(number))
 

@@ -43,7 +43,7 @@ def read_constants(content: Mapping[str, Any], grids: Grids | None) -> Constants
 
 
 def said_of_key(key: SliceKey) -> dict[str, Any]:
-    """What was found in the data for a key that waited for it: edges, or the values of a top."""
+    """Content of a key that waited for the data: edges, or the values of a top."""
     if key.values is None or key.excluded is None:
         return {"label": key.label, "kind": key.kind, "edges": list(key.edges)}
     values, excluded = (series.to_physical().to_list() for series in (key.values, key.excluded))

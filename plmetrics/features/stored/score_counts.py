@@ -168,7 +168,7 @@ class ScoreCounts:
 
 
 def form_of(parts: Sequence[Part], slots: int, room: int) -> tuple[Dense | Sparse, int]:
-    """What counts of several states are added in, and how many bytes of the room that takes.
+    """Room for counts of several states that are added, and how many bytes of it they take.
 
     Args:
         parts: those that say how many counts each state has, and what these come to.

@@ -122,7 +122,7 @@ def held_in(flat: NDArray[np.generic]) -> tuple[Slots, NDArray[np.generic]]:
 
 
 def whole_total(counts: NDArray[np.generic]) -> int | None:
-    """What counts come to; None where not all are whole numbers of at most 4 bytes."""
+    """Total of counts; None where not all are whole numbers of at most 4 bytes."""
     if not len(counts):
         return 0
     if float(counts.min()) < 0 or float(counts.max()) >= _MOST_WHOLE or not _are_integers(counts):
@@ -131,7 +131,7 @@ def whole_total(counts: NDArray[np.generic]) -> int | None:
 
 
 def total_of(totals: Sequence[int | None]) -> int | None:
-    """What several counts come to; None where it is not known of one."""
+    """Total of several counts; None where it is not known of one."""
     totals_present = [total for total in totals if total is not None]
     return sum(totals_present) if len(totals_present) == len(totals) else None
 

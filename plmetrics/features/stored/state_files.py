@@ -152,7 +152,7 @@ def state_files(paths: Iterable[Path]) -> Iterator[Path]:
 
 
 def read_head(path: Path) -> tuple[Head, str]:
-    """What a state says of itself, after a look at all of its content; and the hash of that.
+    """Head of a state, after a look at all of its content; and the hash of that.
 
     Raises:
         AbsentState: there is no such file.

@@ -82,7 +82,7 @@ def suite_of(head: Head) -> Suite:
 
 
 def differences(ours: Suite, theirs: Suite) -> list[str]:
-    """What two suites say differently, as dotted keys."""
+    """Differences of two suites, as dotted keys."""
     first, second = canonical(ours), canonical(theirs)
     names = []
     for key in dict.fromkeys([*first, *second]):

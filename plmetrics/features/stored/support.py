@@ -24,7 +24,7 @@ _INSTEAD = "leave it out of the suite of the states, and run it over the rows"
 
 
 def support_problems(suite: Suite, source: Source) -> list[Problem]:
-    """What of a suite on some table no state carries."""
+    """Problems of a suite on some table that no state carries."""
     return [*_problems(suite), *_units_problem(suite, source)]
 
 
@@ -102,7 +102,7 @@ def _problems(suite: Suite) -> Iterator[Problem]:
 
 
 def _fits(suite: Suite) -> Iterator[Problem]:
-    """What is fitted or chosen on rows that a state does not hold."""
+    """Problems of what is fitted or chosen on rows that a state does not hold."""
     if any(spec.fit_on == BY_FOLD for spec in suite.calibrate):
         msg = "calibrating by fold fits the rows of each fold to all others, and a state holds some"
         yield Problem(msg, ("calibrate", "fit_on"), "fit on the rows of a condition")

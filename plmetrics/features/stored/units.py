@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class MergedBlocks:
-    """How the units of merged states are blocked.
+    """Blocks of the units of merged states.
 
     `keys` are all blocks that there may be, ascending. `hashes` are those of all units, None where they are not known;
     `units` is then how many are in each block. Neither is there where rows are units, or nothing is resampled.

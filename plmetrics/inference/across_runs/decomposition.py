@@ -69,7 +69,7 @@ def change_parts(before: Shares, after: Shares) -> tuple[Array, Array]:
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What is decomposed over which set: a metric, or one of its classes."""
+    """Subject of a decomposition over a set: a metric, or one of its classes."""
 
     slice_set: str
     metric: Metric

@@ -46,7 +46,7 @@ def decomposition_masses(analysis: Analysis) -> list[RecordedMasses]:
 
 
 def masses_of(kept: Sequence[RecordedMasses], subject: Subject, model: str) -> Mapping[str, float] | None:
-    """What a run kept of a mean of a model; None if nothing."""
+    """Masses that a run kept of a mean of a model; None if it kept none."""
     place = (model, subject.metric.text, subject.named, subject.slice_set)
     return next(
         (

@@ -42,7 +42,7 @@ MANY = 1 << 23
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RunReplicates:
-    """What a run keeps.
+    """Replicates and units that a run keeps.
 
     `rows` has a row per estimate with replicates, of one key in the order of the table `metrics`: of what kind they
     are, and the effective blocks, and the blocks with rows, that their standard error is made from. `units` has a row
@@ -74,7 +74,7 @@ class Sharing:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Batch:
-    """What one model has of a metric in some slices of a set: `drawn` are the replicates `[slice, replicate]`.
+    """Replicates of a metric of one model in some slices of a set: `drawn` are `[slice, replicate]`.
 
     `names` are those of the model, the metric, its class, and the kind of replicates.
     """

@@ -45,7 +45,7 @@ class Kind:
 
 
 class PairedRuns:
-    """What two runs over the same units say of the values that both have.
+    """Comparison of the values that two runs over the same units both have.
 
     Args:
         both: a row per value of either run: the keys, and `value` and `status`, with a suffix for one of the runs.

@@ -56,7 +56,7 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class Pairing:
-    """What two runs share, and their paired values; `runs` is None where they are not of the same units."""
+    """Pairing of two runs, with their paired values; `runs` is None where they are not of the same units."""
 
     shared: Sharing
     runs: PairedRuns | None

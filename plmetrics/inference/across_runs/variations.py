@@ -26,7 +26,7 @@ _ROOM = 1 << 22
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Variation:
-    """By how much replicates of parts, three of each slice and three of all, lie off; and their effective blocks."""
+    """Deviations of replicates of parts, three of each slice and three of all; and their effective blocks."""
 
     deviations: Array
     blocks: NDArray[np.int64]

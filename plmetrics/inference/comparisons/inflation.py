@@ -71,7 +71,7 @@ def noise(estimate: Estimate) -> Array:
 
 @dataclass(frozen=True, slots=True)
 class Bearable:
-    """How much noise a contrast of norms over different numbers of rows bears.
+    """Noise that a contrast of norms over different numbers of rows bears.
 
     `most` is a part of the value. With `far` more is borne where the values are far apart beside it.
     """
@@ -81,7 +81,7 @@ class Bearable:
 
 
 def bearable(metric: Metric, scale: str) -> Bearable | None:
-    """What a contrast of a metric bears, None for those that are made whatever the noise.
+    """Noise that a contrast of a metric bears, None for those that are made whatever the noise.
 
     A bin of one row has a gap of up to 1, which resampling does not move: replicates do not show the noise of the
     largest gap, and no distance is far beyond it.

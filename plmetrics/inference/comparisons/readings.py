@@ -77,7 +77,7 @@ def _no_change() -> pl.Expr:
 
 
 def _word(more: pl.Expr, direction: pl.Expr) -> pl.Expr:
-    """What a significant difference is called."""
+    """Word for a significant difference."""
     words = pl.when(direction == "zero").then(pl.col("note").str.split("; "))
     near, far = (words.list.contains(pl.lit(word)).fill_null(value=False) for word in (NEARER, FARTHER))
     return (

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class IntervalMethod:
-    """How one row of a metric gets its interval.
+    """Method of the interval of one row of a metric.
 
     `form` is a form, or `auto` for the ladder of the bootstrap. `replicates` are those that it reads, None for a
     closed form. `refused` is why there is no interval, for metrics that the method does not suit. `smooth` is the
@@ -30,7 +30,7 @@ class IntervalMethod:
 
     @property
     def doubt(self) -> str:
-        """What the note says where a form counts rows that do not count alike, empty elsewhere."""
+        """Notes where a form counts rows that do not count alike, empty elsewhere."""
         words = {"clustered": "independent of each other", "weighted": "of the same weight"}
         return f"{self.form} takes rows as {words[self.refused]}" if self.refused in words else ""
 
@@ -48,7 +48,7 @@ class IntervalMethod:
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """What rows are: whether they belong together in units, and whether they carry weights."""
+    """Facts about rows: whether they belong together in units, and whether they carry weights."""
 
     clustered: bool = False
     weighted: bool = False

@@ -171,7 +171,7 @@ class _Drawing:
         return cls(weights, np.asarray(weights, dtype=np.float32) if halves else None, sliced.channels)
 
     def shares(self, counts: Array | RowCounts) -> list[Draw]:
-        """What gives replicates of counts `[slice, block, bin, channel]`, so many each as stay near the processor.
+        """Source of replicates of counts `[slice, block, bin, channel]`, so many each as stay near the processor.
 
         Single precision takes half the time, where products of their totals have room in it. They are on the scale of
         the rows: a metric of the top k compares k with weights. A block that is moved a little would be lost in it.

@@ -1,4 +1,4 @@
-"""What is read off rows in order, model by model: ordered metrics, rank correlations and curves of every slice set."""
+"""Estimates from rows in order, model by model: ordered metrics, rank correlations and curves of every slice set."""
 
 from __future__ import annotations
 

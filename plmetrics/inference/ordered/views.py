@@ -1,4 +1,4 @@
-"""What ordered metrics read: points and bins, as dense arrays or segments, with their totals."""
+"""Views of ordered metrics: points and bins, as dense arrays or segments, with their totals."""
 
 from __future__ import annotations
 

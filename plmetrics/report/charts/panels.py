@@ -26,7 +26,7 @@ _MOST_COLUMNS = 3
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """What one panel shows, its axes and its size in pixels."""
+    """One panel: its content, its axes and its size in pixels."""
 
     series: Series
     x: dict[str, Any]

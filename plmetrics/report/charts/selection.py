@@ -24,7 +24,7 @@ class NothingToDraw(ConfigError):  # noqa: N818
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selection:
-    """What a chart is asked to show: all models on all rows, if nothing is said."""
+    """Selection of a chart: all models on all rows, if nothing is said."""
 
     summary: Summary
     models: Sequence[str] | None = None

@@ -47,7 +47,7 @@ class Series:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What is not drawn."""
+        """Series that are not drawn."""
         if not self.omitted:
             return ()
         whole = count(self.omitted + len(self.labels))
@@ -187,7 +187,7 @@ def told_apart(texts: Sequence[str]) -> tuple[str, ...]:
 
 
 def _common(keys: Sequence[Keys]) -> str:
-    """What all series have in common."""
+    """Text that all series have in common."""
     parts = [{key[part] for key in keys} for part in range(3)]
     common = [_name(next(iter(part))) for part in parts if len(part) == 1 and part not in ({None}, {"all"})]
     return ", ".join(common)

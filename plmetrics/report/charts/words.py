@@ -44,7 +44,7 @@ def level_words(selection: Selection) -> str:
 
 
 def heading_of(selection: Selection, series: Series, metric: str) -> str | None:
-    """What the numbers of a legend are; None where it has none."""
+    """Meaning of the numbers of a legend; None where it has none."""
     if not any(series.values):
         return None
     intervals = any("[" in text for text in series.values)
@@ -77,7 +77,7 @@ def metric_of(selection: Selection, name: str) -> str | None:
 
 
 def dot_words(chosen: pl.DataFrame) -> str:
-    """What the points on a curve are; empty where there are none."""
+    """Meaning of the points on a curve; empty where there are none."""
     return "" if chosen.is_empty() else "points: at the thresholds of metrics"
 
 
@@ -93,7 +93,7 @@ def findings(
     fact: Callable[[pl.DataFrame], str],
     points: pl.DataFrame | None = None,
 ) -> str:
-    """What a chart shows, in words: a fact of each series, told from its points, or from those before thinning."""
+    """Description of a chart: a fact of each series, told from its points, or from those before thinning."""
     frame = series.frame if points is None else points
     parts = {part["s"][0]: part for part in frame.partition_by("s", maintain_order=True)}
     several = len(series.labels) > 1
@@ -106,7 +106,7 @@ def findings(
 
 
 def finding(title: str, metric: str, series: Series, selection: Selection) -> str:
-    """What a curve shows, in words: the metric's value of each series."""
+    """Description of a curve: the metric's value of each series."""
     values = [" ".join(label.split()) for label in series.labels if label]
     told = selection.summary.metrics.filter(pl.col("metric") == metric).height > 0
     if not values:

@@ -184,7 +184,7 @@ def place_text(row: Row) -> str:
 
 
 def observed_text(row: Row) -> Estimate:
-    """What a check observed, with its interval, or the range of several."""
+    """Value that a check observed, with its interval, or the range of several."""
     together = row.get("together")
     if together is None:
         signed = row["rule"].startswith(("difference", "relative change"))

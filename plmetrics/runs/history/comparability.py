@@ -43,13 +43,13 @@ def side_of(result: Outcome, now: pl.DataFrame | None = None) -> Side:
 
 
 def differences(before: Outcome, after: Outcome) -> list[str]:
-    """What makes values of two runs mean different things, or samples of them no independent ones: in words."""
+    """Differences of two runs in the meaning of values, or in the independence of samples: in words."""
     intervals = None not in (before.suite.uncertainty, after.suite.uncertainty)
     return [*other_meanings(before, after), *dependence(before, after, intervals=intervals)]
 
 
 def other_meanings(before: Outcome, after: Outcome) -> list[str]:
-    """What makes values of two runs mean different things, as at most one sentence."""
+    """Differences of two runs in the meaning of values, as at most one sentence."""
     meanings = misleading(suite_of_run(before), suite_of_run(after), after.suite.metrics)
     return [f"{'; '.join(meanings)}: values of one name mean different things"] if meanings else []
 
@@ -57,7 +57,7 @@ def other_meanings(before: Outcome, after: Outcome) -> list[str]:
 def dependence(
     before: Outcome, after: Outcome, shared: Sharing | None = None, *, intervals: bool
 ) -> list[str]:
-    """What makes runs no independent samples that are judged as such, as at most one sentence.
+    """Reasons why runs are no independent samples that are judged as such, as at most one sentence.
 
     Args:
         before: the earlier run.

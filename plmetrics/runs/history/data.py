@@ -74,7 +74,7 @@ class Data:
 
 
 def condition_identity(suite: Suite) -> str | None:
-    """What tells the condition on rows from others: its text, or a digest where that may not be told."""
+    """Identity of the condition on rows: its text, or a digest where that may not be told."""
     where = suite.data.where
     if where is None or not suite.has_template("data", "where"):
         return where

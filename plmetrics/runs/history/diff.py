@@ -44,7 +44,7 @@ _ORDER = ("status", "beyond_interval", "value", "gone", "new", "within_interval"
 
 @dataclass(frozen=True, slots=True)
 class Diff:
-    """What changed from one run to another.
+    """Changes from one run to another.
 
     `metrics` has a row per value of either run: the keys, `before` and `after`, their `difference` with the interval
     `lower` to `upper`, `moved` (the difference in half widths of that interval; without intervals, relative to the
@@ -197,7 +197,7 @@ def _change() -> pl.Expr:
 
 
 def _notes(before: Outcome, after: Outcome) -> list[str]:
-    """What the runs do not share, or share and should not: words for the top of the report."""
+    """Warnings on what the runs do not share, or share and should not: words for the top of the report."""
     notes = [note for result in (before, after) for note in getattr(result, "notes", ())]
     prints = [_fingerprint(result) for result in (before, after)]
     if prints[0] != prints[1]:

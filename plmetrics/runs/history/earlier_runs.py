@@ -56,7 +56,7 @@ class EarlierRuns:
         reader: Callable[[StoredRun], T],
         check: Callable[[StoredRun], None] | None = None,
     ) -> T | None:
-        """What is read of the run that a path names: itself, or of a folder of runs the last that may serve.
+        """Reference of the run that a path names: itself, or of a folder of runs the last that may serve.
 
         Args:
             key: of the suite, such as `compare.run`.
@@ -93,7 +93,7 @@ class EarlierRuns:
         choice: str,  # noqa: ARG002
         reader: Callable[[StoredRun], T],  # noqa: ARG002
     ) -> list[T]:
-        """What is read of the intervals before this one that a reference names, the last one first.
+        """References in the intervals before this one that a reference names, the last one first.
 
         There are none before rows that are of no interval, as those of `validate`.
 

@@ -32,7 +32,7 @@ _NOT_VALUES = frozenset(
 
 
 def misleading(before: Mapping[str, Any], after: Mapping[str, Any], metrics: Sequence[Metric]) -> list[str]:
-    """What makes values of one name mean different things, one thing a text.
+    """Reasons why values of one name mean different things, one a text.
 
     Args:
         before: what the suite of the earlier run says, its defaults left out.

@@ -36,7 +36,7 @@ _CLOCKS = timedelta(minutes=5)
 
 @dataclass(frozen=True, slots=True)
 class Reference(Generic[T]):
-    """What was read of the run that serves as a reference, None without one; and later runs that do not, with why.
+    """Reference that was read, None without one; and later runs that do not serve, with why.
 
     `lack` is the error of the last run that has nothing to compare with, where there is one.
     """

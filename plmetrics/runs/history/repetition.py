@@ -45,6 +45,6 @@ def repetition_warnings(home: Place, record: Mapping[str, Any]) -> list[str]:
 
 
 def _choice(record: Mapping[str, Any]) -> str:
-    """What a run chose to evaluate, as a text."""
+    """Choice of what a run evaluated, as a text."""
     suite = record.get("suite") or {}
     return json.dumps({key: suite.get(key) for key in _CHOICES}, sort_keys=True)

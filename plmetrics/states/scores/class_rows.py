@@ -93,7 +93,7 @@ class Ascending:
         return Ascending(self.score[places], weight, outcome)
 
     def masses(self, bounds: Codes) -> NDArray[Any]:
-        """What the rows weigh that lie between neighbouring bounds, of which the outer ones hold all rows."""
+        """Weight of the rows that lie between neighbouring bounds, of which the outer ones hold all rows."""
         return np.diff(bounds) if self.weight is None else _sums_between(self.weight, bounds)
 
     def outcomes(self, bounds: Codes) -> Array | None:

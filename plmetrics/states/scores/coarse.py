@@ -165,7 +165,7 @@ def _from_top(offsets: Codes, ranks: Callable[[Array], Array]) -> Codes:
 
 
 def _above(mass: Array) -> tuple[Array, Array]:
-    """What lies above each bin of a slice, and all there is."""
+    """Counts above each bin of a slice, and of all."""
     running = np.cumsum(mass, axis=1)
     return running[:, -1:] - running, running[:, -1:]
 

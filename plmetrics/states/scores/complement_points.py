@@ -65,7 +65,7 @@ class SetOrder:
     def jobs(
         self, classes: tuple[ByCell, ByCell], code: Codes
     ) -> list[tuple[int, Callable[[], list[Stretch]]]]:
-        """What makes the stretches of one range of scores, and how many rows it holds; see `SetPoints.jobs`."""
+        """Jobs that make the stretches of one range of scores, and how many rows it holds; see `SetPoints.jobs`."""
         rows = sum(len(part.score) for part in classes)
         return [(rows, partial(self._stretched, classes, code))] if rows else []
 

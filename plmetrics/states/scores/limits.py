@@ -1,4 +1,4 @@
-"""How much is counted at once, and when replicates are made from rows."""
+"""Limits of what is counted at once, and of replicates that are made from rows."""
 
 from __future__ import annotations
 

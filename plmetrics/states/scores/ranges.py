@@ -37,10 +37,10 @@ if TYPE_CHECKING:
 
 
 class RangePoints(Protocol):
-    """What is kept of the rows of a slice set, as ranges of scores bring them."""
+    """Points of a slice set, as ranges of scores bring them."""
 
     def jobs(self, classes: tuple[ByCell, ByCell], code: Codes) -> Sequence[tuple[int, Callable[[], Any]]]:
-        """What makes its parts of one range of scores, and how many rows each job holds."""
+        """Jobs that make its parts of one range of scores, and how many rows each holds."""
 
     def add(self, pieces: Any) -> None:
         """Keep the parts of a range of scores above all that came before."""
@@ -69,7 +69,7 @@ class SetPoints:
     def jobs(
         self, classes: tuple[ByCell, ByCell], code: Codes
     ) -> list[tuple[int, Callable[[], list[Piece]]]]:
-        """What makes the pieces of one range of scores, and how many rows each job holds.
+        """Jobs that make the pieces of one range of scores, and how many rows each holds.
 
         Args:
             classes: negatives and positives, or controls and treated.
@@ -120,7 +120,7 @@ class SetPoints:
         return [points_of(first, rows.take(by_slice), member, bounds, scores=self._scores)]
 
     def parts(self) -> list[Callable[[], State]]:
-        """What makes the points of slices, a few short ones at a time, or a single long one."""
+        """Jobs that make the points of slices, a few short ones at a time, or a single long one."""
         return [partial(self.state, *few) for few in self.few_slices()]
 
     def few_slices(self) -> list[tuple[int, int]]:
@@ -171,7 +171,7 @@ class SlicedPoints(ExactPoints):
 
     @property
     def channels(self) -> tuple[str, ...]:  # type: ignore[override]
-        """What is summed at each point."""
+        """Names of the sums at each point."""
         return ARMS if self.arms else CLASSES
 
     def point_state(self) -> Any:
@@ -236,7 +236,7 @@ def add_range(sets: Sequence[tuple[RangePoints, tuple[ByCell, ByCell], Codes]]) 
 
 
 def class_masses(negative: Ascending, positive: Ascending) -> dict[str, NDArray[Any]]:
-    """What weighs of each class at the positives' scores and between them.
+    """Weights of each class at the positives' scores and between them.
 
     >>> parts = Ascending(np.array([0.1, 0.2, 0.4])), Ascending(np.array([0.4, 0.4, 0.9]))
     >>> class_masses(*parts)
@@ -257,7 +257,7 @@ def class_masses(negative: Ascending, positive: Ascending) -> dict[str, NDArray[
 
 
 def distinct(negative: Ascending, positive: Ascending, *, scores: bool = True) -> dict[str, NDArray[Any]]:
-    """What weighs of each class, or of each arm with its outcomes, at each score, and the scores if they are read.
+    """Weights of each class, or of each arm with its outcomes, at each score, and the scores if they are read.
 
     >>> parts = Ascending(np.array([0.1, 0.2, 0.4])), Ascending(np.array([0.4, 0.4, 0.9]))
     >>> distinct(*parts, scores=False)

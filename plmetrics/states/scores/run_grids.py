@@ -30,7 +30,7 @@ _PLAIN = 2
 
 @dataclass(frozen=True, slots=True)
 class Cuts:
-    """Where the coarse bins of the slices of a set begin among the fine ones: `[slice, coarse bin - 1]`.
+    """Starts of the coarse bins of the slices of a set among the fine ones: `[slice, coarse bin - 1]`.
 
     `values` tell the slices apart, a row each.
     """
@@ -58,7 +58,7 @@ class ModelGrid:
 
     @property
     def locator(self) -> Locator:
-        """What finds the fine bin of a score."""
+        """Lookup of the fine bin of a score."""
         return locator_at(self.edges, self.keys)
 
     def coarse_bins(self, number: int) -> int:

@@ -49,7 +49,7 @@ class SlicedGrid:
 
     @property
     def channels(self) -> tuple[str, ...]:
-        """What is counted in each bin: two classes, or two arms with their outcomes."""
+        """Names of the counts in each bin: two classes, or two arms with their outcomes."""
         return ARMS if self.fine.shape[-1:] == (len(ARMS),) else CLASSES
 
     @property

@@ -99,7 +99,7 @@ class SlicedScores(Protocol):
 
     @property
     def channels(self) -> tuple[str, ...]:
-        """What is counted at each point, in the order of the last axis of `block_counts`."""
+        """Names of the counts at each point, in the order of the last axis of `block_counts`."""
 
     def point_state(self) -> dict[str, Segments]:
         """Scores per slice, ascending, with the weight of each class."""
@@ -124,7 +124,7 @@ class SlicedScores(Protocol):
 
 
 class ExactPoints:
-    """What scores answer whose points are exact, and whose rows cannot be resampled one by one."""
+    """Scores whose points are exact, and whose rows cannot be resampled one by one."""
 
     __slots__ = ()
     channels: ClassVar[tuple[str, ...]] = CLASSES

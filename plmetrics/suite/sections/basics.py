@@ -255,7 +255,7 @@ class SliceSet(Strict):
 
 
 def _other_rows(words: tuple[str, ...]) -> tuple[str, ...]:
-    """What slices are compared with, each once; `overall` are all rows."""
+    """References of slices, each once; `overall` are all rows."""
     return each_once(tuple(ALL if word == "overall" else word for word in words))
 
 

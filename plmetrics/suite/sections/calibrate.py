@@ -26,22 +26,11 @@ _FORM = "write calibrate: {method: platt, fit_on: \"split = 'valid'\"}"
 
 def read_calibrations(value: Any, findings: Findings) -> tuple[Calibrate, ...]:
     """The calibrators of a suite: one mapping, or a list of them."""
-    if value is None:
-        return ()
-    listed = not isinstance(value, Mapping)
-    if listed and not isinstance(value, (list, tuple)):
-        findings.add(
-            f"calibrate must be a mapping or a list of them, not {message_text(value)}", ("calibrate",), _FORM
-        )
-        return ()
     out: list[Calibrate] = []
-    for index, spec in enumerate(value if listed else [value]):
-        path: SuitePath = ("calibrate", index) if listed else ("calibrate",)
-        calibration = findings.model(Calibrate, spec, path)
-        if calibration is not None:
-            if calibration.fit_on != BY_FOLD:
-                check_predicate(calibration.fit_on, (*path, "fit_on"), findings)
-            out.append(calibration)
+    for path, calibration in findings.models(Calibrate, value, "calibrate", _FORM):
+        if calibration.fit_on != BY_FOLD:
+            check_predicate(calibration.fit_on, (*path, "fit_on"), findings)
+        out.append(calibration)
     return tuple(out)
 
 

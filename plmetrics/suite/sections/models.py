@@ -233,7 +233,7 @@ def class_name(value: Any) -> str:
 
 
 def _only_column(task: str) -> str:
-    """What a model of one column predicts."""
+    """Part of the prediction of a model of one column."""
     return "prediction" if task == "multiclass" else "score"
 
 
@@ -282,7 +282,7 @@ def _one_kind(model: ModelColumns, task: str, path: SuitePath, findings: Finding
 
 
 def _wrong_threshold(model: ModelColumns, task: str) -> str | None:
-    """What is wrong with a model's threshold."""
+    """Problems of a model's threshold."""
     threshold = model.threshold
     if threshold is None:
         return None

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from string import Formatter
 from typing import TYPE_CHECKING, Any
 
 from plmetrics.core.names import did_you_mean
-from plmetrics.suite.problems import message_text
 from plmetrics.suite.sections.output import Notify
 
 if TYPE_CHECKING:
@@ -23,20 +21,10 @@ _ADDRESS = re.compile(r"https?://[^\s/?#]+[^\s]*")
 
 def read_notify(value: Any, findings: Findings) -> tuple[Notify, ...]:
     """The messages of a suite: one mapping, or a list of them."""
-    if value is None:
-        return ()
-    listed = not isinstance(value, Mapping)
-    if listed and not isinstance(value, (list, tuple)):
-        msg = f"notify must be a mapping or a list of them, not {message_text(value)}"
-        findings.add(msg, ("notify",), _FORM)
-        return ()
-    out = []
-    for place, item in enumerate(value if listed else [value]):
-        path: SuitePath = ("notify", place) if listed else ("notify",)
-        spec = findings.model(Notify, item, path, _FORM)
-        if spec is not None:
-            _check(spec, path, findings)
-            out.append(spec)
+    out: list[Notify] = []
+    for path, spec in findings.models(Notify, value, "notify", _FORM):
+        _check(spec, path, findings)
+        out.append(spec)
     return tuple(out)
 
 

@@ -41,7 +41,7 @@ _WORD = 1 << 64
 _STATE = re.compile(r"SQLSTATE: (?P<state>\w{5})")
 _UNREAD = re.compile(r"interval|extension<|month_day_nano")
 _CAST = "leave it out of the query, or CAST it to a number or a text"
-_NOT_READ = re.compile(r"read-?only (mode|database)|: syntax error|data-modifying")
+_NOT_READ = re.compile(r"read-?only (mode|database)|: syntax error|data-modifying|CTE needs a SELECT")
 _ALIAS = "plmetrics_rows"
 _WHOLE_QUERY = re.compile(rf" query: SELECT (?:\* |{_ALIAS}\.\".*?)FROM \( | Query was: ")
 _VALUE_FAULT = re.compile(r"ERROR: (division by zero|invalid input|.* out of range)")
@@ -303,7 +303,7 @@ def _faults(database: Database) -> Iterator[None]:
 
 
 def _fault(error: Exception, database: Database) -> PlmetricsError:
-    """What a driver says, on one line and without the password."""
+    """Message of a driver, on one line and without the password."""
     text = " ".join(str(error).split())
     if database.password:
         text = text.replace(database.password, "***")

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ColumnRules:
-    """How the columns of files of one format go together: a type that holds two, None where none does, and hints."""
+    """Rules for the columns of files of one format: a type that holds two, None where none does, and hints."""
 
     common_type: Callable[[pl.DataType, pl.DataType], pl.DataType | None]
     one_type: str

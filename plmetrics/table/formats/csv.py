@@ -257,7 +257,7 @@ def _told_apart(names: Sequence[str]) -> list[str]:
 
 
 def _polars_name(name: str) -> str:
-    """What Polars calls a column."""
+    """Name of a column in Polars."""
     match = _REPEATED.fullmatch(name)
     if match is None:
         return name

@@ -51,6 +51,7 @@ def unlabelled(nights: Nights, monkeypatch: pytest.MonkeyPatch) -> Nights:
     return nights
 
 
+@pytest.mark.slow
 def test_labels_are_evaluated_when_they_are_due_however_late_they_come(unlabelled: Nights) -> None:
     assert missing(unlabelled, "2026-03-05") == [True] * 3
     assert missing(unlabelled, "2026-03-06") == [False] * 3
@@ -64,6 +65,7 @@ def test_labels_are_evaluated_when_they_are_due_however_late_they_come(unlabelle
     assert missing(unlabelled, "2026-03-21") == []
 
 
+@pytest.mark.slow
 def test_windows_count_scores_on_a_grid_of_labelled_rows(unlabelled: Nights) -> None:
     """The first nights have no labels, from which a grid could be made that tells scores apart."""
     missing(unlabelled, "2026-03-05")

@@ -57,6 +57,7 @@ def values(result: plm.Result) -> list[float]:
     return result.metrics["value"].to_list()
 
 
+@pytest.mark.slow
 def test_nights_in_a_bucket_are_those_on_a_disk(nights: BucketNights, tmp_path: Path) -> None:
     nights.write_suite(
         keep={"states": "30d"},
@@ -82,6 +83,7 @@ def test_nights_in_a_bucket_are_those_on_a_disk(nights: BucketNights, tmp_path: 
     assert plm.run(nights.suite, interval=day(2)).folder == there.folder
 
 
+@pytest.mark.slow
 def test_acceptance_and_removal(
     nights: BucketNights, store: S3Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -148,6 +150,7 @@ def test_a_listing_that_lags_loses_no_manifest(nights: BucketNights, monkeypatch
     ]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("part", ["000001.json", "constants", STATE])
 def test_an_answer_that_is_lost_counts_once(nights: BucketNights, store: S3Server, part: str) -> None:
     nights.write_suite(keep={"states": "30d"})
@@ -159,6 +162,7 @@ def test_an_answer_that_is_lost_counts_once(nights: BucketNights, store: S3Serve
     assert nights.manifests.damage(manifests[0], thorough=True) is None
 
 
+@pytest.mark.slow
 def test_a_night_that_ends_at_any_write_leaves_the_old_result_or_the_new(
     nights: BucketNights, store: S3Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -46,6 +46,7 @@ def check_whole(growing: Nights, number: int, expected: tuple[int, ...]) -> None
     assert result.verdict == manifest.verdict
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("kind", ["crash", "full disk"])
 def test_every_write_may_be_the_last(nights: Nights, kind: str) -> None:
     sections = {"compare": {"run": {"window": "3d"}}, "keep": {"states": "9d"}}
@@ -77,6 +78,7 @@ def test_every_write_may_be_the_last(nights: Nights, kind: str) -> None:
     assert at > 20
 
 
+@pytest.mark.slow
 def test_the_first_night_may_end_at_every_write(tmp_path: Path) -> None:
     at, ended = 0, False
     while not ended:
@@ -121,6 +123,7 @@ def files_below(home: Path) -> set[str]:
     return {name for name in names if not name.startswith("intervals/")}
 
 
+@pytest.mark.slow
 def test_a_removal_may_end_at_every_call(nights: Nights, tmp_path: Path) -> None:
     """Values and verdicts can be read after it, and the next removal ends it."""
     nights.write_suite(keep={"states": "1d", "runs": "1d"}, metrics=["brier"], gates=None)
@@ -167,6 +170,7 @@ plm.run(suite, interval=day)
 """
 
 
+@pytest.mark.slow
 def test_a_process_that_is_gone_at_a_write_leaves_the_old_result_or_the_new_one(nights: Nights) -> None:
     nights.write_suite(metrics=["brier"], gates=None)
     nights.run(0)
@@ -244,6 +248,7 @@ def go(processes: list[subprocess.Popen[str]]) -> None:
         process.stdin.flush()
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     "numbers", [list(range(8)), [0] * 8], ids=["of different intervals", "of one interval"]
 )
@@ -269,6 +274,7 @@ def test_eight_writers_lose_nothing(nights: Nights, numbers: list[int]) -> None:
     assert not [warning for warning in result.warnings if "passed over" in warning]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="no SIGKILL there")
 def test_a_killed_night_leaves_the_old_result_or_the_new_one(nights: Nights) -> None:
     nights.write_suite(keep={"states": "9d"})

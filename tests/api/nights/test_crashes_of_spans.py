@@ -118,6 +118,7 @@ def no_space() -> OSError:
     return OSError(errno.ENOSPC, "no space left on device")
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("error", [Crash, no_space])
 @pytest.mark.parametrize("again", [False, True], ids=["first", "again"])
 def test_a_backfill_may_end_at_every_write(
@@ -163,6 +164,7 @@ if place and "plmetrics.runners.worker" in " ".join(sys.orig_argv) and not os.pa
 """What worker processes import before anything else: one of them ends, or all, at a call."""
 
 
+@pytest.mark.exhaustive
 @pytest.mark.skipif(sys.platform == "win32", reason="no SIGKILL there")
 @pytest.mark.parametrize("kind", ["worker", "job"])
 def test_processes_of_a_backfill_may_end_at_every_write(nights: Nights, tmp_path: Path, kind: str) -> None:
@@ -198,6 +200,7 @@ def test_processes_of_a_backfill_may_end_at_every_write(nights: Nights, tmp_path
     assert at > 16
 
 
+@pytest.mark.slow
 def test_the_result_of_a_span_may_end_at_every_write(nights: Nights, tmp_path: Path) -> None:
     """Its nights stay as they are, its run folder and its state are the old ones, the new ones, or not there."""
     nights.write_suite(**STATES)

@@ -42,6 +42,7 @@ def passed_over(result: Result, key: str = "compare.run") -> dict[str, str]:
     return {entry.get("interval", entry["run"]): entry["reason"] for entry in entries}
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("sections", REFERENCES)
 @pytest.mark.parametrize("bad", [False, True])
 def test_a_retry_has_the_same_verdict_and_counts_nothing_again(
@@ -78,6 +79,7 @@ def test_force_evaluates_again_and_comes_to_the_same(nights: Nights) -> None:
     assert references(nights.run(2)) == [day(1)]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("run", ["previous", {"window": "7d"}])
 def test_a_failed_night_is_no_reference_until_it_is_accepted(nights: Nights, run: object) -> None:
     nights.write_suite(compare={"baseline": "old", "run": run}, drift={"reference": run})
@@ -113,6 +115,7 @@ def test_references_are_looked_up_by_interval_whenever_they_were_evaluated(night
     assert references(nights.run(4)) == [day(3)]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("run", "expected"),
     [
@@ -165,6 +168,7 @@ def damage(path: Path, way: str) -> None:
         path.write_bytes(content[:middle] + bytes([content[middle] ^ 8]) + content[middle + 1 :])
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("reference", ["previous", {"window": "7d"}])
 @pytest.mark.parametrize(
     ("name", "way"),
@@ -208,6 +212,7 @@ def test_a_corrupt_old_file_does_not_block_other_nights(nights: Nights) -> None:
     assert any(day(1) in warning and "truncated" in warning for warning in result.warnings), result.warnings
 
 
+@pytest.mark.slow
 def test_consecutive_counts_intervals_and_not_runs(nights: Nights) -> None:
     gate = {"metric": "roc_auc", "model": "new", "at_least": 0.75, "consecutive": 3}
     nights.write_suite(gates=[gate])
@@ -292,6 +297,7 @@ def test_a_column_of_one_growing_file(nights: Nights) -> None:
     assert json.loads((nights.home / "latest.json").read_bytes())["status"] == "complete"
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("sections", [*REFERENCES, {"compare": {"run": {"same_weekday": 2}}}])
 def test_a_long_history_is_not_read(
     nights: Nights, sections: dict[str, Any], monkeypatch: pytest.MonkeyPatch

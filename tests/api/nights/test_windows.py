@@ -45,6 +45,7 @@ def whole_of(numbers: list[int]) -> pl.DataFrame:
     ).metrics  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_roll_up_is_one_run_over_all_rows(nights: Nights) -> None:
     nights.write_suite(metrics=METRICS, keep=KEEP, gates=None, reproducible=True)
     for number in (3, 0, 4, 1, 2):
@@ -56,6 +57,7 @@ def test_a_roll_up_is_one_run_over_all_rows(nights: Nights) -> None:
     check_same(plm.merge(nights.home, interval=day(3)).metrics, whole_of([3]))
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("run", "numbers"),
     [({"window": "3d"}, [5, 6, 7]), ({"same_weekday": 2}, [1]), ({"window": "1mo"}, list(range(8)))],
@@ -79,6 +81,7 @@ def test_a_window_has_the_values_of_one_run_over_its_rows(
     assert (distance <= joined["bound"].fill_null(0.0) + 1e-12).all()
 
 
+@pytest.mark.slow
 def test_a_superseded_result_is_not_counted(nights: Nights) -> None:
     nights.write_suite(metrics=METRICS, keep=KEEP, gates=None, reproducible=True)
     nights.write(0, rows(77))
@@ -142,6 +145,7 @@ def test_intervals_of_one_growing_file_add(nights: Nights) -> None:
     check_same(plm.merge(nights.home, interval=f"{day(0)}/{day(3)}").metrics, whole_of([0, 1, 2]))
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("loss", ["damaged", "gone", "damaged without another"])
 def test_constants_that_are_lost_are_taken_from_a_state_with_a_word(nights: Nights, loss: str) -> None:
     nights.write_suite(keep={"states": "9d"}, metrics=["roc_auc"])

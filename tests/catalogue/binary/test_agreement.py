@@ -52,6 +52,7 @@ REFERENCES = {
 }
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", REFERENCES)
 def test_expression_equals_the_independent_formula(name, weight, check_expr):
     check_expr(create("binary", name, {}), weight, REFERENCES[name])

@@ -49,6 +49,7 @@ def values(result):
     }
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("digits", [None, 1])
 @pytest.mark.parametrize("weight", [None, "w"])
 @pytest.mark.parametrize("parameters", ["", "(bins=1)", "(bins=7)", "(bins=5, strategy=quantile)"])

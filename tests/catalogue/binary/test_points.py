@@ -83,6 +83,7 @@ def test_leading_axes_and_empty_points(metric):
     assert missing[2, 2]
 
 
+@pytest.mark.exhaustive
 @every_metric
 @pytest.mark.parametrize("flags", [{}, {"coarse": True}, {"joined": True}], ids=str)
 def test_segments_equal_separate_slices(metric, flags):
@@ -168,6 +169,7 @@ def evaluated(metric, label, score, weight):
     return plm.evaluate(rows, label="y", models="p", weight="w", metrics=[metric]).metrics.row(0, named=True)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("text", STATUSES)
 @pytest.mark.parametrize("missing", ["no_positives", "no_negatives"])
 def test_status_without_a_class(text, missing):
@@ -199,6 +201,7 @@ def test_ends_by_hand(text, value, threshold, status):
     assert (found["value"], found["threshold"], found["status"]) == (value, threshold, status)
 
 
+@pytest.mark.exhaustive
 @every_metric
 def test_one_row(metric):
     found = evaluated(metric, [1], [0.3], [0.5])
@@ -240,6 +243,7 @@ def test_parameters_have_a_domain(text):
         plm.metric(text, task="binary")
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("metric", WITH_CUT, ids=str)
 def test_thresholds_of_slices_are_their_own(metric):
     rng = np.random.default_rng(3)

@@ -39,6 +39,7 @@ CASES = [
 ]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(("name", "parameters", "reference"), CASES)
 def test_expression_equals_the_independent_formula(name, parameters, reference, weight, check_expr):
     check_expr(create("binary", name, parameters), weight, reference)

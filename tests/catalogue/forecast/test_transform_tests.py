@@ -65,6 +65,7 @@ def rank_shares(rows: pl.DataFrame, members: list[str], bins: int) -> np.ndarray
     return counts.reshape(bins, -1).sum(axis=1)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("digits", [None, 0])
 @pytest.mark.parametrize(("members", "bins"), [(9, 10), (9, 5), (9, 2), (10, 11), (19, 10)])
 def test_ranks_among_members_are_compared_as_by_scipy(members: int, bins: int, digits: int | None) -> None:

@@ -42,11 +42,13 @@ CASES = [
 SKILLS = [create("regression", name, parameters) for name, parameters, _ in CASES if name != "default_rmse"]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(("name", "parameters", "reference"), CASES)
 def test_expression_equals_the_independent_formula(name, parameters, reference, weight, check_expr):
     check_expr(create("regression", name, parameters), weight, reference)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("metric", SKILLS, ids=str)
 def test_equal_labels_leave_the_denominator_zero(metric, status):
     assert status(metric, [], []) == "no_rows"
@@ -93,6 +95,7 @@ def test_a_large_offset_costs_no_digits(name):
     assert "label" in [value.key for value in metric.centres()]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("label", [0.1, -1 / 3, 123456.789, 5e-9, 1e12])
 @pytest.mark.parametrize("centre", ["equal", 0.0, 77.7])
 @pytest.mark.parametrize("rows", [1, 3, 100_000])

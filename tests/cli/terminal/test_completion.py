@@ -62,6 +62,7 @@ def test_metrics() -> None:
     assert set(metric_names("re")) == {name for name in names if name.startswith("re")}
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("words", "number", "found"),
     [

@@ -72,6 +72,7 @@ def test_the_panic_behind_an_error_of_the_data_is_not_reported():
     assert not any("panicked" in line for line in lines)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("end", "options"),
     [

@@ -188,6 +188,7 @@ def test_what_the_arithmetic_cannot_say_has_a_status() -> None:
     assert set(flat.filter(metric="default_rmse")["value"]) == {0.0}
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("room", [None, 0], ids=["columns", "grouped"])
 @pytest.mark.parametrize("weight", [None, "w"])
 def test_states_of_days_at_other_levels_add(

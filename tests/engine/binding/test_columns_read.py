@@ -33,6 +33,7 @@ TABLE = (
 BINARY: dict[str, Any] = {"label": "y", "models": {"p": "p"}, "metrics": ["roc_auc", "brier"]}
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("suite", "columns"),
     [

@@ -131,6 +131,7 @@ def test_a_result_carries_the_word(monkeypatch, grown, said):
 BINARY = {"label": "y", "models": {"p": "p"}, "metrics": ["roc_auc"]}
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     "options",
     [

@@ -142,6 +142,7 @@ RESTS = {"compare": {"slices": {"region": "rest", "odd": "rest"}}}
 ODD = {"odd": {"where": "age in (10, 30) and a > 0.5"}}
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("weight", [None, "w"])
 @pytest.mark.parametrize("metrics", [METRICS, WITH_SCORES])
 @pytest.mark.parametrize("shared", [4, 0], ids=["counted by cell", "counted by slice"])
@@ -209,6 +210,7 @@ def test_the_order_of_rows_with_equal_scores_and_weights_does_not_show_in_rests(
         assert other.equals(one)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("weight", [None, "w"])
 def test_a_run_reads_as_many_ranges_as_its_memory_asks_for(reads, weight):
     counted = []

@@ -244,6 +244,7 @@ def test_plans_of_calibrated_scores_stream(frame, method):
     assert set(found.source.columns) == {"y", "p", "fold"}
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("missing", ["error", "drop", "drop_per_model"])
 @pytest.mark.parametrize(
     ("slices", "metric"),

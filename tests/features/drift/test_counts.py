@@ -442,6 +442,7 @@ def test_columns_of_rows_wait_for_their_turn_in_a_part_of_the_memory(
     assert found.filter(measure="ks_2samp")["bound"].null_count() == exact
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     "changes",
     [

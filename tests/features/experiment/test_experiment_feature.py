@@ -38,6 +38,7 @@ def evaluated(frame: pl.DataFrame = VISITS, more: Any = None, **options: Any) ->
     return plm.evaluate(frame, task="experiment", experiment={**PLAN, **(more or {})}, **options)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("unit", [None, "user"])
 @pytest.mark.parametrize("reproducible", [False, True])
 def test_the_table_is_that_of_the_readout(unit: str | None, reproducible: bool) -> None:

@@ -55,6 +55,7 @@ def explained(data: Any, *, look: bool = True, **changes: Any) -> Explanation:
     return explain(bind(suite_from_arguments(**asked), open_source(data)), data=look)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     "changes", [{}, {"unit": "u"}, {"weight": "w"}, {"uncertainty": None}, {"exact": False}]
 )

@@ -117,6 +117,7 @@ def random_suite(draw: np.random.Generator) -> dict[str, Any]:
     return asked
 
 
+@pytest.mark.slow
 def test_explanations_of_random_suites_agree_with_their_figures(tmp_path: Any) -> None:
     rows = table()
     for part in range(2):

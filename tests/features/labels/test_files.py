@@ -43,6 +43,7 @@ def days() -> list[pl.DataFrame]:
     return [day(1), day(2).drop("y"), day(3).with_columns(y=pl.lit(None, dtype=pl.Int64))]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("units", [None, "u"])
 @pytest.mark.parametrize("order", [(0, 1, 2), (1, 0, 2), (2, 1, 0)])
 @pytest.mark.parametrize("kind", WRITERS)
@@ -60,6 +61,7 @@ def test_files_may_lack_the_label(
     assert result.record["rows"]["unlabelled"] == {m: together["y"].null_count() for m in ("m", "o")}
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("kind", WRITERS)
 def test_no_file_has_a_label(kind: str, tmp_path: Path) -> None:
     for number, frame in enumerate(days()[1:]):
@@ -89,6 +91,7 @@ def test_another_column_must_be_there(tmp_path: Path) -> None:
         plm.evaluate(str(tmp_path), **ASKED)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("unit", [None, "u"])
 def test_states_of_days_add(unit: str | None) -> None:
     asked = ASKED | {"unit": unit, "uncertainty": {"replicates": 50} if unit else None, "compare": "m"}

@@ -74,6 +74,7 @@ SUITES: dict[str, dict[str, Any]] = {
 TABLES = ("metrics", "comparisons", "curves", "decomposition", "folds", "cross_validation")
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", SUITES)
 def test_it_gives_what_it_gives_without_the_others(name: str) -> None:
     frame, asked = table(), {"label": "y", "models": {"m": "p", "o": "q"}, "slices": ["g"], **SUITES[name]}
@@ -106,6 +107,7 @@ FREE: dict[str, Any] = {
 }
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", FREE)
 def test_what_needs_no_label_is_that_of_all_rows(name: str) -> None:
     metrics: list[Any] = ["selection_rate", "demographic_parity_ratio(by=g)", "n"]

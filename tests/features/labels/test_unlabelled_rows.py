@@ -83,6 +83,7 @@ def arguments(task: str, **further: Any) -> dict[str, Any]:
     return {"task": task, "models": {"m": "p"}, "slices": ["g"], **TASKS[task], **further}
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("weight", [None, "w"])
 @pytest.mark.parametrize("missing", MISSING)
 @pytest.mark.parametrize("task", TASKS)
@@ -111,6 +112,7 @@ def test_metrics_that_need_no_label_count_all_rows(task: str, missing: str) -> N
     assert_frame_equal(late.drop("labelled", strict=False), filled)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("weight", [None, "w"])
 @pytest.mark.parametrize("missing", MISSING)
 def test_numbers_that_need_no_label_are_ordered_beside_those_that_do(

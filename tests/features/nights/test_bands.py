@@ -72,6 +72,7 @@ def references_of(folder: Path, number: int) -> dict[str, Any]:
     return reference
 
 
+@pytest.mark.slow
 def test_a_night_that_is_worse_fails_and_is_no_reference(tmp_path: Path) -> None:
     strengths = [1.5] * 9 + [0.1] + [1.5]
     seen = nights(tmp_path, strengths, "{metric: roc_auc, within: {sd: 6, window: 56d}}")
@@ -81,6 +82,7 @@ def test_a_night_that_is_worse_fails_and_is_no_reference(tmp_path: Path) -> None
     assert "its gates failed" in {passed["reason"] for passed in reference["passed_over"]}
 
 
+@pytest.mark.slow
 def test_the_band_is_that_of_the_values_of_earlier_nights(tmp_path: Path) -> None:
     nights(tmp_path, [1.5] * 10, "{metric: roc_auc, slices: region, within: {sd: 60, last: 8}}")
     (gate, _) = result_of(tmp_path, 9).gates.to_dicts()
@@ -105,6 +107,7 @@ def gate_noise(result: plm.Result, earlier: list[dict[str, Any]]) -> float:
     return float(max(0.0, row["std_error"] ** 2 - mean))
 
 
+@pytest.mark.slow
 def test_an_accepted_night_counts_from_then_on(tmp_path: Path) -> None:
     nights(tmp_path, [1.5] * 9 + [0.1, 1.5], "{metric: roc_auc, within: {sd: 6, window: 56d}}")
     before = result_of(tmp_path, 10)
@@ -115,6 +118,7 @@ def test_an_accepted_night_counts_from_then_on(tmp_path: Path) -> None:
     assert len(references_of(tmp_path, 10)["intervals"]) == 10
 
 
+@pytest.mark.slow
 def test_nights_in_a_row_are_held_against_the_band_before_them(tmp_path: Path) -> None:
     gate = "{metric: roc_auc, within: {sd: 6, last: 9}, consecutive: 3}"
     seen = nights(tmp_path, [1.5] * 10 + [0.1] * 3, gate)
@@ -123,6 +127,7 @@ def test_nights_in_a_row_are_held_against_the_band_before_them(tmp_path: Path) -
     assert "failed 3 of 3 runs in a row" in result_of(tmp_path, 12).gates["note"].item()
 
 
+@pytest.mark.slow
 def test_nights_of_another_meaning_are_passed_over(tmp_path: Path) -> None:
     nights(tmp_path, [1.5] * 9, "{metric: roc_auc, within: {sd: 6, window: 56d}}")
     text = (tmp_path / "nightly.yaml").read_text()

@@ -20,6 +20,7 @@ def means_of(frame: pl.DataFrame) -> dict[str, tuple[float, float]]:
     return {region: (share, loss) for region, share, loss in by_region.iter_rows()}
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("reference", "first", "last"),
     [("previous", 8, 9), ({"ago": "3d"}, 6, 7), ({"window": "4d"}, 5, 9), ({"same_weekday": 1}, 2, 3)],

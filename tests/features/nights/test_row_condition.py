@@ -48,6 +48,7 @@ def moments(start: datetime, minutes: int = 97, count: int = 75) -> list[datetim
     return odd + [first + timedelta(minutes=30 * number) for number in range(0, 200, 3)]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("every", ["1h", "6h", "1d", "1w", "1mo"])
 @pytest.mark.parametrize("zone", ZONES)
 def test_each_time_with_a_zone_is_of_the_interval_that_contains_it(zone: str, every: str) -> None:
@@ -177,6 +178,7 @@ def write_days(folder: Path, values: list[str], key: str = "day") -> None:
         )
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("values", "interval", "named"),
     [

@@ -86,6 +86,7 @@ def assert_right(found: pl.DataFrame, rows: pl.DataFrame, metric: str, weight: s
         assert one["std_error"] == pytest.approx(error, rel=1e-6)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("metric", WORSE)
 @pytest.mark.parametrize(
     "levels",

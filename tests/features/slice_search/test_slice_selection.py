@@ -160,6 +160,7 @@ row = st.fixed_dictionaries(
 )
 
 
+@pytest.mark.slow
 @given(
     rows=st.lists(row, min_size=30, max_size=120),
     metric=st.sampled_from(sorted(METRICS)),
@@ -216,6 +217,7 @@ def simulated(seed: int, extra: float, level: float) -> pl.DataFrame:
     return search(losses(seed, 2400, 5, extra), spec, task="regression")
 
 
+@pytest.mark.slow
 def test_without_any_effect_little_is_confirmed() -> None:
     runs = [simulated(seed, 0.0, 0.25) for seed in range(60)]
     looked_at = [run for run in runs if run.height]
@@ -225,6 +227,7 @@ def test_without_any_effect_little_is_confirmed() -> None:
     assert len(confirmed) < len(looked_at)
 
 
+@pytest.mark.slow
 def test_a_planted_slice_is_found_and_estimated_without_bias() -> None:
     extra, wanted = 0.22, "a=0, b=0"
     truth = extra

@@ -109,6 +109,7 @@ def test_rows_keep_their_order_and_nothing_falls_back(name: str) -> None:
         assert kept.equals(DATA["id"], check_names=False)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", SEEDED)
 def test_seeds_matter(name: str) -> None:
     zero, again, one = (METHODS[name](DATA, seed=seed) for seed in (0, 0, 1))

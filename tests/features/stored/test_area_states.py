@@ -54,6 +54,7 @@ def by_pairs(rows, model, baseline):
     return difference.mean(), np.sqrt(sum(side.var(ddof=1) / len(side) for side in sides))
 
 
+@pytest.mark.slow
 def test_units_give_the_test_of_the_rows(files):
     paths, table = files
     columns = {"one": "p", "two": "q", "three": "r"}
@@ -67,6 +68,7 @@ def test_units_give_the_test_of_the_rows(files):
         assert row["statistic"] == pytest.approx(difference / error, rel=0.01, abs=0.01)
 
 
+@pytest.mark.slow
 def test_states_add_in_any_order(files, tmp_path):
     paths, _ = files
     inline, processes = (plm.evaluate(paths, **SUITE, exact=False, on=on) for on in ("inline", "processes:2"))

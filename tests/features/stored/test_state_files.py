@@ -95,6 +95,7 @@ def test_numbers_that_are_none(made: Any, tmp_path: Path, number: str) -> None:
         read_head(write(tmp_path / "a.state", text, made.table))
 
 
+@pytest.mark.slow
 def test_forged_heads_are_refused_or_merged(made: Any, tmp_path: Path) -> None:
     """Whatever a head says, what does not fit is the state's fault."""
     head = json.loads(made.head.text())

@@ -44,6 +44,7 @@ def shares(values, members, mix):
     return wanted[code] / share[code]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", list(METRICS))
 @pytest.mark.parametrize("columns", [1, 2, 3])
 def test_parts_are_shapley_values_of_reweighted_rows(name, columns):

@@ -50,6 +50,7 @@ def test_runs_say_which_is_nearer_to_zero(now: float, before: float, words: str,
     assert rows["note"].str.ends_with(f"; {words}").all()
 
 
+@pytest.mark.slow
 def test_runs_as_far_from_zero_are_neither_nearer_nor_farther() -> None:
     notes = [compared(table(300, 1.0, seed), table(300, -1.0, seed + 50)).comparisons for seed in range(20)]
     rows = pl.concat(notes).filter(metric="mean_error", scale="difference", slice="all")

@@ -308,6 +308,7 @@ def test_tests_of_classes_and_of_numbers() -> None:
     assert found.filter(pl.col("metric") == "rmse", pl.col("test").is_not_null()).is_empty()
 
 
+@pytest.mark.slow
 def test_queries_are_the_pairs_of_a_ranking() -> None:
     random = np.random.default_rng(2)
     table = pl.DataFrame(

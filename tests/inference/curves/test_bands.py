@@ -67,6 +67,7 @@ def bootstrap_widths(table, x, draws, seed=0):
     return {name: np.diff(np.quantile(v, [0.025, 0.975], axis=0), axis=0)[0] for name, v in by_curve.items()}
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("exact", [None, False], ids=["rows", "grid"])
 @pytest.mark.parametrize("clusters", [None, 300], ids=["rows", "clusters"])
 def test_widths_are_those_of_a_bootstrap(clusters, exact):
@@ -129,6 +130,7 @@ def test_there_is_no_band_without_units_of_both_classes(rows, banded, exact):
     assert shown.to_list() == banded
 
 
+@pytest.mark.slow
 def test_bands_in_slices_and_with_weights_are_those_of_the_rows_there():
     table = pl.concat([sample(1_500, seed=4), sample(800, seed=5).with_columns(g=pl.lit("b"))])
     table = table.with_columns(w=pl.lit(2.5), u=pl.int_range(pl.len()))

@@ -35,6 +35,7 @@ def curves(table, curves, **arguments):
     return plm.evaluate(table, label="y", metrics=["accuracy"], slices="g", curves=curves, **arguments).curves
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("weight", [None, "w"])
 @pytest.mark.parametrize("uncertainty", [None, {"replicates": 150, "seed": 2}])
 def test_each_class_is_a_binary_task(uncertainty, weight):
@@ -63,6 +64,7 @@ def test_they_go_with_areas_of_the_classes_and_without_the_table_of_confusion():
         assert np.trapezoid(points["y"], points["x"]) == pytest.approx(areas[name], abs=1e-9)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("weight", [None, "w"])
 @pytest.mark.parametrize("exact", [True, False])
 def test_pairs_of_classes_are_two_classes_in_scikit_learn(weight, exact):

@@ -84,6 +84,7 @@ def transform(part: pl.DataFrame, model: str) -> tuple[np.ndarray, np.ndarray]:
     return edges, np.array(out)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("whole", [False, True])
 @pytest.mark.parametrize("weight", [None, "w"])
 @pytest.mark.parametrize("model", MODELS)
@@ -115,6 +116,7 @@ def ends(part: pl.DataFrame, model: str) -> dict[float, np.ndarray]:
     return {(rank + 1) / (MEMBERS + 1): ascending[:, rank] for rank in range(MEMBERS)}
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("whole", [False, True])
 @pytest.mark.parametrize("weight", [None, "w"])
 @pytest.mark.parametrize("model", MODELS)
@@ -150,6 +152,7 @@ def test_independent_rows_have_wilson_intervals() -> None:
         assert (row["lower"] * width, row["upper"] * width) == pytest.approx((test.low, test.high))
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("column", ["u", None])
 def test_units_and_weights_have_percentiles_of_the_bootstrap(column: str | None) -> None:
     rows = table(2000)

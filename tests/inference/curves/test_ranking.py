@@ -68,6 +68,7 @@ def test_points_are_those_of_the_definitions(rows, weight):
         assert (np.diff(slopes) < 0).all()
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("classes", [0, 1, 2])
 @pytest.mark.parametrize("rows", [1, 2, 5, 60])
 def test_a_grid_with_a_bin_a_score_has_the_same_points(rows, classes):
@@ -131,6 +132,7 @@ def test_costs_across_models():
     assert curves(table, models="broad", curves=["roc_hull"]).filter(curve="roc_hull_models").is_empty()
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("size", [5_000, 60_000, 200_000])
 @pytest.mark.parametrize("shape", ["roc", "pr", "steps", "noise"])
 def test_thinning_hardly_moves_the_area(shape, size):

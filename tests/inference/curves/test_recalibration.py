@@ -26,6 +26,7 @@ def curves(table, **arguments):
     return plm.evaluate(table, **{**given, **arguments}).curves
 
 
+@pytest.mark.exhaustive
 @EXACT
 @pytest.mark.parametrize("weight", [None, "w"])
 @pytest.mark.parametrize("decimals", [None, 2])
@@ -57,6 +58,7 @@ def test_knots_are_those_of_scikit_learn(rows, decimals, weight, exact):
         assert pieces["n"].to_list() == [int(np.isclose(fitted, y, atol=1e-9).sum()) for y in pieces["y"]]
 
 
+@pytest.mark.exhaustive
 @EXACT
 def test_bands_are_about_those_of_a_bootstrap(exact):
     table = sample(2_000, seed=2)

@@ -46,6 +46,7 @@ def parts(rows, weight):
         yield text, part["y"].to_numpy(), part, w
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("weight", [None, "w"])
 def test_histograms_share_their_bins(weight):
     rows = table()
@@ -67,6 +68,7 @@ def test_histograms_share_their_bins(weight):
                 assert own["n"].sum() == len(numbers)
 
 
+@pytest.mark.slow
 def test_residuals_against_normal_quantiles():
     rows = table(401)
     own = curves(rows).filter(curve="residual_qq", slice="all", model="p")
@@ -77,6 +79,7 @@ def test_residuals_against_normal_quantiles():
     assert 100 < long.height <= 1000
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("weight", [None, "w"])
 def test_conditional_means(weight):
     rows = table()
@@ -119,6 +122,7 @@ def test_conditional_recall_is_the_share_that_stays_in_its_bin():
     assert (perfect["y"] == 1).all()
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("weight", [None, "w"])
 def test_residual_quantiles_of_bins_of_the_prediction(weight):
     rows = table()
@@ -156,6 +160,7 @@ def test_equal_residuals_are_one_point_at_the_middle_of_their_ranks():
     np.testing.assert_allclose(own["x"], stats.norm.ppf([0.5 / 8, 0.5, 7.5 / 8]), atol=1e-12)
 
 
+@pytest.mark.slow
 def test_offsets_of_any_size_cost_no_digits():
     rows = table()
     far = rows.with_columns(pl.col("y", "p", "q") + 1e9)

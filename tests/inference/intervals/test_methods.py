@@ -223,6 +223,7 @@ TINY = {
 }
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", list(TINY))
 def test_every_method_on_tables_with_little_in_them(name: str) -> None:
     y, p = TINY[name]

@@ -101,6 +101,7 @@ def by_hand(frame):
 FEW = {"replicates": 5, "seed": 1}
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("beside", [{}, {"weight": "w"}, {"uncertainty": FEW}, {"curves": ["roc"]}], ids=str)
 def test_values_are_the_same_alone_and_beside_every_other(beside):
     metrics = [*catalogue(), *FOREIGN]

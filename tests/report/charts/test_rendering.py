@@ -26,6 +26,7 @@ def renderer():
     renderer.close()
 
 
+@pytest.mark.slow
 def test_draws_again_after_its_process_was_killed(renderer):
     assert renderer.render(CHART, "svg").startswith(b"<svg")
     renderer._process.kill()
@@ -33,6 +34,7 @@ def test_draws_again_after_its_process_was_killed(renderer):
     assert renderer.render(CHART, "svg").startswith(b"<svg")
 
 
+@pytest.mark.slow
 def test_a_chart_that_is_refused_leaves_the_next_one_alone(renderer):
     with pytest.raises(RenderingFault):
         renderer.render({"mark": "no such mark"}, "svg")
@@ -64,6 +66,7 @@ def run(script):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 def test_a_fork_draws_charts_of_its_own():
     done = run(
@@ -85,6 +88,7 @@ def test_a_fork_draws_charts_of_its_own():
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.slow
 def test_hostile_names_do_not_end_the_process():
     done = run(
         """

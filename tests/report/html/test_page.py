@@ -70,6 +70,7 @@ def page(text: str) -> Page:
     return Page(text)
 
 
+@pytest.mark.slow
 def test_every_number_of_the_models_is_that_of_the_table(result: plm.Result, page: Page) -> None:
     head, *rows = next(cells for caption, cells in page.tables.items() if caption.startswith("All rows"))
     models = [name for name, _ in head][1:]
@@ -179,6 +180,7 @@ def test_many_models_are_rows_the_best_first() -> None:
     assert values == sorted(values, reverse=True)
 
 
+@pytest.mark.slow
 def test_result_writes_the_page(result: plm.Result, text: str, tmp_path) -> None:
     result.report(tmp_path / "page.html")
     assert (tmp_path / "page.html").read_text(encoding="utf-8") == text
@@ -227,6 +229,7 @@ def test_pages_rank_models_as_the_terminal_does() -> None:
     assert re.findall(r"\| (m\d\d) \|", many.to_markdown()) == order.to_list()
 
 
+@pytest.mark.slow
 def test_many_pairs_of_models_are_tables_by_metric_and_the_best_models_have_curves() -> None:
     draw = np.random.default_rng(4)
     label = draw.random(400) < 0.5

@@ -24,6 +24,7 @@ def run(folder: Path, **changes: Any) -> Any:
     return plm.run(folder / "s.yaml")
 
 
+@pytest.mark.slow
 def test_a_broken_day_fails_however_often_it_is_tried(tmp_path: Path) -> None:
     write_day(tmp_path, 20)
     first = run(tmp_path)

@@ -64,6 +64,7 @@ def one_by_one(function, items):
     return [function(item) for item in items]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("piece", [3, 1 << 17])
 @few
 @given(

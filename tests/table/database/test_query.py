@@ -121,6 +121,7 @@ def database(request, scratch) -> Iterator[str]:
             cursor.execute(f"DROP TABLE IF EXISTS {TABLE}")
 
 
+@pytest.mark.exhaustive
 def test_rows(database, scratch):
     source = open_source({"database": database, "query": f"SELECT * FROM {TABLE} ORDER BY p;"})
     assert source.rows == len(ROWS)
@@ -134,6 +135,7 @@ def test_rows(database, scratch):
     assert not list(scratch.iterdir())
 
 
+@pytest.mark.exhaustive
 def test_a_run(database, scratch, monkeypatch):
     FRAME.write_parquet("rows.parquet")
     suite: dict[str, Any] = {
@@ -162,6 +164,7 @@ def test_a_run(database, scratch, monkeypatch):
     assert not list(scratch.iterdir())
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("query", "kind"),
     [
@@ -179,6 +182,7 @@ def test_queries_that_fail(database, scratch, query, kind):
     assert open_source({"database": database, "query": f"SELECT * FROM {TABLE}"}).rows == len(ROWS)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("query", "words"),
     [
@@ -195,6 +199,7 @@ def test_queries_that_are_refused(database, query, words):
         open_source({"database": database, "query": query})
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("end", [";", " ; ", "; -- all; of them", " -- ;", " /* ; */"])
 def test_ends_of_queries(database, end):
     source = open_source({"database": database, "query": f"-- a; b\nSELECT y, ';' AS c FROM {TABLE}{end}"})
@@ -268,6 +273,7 @@ def needed(*names: str) -> Callable[[pl.Schema], list[str]]:
     return lambda _: list(names)
 
 
+@pytest.mark.exhaustive
 def test_columns_that_are_needed(database, scratch):
     """They alone are sent, whatever the query says, and rows are known again by them."""
     queries = [f"SELECT * FROM {TABLE}", f"SELECT g, y, p, p * 2 AS twice FROM {TABLE}"]
@@ -290,6 +296,7 @@ def test_columns_that_are_needed(database, scratch):
     assert one.frame.collect().sort("p").equals(FRAME.filter(pl.col("y") == 1).select("p").sort("p"))
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     "name", ["two words", 'a "b"', "a`b", "Y", "select", "it's", "ä?", "x.y", "%s", "100", "y + 1"]
 )

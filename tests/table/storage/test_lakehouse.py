@@ -51,6 +51,7 @@ def test_versions_of_a_delta_table(tmp_path):
         open_source({"path": str(tmp_path / "x.csv"), "version": 7})
 
 
+@pytest.mark.slow
 def test_an_iceberg_table_in_a_bucket(store, monkeypatch):
     pytest.importorskip("pyiceberg")
     from table.formats.test_iceberg import Folder

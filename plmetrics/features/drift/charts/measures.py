@@ -1,4 +1,4 @@
-"""How far columns moved: a panel a measure, a row a column, with the limits of gates."""
+"""Drift of columns: a panel a measure, a row a column, with the limits of gates."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def _windows(row: dict[str, Any]) -> str:
 
 
 def _finding(title: str, parts: list[pl.DataFrame]) -> str:
-    """What there is to see, in words: what moved most by each measure."""
+    """Summary in words: what moved most by each measure."""
     words = []
     for part in parts:
         row = part.row(0, named=True)

@@ -218,7 +218,7 @@ def _marks(drawn: Sequence[pl.DataFrame]) -> str:
 
 
 def _finding(title: str, drawn: Sequence[pl.DataFrame], places: pl.DataFrame, moves: Sequence[str]) -> str:
-    """What there is to see, in words: last and extreme values of each series, and failures."""
+    """Summary in words: last and extreme values of each series, and failures."""
     words = []
     for part in (series for panel in drawn for series in panel.partition_by("model", maintain_order=True)):
         row = part.row(-1, named=True)

@@ -356,7 +356,7 @@ def delong_of_moments(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PlacementMoments:
-    """How many values a slice has, their mean and the variance of the mean."""
+    """Number of values of a slice, their mean and the variance of the mean."""
 
     n: Codes
     mean: Array

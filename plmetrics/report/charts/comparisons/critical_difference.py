@@ -138,7 +138,7 @@ def _omnibus(selection: Selection, metric: str, slice_set: str) -> str:
 
 
 def _finding(title: str, ranks: pl.DataFrame, groups: Sequence[tuple[int, int]]) -> str:
-    """What there is to see, in words: mean ranks, and the groups that are not told apart."""
+    """Summary in words: mean ranks, and the groups that are not told apart."""
     names = [short(model) for model in ranks["model"]]
     order = ", ".join(f"{name} {rank:.2f}" for name, rank in zip(names, ranks["rank"], strict=True))
     joined = "; ".join(", ".join(names[first : last + 1]) for first, last in groups)

@@ -153,7 +153,7 @@ def _zone(limit: float, domain: tuple[float, float]) -> list[alt.Chart]:
 
 
 def _finding(title: str, gaps: list[Gap]) -> str:
-    """What there is to see, in words: each gap and the groups that it lies between."""
+    """Summary in words: each gap and the groups that it lies between."""
     words = [
         f"{short(gap.row['metric'], 60)} of {short(gap.row['model'])}: {_gap_text(gap)}" for gap in gaps[:5]
     ]

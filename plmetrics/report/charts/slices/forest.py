@@ -174,7 +174,7 @@ def test_words(tests: pl.DataFrame) -> str:
 
 
 def _finding(title: str, drawn: pl.DataFrame, tests: pl.DataFrame) -> str:
-    """What there is to see, in words: the value of all rows, and the slices that are worse."""
+    """Summary in words: the value of all rows, and the slices that are worse."""
     whole = drawn.filter(look="overall")
     words = [f"{title}."]
     words += [f"All rows of {short(row['model'])}: {row['c1']}." for row in whole.iter_rows(named=True)]

@@ -114,7 +114,7 @@ def _notes(models: Sequence[str], metrics: Sequence[str]) -> tuple[str, ...]:
 
 
 def _finding(title: str, cells: pl.DataFrame) -> str:
-    """What there is to see, in words: how many cells are worse and better, and the worst of them."""
+    """Summary in words: how many cells are worse and better, and the worst of them."""
     told = cells.filter(pl.col("small").not_(), pl.col("k") > 0)
     worse, better = told.filter(pl.col("c") < 3).sort("z"), told.filter(pl.col("c") > 3)
     first = "; ".join(

@@ -35,7 +35,7 @@ _BOLDEST = 1.25
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """How a row is drawn: colours by role, the shape of its point and whether it is filled."""
+    """Look of a row: colours by role, the shape of its point and whether it is filled."""
 
     ink: str = "series-1"
     text: str = "ink"

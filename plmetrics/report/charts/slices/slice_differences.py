@@ -164,7 +164,7 @@ def difference_legend(selection: Selection, rows: pl.DataFrame) -> str:
 
 
 def difference_finding(title: str, rows: pl.DataFrame) -> str:
-    """What there is to see, in words: how many are better, worse and unclear, and the first of them."""
+    """Summary in words: how many are better, worse and unclear, and the first of them."""
     counts = rows["reading"].replace("", None).drop_nulls().value_counts(sort=True).rows()
     words = ", ".join(f"{number} {word}" for word, number in counts)
     named = difference_rows(rows.sort(pl.col("reading") != "worse", maintain_order=True).head(5))

@@ -25,7 +25,7 @@ _PARTS = ("model", "baseline", "metric", "slice", "part", "value", "bound", "sam
 
 
 def changes(summary: Summary) -> Section:
-    """What changed against an earlier run."""
+    """Changes against an earlier run."""
     parts = shown_table("Parts of the change", "decomposition", summary.decomposition, _PARTS)
     return Section(
         "Against the reference run", [*_tables(summary, "run"), *([] if parts is None else [parts])]

@@ -25,7 +25,7 @@ _QUERIES = {"read": "queries read", "pairs_read": "rows read", "zero_weight": "q
 
 
 def data_quality(summary: Summary, gallery: Gallery) -> Section:  # noqa: ARG001
-    """What became of the rows, which values are undefined and why, and the most frequent notes."""
+    """Account of the rows, undefined values with reasons, and the most frequent notes."""
     blocks: list[Block] = [*_rows(summary), *_undefined_values(summary), *_notes(summary)]
     return Section("Data quality", blocks)
 

@@ -48,7 +48,7 @@ def models(summary: Summary) -> Section:
 
 
 def class_values(summary: Summary) -> Section:
-    """What metrics say of each class, a table a model."""
+    """Metrics of each class, a table a model."""
     frame = summary.metrics.filter(pl.col("class").is_not_null(), slice_set="overall")
     tables = []
     for (model,), part in frame.group_by("model", maintain_order=True):
