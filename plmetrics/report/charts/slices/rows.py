@@ -258,7 +258,7 @@ def _texts(
     return rows.select(
         "y",
         "color",
-        t=field,
+        t=pl.col(field).cast(pl.String),
         place=pl.lit(float(place)),
         align=pl.lit(align),
         weight=pl.when("bold").then(pl.lit("bold")).otherwise(pl.lit("normal")),
@@ -275,7 +275,7 @@ def _beside(texts: Sequence[pl.DataFrame], y: alt.Y) -> list[alt.Chart]:
     """All texts of the rows as one layer: a chart takes its time by the layer."""
     if not texts:
         return []
-    return [_text_marks(pl.concat(texts), "middle", limit=alt.ExprRef("datum.limit")).encode(y=y)]
+    return [_text_marks(pl.concat(texts), "middle").encode(y=y)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,20 +299,21 @@ def _above(titles: Sequence[_Title]) -> list[alt.Chart]:
             "place": [float(title.place) for title in titles],
             "align": [title.align for title in titles],
             "weight": ["bold" if title.bold else "normal" for title in titles],
+            "limit": [0.0] * len(titles),
             "color": [LIGHT[title.ink] for title in titles],
         }
     )
     return [_text_marks(frame, "bottom").encode(y=alt.value(-6))]
 
 
-def _text_marks(texts: pl.DataFrame, baseline: str, **style: alt.ExprRef) -> alt.Chart:
+def _text_marks(texts: pl.DataFrame, baseline: str) -> alt.Chart:
     mark = base(texts).mark_text(
         x=alt.ExprRef("datum.place"),
         align=alt.ExprRef("datum.align"),
         baseline=baseline,  # type: ignore[arg-type]
         fontSize=11,
         fontWeight=alt.ExprRef("datum.weight"),
-        **style,
+        limit=alt.ExprRef("datum.limit"),
     )
     chart: alt.Chart = mark.encode(text="t:N", color=alt.Color("color:N", scale=None))
     return chart
