@@ -150,7 +150,7 @@ def panel(
     titles = [_Title(column.title, column.place, column.align) for column in columns if column.title]
     if heading:
         titles.append(_Title(heading, width / 2, "center", "ink", bold=True))
-    layers += [*_beside(texts, places), *_above(titles)]
+    layers += [*_row_texts(texts, places), *_above(titles)]
     chart: alt.LayerChart = layer_charts(*layers, *over).properties(width=width, height=STEP * rows.height)
     return chart
 
@@ -271,7 +271,7 @@ def _limit(text: str | None, room: float | None) -> float:
     return 0.0 if text is None or room is None or _BOLDEST * text_width(text) < room else room
 
 
-def _beside(texts: Sequence[pl.DataFrame], y: alt.Y) -> list[alt.Chart]:
+def _row_texts(texts: Sequence[pl.DataFrame], y: alt.Y) -> list[alt.Chart]:
     """All texts of the rows as one layer: a chart takes its time by the layer."""
     if not texts:
         return []
