@@ -182,9 +182,9 @@ def canvas_of(
     frame: pl.DataFrame, x: dict[str, Any], y: dict[str, Any], width: float, height: float
 ) -> Canvas | None:
     """The places that the lines and bands of a frame take in a panel; None where an axis has no range."""
-    domains = [channel["scale"].to_dict().get("domain") for channel in (x, y)]
-    logarithmic = any(channel["scale"].to_dict().get("type") == "log" for channel in (x, y))
-    if None in domains or logarithmic:
+    scales = [channel["scale"].to_dict(validate=False) for channel in (x, y)]
+    domains = [scale.get("domain") for scale in scales]
+    if None in domains or any(scale.get("type") == "log" for scale in scales):
         return None
     canvas = Canvas(width, height, *domains)
     for part in frame.partition_by("s", maintain_order=True):

@@ -170,7 +170,7 @@ def _with_heading(chart: alt.LayerChart, panel: Panel, name: str, values: Sequen
 
 def _small(channel: dict[str, Any], *, titled: bool) -> dict[str, Any]:
     """An axis of a small panel: fewer ticks, and a title at the edge of the grid alone."""
-    axis = channel["axis"].to_dict()
+    axis = channel["axis"].to_dict(validate=False)
     if axis.get("values") == list(UNIT_TICKS):
         axis["values"] = [0, 0.5, 1]
     return {**channel, "axis": alt.Axis(**axis), "title": channel["title"] if titled else None}

@@ -34,9 +34,14 @@ def repetition_warnings(home: Place, record: Mapping[str, Any]) -> list[str]:
     if not isinstance(home, Path) or not home.is_dir():
         return []
     data, choice = data_of(record), _choice(record)
-    runs = [run.record for run in islice(complete_runs(home, []), _READ)]
-    choices = [_choice(run) for run in runs if data_of(run).same_as(data)]
-    if choice in choices or len(set(choices)) < MANY:
+    choices: list[str] = []
+    for run in islice(complete_runs(home, []), _READ):
+        if data_of(run.record).same_as(data):
+            choices.append(_choice(run.record))
+            if choices[-1] == choice:
+                # It was made before: most often by the last run, and no other is read.
+                return []
+    if len(set(choices)) < MANY:
         return []
     return [
         f"the same rows were evaluated in {len(choices)} earlier runs, with {len(set(choices))} other choices of "

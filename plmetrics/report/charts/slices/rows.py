@@ -150,7 +150,7 @@ def panel(
     titles = [_Title(column.title, column.place, column.align) for column in columns if column.title]
     if heading:
         titles.append(_Title(heading, width / 2, "center", "ink", bold=True))
-    layers += [*_beside(texts, places), *_above(titles)]
+    layers += [*_row_texts(texts, places), *_above(titles)]
     chart: alt.LayerChart = layer_charts(*layers, *over).properties(width=width, height=STEP * rows.height)
     return chart
 
@@ -258,7 +258,7 @@ def _texts(
     return rows.select(
         "y",
         "color",
-        t=field,
+        t=pl.col(field).cast(pl.String),
         place=pl.lit(float(place)),
         align=pl.lit(align),
         weight=pl.when("bold").then(pl.lit("bold")).otherwise(pl.lit("normal")),
@@ -271,11 +271,11 @@ def _limit(text: str | None, room: float | None) -> float:
     return 0.0 if text is None or room is None or _BOLDEST * text_width(text) < room else room
 
 
-def _beside(texts: Sequence[pl.DataFrame], y: alt.Y) -> list[alt.Chart]:
+def _row_texts(texts: Sequence[pl.DataFrame], y: alt.Y) -> list[alt.Chart]:
     """All texts of the rows as one layer: a chart takes its time by the layer."""
     if not texts:
         return []
-    return [_text_marks(pl.concat(texts), "middle", limit=alt.ExprRef("datum.limit")).encode(y=y)]
+    return [_text_marks(pl.concat(texts), "middle").encode(y=y)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,20 +299,21 @@ def _above(titles: Sequence[_Title]) -> list[alt.Chart]:
             "place": [float(title.place) for title in titles],
             "align": [title.align for title in titles],
             "weight": ["bold" if title.bold else "normal" for title in titles],
+            "limit": [0.0] * len(titles),
             "color": [LIGHT[title.ink] for title in titles],
         }
     )
     return [_text_marks(frame, "bottom").encode(y=alt.value(-6))]
 
 
-def _text_marks(texts: pl.DataFrame, baseline: str, **style: alt.ExprRef) -> alt.Chart:
+def _text_marks(texts: pl.DataFrame, baseline: str) -> alt.Chart:
     mark = base(texts).mark_text(
         x=alt.ExprRef("datum.place"),
         align=alt.ExprRef("datum.align"),
         baseline=baseline,  # type: ignore[arg-type]
         fontSize=11,
         fontWeight=alt.ExprRef("datum.weight"),
-        **style,
+        limit=alt.ExprRef("datum.limit"),
     )
     chart: alt.Chart = mark.encode(text="t:N", color=alt.Color("color:N", scale=None))
     return chart

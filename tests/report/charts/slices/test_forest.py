@@ -7,6 +7,7 @@ from references.svg_marks import axis_scale, marks_of, texts_of
 
 import plmetrics as plm
 from plmetrics.core.errors import ConfigError
+from plmetrics.report.charts.slices.rows import GUTTER
 from plmetrics.report.charts.texts import width
 
 pytest.importorskip("altair", reason="charts need the extra report")
@@ -78,6 +79,18 @@ def test_odd_names_are_shown_without_what_a_renderer_stumbles_over(forest, marks
     } <= set(texts)
     assert max(map(len, texts)) < 60
     assert "\x07" not in forest.svg()
+
+
+def test_names_fit_their_room():
+    frame = pl.DataFrame(
+        {"y": [True, False] * 20, "p": [0.8, 0.3, 0.4, 0.6] * 10, "name": ["W" * 30, "i" * 30] * 20}
+    )
+    result = plm.evaluate(frame, label="y", models="p", metrics=["accuracy"], slices=["name"])
+    texts = texts_of(marks_of(result.plot.forest("accuracy")))
+    assert "i" * 30 in texts
+    cut = next(text for text in texts if text.startswith("WWW"))
+    assert "…" in cut
+    assert 100 < width(cut) < GUTTER
 
 
 def test_undefined_slices_have_a_reason_and_no_point(forest, marks):
