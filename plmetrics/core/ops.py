@@ -86,8 +86,8 @@ def ratio(numerator: Operand, denominator: Operand, otherwise: float = float("na
     zero = denominator == 0
     if not isinstance(zero, pl.Expr) and not np.any(zero.values if isinstance(zero, Segments) else zero):
         return numerator / denominator
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return where(zero, otherwise, numerator / denominator)
+    safe = where(zero, 1.0, denominator)
+    return where(zero, otherwise, numerator / safe)
 
 
 def sqrt(x: Operand) -> Operand:

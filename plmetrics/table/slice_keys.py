@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import decimal
 import zoneinfo
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
@@ -84,15 +83,13 @@ class SliceKey:
 def value_text(value: Any) -> str:
     """A group value as text: strings as they are, numbers in shortest form, booleans lower case, dates ISO.
 
-    >>> value_text(2.0), value_text(True), value_text("north"), value_text(decimal.Decimal("20.50"))
-    ('2', 'true', 'north', '20.5')
+    >>> value_text(2.0), value_text(True), value_text("north")
+    ('2', 'true', 'north')
     """
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, (int, float)):
         return number_text(value)
-    if isinstance(value, decimal.Decimal):
-        return f"{value.normalize():f}"
     if isinstance(value, (datetime.date, datetime.time)):
         return value.isoformat()
     return str(value)

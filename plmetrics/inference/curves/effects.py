@@ -56,9 +56,9 @@ def _gain_points(
     view = score_view({name: part.values[low:high] for name, part in channels.items()})
     if view.treated_weight == 0 or view.control_weight == 0:
         return {}
-    targeted = TargetedTotals(view)
+    targeted, occupied = TargetedTotals(view), view.treated + view.control > 0
     x, y, threshold = (
-        np.append(start, values[::-1])
+        np.append(start, values[occupied][::-1])
         for start, values in ((0.0, targeted.share), (0.0, _GAINED[curve](targeted)), (np.nan, view.score))
     )
     keep = thin(x, y)
