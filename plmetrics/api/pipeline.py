@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from plmetrics.core.results import RecordedRows, RunRecord
     from plmetrics.engine.aggregate.aggregation import Aggregates
     from plmetrics.engine.aggregate.paired_rows import PairedRows
-    from plmetrics.engine.inquiry import Question
     from plmetrics.engine.run_plan import RunPlan
     from plmetrics.features.protocol import Outputs
     from plmetrics.inference.across_runs.retained_replicates import Keeper, RunReplicates
@@ -82,8 +81,7 @@ def _run_stages(
         written |= {} if context.where is None else {"sections": suite.sections}
         suite = request.suite
     with watch.stage("aggregate"), reading(source, *tables):
-        asked = counting(prepared), _sampling(prepared)
-        aggregated, counted = aggregate(prepared, *asked, digested=suite.keeps_replicates)
+        aggregated, counted = aggregate(prepared, counting(prepared), digested=suite.keeps_replicates)
     run = Run(source, prepared, aggregated, context.counts, counted)
     outputs = list(_of_features("aggregate", run, watch, context))
     alike = aggregated.arithmetic
@@ -235,18 +233,6 @@ def estimate(
         return analysis, {}, pl.concat([of_bins, of_sums])
     ordered, curves = _of_rows(analysis, prepared, aggregated, counted, watch)
     return analysis, ordered, pl.concat([of_bins, curves, of_sums])
-
-
-def _sampling(prepared: RunPlan) -> Question[pl.DataFrame | None]:
-    """The sample that edges of bins are chosen by, where rows are counted in some."""
-    from plmetrics.engine.aggregate.aggregation import needs_rows
-    from plmetrics.engine.inquiry import constant_question
-
-    if not needs_rows(prepared):
-        return constant_question(None)
-    from plmetrics.engine.order.by_ranges import order_sample
-
-    return order_sample(prepared)
 
 
 def _of_sums(analysis: Analysis) -> pl.DataFrame:

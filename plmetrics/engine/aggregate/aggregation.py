@@ -54,7 +54,7 @@ class Aggregates:
     """Results of the scan: the sums of each cube, the rows for ordered metrics, and the blocks that occur.
 
     `digests` are words that tell the units of each block from others, None where nobody asked for them; `bins` are sums
-    by bins, None where no curve is drawn from them; `sample` are some rows, for the edges of grids where there are any.
+    by bins, None where no curve is drawn from them.
     """
 
     sums: tuple[SumsState, ...]
@@ -65,7 +65,6 @@ class Aggregates:
     any_order: bool
     digests: NDArray[np.uint64] | None = None
     bins: BinSums | None = None
-    sample: pl.DataFrame | None = None
 
     def arithmetic(self) -> AbstractContextManager[object]:
         """Within it products are exact where no order may show; sums of weights that overflowed are no warning."""
@@ -80,22 +79,17 @@ class Aggregates:
 
 
 def aggregate(
-    prepared: RunPlan,
-    counting: Question[Counted],
-    sampling: Question[pl.DataFrame | None],
-    *,
-    digested: bool = False,
+    prepared: RunPlan, counting: Question[Counted], *, digested: bool = False
 ) -> tuple[Aggregates, Counted]:
-    """Run the scan, what features count in it, and the sample; `digested` says whether to bring digests of the units.
+    """Run the scan, and what features count in it; `digested` says whether to bring digests of the units.
 
     Raises:
         DataError: rows failed a check, and the suite says that is an error.
         PlmetricsError: rows in do not equal rows used and dropped: a bug.
     """
-    sums = together(sum_cubes(prepared, digested=digested), sum_bins(prepared))
-    asked = together(sums, counting, sampling)
-    ((frames, rows), bins), counted, sample = answer(asked, apart=reads_apart(prepared.view))
-    result = replace(collect_aggregates(prepared, frames, rows, bins), sample=sample)
+    asked = together(sum_cubes(prepared, digested=digested), sum_bins(prepared), counting)
+    (frames, rows), bins, counted = answer(asked, apart=reads_apart(prepared.view))
+    result = collect_aggregates(prepared, frames, rows, bins)
     return replace(result, digests=_digests(prepared, frames[0])) if digested else result, counted
 
 

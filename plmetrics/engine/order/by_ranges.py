@@ -16,10 +16,8 @@ import numpy as np
 import polars as pl
 
 from plmetrics.catalogue.needs import OrderedRows, Points, Quantiles
-from plmetrics.engine.aggregate.aggregation import needs_rows
-from plmetrics.engine.inquiry import constant_question
 from plmetrics.engine.memory.points import compares_rests
-from plmetrics.engine.order.encoding import grid_sample, grid_steps
+from plmetrics.engine.order.encoding import grid_steps
 from plmetrics.engine.order.in_memory import models_in_order
 from plmetrics.engine.order.on_grid import models_on_grids
 from plmetrics.engine.order.orderings import orderings
@@ -36,7 +34,6 @@ if TYPE_CHECKING:
 
     from plmetrics.catalogue.metric import Metric
     from plmetrics.engine.aggregate.aggregation import Aggregates
-    from plmetrics.engine.inquiry import Question
     from plmetrics.engine.order.orderings import Ordering
     from plmetrics.engine.order.range_reader import Classes
     from plmetrics.engine.run_plan import RunPlan
@@ -114,12 +111,6 @@ def order_steps(prepared: RunPlan) -> Iterator[Step]:
             yield Step("order", (range_plan(prepared, read, Limits()),), times=order.ranges)
     if not prepared.exact or _counts_on_grid(prepared):
         yield from grid_steps(prepared)
-
-
-def order_sample(prepared: RunPlan) -> Question[pl.DataFrame | None]:
-    """The sample that the edges of a grid are chosen by, where scores are counted on one; asked with the sums."""
-    counts = not prepared.exact or (prepared.order.way == "points" and _counts_on_grid(prepared))
-    return grid_sample(prepared) if counts and needs_rows(prepared) else constant_question(None)
 
 
 def _sorting(prepared: RunPlan) -> str:

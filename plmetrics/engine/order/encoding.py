@@ -14,7 +14,7 @@ from plmetrics.engine.order.in_memory import block_numbers
 from plmetrics.engine.order.orderings import orderings, sample_columns
 from plmetrics.engine.order.score_bins import fixed_binnings
 from plmetrics.engine.step import Step
-from plmetrics.engine.streaming import collected_batches
+from plmetrics.engine.streaming import collected_batches, collected_frame
 from plmetrics.states.scores.bin_lookup import Locator, score_locator, value_locator
 from plmetrics.states.scores.grid import FINE_BINS, Members
 from plmetrics.table.roles import LABEL
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from plmetrics.engine.aggregate.aggregation import Aggregates
-    from plmetrics.engine.inquiry import Question
     from plmetrics.engine.order.orderings import Ordering
     from plmetrics.engine.run_plan import RunPlan
     from plmetrics.states.scores.coarse import Array, Codes
@@ -84,9 +83,9 @@ class Encoder:
     """Turns the rows of a run into small whole numbers: fine bins, cells and blocks."""
 
     def __init__(self, prepared: RunPlan, aggregated: Aggregates, room: int) -> None:
-        """Find the bins of the scores among the sample; `room` is memory in bytes."""
+        """Find the bins of the scores; `room` is memory in bytes."""
         self.orderings = {ordering.name: ordering for ordering in orderings(prepared.request)}
-        self.locators = _locators(prepared, tuple(self.orderings.values()), aggregated.sample, room)
+        self.locators = _locators(prepared, tuple(self.orderings.values()), room)
         self._prepared = prepared
         self._known = aggregated.block_keys
         self._room = room
@@ -228,36 +227,36 @@ def chosen_rows(prepared: RunPlan, step: int) -> pl.LazyFrame:
 
 
 def grid_steps(prepared: RunPlan) -> Iterator[Step]:
-    """The scans of counts on a grid: the rows, once or more often."""
+    """The scans of counts on a grid: a sample for the edges of bins, and the rows, once or more often."""
     blocks = prepared.blocks is not None
     does = f"counts on a grid: edges, fine bins{', then by block' if blocks else ''}"
+    if prepared.grids is None and _samples(prepared):
+        yield Step("order", (_sample_plan(prepared),))
     yield Step("order", (rows_plan(prepared),), does, at_least=blocks)
 
 
-def grid_sample(prepared: RunPlan) -> Question[pl.DataFrame | None]:
-    """What every k-th row is ordered by, and its classes; None where no edges of bins are to be chosen by it."""
-    fixed = all(fixed_binnings(prepared, ordering) for ordering in orderings(prepared.request))
-    if fixed or prepared.grids is not None:
-        return None
-    rows = chosen_rows(prepared, max(1, prepared.rows.read // SAMPLE_ROWS))
-    (sample,) = yield [sample_columns(prepared, rows)]
-    return sample
+def _samples(prepared: RunPlan) -> bool:
+    """Whether edges of bins are found among the rows: some are not fixed."""
+    return not all(fixed_binnings(prepared, ordering) for ordering in orderings(prepared.request))
 
 
-def _locators(
-    prepared: RunPlan, every: Sequence[Ordering], sample: pl.DataFrame | None, room: int
-) -> dict[str, Locator]:
+def _sample_plan(prepared: RunPlan) -> pl.LazyFrame:
+    """What every k-th row is ordered by, and its classes, in a scan of its own: shared ones would hold all rows."""
+    return sample_columns(prepared, chosen_rows(prepared, max(1, prepared.rows.read // SAMPLE_ROWS)))
+
+
+def _locators(prepared: RunPlan, every: Sequence[Ordering], room: int) -> dict[str, Locator]:
     """Fine bins from every k-th row; fewer where there are so many slices that bins would not fit."""
     if prepared.grids is not None:
         return {name: grid.locator for name, grid in prepared.grids.items()}
     slices = sum(len(part) for part in prepared.slices) * len(every)
     bins = max(_LEAST_BINS, min(FINE_BINS, room // (FINE_SHARE * 16 * slices)))
+    sample = collected_frame(_sample_plan(prepared)) if _samples(prepared) else pl.DataFrame()
 
     def locator(ordering: Ordering) -> Locator:
         fixed = fixed_binnings(prepared, ordering)
         if fixed:
             return Locator.around(np.concatenate([bins.uniform_edges() for bins in fixed]), fixed[0].span)
-        assert sample is not None
         numbers = ordering.flat(sample)
         column = numbers[ordering.column].cast(pl.Float64).fill_null(np.nan)
         values = column.to_numpy() + 0.0  # -0.0 is 0.0, whichever comes first

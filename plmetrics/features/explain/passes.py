@@ -9,7 +9,7 @@ from plmetrics.engine.aggregate.aggregation import families, needs_rows, sum_bin
 from plmetrics.engine.aggregate.paired_rows import paired_step, reads_paired_rows
 from plmetrics.engine.aggregate.row_plan import BLOCK
 from plmetrics.engine.inquiry import first_plans
-from plmetrics.engine.order.by_ranges import order_sample, order_steps
+from plmetrics.engine.order.by_ranges import order_steps
 from plmetrics.engine.step import Step
 from plmetrics.features.explain.query_plans import count_columns, fallbacks, scans
 from plmetrics.features.registry import counting, features_of
@@ -94,8 +94,8 @@ def _steps(request: Request, prepared: RunPlan) -> Iterator[Step]:
         yield Step("rank", does=_sorts(prepared.request))
     yield from _of_features(request, "aggregate")
     sums = sums_scan(prepared)[1]
-    others = (sum_bins(prepared), counting(prepared), order_sample(prepared))
-    yield replace(sums, plans=(*sums.plans, *(plan for asked in others for plan in first_plans(asked))))
+    others = *first_plans(sum_bins(prepared)), *first_plans(counting(prepared))
+    yield replace(sums, plans=(*sums.plans, *others))
     if needs_rows(prepared):
         yield from order_steps(prepared)
     uncertainty = prepared.request.suite.uncertainty

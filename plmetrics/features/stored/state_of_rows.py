@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from plmetrics.core.errors import Problem
@@ -12,7 +11,6 @@ from plmetrics.engine.faults import check_rows, reading
 from plmetrics.engine.inquiry import answer, together
 from plmetrics.engine.memory.budget import budget_of, reads_apart
 from plmetrics.engine.memory.settings import memory_settings
-from plmetrics.engine.order.by_ranges import order_sample
 from plmetrics.engine.prepare.preparation import prepare
 from plmetrics.features.stored.capture import capture, feature_constants
 from plmetrics.features.stored.compatibility import NotAdding, check_complete
@@ -74,9 +72,9 @@ def _state(
         uneven = check_rows(counted.data.missing, source)
         prepared = prepare(bound, constants)
     with stage("aggregate"), reading(source):
-        asked = together(sum_cubes(prepared), sum_bins(prepared), order_sample(prepared))
-        (frames, _), bins, sample = answer(asked, apart=reads_apart(prepared.view))
-        sums = replace(collect_aggregates(prepared, frames, None), sample=sample)
+        asked = together(sum_cubes(prepared), sum_bins(prepared))
+        (frames, _), bins = answer(asked, apart=reads_apart(prepared.view))
+        sums = collect_aggregates(prepared, frames, None)
     with stage("count"), reading(source):
         of_features = feature_constants(bound, source) if constants is None else constants.features
         captured = capture(prepared, frames, sums, source, of_features, bins)

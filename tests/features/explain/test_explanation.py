@@ -119,10 +119,7 @@ def test_columns_that_thresholds_are_chosen_by_are_read_before(tmp_path: Path) -
 def test_entries_are_about_those_of_the_sums(changes: dict[str, Any]) -> None:
     asked = suite_from_arguments(**{**ASKED, **changes})
     request = bind(asked, open_source(table()))
-    held = [
-        len(state.cell)
-        for state in aggregate(prepare(request), constant_question({}), constant_question(None))[0].sums
-    ]
+    held = [len(state.cell) for state in aggregate(prepare(request), constant_question({}))[0].sums]
     told = [cube.entries for cube in explain(request).cubes]
     assert len(told) == len(held)
     assert all(made / 2 <= said <= made * 2 for said, made in zip(told, held, strict=True)), (told, held)
