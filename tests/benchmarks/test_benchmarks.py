@@ -53,6 +53,7 @@ def test_every_contestant_has_a_row_or_says_why_not(cube):
         assert re.search(row, printed), name
 
 
+@pytest.mark.slow
 def test_ratios_are_printed(cube):
     printed, _, _ = cube
     for aim in SCENARIOS["cube"].aims:

@@ -88,6 +88,7 @@ def test_workers_without_delays_take_whole_rounds():
     assert made.busy == pytest.approx(10 * 2.5 / (4 * 7.5))
 
 
+@pytest.mark.slow
 def test_delays_are_of_the_laws_that_are_stated():
     rng, units = np.random.default_rng(0), 200_000
     alone = counted_by(Fleet(1, spread=0.0, slow=0.0, lost=0.1), 1.0, units, rng)

@@ -22,6 +22,7 @@ def test_floors_count_every_key_of_every_row_and_multiply_every_slice(folder, mo
     assert Products()(folder) == 2 * 1000 * 1000 * 252 * 2 * 4
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("contestant", [each for each in CONTESTANTS if each.name.startswith("limit")])
 def test_runs_are_those_of_the_flagship(contestant, folder):
     found = contestant.work(folder)

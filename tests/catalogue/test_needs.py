@@ -210,6 +210,7 @@ def found(
 TOGETHER: dict[tuple[str, str], dict[tuple[str, str], tuple[Any, ...]]] = {}
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("asked", ASKED)
 @pytest.mark.parametrize("metric", USERS, ids=lambda metric: metric.name)
 def test_a_metric_of_every_need_is_the_same_alone_and_beside_all_others(metric: Metric, asked: str) -> None:

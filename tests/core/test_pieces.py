@@ -33,6 +33,7 @@ few = settings(phases=(Phase.explicit, Phase.generate), max_examples=40)
 cuts = st.lists(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), max_size=6), max_size=9)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", FORMULAS)
 @few
 @given(cuts)

@@ -99,6 +99,7 @@ _conditions = st.recursive(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(_conditions)
 def test_conditions_equal_sqlite(text: str) -> None:

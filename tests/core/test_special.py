@@ -34,6 +34,7 @@ def test_each_is_the_function_of_its_name(name):
     assert found.tolist() == expected.tolist()
 
 
+@pytest.mark.slow
 def test_values_alone_import_nothing_heavy():
     done = subprocess.run([sys.executable, "-c", EVALUATED], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

@@ -36,6 +36,7 @@ def test_the_suite_knows_every_export() -> None:
     assert set(TARGETS) == set(Output.model_fields) - {"directory", "report", "also"}
 
 
+@pytest.mark.slow
 def test_documents_stand_in_the_run_folder(suite_file: Callable[..., Path]) -> None:
     file = suite_file({"also": NAMES})
     result = plm.run(file)
@@ -70,6 +71,7 @@ def test_a_path_gets_a_copy(
     assert record["suite"]["output"]["also"][1] == {"openmetrics": "${TEXTFILE}/credit.prom"}
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("output", "words"),
     [
@@ -111,6 +113,7 @@ def test_what_is_wrong_is_said_before_the_run(
         assert "pa/ss" not in str(raised.value)
 
 
+@pytest.mark.slow
 def test_a_database_that_is_not_there_costs_no_result(
     suite_file: Callable[..., Path], tmp_path: Path
 ) -> None:
@@ -134,6 +137,7 @@ def test_a_database_that_is_not_there_costs_no_result(
     assert "s3cr3t-word" not in debug.stdout + debug.stderr
 
 
+@pytest.mark.slow
 def test_programs_are_told_where_the_results_are(suite_file: Callable[..., Path], tmp_path: Path) -> None:
     file = suite_file({"database": "postgresql://me:hidden-word@127.0.0.1:1/metrics"})
     done = command("run", file, "--format", "json", folder=tmp_path)
@@ -192,6 +196,7 @@ def test_a_run_that_fails_has_its_documents(suite_file: Callable[..., Path], tmp
     assert not (tmp_path / "lake").exists()
 
 
+@pytest.mark.slow
 def test_a_run_loads_what_it_asks_for(suite_file: Callable[..., Path], tmp_path: Path) -> None:
     others = "('sqlalchemy', 'deltalake', 'mlflow')"
     script = f"""
@@ -212,6 +217,7 @@ print(*(name for name in sys.modules if name.startswith('plmetrics.exports') or 
         assert loaded - {"plmetrics.exports"} == modules, done.stderr
 
 
+@pytest.mark.slow
 def test_an_interval_that_is_there_is_delivered_where_it_was_not(tmp_path: Path) -> None:
     for day in (20, 21):
         (tmp_path / "scores" / f"day=2026-11-{day}").mkdir(parents=True)

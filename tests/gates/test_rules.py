@@ -53,6 +53,7 @@ def test_by_interval_all_of_it_or_none_of_it(limits: str, lower: float, upper: f
     assert verdict(rule, (lower + upper) / 2, lower, upper) == expected
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("limits", LIMITS)
 @pytest.mark.parametrize("by_interval", [False, True])
 @pytest.mark.parametrize(

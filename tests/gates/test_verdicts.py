@@ -45,6 +45,7 @@ def by_hand(rule: dict[str, Any], number: str, using: str, on_undefined: str) ->
     return "pass" if all(good) else "inconclusive" if any(good) else "fail"
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("number", NUMBERS)
 @pytest.mark.parametrize("using", ["value", "interval"])

@@ -213,6 +213,7 @@ def test_an_undefined_part_makes_a_formula_undefined_unless_it_says_otherwise():
     assert got["g=a", "filled"] == (None, "too_few_rows")
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("agg", ["mean", "sum", "min", "max", "worst"])
 def test_over_slices(agg):
     rows = table(2000)

@@ -138,6 +138,7 @@ def by_hand(
     return sum(w * v for w, v in zip(weights, values, strict=True)) / sum(weights)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("ties", ["average", "worst", "document"])
 def test_values_are_those_of_the_definitions(ties: str) -> None:
     frame = table(5, ties=ties != "average")

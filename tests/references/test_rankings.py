@@ -18,6 +18,7 @@ from sklearn.metrics import roc_auc_score
 import plmetrics as plm
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("case", CASES)
 def test_values_equal_their_definitions(case, weighted):

@@ -99,6 +99,7 @@ RULES: dict[str, Any] = {
 }
 
 
+@pytest.mark.exhaustive
 @pytest.mark.filterwarnings("ignore::plmetrics.PlmetricsWarning")
 @pytest.mark.parametrize("weight", [None, "w"])
 @pytest.mark.parametrize("rule", RULES)

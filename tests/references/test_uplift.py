@@ -237,6 +237,7 @@ def test_areas_by_inverse_propensities(seed: int, exact: bool | None) -> None:
     assert found["all", "ate"] == pytest.approx(*hajek_of_rows.values(), rel=1e-10)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("exact", [True, False])
 def test_raw_areas_stand_beside_those_by_inverse_propensities(exact: bool) -> None:
     """Each model has weights of its own: values, curves, and merged states, which are the run to the last bit."""
@@ -405,6 +406,7 @@ def test_standard_errors_of_areas_are_those_of_fresh_samples(
         assert np.mean(stated[metric]) == pytest.approx(np.std(found[metric], ddof=1), rel=0.22), metric
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("binary", [False, True])
 @pytest.mark.parametrize("weight", [None, "w"])
 @pytest.mark.parametrize("shift", [0.0, -9.0])
@@ -434,6 +436,7 @@ def test_a_grid_is_as_near_as_its_bound_says(binary: bool, weight: str | None, s
     assert near.filter(areas)["bound"].max() < 0.1 * far.filter(areas)["bound"].max()
 
 
+@pytest.mark.slow
 def test_orders_of_effects_add_in_states() -> None:
     frame = table(1200, seed=8, binary=True).with_columns(u=pl.int_range(pl.len()) // 3)
     roles = {
@@ -460,6 +463,7 @@ def test_orders_of_effects_add_in_states() -> None:
         assert (merged[end] - exact[end]).abs().max() < 0.2 * width
 
 
+@pytest.mark.slow
 def test_what_orders_of_effects_are_counted_on_is_the_same_to_the_last_bit() -> None:
     frame = table(3000, seed=9).with_columns(p=pl.col("p") + pl.col("e"), u=pl.int_range(pl.len()) // 3)
     settings = {"exact": False, "reproducible": True, "unit": "u", "uncertainty": {"replicates": 40}}

@@ -58,6 +58,7 @@ def test_many_classes_are_their_largest_confusions(width: int) -> None:
     assert f"and {len(wrong) - 10} other confusions in curves.parquet" in " ".join(section.split())
 
 
+@pytest.mark.slow
 def test_the_terminal_needs_no_charts() -> None:
     code = """
 import sys, polars as pl, plmetrics as plm

@@ -67,6 +67,7 @@ def merged(plan: UnitPlan, outcome: unit_runs.UnitOutcome, folder: Path) -> plm.
     return result_of_units(paths, of_plan(plan, [], 1.0), Stopwatch(None), folder)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("files", [1, 3, 24])
 def test_units_in_any_order_are_one_run_to_the_last_bit(
     runner: Runner, whole: dict[str, str], tmp_path: Path, files: int
@@ -87,6 +88,7 @@ def evaluated(path: str, **how: Any) -> dict[str, str]:
     return print_of(plm.evaluate(path, label="y", unit="u", models=SUITE["models"], **asked, **how))
 
 
+@pytest.mark.slow
 def test_evaluate_on_a_runner_is_one_scan_to_the_last_bit(
     scheduler: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -136,6 +138,7 @@ def test_scores_on_a_grid_and_chosen_thresholds(tmp_path: Path) -> None:
     assert print_of(plm.run(file, on="inline")) == print_of(plm.run(file))
 
 
+@pytest.mark.exhaustive
 def test_a_worker_killed_in_the_midst_changes_nothing(
     remote: Runner, whole: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -147,6 +150,7 @@ def test_a_worker_killed_in_the_midst_changes_nothing(
     assert print_of(merged(plan, outcome, tmp_path)) == whole
 
 
+@pytest.mark.slow
 def test_poison_ends_a_run_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(unit_runs, "TASK", "runners.samples:unit_of_poison")
     monkeypatch.setattr("plmetrics.runners.processes.ProcessesBackend.retries", 0)

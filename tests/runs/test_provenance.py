@@ -52,6 +52,7 @@ def command_line(*words: str) -> tuple[subprocess.CompletedProcess[str], dict[st
     return done, json.loads((Path("runs/nightly") / pointer["folder"] / "run.json").read_text())
 
 
+@pytest.mark.slow
 def test_a_run_says_where_it_comes_from(folder: Path) -> None:
     git("init", "-q")
     git("add", "nightly.yaml")
@@ -77,6 +78,7 @@ def test_labels_are_in_no_fingerprint(folder: Path) -> None:
     assert command_line("--label", "nothing")[0].returncode == 2
 
 
+@pytest.mark.slow
 def test_what_is_secret_is_not_recorded(folder: Path) -> None:
     words = ("--set", "output.directory=runs", "--label", "api_token=tok-4712", "--label", "at=canary-4711")
     _, record = command_line(*words)

@@ -74,6 +74,7 @@ def test_values_and_verdicts_stay_and_can_be_read(nights: Nights) -> None:
     assert (again.folder, again.verdict) == (first.folder, first.verdict)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("sections", "whole", "states"),
     [
@@ -177,6 +178,7 @@ def test_constants_go_with_the_last_state_that_was_made_with_them(nights: Nights
     assert len(list((nights.home / "constants").iterdir())) == 1
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("step", ["write_removed_files", "Manifests.change", "_remove"])
 def test_a_crash_in_between_is_ended_by_the_next_removal(
     nights: Nights, step: str, monkeypatch: pytest.MonkeyPatch
@@ -218,6 +220,7 @@ def test_a_run_that_took_the_place_meanwhile_is_left_alone(
     assert [removal.reason[:10] for removal in removals] == [day(1)]
 
 
+@pytest.mark.slow
 def test_a_retry_keeps_a_verdict_whose_reference_was_removed(nights: Nights) -> None:
     rule = {"metric": "roc_auc", "against": {"run": True}, "at_least": -0.05}
     nights.write_suite(compare={"run": {"window": "2d"}}, gates=[rule], keep={"states": "1d"})

@@ -70,6 +70,7 @@ def test_proper_scores_say_so(name):
     assert metric.proper == "strictly"
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("truth", [0.03, 0.5, 0.8])
 @pytest.mark.parametrize("name", ["log_loss", "brier", "spherical_score"])
 def test_no_score_beats_the_true_probability(name, truth):

@@ -65,6 +65,7 @@ print(calls.count("mallopt") > 0, [name for name in changes if name.startswith("
 """
 
 
+@pytest.mark.slow
 def test_a_library_leaves_its_host_alone_and_the_command_line_tunes_itself():
     done = subprocess.run([sys.executable, "-c", _HOST], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines() == ["0 []", f"{sys.platform == 'linux'} True"]
@@ -100,6 +101,7 @@ def test_a_budget_that_is_kept_is_passed_over(taken):
     assert budget_hint(taken, 300_000_000) is None
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(
     Watch.begin().peak is None, reason="the system does not tell how much memory a process holds"
 )

@@ -96,6 +96,7 @@ def test_values_are_those_of_rows_held_in_memory(monkeypatch, models, parts, opt
     assert_alike(evaluate(frame, **options).metrics, expected, "threshold")
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("weight", [None, "w"])
 @pytest.mark.parametrize("parts", [1, 4])
 def test_rows_are_dropped_for_each_model_alone(monkeypatch, parts, weight):

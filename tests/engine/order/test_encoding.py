@@ -31,6 +31,7 @@ BINARY = ["roc_auc", "average_precision", "ks", "precision_at_k(k=0.1)", "recall
 UPLIFT = ["qini", "auuc", "uplift_at_k(k=0.1)"]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("task", ["binary", "uplift"])
 @pytest.mark.parametrize("weight", [None, "w"])
 def test_scores_that_rows_share_are_exact(task: str, weight: str | None) -> None:

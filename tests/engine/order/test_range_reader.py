@@ -84,6 +84,7 @@ def agree(one: pl.DataFrame, other: pl.DataFrame, keys: list[str], *columns: str
         np.testing.assert_allclose(*(each.drop_nulls().to_numpy() for each in both), rtol=1e-12, atol=1e-13)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("weight", [None, "weight"])
 @pytest.mark.parametrize("what", ASKED)
 def test_values_and_those_of_rests_are_those_of_rows_held_in_memory(
@@ -134,6 +135,7 @@ def value_of(result: plm.Result, metric: str, place: str, model: str = "m") -> f
     return float(result.metrics.filter(model=model, metric=metric, slice=place)["value"].item())
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("weight", [None, "weight"])
 def test_classes_are_those_of_scikit_learn(monkeypatch: pytest.MonkeyPatch, weight: str | None) -> None:
     planned(monkeypatch, 1, 4)
@@ -205,6 +207,7 @@ MIXED = ["roc_auc", "ece", {"name": "late", "quantile": "spent", "q": 0.9}]
 MIXED += [{"name": "some", "quantile": "score * (1 + label)", "q": 0.5, "where": "score > 0"}]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("weight", [None, "weight"])
 def test_scores_and_quantiles_of_rows_without_a_label_are_read_side_by_side(
     monkeypatch: pytest.MonkeyPatch, weight: str | None

@@ -97,6 +97,7 @@ RULES = {
 ANEW = {**REST, "thresholds": "resampled"}
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("weight", [None, "w"])
 @pytest.mark.parametrize("text", RULES)
 def test_replicates_choose_a_threshold_of_their_own(text: str, weight: str | None) -> None:
@@ -148,6 +149,7 @@ def test_rests_and_slices_make_up_the_whole() -> None:
     assert first["difference"] == -second["difference"]
 
 
+@pytest.mark.slow
 def test_a_choice_on_few_rows_is_covered() -> None:
     """Precision where 80 % of the positives are caught, chosen on 300 rows: of 100 models of one truth."""
     rng, models = np.random.default_rng(8), 100

@@ -242,6 +242,7 @@ def run(content: dict[str, Any], data: pl.DataFrame) -> Any:
     return plm.evaluate(source, **(arguments | columns | quick))
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", SHAPES)
 def test_shapes(name: str, tmp_path: Any) -> None:
     table, task, expected = SHAPES[name]

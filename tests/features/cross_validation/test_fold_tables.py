@@ -53,6 +53,7 @@ def test_published_accuracies_of_folds() -> None:
         assert row["pooled"] == pytest.approx(np.mean(values))
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("uncertainty", [None, {"replicates": 20}, {"method": "jackknife"}])
 def test_folds_are_the_metrics_of_their_rows(uncertainty: Any) -> None:
     frame = sample()

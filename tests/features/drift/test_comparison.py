@@ -73,6 +73,7 @@ def assert_same(found: plm.Result, expected: plm.Result) -> None:
     assert not any("not measured" in warning for warning in found.warnings)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("most", [None, 8])
 @pytest.mark.parametrize("weight", ["w", None])
 def test_merged_states_are_compared_as_their_rows(
@@ -110,6 +111,7 @@ def test_distances_of_merged_states_are_those_of_scipy(folder: Path) -> None:
         assert said["mean"] == pytest.approx(np.mean(values[1]) - np.mean(values[0]), rel=1e-9)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(("on", "metric"), [("inline", "roc_auc"), ("processes:2", "accuracy")])
 def test_a_runner_judges_drift_as_a_run(folder: Path, on: str, metric: str) -> None:
     """Also where units share constants, such as the grid of scores."""
@@ -127,6 +129,7 @@ def test_a_runner_judges_drift_as_a_run(folder: Path, on: str, metric: str) -> N
     assert record["references"]["drift.run"]["run"] == found.folder.name
 
 
+@pytest.mark.slow
 def test_evaluate_takes_a_runner(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder)
     arguments: dict[str, Any] = {
@@ -142,6 +145,7 @@ def test_evaluate_takes_a_runner(folder: Path, monkeypatch: pytest.MonkeyPatch) 
     assert "write it to a file" in str(caught.value)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("drift", "changes", "words", "hint"),
     [
@@ -175,6 +179,7 @@ def test_what_merged_states_cannot_measure_is_told_with_what_to_do(
     assert result.drift.is_empty()
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(("change", "words"), [("gone", "no such file"), ("other", "does not count column")])
 def test_a_merge_without_its_reference_goes_on_and_passes_no_gate(
     folder: Path, change: str, words: str
@@ -195,6 +200,7 @@ def test_a_merge_without_its_reference_goes_on_and_passes_no_gate(
     assert not list(folder.glob("runs/*/unit-states/*.state"))
 
 
+@pytest.mark.slow
 def test_a_state_names_its_reference_wherever_it_is_merged(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -211,6 +217,7 @@ def test_a_state_names_its_reference_wherever_it_is_merged(
     assert plm.load(found.folder).drift_state is not None
 
 
+@pytest.mark.slow
 def test_a_path_with_a_variable(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its value is neither in a plan nor in a state, so that a merge does not know it."""
     monkeypatch.setenv("DAY", "before")

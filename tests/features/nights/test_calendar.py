@@ -56,6 +56,7 @@ def test_an_interval_contains_its_moment_and_its_name_gives_it_back(
     assert days.following(interval).start == interval.end
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("zone", ZONES)
 @pytest.mark.parametrize("every", LENGTHS)
 def test_names_sort_as_intervals_do_and_no_moment_lies_between(every: str, zone: str) -> None:

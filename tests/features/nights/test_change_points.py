@@ -54,6 +54,7 @@ def cost_of(number: NDArray[np.int64], values: Array, weights: Array, penalty: f
     return float((weights * (values - np.array(means)[number]) ** 2).sum() + penalty * number[-1])
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(
     seed=st.integers(0, 10_000),

@@ -84,6 +84,7 @@ def shapley(table: pl.DataFrame) -> dict[str, Any]:
     return {row["slice"].removeprefix("region="): row for row in frame.iter_rows(named=True)}
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("reference", "first", "last", "weight"),
     [("previous", 2, 3, None), ({"ago": "2d"}, 1, 2, "w"), ({"window": "2d"}, 1, 3, "w")],
@@ -148,6 +149,7 @@ def test_smaller_slices_are_in_the_rest(tmp_path: Path, monkeypatch: pytest.Monk
     assert "rest has 1 smaller slices" in seen["n"]["note"]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(("reference", "excluded"), [("previous", []), ({"window": "2d"}, ["n"])])
 def test_the_interval_of_all_parts_is_that_of_the_comparison(
     tmp_path: Path, reference: Any, excluded: list[str]

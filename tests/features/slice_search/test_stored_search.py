@@ -57,6 +57,7 @@ def arguments(**more: Any) -> dict[str, Any]:
     return asked | more
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     "more",
     [
@@ -74,6 +75,7 @@ def test_units_give_what_the_rows_give(files: list[str], more: dict[str, Any]) -
     assert units.record["find_slices"] == whole.record["find_slices"]
 
 
+@pytest.mark.slow
 def test_processes_give_the_same(files: list[str]) -> None:
     inline, processes = (plm.evaluate(files, **arguments(), on=on) for on in ("inline", "processes:2"))
     assert_frame_equal(processes.found_slices, inline.found_slices, check_exact=True)

@@ -50,6 +50,7 @@ def merged(tmp_path_factory):
     return pl.concat(days), plm.merge(folder / "both.state", later[2]), plm.merge(month)
 
 
+@pytest.mark.slow
 def test_days_are_what_scipy_says_of_all_their_rows(merged):
     rows, found, _ = merged
     assert found.metrics.height == 2 * 2 * 4

@@ -51,6 +51,7 @@ def versus(earlier: plm.Result) -> dict[str, Any]:
     return {"compare": {"run": earlier, "scales": SCALES, "correction": "none"}}
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("rows", "task", "given"),
     [
@@ -136,6 +137,7 @@ def test_equal_in_one_metric_alone_is_degenerate() -> None:
     assert by_metric == {"precision": {"degenerate"}, "log_loss": {"ok"}}
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("after", "given", "words"),
     [

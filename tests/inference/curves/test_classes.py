@@ -180,6 +180,7 @@ def test_what_is_wrong_is_said(arguments, words):
     assert words in str(caught.value)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("asked", [NAMES[:3], [{"curve": name, "scheme": "ovo"} for name in NAMES[:3]]])
 def test_states_hold_them(asked):
     """Few scores, each in a bin of its own: the curves of days added are those of all rows."""

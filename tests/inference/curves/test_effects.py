@@ -123,6 +123,7 @@ def gained(curve: str, score: Any, y: Any, t: Any, w: Any, x: Any) -> Any:
     return np.interp(x, np.append(0, share), np.append(0, values))
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("options", [{}, {"weight": "w"}, {"unit": "u"}], ids=["rows", "weights", "units"])
 @pytest.mark.parametrize("curve", AREAS)
 def test_bands_of_gains_are_those_of_a_bootstrap_of_rows(curve: str, options: dict[str, str]) -> None:
@@ -150,6 +151,7 @@ def test_bands_of_gains_are_those_of_a_bootstrap_of_rows(curve: str, options: di
     assert points["lower"][0] == points["upper"][0] == 0
 
 
+@pytest.mark.slow
 def test_the_last_point_of_gains_is_the_effect_with_its_interval() -> None:
     rows = table(2000, seed=2)
     result = evaluate(rows, "guelman", uncertainty={"replicates": 2000, "interval": "percentile"})

@@ -25,6 +25,7 @@ def slices(table, weight):
         yield SLICE_TEXTS[value], part, (part["w"] if weight else None)
 
 
+@pytest.mark.exhaustive
 @EXACT
 @WEIGHT
 @pytest.mark.parametrize("rows", [5, 60, 400])

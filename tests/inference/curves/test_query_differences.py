@@ -90,6 +90,7 @@ def test_their_mean_is_the_difference_of_the_metric() -> None:
     assert result.curves["y"].mean() == pytest.approx(result.comparisons["difference"].item())
 
 
+@pytest.mark.slow
 def test_many_queries_are_thinned_to_even_ranks_with_both_ends() -> None:
     rows = table(2500, 2)
     own = curves(rows, slices=None, curves=[{**CURVE, "slices": []}]).filter(model="b")
@@ -129,6 +130,7 @@ def test_other_curves_have_no_metric() -> None:
         plm.evaluate(table(), label="y", models=["a"], curves=[{"curve": "roc", "metric": "ndcg"}])
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("few", [True, False])
 def test_states_of_shards_give_what_a_run_over_all_queries_gives(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, few: bool

@@ -73,6 +73,7 @@ def test_scores_below_zero_do_not_sort_by_their_bits():
     assert not AreaRows.fits(pl.Series([0.5, -1e-300]))
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("shift", [0.0, -0.5])
 @pytest.mark.parametrize("slices", [None, {"group": "g"}])
 def test_areas_alone_are_those_beside_other_metrics(shift, slices):

@@ -203,6 +203,7 @@ def evaluated(table, **arguments):
     return plm.evaluate(table, **{**given, "weight": "w", **arguments})
 
 
+@pytest.mark.slow
 @settings(few, max_examples=8)
 @given(
     st.builds(sample, rows=st.integers(1, 60), seed=st.integers(0, 2**20), ties=st.booleans()),

@@ -53,6 +53,7 @@ def check(found, sliced, drawn, name):
         np.testing.assert_allclose(found[replicate, code], wanted, rtol=1e-12, atol=1e-12)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("most", [1, 20_000])
 @few
 @given(sliced_rows, st.integers(0, 99))
@@ -63,6 +64,7 @@ def test_replicates_are_those_of_rows(most, sliced, seed):
         check(np.concatenate([value_or_nan(metric, view) for view in views]), sliced, drawn, metric.name)
 
 
+@pytest.mark.slow
 @few
 @given(sliced_rows, st.integers(0, 99), st.integers(1, 40))
 def test_groups_of_any_size_give_every_slice_its_own(sliced, seed, size):

@@ -124,6 +124,7 @@ def check_rows_that_come(databases: dict[str, str], kind: str, where: str) -> in
     return decided.rows
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     "where",
     [
@@ -175,6 +176,7 @@ def test_types_of_mariadb(every_database, where):
     check_rows_that_come(every_database, "mariadb", where)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("where", ["r > 0.1", "g > 'a'", "NOT n > 3", "c <> 'a'", "n > 2.5 OR length(g) > 1"])
 @pytest.mark.parametrize("kind", ["postgresql", "mariadb", "duckdb"])
 def test_what_databases_mean_otherwise_they_are_not_asked(request, kind, where):
@@ -237,6 +239,7 @@ def conditions(leaves: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
     return st.recursive(leaves, combined, max_leaves=4)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("kind", "leaves"),
     [("postgresql", TYPED), ("mariadb", OF_SURE_TYPES), ("sqlite", BASIC), ("duckdb", BASIC)],

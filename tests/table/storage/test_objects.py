@@ -59,6 +59,7 @@ def evaluate(path: object, **options: object) -> plm.Result:
     return plm.evaluate(path, label="y", models="p", metrics=["roc_auc", "log_loss"], **options)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("kind", WRITERS)
 def test_a_bucket_gives_what_the_disk_gives(store, tmp_path, kind):
     address = fill(store, kind, tmp_path)

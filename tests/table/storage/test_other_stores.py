@@ -132,6 +132,7 @@ def test_conditional_writes(bucket):
         read_object(large)
 
 
+@pytest.mark.exhaustive
 def test_runs_states_and_histories(bucket, tmp_path):
     """The same tables as on a disk; a state of each day, and of both what one run finds."""
     suite = {"name": "days", "columns": {"label": "y"}, "models": {"s": "s"}, "metrics": ["roc_auc", "brier"]}
@@ -155,6 +156,7 @@ def test_runs_states_and_histories(bucket, tmp_path):
     assert merged.metrics["value"].to_list() == pytest.approx(both.metrics["value"].to_list(), abs=5e-3)
 
 
+@pytest.mark.exhaustive
 def test_nights_whose_manifests_are_in_a_store(bucket, tmp_path):
     days = pl.concat([ROWS.with_columns(day=pl.lit(date(2026, 1, day))) for day in (1, 2, 3)])
     days.write_parquet(tmp_path / "days.parquet")
