@@ -318,17 +318,6 @@ class FixedTally(Tally):
         self._bins = bins
         self._width = counts.shape[2]
 
-    def add(self, rows: PlacedRows, members: Members) -> None:
-        """Count some rows, run by run where runs are long: their bins are few, so rows need not wait."""
-        if members.rows < _LONG_RUN * len(members.code):
-            self._add_mixed(rows, members)
-            return
-        for code, run in members.runs():
-            if 0 <= (member := code - self.first) < len(self.counts):
-                some, key = rows.take(run), self._place(rows.take(run), member)
-                room = slice(member * self._size, (member + 1) * self._size)
-                self._sum(room, self._keys(some, key, self._size), some)
-
     def finish(self) -> None:
         """A row is counted with its class first: what weighs in a bin are both."""
         super().finish()
@@ -337,6 +326,11 @@ class FixedTally(Tally):
             of_channels = of_slice.reshape(channels, blocks, bins)
             of_channels[0] += of_channels[1]
             of_slice[:] = np.moveaxis(of_channels.copy(), 0, -1)
+
+    def _add_run(self, rows: PlacedRows, member: int) -> None:
+        """Count rows of one slice now: their bins are few, so they need not wait."""
+        key = self._keys(rows, self._place(rows, member), self._size)
+        self._sum(slice(member * self._size, (member + 1) * self._size), key, rows)
 
     def _place(self, rows: PlacedRows, number: Codes | int) -> NDArray[Any]:  # noqa: ARG002
         assert rows.score is not None
