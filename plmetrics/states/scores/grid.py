@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from numpy.typing import NDArray
+    from scipy.sparse import csc_array
 
     from plmetrics.states.scores.bin_lookup import FixedBins
 
@@ -36,6 +38,7 @@ UNBLOCKED: frozenset[str | Binning] = frozenset({"fine", "ends", "joint"})
 """The kinds that are counted of all blocks together."""
 _LONG_RUN = 512
 _DENSE_SHARE = 0.25
+_SHARED_ONES = 1 << 21
 _ROOM_IN_32_BITS = 1 << 31
 
 
@@ -215,15 +218,33 @@ def add_at(flat: NDArray[Any], key: NDArray[Any], weight: Array | None) -> None:
     if len(key) < _DENSE_SHARE * len(flat):
         np.add.at(flat, key, flat.dtype.type(1) if weight is None else weight)
         return
-    from scipy.sparse import csc_array
-
     furthest = int(np.max(key.view(f"u{key.itemsize}")))  # one below 0 is far above
     if furthest >= len(flat):
         msg = f"there are {len(flat):,} counts, but a key {furthest:,}"
         raise IndexError(msg)
-    values = np.ones(len(key), dtype=flat.dtype) if weight is None else weight
-    counted = csc_array((values, key, [0, len(key)]), shape=(len(flat), 1)) @ np.ones(1, dtype=values.dtype)
+    values = _ones(len(key), flat.dtype) if weight is None else weight
+    counted = _column(len(flat), key, values) @ np.ones(1, dtype=values.dtype)
     np.add(flat, counted, out=flat, casting="unsafe")
+
+
+def _column(size: int, key: NDArray[Any], values: NDArray[Any]) -> csc_array:
+    """A sparse matrix of one column with some values in rows `key`, which are not looked at again."""
+    from scipy.sparse import csc_array
+
+    column = csc_array((size, 1), dtype=values.dtype)
+    column.data, column.indices = values, key
+    column.indptr = np.array([0, len(key)], dtype=key.dtype)
+    return column
+
+
+def _ones(size: int, kind: np.dtype[Any]) -> NDArray[Any]:
+    """So many ones; in memory that is shared unless they are very many."""
+    return _shared_ones(kind)[:size] if size <= _SHARED_ONES else np.ones(size, dtype=kind)
+
+
+@lru_cache(maxsize=2)
+def _shared_ones(kind: np.dtype[Any]) -> NDArray[Any]:
+    return np.ones(_SHARED_ONES, dtype=kind)
 
 
 class EndsTally(Tally):
