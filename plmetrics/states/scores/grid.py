@@ -7,6 +7,7 @@ block.
 from __future__ import annotations
 
 import math
+from copy import copy
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain, pairwise
@@ -229,12 +230,18 @@ def add_at(flat: NDArray[Any], key: NDArray[Any], weight: Array | None) -> None:
 
 def _column(size: int, key: NDArray[Any], values: NDArray[Any]) -> csc_array:
     """A sparse matrix of one column with some values in rows `key`, which are not looked at again."""
-    from scipy.sparse import csc_array
-
-    column = csc_array((size, 1), dtype=values.dtype)
+    column = copy(_empty_column(size, values.dtype))
     column.data, column.indices = values, key
     column.indptr = np.array([0, len(key)], dtype=key.dtype)
     return column
+
+
+@lru_cache(maxsize=16)
+def _empty_column(size: int, kind: np.dtype[Any]) -> csc_array:
+    """The same without values: to make one takes as long as to count many keys."""
+    from scipy.sparse import csc_array
+
+    return csc_array((size, 1), dtype=kind)
 
 
 def _ones(size: int, kind: np.dtype[Any]) -> NDArray[Any]:
