@@ -63,7 +63,7 @@ def prepare(request: Request, constants: Constants | None = None, looks: Looks |
         together(
             _accounting(request, start.view, table),
             _look_up(request, start, constants),
-            _different_units(request, start.view, table),
+            _different_units(request, start.view),
         )
     )
     view = looked_up.view
@@ -271,18 +271,17 @@ def _centres(
     return centres
 
 
-def _different_units(request: Request, view: TableView, table: PredictionTable) -> Question[pl.Series | None]:
-    """The units, each once; None where rows are units, or units are counted by batch."""
-    if request.suite.uncertainty is None or request.unit_rows or _by_batch(view):
+def _different_units(request: Request, view: TableView) -> Question[NDArray[np.uint64] | None]:
+    """The hashes of the units, each once; None where rows are units, or units are counted by batch."""
+    if request.suite.uncertainty is None or request.unit_rows:
         return None
-    (units,) = yield [_units_of_rows(request, table).unique()]
-    return units[UNIT].drop_nulls()
+    from plmetrics.engine.prepare.units import different_units
 
-
-def _by_batch(view: TableView) -> bool:
-    from plmetrics.engine.prepare.units import counts_by_batch
-
-    return counts_by_batch(view)
+    return (
+        yield from different_units(
+            view, lambda unit: _units_of_rows(request, view.table(replace(view.roles, unit=unit)))
+        )
+    )
 
 
 def _units_of_rows(request: Request, table: PredictionTable) -> pl.LazyFrame:
@@ -348,7 +347,11 @@ def _row_count(request: Request, view: TableView, table: PredictionTable, *, com
 
 
 def _blocks(
-    request: Request, table: PredictionTable, rows: Accounting, units: pl.Series | None, inquiry: Inquiry
+    request: Request,
+    table: PredictionTable,
+    rows: Accounting,
+    units: NDArray[np.uint64] | None,
+    inquiry: Inquiry,
 ) -> Blocks | None:
     uncertainty = request.suite.uncertainty
     if uncertainty is None:
@@ -358,7 +361,7 @@ def _blocks(
     from plmetrics.engine.prepare.units import counted_units, unit_blocks
 
     if units is not None:
-        return unit_blocks(units.to_numpy(), uncertainty.blocks)
+        return unit_blocks(units, uncertainty.blocks)
     every = _units_of_rows(request, table)
     inquiry.steps.append(Step("prepare", (every,)))
     return counted_units(request.suite, every, uncertainty.blocks)

@@ -1,8 +1,8 @@
 """Units counted with little memory: their hashes, batch by batch, each kept once.
 
-A hash table of many units takes well over a hundred bytes a unit while it grows on several threads; sorted arrays take
-8, and a few times that while they are merged. Where there is no room for all of them, they are counted in ranges of
-their hashes, each by a scan.
+Units that are whole numbers close together are marked among all numbers of their span. Of others a hash table takes
+well over a hundred bytes a unit while it grows on several threads; sorted arrays take 8, and a few times that while
+they are merged. Where there is no room for all of them, they are counted in ranges of their hashes, each by a scan.
 """
 
 from __future__ import annotations
@@ -16,14 +16,15 @@ from plmetrics.core.hashing import OWN_BLOCK_LIMIT
 from plmetrics.engine.memory.budget import working_memory
 from plmetrics.engine.request import unit_column
 from plmetrics.engine.run_plan import Blocks
-from plmetrics.engine.streaming import collected_batches
+from plmetrics.engine.streaming import batch_sink, collected_batches
 from plmetrics.table.roles import UNIT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from numpy.typing import NDArray
 
+    from plmetrics.engine.inquiry import Question
     from plmetrics.engine.request import TableView
     from plmetrics.suite.model import Suite
 
@@ -42,7 +43,12 @@ _BATCH_BYTES = 64
 _LINE = 20
 """Bytes of a file that a row takes, at least, where rows were not counted."""
 
-_LAST = (1 << 64) - 1
+_WORD = 1 << 64
+_LAST = _WORD - 1
+
+_MARKED_ROWS = 1_000_000
+_NUMBERS_A_ROW = 4
+"""Whole numbers are marked in tables of so many rows, where their span has at most so many numbers a row."""
 
 
 def counts_by_batch(view: TableView) -> bool:
@@ -53,6 +59,76 @@ def counts_by_batch(view: TableView) -> bool:
     if rows is None:
         rows = sum(file.size for file in view.source.files) // _LINE
     return rows * _IN_TABLE * _SHARE > working_memory(view.suite)
+
+
+class NumberSet:
+    """Different whole numbers, a mark for each number from the lowest to the highest; `wide` if there are too many.
+
+    >>> numbers = NumberSet(most=10)
+    >>> for values in ([7, 5], [None, 9], [3]):
+    ...     numbers.add(pl.DataFrame({"u": values}))
+    >>> numbers.wide, numbers.values().tolist()
+    (False, [3, 5, 7, 9])
+    """
+
+    def __init__(self, most: int) -> None:
+        self.wide = False
+        self._most = most
+        self._first = 0
+        self._marks = np.zeros(0, dtype=np.bool_)
+
+    def add(self, batch: pl.DataFrame) -> None:
+        """Mark the numbers of the only column of a batch."""
+        values = batch.to_series().drop_nulls().to_numpy()
+        values = values.astype(np.uint64 if values.dtype == np.uint64 else np.int64, copy=False)
+        if self.wide or not len(values):
+            return
+        first, end = int(values.min()), int(values.max()) + 1
+        if len(self._marks):
+            first, end = min(first, self._first), max(end, self._first + len(self._marks))
+        if end - first > self._most:
+            self.wide = True
+            return
+        if end - first > len(self._marks):
+            marks = np.zeros(end - first, dtype=np.bool_)
+            marks[self._first - first :][: len(self._marks)] = self._marks
+            self._first, self._marks = first, marks
+        self._marks[values - values.dtype.type(self._first)] = True
+
+    def values(self) -> NDArray[np.int64]:
+        """The numbers, ascending, as the bits of an unsigned one where they are large."""
+        places = np.flatnonzero(self._marks).view(np.uint64)
+        return (places + np.uint64(self._first % _WORD)).view(np.int64)
+
+
+def unit_numbers(view: TableView) -> NumberSet | None:
+    """A set for the units of many rows, where these are whole numbers; None where they are not."""
+    name, rows = unit_column(view.suite), view.source.rows
+    if name is None or rows is None or rows < _MARKED_ROWS or not view.schema[name].is_integer():
+        return None
+    most = min(rows * _NUMBERS_A_ROW, working_memory(view.suite) // _SHARE)
+    return None if view.schema[name] in {pl.Int128, pl.UInt128} else NumberSet(most)
+
+
+def different_units(view: TableView, units: Callable[[pl.Expr], pl.LazyFrame]) -> Question[Hashes | None]:
+    """The hashes of different units, in any order; None where they are to be counted batch by batch.
+
+    `units` gives the rows' units, as an expression of the prediction table says them.
+    """
+    name, hashed = unit_column(view.suite), view.roles.unit
+    assert name is not None
+    assert hashed is not None
+    numbers = unit_numbers(view)
+    if numbers is not None:
+        yield [batch_sink(units(pl.col(name)), _BATCH_ROWS, numbers.add)]
+        if not numbers.wide:
+            values = pl.Series(name, numbers.values())
+            values = values.reinterpret(signed=False) if view.schema[name] == pl.UInt64 else values
+            return values.to_frame().select(hashed).to_series().to_numpy()
+    if counts_by_batch(view):
+        return None
+    (frame,) = yield [units(hashed).unique()]
+    return frame.to_series().drop_nulls().to_numpy()
 
 
 def unit_blocks(units: Hashes, modulus: int) -> Blocks:

@@ -47,6 +47,32 @@ def test_blocks_are_those_of_a_grouping(monkeypatch, units, most, nulls):
     assert found.units.sum() == frame["u"].drop_nulls().n_unique()
 
 
+@pytest.mark.parametrize("by_batch", [False, True])
+@pytest.mark.parametrize(
+    "units",
+    [
+        pl.Series([-128, 127, None, 5, 5, -3], dtype=pl.Int8),
+        pl.Series([200, 7, 7, None, 255], dtype=pl.UInt8),
+        pl.Series([2**64 - 1, 2**64 - 5, 2**64 - 1], dtype=pl.UInt64),
+        pl.Series([-(2**63), -(2**63) + 9], dtype=pl.Int64),
+        pl.Series([0, 2**62, 5], dtype=pl.Int64),
+        pl.Series([3, 9, 3], dtype=pl.Int128),
+        pl.Series(["3", "9", "3"]),
+    ],
+    ids=str,
+)
+def test_marked_whole_numbers_are_the_units_that_a_grouping_finds(monkeypatch, units, by_batch):
+    frame = pl.DataFrame({"u": units}).select(pl.col("u").repeat_by(20).list.explode().shuffle(3))
+    frame = frame.with_columns(y=pl.int_range(pl.len()) % 2, p=0.5)
+    wanted = blocks(frame, monkeypatch, by_batch=False)
+    monkeypatch.setattr(unit_counts, "_MARKED_ROWS", 1)
+    monkeypatch.setattr(unit_counts, "_BATCH_ROWS", 2)
+    found = blocks(frame, monkeypatch, by_batch=by_batch)
+    assert found.units.sum() == units.drop_nulls().n_unique()
+    for name in ("keys", "units", "digests"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(wanted, name), err_msg=name)
+
+
 def test_too_many_units_are_counted_in_ranges_of_their_hashes():
     values = np.random.default_rng(1).integers(0, 2**64, 40_000, dtype=np.uint64)
     found, last = unit_counts.distinct(np.split(values, 8), most=6_000)
