@@ -17,7 +17,7 @@ from plmetrics.features.protocol import Run
 from plmetrics.features.registry import counting, features_of, looks
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from plmetrics.api.stopwatch import Progress
     from plmetrics.core.results import RecordedRows, RunRecord
@@ -63,7 +63,6 @@ def _run_stages(
     suite: Suite, source: Source, progress: Progress | None, context: RunContext | None
 ) -> Result:
     """The stages, one after another."""
-    from plmetrics.engine.aggregate.aggregation import aggregate
     from plmetrics.engine.binding.bind import bind
     from plmetrics.engine.faults import check_rows, reading
     from plmetrics.engine.prepare.preparation import prepare
@@ -81,12 +80,12 @@ def _run_stages(
         written |= {} if context.where is None else {"sections": suite.sections}
         suite = request.suite
     with watch.stage("aggregate"), reading(source, *tables):
-        aggregated, counted = aggregate(prepared, counting(prepared), digested=suite.keeps_replicates)
+        aggregated, counted, scores = _aggregate(prepared)
     run = Run(source, prepared, aggregated, context.counts, counted)
     outputs = list(_of_features("aggregate", run, watch, context))
     alike = aggregated.arithmetic
     with watch.stage("order"), reading(source), alike():
-        analysis, ordered, curves = estimate(prepared, aggregated, watch=watch)
+        analysis, ordered, curves = estimate(prepared, aggregated, scores, watch=watch)
     run = replace(run, analysis=analysis, ordered=ordered)
     with alike():
         outputs += _of_features("order", run, watch, context)
@@ -111,6 +110,21 @@ def _run_stages(
 
         result.record["warnings"] += compare_warnings(result, context.earlier, context.runs)
     return result
+
+
+def _aggregate(prepared: RunPlan) -> tuple[Aggregates, Mapping[str, object], ScoresOfModels | None]:
+    """The sums, what features count beside them, and scores that the same pass counts on a grid."""
+    from plmetrics.engine.aggregate.aggregation import aggregate, needs_rows
+
+    counts, digested = counting(prepared), prepared.request.suite.keeps_replicates
+    passes = None
+    if needs_rows(prepared) and not prepared.exact:
+        from plmetrics.engine.order.grid_scores import passes_with_sums
+
+        passes = passes_with_sums(prepared, digested=digested)
+    sums = None if passes is None or passes.sums is None else passes.sums.frames()
+    aggregated, counted = aggregate(prepared, counts, digested=digested, sums=sums)
+    return aggregated, counted, None if passes is None else passes.models(aggregated)
 
 
 def with_additions(record: RunRecord, outputs: Sequence[Outputs], context: RunContext) -> RunRecord:
@@ -192,7 +206,8 @@ def estimate(
 ) -> tuple[Analysis, OrderedByPlace, pl.DataFrame]:
     """Subject of the estimation, the ordered metrics, and the curves.
 
-    `counted` are the models' scores where a state holds them; else they are read, and `watch` hears of each model.
+    `counted` are the models' scores where a state holds them, or a pass has counted them; else they are read. `watch`
+    hears of each model.
     """
     from plmetrics.engine.aggregate.aggregation import needs_rows, sliced_rests, sliced_sums
     from plmetrics.inference.analysis import resampling

@@ -115,3 +115,16 @@ def row_digest(unit: pl.Expr, label: pl.Expr) -> pl.Expr:
 def block_key(unit: pl.Expr, blocks: int | None) -> pl.Expr:
     """The group key of a row's block: its hash modulo the number of blocks, or the hash where each unit is one."""
     return unit if blocks is None else unit % blocks
+
+
+def block_numbers(keys: NDArray[np.uint64], blocks: NDArray[np.uint64]) -> NDArray[np.int32]:
+    """The number of each row's block among the group keys of all `blocks`, ascending.
+
+    >>> block_numbers(np.array([7, 2], dtype=np.uint64), np.array([2, 5, 7], dtype=np.uint64)).tolist()
+    [2, 0]
+    """
+    if len(blocks) and int(blocks[-1]) < 1 << 20:
+        table = np.zeros(int(blocks[-1]) + 1, dtype=np.int32)
+        table[blocks.astype(np.int64)] = np.arange(len(blocks), dtype=np.int32)
+        return table[keys.astype(np.int64)]
+    return np.searchsorted(blocks, keys).astype(np.int32)

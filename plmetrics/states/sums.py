@@ -142,20 +142,32 @@ class RowValue:
 
 @dataclass(frozen=True, slots=True)
 class Total:
-    """A column of a state by name: its aggregation, and of a sum of floats what a row adds to it.
+    """A column of a state by name: its aggregation, and what a row adds to it.
 
-    `most` is how far from 0 a row's value may be, weight aside; None where that is to be found in the rows.
+    That is the `value` of a sum of floats, and of a count the `mask` of rows. `most` is how far from 0 a row's value
+    may be, weight aside; None where that is to be found in the rows.
     """
 
     name: str
     sum: pl.Expr
     value: pl.Expr | None = None
     most: float | None = None
+    mask: pl.Expr | None = None
 
     @classmethod
     def count(cls, name: str, mask: pl.Expr) -> Total:
         """How many rows there are where something holds."""
-        return cls(name, mask.sum().cast(pl.Int64))
+        return cls(name, mask.sum().cast(pl.Int64), mask=mask)
+
+    @classmethod
+    def rows(cls, name: str) -> Total:
+        """How many rows there are."""
+        return cls(name, pl.len().cast(pl.Int64), mask=pl.lit(value=True))
+
+    @property
+    def term(self) -> pl.Expr | None:
+        """What a row adds: a number, or whether it counts; None where more than the row tells."""
+        return self.mask if self.value is None else self.value
 
     @classmethod
     def masses(cls, name: str, weight: pl.Expr, mask: pl.Expr | None) -> Total:
@@ -209,7 +221,7 @@ class Atom:
     def total(self, name: str, rows: Rows, weight: pl.Expr | None, valid: pl.Expr | None = None) -> Total:
         """The column of this atom in a state."""
         if self.counts and (weight is None or not self.weighted):
-            return Total(name, self.aggregate(rows, weight, valid))
+            return Total.count(name, self.of_row(rows, weight, valid))
         value = self.of_row(rows, weight, valid)
         return Total(name, value.sum(), value, 1.0 if self.counts else self.most)
 

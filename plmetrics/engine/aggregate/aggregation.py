@@ -29,7 +29,7 @@ from plmetrics.engine.run_plan import NoRowsLeftError
 from plmetrics.engine.step import Step
 from plmetrics.engine.streaming import AGGREGATES_PER_NODE
 from plmetrics.states.complements import RestSums
-from plmetrics.states.sums import SumsState
+from plmetrics.states.sums import SumsState, Total
 from plmetrics.suite.sections.basics import REST
 from plmetrics.table.roles import LABEL, UNIT
 
@@ -79,15 +79,21 @@ class Aggregates:
 
 
 def aggregate(
-    prepared: RunPlan, counting: Question[Counted], *, digested: bool = False
+    prepared: RunPlan,
+    counting: Question[Counted],
+    *,
+    digested: bool = False,
+    sums: Sequence[pl.DataFrame] | None = None,
 ) -> tuple[Aggregates, Counted]:
     """Run the scan, and what features count in it; `digested` says whether to bring digests of the units.
+
+    `sums` are those of the cubes where rows that are counted have told them.
 
     Raises:
         DataError: rows failed a check, and the suite says that is an error.
         PlmetricsError: rows in do not equal rows used and dropped: a bug.
     """
-    asked = together(sum_cubes(prepared, digested=digested), sum_bins(prepared), counting)
+    asked = together(sum_cubes(prepared, digested=digested, sums=sums), sum_bins(prepared), counting)
     (frames, rows), bins, counted = answer(asked, apart=reads_apart(prepared.view))
     result = collect_aggregates(prepared, frames, rows, bins)
     return replace(result, digests=_digests(prepared, frames[0])) if digested else result, counted
@@ -103,7 +109,7 @@ def sum_bins(prepared: RunPlan) -> Question[BinSums | None]:
 
 
 def sum_cubes(
-    prepared: RunPlan, *, digested: bool = False
+    prepared: RunPlan, *, digested: bool = False, sums: Sequence[pl.DataFrame] | None = None
 ) -> Question[tuple[list[pl.DataFrame], pl.DataFrame | None]]:
     """The scan: the sums of each cube by the values of its keys, and the rows for ordered metrics.
 
@@ -113,8 +119,8 @@ def sum_cubes(
         DataError: rows failed a check, and the suite says that is an error.
     """
     groups, step = sums_scan(prepared, digested=digested)
-    parts = iter((yield step.plans))
-    frames = [_side_by_side([next(parts) for _ in group]) for group in groups]
+    parts = iter((yield step.plans) if sums is None else ())
+    frames = [_side_by_side([next(parts) for _ in group]) for group in groups] if sums is None else list(sums)
     rows = next(parts, None)
     if rows is not None and not frames:
         from plmetrics.engine.aggregate.row_counts import counted_rows
@@ -205,9 +211,7 @@ def sum_plans(prepared: RunPlan, *, digested: bool = False) -> list[list[pl.Lazy
     keys: list[pl.Expr] = []
     if prepared.blocks is not None:
         keys.append(block_key(pl.col(UNIT), prepared.blocks.modulus).alias(BLOCK))
-    shared: list[pl.Expr] = []
-    if digested and prepared.blocks is not None and prepared.blocks.digests is None:
-        shared += row_digests(prepared.request)
+    shared = [total.sum.alias(total.name) for total in (digests(prepared) if digested else ())]
     return [
         [
             frame.with_columns(values).group_by([*map(pl.col, cube.columns), *keys]).agg(chunk)
@@ -278,11 +282,16 @@ def _block_keys(prepared: RunPlan, frame: pl.DataFrame) -> tuple[NDArray[np.uint
     return counted[BLOCK].to_numpy(), counted["n"].to_numpy()
 
 
-def row_digests(request: Request) -> list[pl.Expr]:
-    """Labels that tell rows apart that are units of the same places, unless positives are counted."""
+def digests(prepared: RunPlan) -> list[Total]:
+    """Sums of words that tell rows apart that are units of the same places; none where counts of positives do."""
+    request, blocks = prepared.request, prepared.blocks
+    if blocks is None or blocks.digests is not None:
+        return []
     roles = request.view.roles
-    counted = roles.binary and roles.weight is None and not roles.apart
-    return [] if counted else [row_digest(pl.col(UNIT), pl.col(LABEL)).sum().alias(DIGEST)]
+    if roles.binary and roles.weight is None and not roles.apart:
+        return []
+    digest = row_digest(pl.col(UNIT), pl.col(LABEL))
+    return [Total(DIGEST, digest.sum(), digest)]
 
 
 def _digests(prepared: RunPlan, frame: pl.DataFrame) -> NDArray[np.uint64] | None:

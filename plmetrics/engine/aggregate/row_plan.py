@@ -38,7 +38,7 @@ TREATED = "@treated"
 def rows_plan(
     prepared: RunPlan,
     models: Sequence[str] | None = None,
-    further: Sequence[str] = (),
+    further: Sequence[str | pl.Expr] = (),
     *,
     unlabelled: bool = False,
 ) -> pl.LazyFrame:

@@ -73,7 +73,7 @@ def totals(prepared: RunPlan, metrics: Sequence[Metric]) -> list[Total]:
     for section in request.suite.sections.values():
         out += section.totals(prepared.table, every=every)
     if apart or every:
-        out.append(Total("rows", pl.len().cast(pl.Int64)))
+        out.append(Total.rows("rows"))
     if request.suite.data.missing == "error":
         out.append(Total.count("bad", bad_rows(unlabelled=request.unlabelled)))
     return out
@@ -201,8 +201,8 @@ def _counts(
     prefix: str, valid: pl.Expr | None, weight: pl.Expr | None, label: pl.Expr | None = None
 ) -> list[Total]:
     """Rows and their weight, and of a binary label both classes."""
-    every = pl.len() if valid is None else valid.sum()
-    out = [Total(f"{prefix}n", every.cast(pl.Int64))]
+    name = f"{prefix}n"
+    out = [Total.rows(name) if valid is None else Total.count(name, valid)]
     if weight is not None:
         out.append(Total.masses(f"{prefix}weight", weight, valid))
     if label is not None:
@@ -222,14 +222,22 @@ def _counts(
 
 
 def cells_of(cube: Cube, frame: pl.DataFrame) -> NDArray[np.int64]:
-    """The cell of each entry of a cube."""
+    """The cell of each entry of a cube, from its keys unless it is there."""
+    if CELL in frame.columns:
+        return frame[CELL].to_numpy()
     cell = frame.select(cube.cell().alias("cell"))["cell"].to_numpy()
     return cell if len(cell) == frame.height else np.zeros(frame.height, dtype=np.int64)
 
 
 def sums_of(prepared: RunPlan, cube: Cube, frame: pl.DataFrame) -> dict[str, NDArray[np.float64]]:
     """The sums of each entry of a cube."""
-    others = [*cube.columns, BLOCK, DIGEST, *(name for name in frame.columns if name.startswith(CENTRE))]
+    others = [
+        *cube.columns,
+        CELL,
+        BLOCK,
+        DIGEST,
+        *(name for name in frame.columns if name.startswith(CENTRE)),
+    ]
     return summed_columns(prepared, summed_in(prepared, cube), frame.drop(others, strict=False))
 
 
@@ -273,3 +281,4 @@ def _complete(
 
 
 DIGEST = "@digest"
+CELL = "@cell"

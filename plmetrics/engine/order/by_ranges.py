@@ -18,8 +18,8 @@ import polars as pl
 from plmetrics.catalogue.needs import OrderedRows, Points, Quantiles
 from plmetrics.engine.memory.points import compares_rests
 from plmetrics.engine.order.encoding import grid_steps
+from plmetrics.engine.order.grid_scores import models_on_grids
 from plmetrics.engine.order.in_memory import models_in_order
-from plmetrics.engine.order.on_grid import models_on_grids
 from plmetrics.engine.order.orderings import orderings
 from plmetrics.engine.order.range_reader import Limits, Reader, numbers_sample, range_plan
 from plmetrics.engine.order.score_bins import drawn_from, key_of
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     from plmetrics.catalogue.metric import Metric
     from plmetrics.engine.aggregate.aggregation import Aggregates
+    from plmetrics.engine.aggregate.cell_sums import CellSums
     from plmetrics.engine.order.orderings import Ordering
     from plmetrics.engine.order.range_reader import Classes
     from plmetrics.engine.run_plan import RunPlan
@@ -91,8 +92,8 @@ class OrderPoints:
         add_range(work)
 
 
-def order_steps(prepared: RunPlan) -> Iterator[Step]:
-    """The scans of `models_to_order`; none where the rows came with the sums."""
+def order_steps(prepared: RunPlan, sums: CellSums | None = None) -> Iterator[Step]:
+    """The scans of `models_to_order`, with those of `sums` that they tell; none where the rows came with the sums."""
     request, order = prepared.request, prepared.order
     if prepared.exact and order.way == "rows":
         orders = int(request.orders_scores) + len(request.values)
@@ -110,7 +111,7 @@ def order_steps(prepared: RunPlan) -> Iterator[Step]:
                 yield Step("order", (numbers_sample(prepared, read[0]),))
             yield Step("order", (range_plan(prepared, read, Limits()),), times=order.ranges)
     if not prepared.exact or _counts_on_grid(prepared):
-        yield from grid_steps(prepared)
+        yield from grid_steps(prepared, sums)
 
 
 def _sorting(prepared: RunPlan) -> str:

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from plmetrics.core.hashing import block_numbers
 from plmetrics.core.threads import parallel_map, steps
+from plmetrics.engine.aggregate.aggregation import families
 from plmetrics.engine.aggregate.row_plan import BLOCK, TREATED, cell_column, rows_plan
-from plmetrics.engine.order.in_memory import block_numbers
 from plmetrics.engine.order.orderings import orderings, sample_columns
 from plmetrics.engine.order.score_bins import fixed_binnings
 from plmetrics.engine.step import Step
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from plmetrics.engine.aggregate.aggregation import Aggregates
+    from plmetrics.engine.aggregate.cell_sums import CellSums
     from plmetrics.engine.order.orderings import Ordering
     from plmetrics.engine.run_plan import RunPlan
     from plmetrics.states.scores.coarse import Array, Codes
@@ -82,23 +84,26 @@ class EncodedRows:
 class Encoder:
     """Turns the rows of a run into small whole numbers: fine bins, cells and blocks."""
 
-    def __init__(self, prepared: RunPlan, aggregated: Aggregates, room: int) -> None:
+    def __init__(self, prepared: RunPlan, block_keys: NDArray[np.uint64], room: int) -> None:
         """Find the bins of the scores; `room` is memory in bytes."""
         self.orderings = {ordering.name: ordering for ordering in orderings(prepared.request)}
         self.locators = _locators(prepared, tuple(self.orderings.values()), room)
         self._prepared = prepared
-        self._known = aggregated.block_keys
+        self._known = block_keys
         self._room = room
         self._lookups: dict[Group, Codes] = {}
 
-    def batches(self, models: Sequence[str] | None = None) -> Iterator[pl.DataFrame]:
-        """The rows, a batch at a time."""
+    def batches(
+        self, models: Sequence[str] | None = None, sums: CellSums | None = None
+    ) -> Iterator[pl.DataFrame]:
+        """The rows, a batch at a time; each is added to the sums before."""
         unlabelled = bool(self._prepared.request.label_free_values)
-        plan = rows_plan(self._prepared, models, unlabelled=unlabelled)
+        further = () if sums is None else sums.columns
+        plan = rows_plan(self._prepared, models, further, unlabelled=unlabelled)
         fit = self._room // (_BATCH_COPIES * 8 * len(plan.collect_schema()))
         size = max(1, min(BATCH_ROWS, max(_LEAST_ROWS, fit)) // self._prepared.request.width)
         for frame in collected_batches(plan, size):
-            yield from self._flat(frame)
+            yield from self._flat(frame if sums is None else sums.take(frame))
 
     def order(self, frame: pl.DataFrame) -> Codes | None:
         """Keys that bring the rows, and the counts, of a cell together in memory; None where one cell has all."""
@@ -226,13 +231,23 @@ def chosen_rows(prepared: RunPlan, step: int) -> pl.LazyFrame:
     return view.arithmetic.sample(frame, step, telling(view.roles, frame.collect_schema().names()))
 
 
-def grid_steps(prepared: RunPlan) -> Iterator[Step]:
-    """The scans of counts on a grid: a sample for the edges of bins, and the rows, once or more often."""
+def grid_steps(prepared: RunPlan, sums: CellSums | None = None) -> Iterator[Step]:
+    """The scans of counts on a grid: a sample for the edges of bins, and the rows, once or more often.
+
+    Where they tell `sums`, too, the rows come with these.
+    """
     blocks = prepared.blocks is not None
-    does = f"counts on a grid: edges, fine bins{', then by block' if blocks else ''}"
+    stage, by_block = "order" if sums is None else "aggregate", ", then by block" if blocks else ""
     if prepared.grids is None and _samples(prepared):
-        yield Step("order", (_sample_plan(prepared),))
-    yield Step("order", (rows_plan(prepared),), does, at_least=blocks)
+        yield Step(stage, (_sample_plan(prepared),))
+    if sums is None:
+        yield Step(
+            stage, (rows_plan(prepared),), f"counts on a grid: edges, fine bins{by_block}", at_least=blocks
+        )
+        return
+    yield Step(stage, (rows_plan(prepared, further=sums.columns),), families(prepared.request), sums=1)
+    does = f"counts on a grid: edges, fine bins{by_block}; rows come with the sums"
+    yield Step("order", does=does, at_least=blocks)
 
 
 def _samples(prepared: RunPlan) -> bool:

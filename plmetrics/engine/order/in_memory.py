@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from plmetrics.core.hashing import block_numbers
 from plmetrics.engine.aggregate.row_plan import (
     BLOCK,
     POSITIVE,
@@ -171,12 +172,3 @@ def _blocks(frame: pl.DataFrame, aggregated: Aggregates) -> NDArray[np.int32] | 
     if BLOCK not in frame.columns:
         return None
     return block_numbers(frame[BLOCK].to_numpy(), aggregated.block_keys)
-
-
-def block_numbers(keys: NDArray[np.uint64], hashes: NDArray[np.uint64]) -> NDArray[np.int32]:
-    """The number of each row's block among the non-empty ones."""
-    if len(hashes) and int(hashes[-1]) < 1 << 20:
-        table = np.zeros(int(hashes[-1]) + 1, dtype=np.int32)
-        table[hashes.astype(np.int64)] = np.arange(len(hashes), dtype=np.int32)
-        return table[keys.astype(np.int64)]
-    return np.searchsorted(hashes, keys).astype(np.int32)

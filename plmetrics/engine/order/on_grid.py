@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from plmetrics.core.threads import begin, parallel_map, processors, steps
-from plmetrics.engine.aggregate.aggregation import needs_rows
 from plmetrics.engine.memory.budget import counting_room
 from plmetrics.engine.memory.points import compares_rests
 from plmetrics.engine.order.encoding import FINE_SHARE, Encoder, Group, counts_in_single, few_rows, in_order
@@ -46,6 +45,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from plmetrics.engine.aggregate.aggregation import Aggregates
+    from plmetrics.engine.aggregate.cell_sums import CellSums
     from plmetrics.engine.order.encoding import EncodedRows
     from plmetrics.engine.order.orderings import Ordering
     from plmetrics.engine.run_plan import RunPlan
@@ -59,27 +59,19 @@ _OF_PLACES: frozenset[Bins] = frozenset({"coarse", "joint"})
 _SLICES_AT_ONCE = 4
 
 
-def models_on_grids(
-    prepared: RunPlan, aggregated: Aggregates
-) -> Iterator[tuple[str, str | None, Callable[[int], SlicedGrid]]]:
-    """Orderings of each model's rows on its grid, as a function of the slice set; see `models_in_order`."""
-    if not needs_rows(prepared):
-        return
-    passes = Passes(prepared, aggregated)
-    for name, ordering in passes.orderings.items():
-        yield ordering.model, ordering.key, passes.of(name)
-
-
 class Passes:
     """The counts of a run: those that every slice shares, and those by block of the parts that the last pass made."""
 
-    def __init__(self, prepared: RunPlan, aggregated: Aggregates) -> None:
+    def __init__(
+        self, prepared: RunPlan, block_keys: NDArray[np.uint64], sums: CellSums | None = None
+    ) -> None:
+        """Make the first pass; with `sums` it adds these, too."""
+        self.sums = sums
         self._prepared = prepared
-        self._known = aggregated.block_keys
-        self._exact_single = counts_in_single(prepared, aggregated)
+        self._exact_single = False
         self._room = counting_room(prepared.request.suite, beside_points=prepared.exact)
-        self._encoder = Encoder(prepared, aggregated, self._room)
-        self._sizes = PartSizes(prepared, self.orderings, self.locators, len(self._known))
+        self._encoder = Encoder(prepared, block_keys, self._room)
+        self._sizes = PartSizes(prepared, self.orderings, self.locators, len(block_keys))
         self._sliced: dict[str, dict[tuple[int, Bins], Array]] = {}
         self._kept: list[EncodedRows] | None = []
         self._made: dict[Part, Tally] = {}
@@ -95,9 +87,21 @@ class Passes:
         first = [part for kind in bins if kind != "coarse" for part in self._shared(kind)]
         later = [kind for kind in bins if kind == "coarse" or not self._shared(kind)]
         self._whole = (
-            self._count_shared(first, keep=bool(later) and _OF_PLACES.issuperset(later)) if bins else {}
+            self._count_shared(first, sums, keep=bool(later) and _OF_PLACES.issuperset(later))
+            if bins or sums is not None
+            else {}
         )
         self._parts = list(self._parts_on(later))
+
+    def models(self, aggregated: Aggregates) -> Iterator[tuple[str, str | None, Callable[[int], SlicedGrid]]]:
+        """Orderings of each model's rows on its grid, as a function of the slice set."""
+        self.begin(aggregated)
+        for name, ordering in self.orderings.items():
+            yield ordering.model, ordering.key, self.of(name)
+
+    def begin(self, aggregated: Aggregates) -> None:
+        """Start to count what depends on the first pass."""
+        self._exact_single = counts_in_single(self._prepared, aggregated)
         self._begin(self._parts, [], [])
 
     @property
@@ -210,11 +214,11 @@ class Passes:
             return []
         return parts
 
-    def _count_shared(self, parts: list[Part], *, keep: bool) -> dict[Part, Tally]:
+    def _count_shared(self, parts: list[Part], sums: CellSums | None, *, keep: bool) -> dict[Part, Tally]:
         """The first pass: count the shared parts, and keep the rows as small numbers if they fit, without scores."""
         tallies = dict(zip(parts, parallel_map(self._tally, parts), strict=True))
         room = self._room // 2 if keep else 0
-        for frame in self._encoder.batches():
+        for frame in self._encoder.batches(sums=sums):
             encoded = self._count_frame(frame, tallies)
             room -= sum(rows.bytes for rows in encoded)
             if self._kept is not None and room > 0:

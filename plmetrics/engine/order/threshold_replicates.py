@@ -14,10 +14,10 @@ import polars as pl
 from numpy.typing import NDArray
 
 from plmetrics.catalogue.binary.counts import quadrants
-from plmetrics.core.hashing import OWN_BLOCK_LIMIT, block_key
+from plmetrics.core.hashing import OWN_BLOCK_LIMIT, block_key, block_numbers
 from plmetrics.core.rowsql import compile_row
 from plmetrics.engine.aggregate.row_plan import BLOCK, POSITIVE, cell_column
-from plmetrics.engine.order.in_memory import block_numbers, set_codes
+from plmetrics.engine.order.in_memory import set_codes
 from plmetrics.engine.step import Step
 from plmetrics.states.moving_thresholds import ScoredRows, replicate_thresholds
 from plmetrics.states.scores.sorted_rows import OrderedRows

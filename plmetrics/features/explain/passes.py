@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from plmetrics.engine.aggregate.aggregation import families, needs_rows, sum_bins, sums_scan
+from plmetrics.engine.aggregate.cell_sums import TERM, sums_beside_counts
 from plmetrics.engine.aggregate.paired_rows import paired_step, reads_paired_rows
 from plmetrics.engine.aggregate.row_plan import BLOCK
 from plmetrics.engine.inquiry import first_plans
@@ -81,7 +82,10 @@ def memory_passes(prepared: RunPlan) -> int:
 
 
 def count_sums(plan: pl.LazyFrame, prepared: RunPlan) -> int:
-    """How many sums and counts a plan makes beside its keys."""
+    """How many sums and counts a plan makes beside its keys, or says for each row."""
+    terms = sum(name.startswith(TERM) for name in plan.collect_schema())
+    if terms:
+        return terms
     keys = {BLOCK, *(name for cube in prepared.cubes for name in cube.columns)}
     return sum(name not in keys for name in plan.collect_schema())
 
@@ -93,11 +97,15 @@ def _steps(request: Request, prepared: RunPlan) -> Iterator[Step]:
     if prepared.rows.pairs is not None:
         yield Step("rank", does=_sorts(prepared.request))
     yield from _of_features(request, "aggregate")
-    sums = sums_scan(prepared)[1]
+    sums = sums_beside_counts(prepared, digested=prepared.request.suite.keeps_replicates)
     others = *first_plans(sum_bins(prepared)), *first_plans(counting(prepared))
-    yield replace(sums, plans=(*sums.plans, *others))
+    if sums is None:
+        scan = sums_scan(prepared)[1]
+        yield replace(scan, plans=(*scan.plans, *others))
+    elif others:
+        yield Step("aggregate", others)
     if needs_rows(prepared):
-        yield from order_steps(prepared)
+        yield from order_steps(prepared, sums)
     uncertainty = prepared.request.suite.uncertainty
     if uncertainty is not None and uncertainty.thresholds == "resampled":
         from plmetrics.engine.order.threshold_replicates import threshold_steps

@@ -237,7 +237,8 @@ def _slices(builder: Builder, prepared: RunPlan) -> None:
 
 def _scores(builder: Builder, prepared: RunPlan, aggregated: Aggregates) -> Grids:
     """The counts of scores, and the grids they were counted on."""
-    passes = Passes(prepared, aggregated)
+    passes = Passes(prepared, aggregated.block_keys)
+    passes.begin(aggregated)
     write_blocks(builder, _WHOLE if prepared.blocks is None else aggregated.block_keys)
     grids: dict[str, ModelGrid] = {}
     ends_of_sets: dict[tuple[int, str], pl.DataFrame] = {}

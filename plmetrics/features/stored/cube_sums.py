@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 
 from plmetrics.core.exact_sums import FIXED
-from plmetrics.engine.order.in_memory import block_numbers
+from plmetrics.core.hashing import block_numbers
 from plmetrics.states.moments import CENTRE, Centres, Moment, about_common_centre
 from plmetrics.states.state_format import BLOCK, CELL
 

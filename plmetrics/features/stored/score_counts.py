@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from plmetrics.engine.order.in_memory import block_numbers
+from plmetrics.core.hashing import block_numbers
 from plmetrics.features.stored.sparse_counts import (
     PIECES,
     held_in,

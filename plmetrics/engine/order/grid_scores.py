@@ -1,0 +1,39 @@
+"""Scores of models on grids: counted after the sums, or by a pass that adds these, too."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from plmetrics.engine.aggregate.aggregation import needs_rows
+from plmetrics.engine.aggregate.cell_sums import BadRowsError, sums_beside_counts
+from plmetrics.engine.order.on_grid import Passes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from plmetrics.engine.aggregate.aggregation import Aggregates
+    from plmetrics.engine.run_plan import RunPlan
+    from plmetrics.states.scores.sliced_grid import SlicedGrid
+
+
+def models_on_grids(
+    prepared: RunPlan, aggregated: Aggregates
+) -> Iterator[tuple[str, str | None, Callable[[int], SlicedGrid]]]:
+    """Orderings of each model's rows on its grid, as a function of the slice set; see `models_in_order`."""
+    if needs_rows(prepared):
+        yield from Passes(prepared, aggregated.block_keys).models(aggregated)
+
+
+def passes_with_sums(prepared: RunPlan, *, digested: bool) -> Passes | None:
+    """The counts of a run whose first pass adds its sums, too; None where these are better added before.
+
+    With `digested` digests of units are asked for.
+    """
+    sums = sums_beside_counts(prepared, digested=digested)
+    if sums is None:
+        return None
+    try:
+        passes = Passes(prepared, sums.block_keys, sums)
+    except BadRowsError:
+        return None
+    return passes if sums.complete else None
