@@ -6,17 +6,25 @@ import os
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from contextvars import copy_context
-from functools import cache, partial
+from copy import copy
+from functools import cache, lru_cache, partial
 from threading import Lock
 from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from numpy.typing import NDArray
+    from scipy.sparse import csc_array
     from threadpoolctl import ThreadpoolController
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+
+_DENSE_SHARE = 0.25
+_SHARED_ONES = 1 << 21
 
 
 def parallel_map(function: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
@@ -115,3 +123,46 @@ def processors() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+def add_at(flat: NDArray[np.number], key: NDArray[np.integer], weight: NDArray[np.number] | None) -> None:
+    """Add weights, or ones, at some keys: by a pass over all of `flat` where keys are many.
+
+    That pass is the product of a sparse matrix, a row a key, with one: unlike `np.add.at` it lets other threads run.
+    """
+    if len(key) < _DENSE_SHARE * len(flat):
+        np.add.at(flat, key, flat.dtype.type(1) if weight is None else weight)
+        return
+    furthest = int(np.max(key.view(f"u{key.itemsize}")))  # one below 0 is far above
+    if furthest >= len(flat):
+        msg = f"there are {len(flat):,} counts, but a key {furthest:,}"
+        raise IndexError(msg)
+    values = _ones(len(key), flat.dtype) if weight is None else weight
+    counted = _column(len(flat), key, values) @ np.ones(1, dtype=values.dtype)
+    np.add(flat, counted, out=flat, casting="unsafe")
+
+
+def _column(size: int, key: NDArray[np.integer], values: NDArray[np.number]) -> csc_array:
+    """A sparse matrix of one column with some values in rows `key`, which are not looked at again."""
+    column = copy(_empty_column(size, values.dtype))
+    ends = np.array([0, len(key)], dtype=key.dtype)
+    vars(column).update(data=values, indices=key, indptr=ends)
+    return column
+
+
+@lru_cache(maxsize=16)
+def _empty_column(size: int, kind: np.dtype[np.number]) -> csc_array:
+    """The same without values: to make one takes as long as to count many keys."""
+    from scipy.sparse import csc_array
+
+    return csc_array((size, 1), dtype=kind)
+
+
+def _ones(size: int, kind: np.dtype[np.number]) -> NDArray[np.number]:
+    """So many ones; in memory that is shared unless they are very many."""
+    return _shared_ones(kind)[:size] if size <= _SHARED_ONES else np.ones(size, dtype=kind)
+
+
+@lru_cache(maxsize=2)
+def _shared_ones(kind: np.dtype[np.number]) -> NDArray[np.number]:
+    return np.ones(_SHARED_ONES, dtype=kind)

@@ -142,10 +142,9 @@ class RowValue:
 
 @dataclass(frozen=True, slots=True)
 class Total:
-    """A column of a state by name: its aggregation, and what a row adds to it.
+    """A column of a state by name: its aggregation, and what a row adds: a `value`, or to a count whether `mask` holds.
 
-    That is the `value` of a sum of floats, and of a count the `mask` of rows. `most` is how far from 0 a row's value
-    may be, weight aside; None where that is to be found in the rows.
+    `most` is how far from 0 a row's value may be, weight aside; None where that is to be found in the rows.
     """
 
     name: str
@@ -156,12 +155,12 @@ class Total:
 
     @classmethod
     def count(cls, name: str, mask: pl.Expr) -> Total:
-        """How many rows there are where something holds."""
+        """Number of rows where something holds."""
         return cls(name, mask.sum().cast(pl.Int64), mask=mask)
 
     @classmethod
     def rows(cls, name: str) -> Total:
-        """How many rows there are."""
+        """Number of rows."""
         return cls(name, pl.len().cast(pl.Int64), mask=pl.lit(value=True))
 
     @property

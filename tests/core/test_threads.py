@@ -7,7 +7,7 @@ import pytest
 from threadpoolctl import threadpool_info
 
 from plmetrics.core import threads
-from plmetrics.core.threads import ahead, parallel_map
+from plmetrics.core.threads import add_at, ahead, parallel_map
 
 
 def product_threads() -> set[int]:
@@ -46,3 +46,35 @@ def test_warnings_that_are_silenced_here_are_silenced_there() -> None:
         found = parallel_map(lambda item: np.ones(1) / item, [np.zeros(1), np.ones(1)])
     assert found[0] == np.inf
     assert found[1] == 1
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64])
+@pytest.mark.parametrize("size", [1, 7, 1000])
+@pytest.mark.parametrize("keys", [0, 3, 5000])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_what_comes_with_keys_is_added_to_what_is_there(
+    dtype: type, size: int, keys: int, weighted: bool
+) -> None:
+    draw = np.random.default_rng(size + keys)
+    key = draw.integers(0, size, keys).astype(np.int32)
+    values = draw.integers(1, 9, keys).astype(dtype) if weighted else np.ones(keys, dtype)
+    flat = draw.integers(0, 9, size).astype(dtype)
+    wanted = flat.tolist()
+    for place, value in zip(key.tolist(), values.tolist(), strict=True):
+        wanted[place] += value
+    add_at(flat, key, values if weighted else None)
+    assert flat.dtype == dtype
+    assert flat.tolist() == wanted
+
+
+def test_whole_numbers_wrap_around() -> None:
+    flat = np.array([2**63 - 1], dtype=np.int64)
+    add_at(flat, np.zeros(2, dtype=np.int32), np.array([1, 1], dtype=np.int64))
+    assert flat[0] == -(2**63) + 1
+
+
+@pytest.mark.parametrize("key", [-1, 10])
+def test_a_key_outside_of_the_counts_is_refused(key: int) -> None:
+    keys = np.array([0, 3, 9, 9, 1, 2, key], dtype=np.int32)
+    with pytest.raises(IndexError):
+        add_at(np.zeros(10), keys, None)

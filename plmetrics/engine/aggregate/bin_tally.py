@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from plmetrics.core.threads import add_at, parallel_map, steps
 from plmetrics.states.bin_sums import ROWS
 
 if TYPE_CHECKING:
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from plmetrics.core.segments import Values
 
 PLACE = "@place"
+_STEP_ROWS = 1 << 18
 
 
 class BinTally:
@@ -38,13 +40,18 @@ class BinTally:
         none = {name: np.zeros(0, np.uint64) for name in keys}
         self._frames = [] if self._dense else [pl.DataFrame(none | self._sums)]
 
+    @property
+    def columns(self) -> list[str]:
+        """What is added beside the number of rows."""
+        return [name for name in self._sums if name != ROWS]
+
     def add(self, keys: Mapping[str, Values], values: Mapping[str, Values]) -> None:
         """Add rows of some keys."""
-        ones = np.ones(len(keys[PLACE]), dtype=np.int64)
         if self._dense:
-            for name, column in {ROWS: ones, **values}.items():
-                np.add.at(self._sums[name], keys[PLACE], column)
+            columns: dict[str, Values | None] = {ROWS: None, **values}
+            parallel_map(lambda name: _add(self._sums[name], keys[PLACE], columns[name]), list(columns))
             return
+        ones = np.ones(len(keys[PLACE]), dtype=np.int64)
         rows = pl.DataFrame(
             {name: keys[name].astype(np.uint64) for name in self._keys} | {ROWS: ones, **values}
         )
@@ -62,3 +69,13 @@ class BinTally:
 
     def _added(self, frame: pl.DataFrame) -> pl.DataFrame:
         return frame.group_by(self._keys).agg(pl.exclude(self._keys).sum())
+
+
+def _add(sums: Values, place: Values, values: Values | None) -> None:
+    """Add values, or ones, so few at a time that they stay near the processor."""
+    if len(sums) == 1:
+        sums += len(place) if values is None else values.sum(dtype=sums.dtype)
+        return
+    for low, high in steps(0, len(place), _STEP_ROWS):
+        some = None if values is None else values[low:high].astype(sums.dtype, copy=False)
+        add_at(sums, place[low:high], some)

@@ -2,41 +2,35 @@
 
 from __future__ import annotations
 
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
 from plmetrics.core.hashing import block_numbers
-from plmetrics.core.threads import parallel_map, steps
 from plmetrics.engine.aggregate.aggregation import digests, needs_rows
+from plmetrics.engine.aggregate.bin_tally import PLACE, BinTally
 from plmetrics.engine.aggregate.row_plan import BLOCK, cell_column
 from plmetrics.engine.aggregate.totals import CELL, summed_in, totals
 from plmetrics.engine.memory.budget import counting_room
-from plmetrics.states.scores.grid import add_at
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
     from plmetrics.engine.run_plan import RunPlan
     from plmetrics.states.sums import Total
 
-    Keys = NDArray[np.int32]
-    Sums = NDArray[Any]
 
 _ROWS_AN_ENTRY = 16
 """With fewer rows for each cell and block a grouping is quicker."""
 
 _ROOM_SHARE = 4
-_STEP_ROWS = 1 << 18
 TERM = "@term|"
 """Before the names of columns of what rows add to sums."""
 
 _BAD = "bad"
-_ROWS = "@rows"
 
 
 class BadRowsError(Exception):
@@ -55,25 +49,21 @@ class CellSums:
         self._terms = {total.name: total.term for of_cube in every for total in of_cube}
         self.columns = [term.alias(_column(name)) for name, term in self._terms.items() if term is not None]
         schema = prepared.table.frame.select(self.columns).collect_schema()
-        self._types = {_ROWS: pl.Boolean(), **{name: schema.get(_column(name)) for name in self._terms}}
-        self._sums = [
-            {name: self._zeros(name, cube.cells) for name in (_ROWS, *(total.name for total in of_cube))}
+        self._types = {name: schema.get(_column(name)) for name in self._terms}
+        self._tallies = [
+            self._tally([total.name for total in of_cube], cube.cells)
             for cube, of_cube in zip(prepared.cubes, every, strict=True)
         ]
 
-    def _zeros(self, name: str, cells: int) -> Sums:
-        kind = np.uint64 if self._types[name] == pl.UInt64 else np.float64
-        return np.zeros(cells * len(self.block_keys), dtype=kind)
+    def _tally(self, names: Sequence[str], cells: int) -> BinTally:
+        floats = [_column(name) for name in names if self._types[name] == pl.Float64]
+        whole = [_column(name) for name in names if self._types[name] != pl.Float64]
+        return BinTally(floats, whole, cells * len(self.block_keys))
 
     @property
     def simple(self) -> bool:
         """Whether each sum is of numbers or words, or counts rows."""
         return all(kind in {pl.Boolean, pl.Float64, pl.UInt64} for kind in self._types.values())
-
-    @property
-    def bytes(self) -> int:
-        """How much memory they take."""
-        return sum(flat.nbytes for sums in self._sums for flat in sums.values())
 
     def take(self, rows: pl.DataFrame) -> pl.DataFrame:
         """Add a batch of rows; gives it without the columns that were there for that.
@@ -84,48 +74,37 @@ class CellSums:
         if _BAD in self._terms and rows[_column(_BAD)].any():
             raise BadRowsError
         block = block_numbers(rows[BLOCK].to_numpy(), self.block_keys) if self._blocks else 0
-        for number, (cube, sums) in enumerate(zip(self._cubes, self._sums, strict=True)):
-            key = np.zeros(rows.height, dtype=np.int32)
+        for number, (cube, tally) in enumerate(zip(self._cubes, self._tallies, strict=True)):
+            place = np.zeros(rows.height, dtype=np.int32)
             if cube.codes:
-                np.multiply(
-                    rows[cell_column(number)].to_numpy(), len(self.block_keys), out=key, casting="unsafe"
-                )
-            key += block
-            parallel_map(partial(self._add, rows, key, sums), list(sums))
+                cell = rows[cell_column(number)].to_numpy()
+                np.multiply(cell, len(self.block_keys), out=place, casting="unsafe")
+            place += block
+            values = {name: rows[name].fill_null(strategy="zero").to_numpy() for name in tally.columns}
+            tally.add({PLACE: place}, values)
         return rows.drop(map(_column, self._terms))
-
-    def _add(self, rows: pl.DataFrame, key: Keys, sums: Mapping[str, Sums], name: str) -> None:
-        """Add what rows add to a sum at their keys."""
-        flat, values = sums[name], None
-        if name != _ROWS:
-            values = rows[_column(name)].fill_null(strategy="zero").to_numpy()
-        if len(flat) == 1:
-            flat += len(key) if values is None else values.sum(dtype=flat.dtype)
-            return
-        for low, high in steps(0, len(key), _STEP_ROWS):
-            weight = None if values is None else values[low:high].astype(flat.dtype, copy=False)
-            add_at(flat, key[low:high], weight)
 
     @property
     def complete(self) -> bool:
         """Whether each block has rows."""
-        rows = self._sums[0][_ROWS].reshape(-1, len(self.block_keys))
-        return bool(rows.any(axis=0).all())
+        place = self._tallies[0].frame()[PLACE].to_numpy()
+        return len(np.unique(place % len(self.block_keys))) == len(self.block_keys)
 
     def frames(self) -> list[pl.DataFrame]:
         """The sums of the entries that have rows, as a grouping gives them, with the cell in place of keys."""
-        return [self._frame(sums) for sums in self._sums]
+        return [self._frame(tally.frame()) for tally in self._tallies]
 
-    def _frame(self, sums: Mapping[str, Sums]) -> pl.DataFrame:
-        entries = np.flatnonzero(sums[_ROWS])
-        columns: dict[str, NDArray[np.generic]] = {CELL: entries // len(self.block_keys)}
-        if self._blocks:
-            columns[BLOCK] = self.block_keys[entries % len(self.block_keys)]
-        for name, flat in sums.items():
-            if name != _ROWS:
-                whole = self._types[name] == pl.Boolean
-                columns[name] = flat[entries].astype(np.int64) if whole else flat[entries]
-        return pl.DataFrame(columns)
+    def _frame(self, sums: pl.DataFrame) -> pl.DataFrame:
+        cell, block = np.divmod(sums[PLACE].to_numpy(), len(self.block_keys))
+        keys = [pl.Series(CELL, cell)]
+        keys += [pl.Series(BLOCK, self.block_keys[block])] if self._blocks else []
+        names = [name.removeprefix(TERM) for name in sums.columns if name.startswith(TERM)]
+        return sums.select(*keys, *map(self._total, names))
+
+    def _total(self, name: str) -> pl.Expr:
+        """A sum from its column in a tally, where words are whole numbers with a sign."""
+        column = pl.col(_column(name)).alias(name)
+        return column.reinterpret(signed=False) if self._types[name] == pl.UInt64 else column
 
 
 def sums_beside_counts(prepared: RunPlan, *, digested: bool) -> CellSums | None:
@@ -149,10 +128,14 @@ def sums_beside_counts(prepared: RunPlan, *, digested: bool) -> CellSums | None:
         return None
     entries = sum(cube.cells for cube in prepared.cubes) * len(keys)
     room = counting_room(request.suite) // _ROOM_SHARE
-    if entries * _ROWS_AN_ENTRY > prepared.rows.read or entries > room:
+    if entries * _ROWS_AN_ENTRY > prepared.rows.read:
         return None
-    sums = CellSums(prepared, keys, digests(prepared) if digested else ())
-    return sums if sums.simple and sums.bytes <= room else None
+    shared = digests(prepared) if digested else []
+    columns = len(totals(prepared, request.sums)) + len(shared) + 1
+    if 8 * entries * columns > room:
+        return None
+    sums = CellSums(prepared, keys, shared)
+    return sums if sums.simple else None
 
 
 def _column(name: str) -> str:

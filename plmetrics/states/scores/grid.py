@@ -7,15 +7,14 @@ block.
 from __future__ import annotations
 
 import math
-from copy import copy
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from plmetrics.core.exact_sums import Parts
+from plmetrics.core.threads import add_at
 from plmetrics.states.scores.coarse import Array, Codes, coarse_number
 from plmetrics.states.scores.roll_up import NO_ENDS, put_together
 from plmetrics.states.scores.sorted_rows import Binning
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from numpy.typing import NDArray
-    from scipy.sparse import csc_array
 
     from plmetrics.states.scores.bin_lookup import FixedBins
 
@@ -38,8 +36,6 @@ Bins = Literal["fine", "ends", "coarse", "joint"] | Binning
 UNBLOCKED: frozenset[str | Binning] = frozenset({"fine", "ends", "joint"})
 """The kinds that are counted of all blocks together."""
 _LONG_RUN = 512
-_DENSE_SHARE = 0.25
-_SHARED_ONES = 1 << 21
 _ROOM_IN_32_BITS = 1 << 31
 
 
@@ -209,49 +205,6 @@ class Tally:
             pairs = self._parts.cut(values)
         for counts, part in pairs:
             add_at(counts.reshape(-1)[some], key, part)
-
-
-def add_at(flat: NDArray[Any], key: NDArray[Any], weight: Array | None) -> None:
-    """Add weights, or ones, at some keys: by a pass over all of `flat` where keys are many.
-
-    That pass is the product of a sparse matrix, a row a key, with one: unlike `np.add.at` it lets other threads run.
-    """
-    if len(key) < _DENSE_SHARE * len(flat):
-        np.add.at(flat, key, flat.dtype.type(1) if weight is None else weight)
-        return
-    furthest = int(np.max(key.view(f"u{key.itemsize}")))  # one below 0 is far above
-    if furthest >= len(flat):
-        msg = f"there are {len(flat):,} counts, but a key {furthest:,}"
-        raise IndexError(msg)
-    values = _ones(len(key), flat.dtype) if weight is None else weight
-    counted = _column(len(flat), key, values) @ np.ones(1, dtype=values.dtype)
-    np.add(flat, counted, out=flat, casting="unsafe")
-
-
-def _column(size: int, key: NDArray[Any], values: NDArray[Any]) -> csc_array:
-    """A sparse matrix of one column with some values in rows `key`, which are not looked at again."""
-    column = copy(_empty_column(size, values.dtype))
-    column.data, column.indices = values, key
-    column.indptr = np.array([0, len(key)], dtype=key.dtype)
-    return column
-
-
-@lru_cache(maxsize=16)
-def _empty_column(size: int, kind: np.dtype[Any]) -> csc_array:
-    """The same without values: to make one takes as long as to count many keys."""
-    from scipy.sparse import csc_array
-
-    return csc_array((size, 1), dtype=kind)
-
-
-def _ones(size: int, kind: np.dtype[Any]) -> NDArray[Any]:
-    """So many ones; in memory that is shared unless they are very many."""
-    return _shared_ones(kind)[:size] if size <= _SHARED_ONES else np.ones(size, dtype=kind)
-
-
-@lru_cache(maxsize=2)
-def _shared_ones(kind: np.dtype[Any]) -> NDArray[Any]:
-    return np.ones(_SHARED_ONES, dtype=kind)
 
 
 class EndsTally(Tally):

@@ -18,7 +18,6 @@ from plmetrics.states.scores.grid import (
     Members,
     PlacedRows,
     Tally,
-    add_at,
     fixed_bins,
     shape,
 )
@@ -262,13 +261,6 @@ def test_a_grid_of_one_block_has_no_intervals(rows):
         table, label="y", models="p", metrics=["roc_auc", "ece"], unit="u", exact=False, uncertainty=FAST
     )
     assert set(found.metrics["interval_status"]) <= {"too_few_units", "undefined_value"}
-
-
-@pytest.mark.parametrize("key", [-1, 10])
-def test_a_key_outside_of_the_counts_is_refused(key):
-    keys = np.array([0, 3, 9, 9, 1, 2, key], dtype=np.int32)
-    with pytest.raises(IndexError):
-        add_at(np.zeros(10), keys, None)
 
 
 def test_a_bound_is_finite_where_one_weight_is_nothing_beside_another():
