@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
 from plmetrics.core.hashing import block_numbers
+from plmetrics.core.threads import begin
 from plmetrics.engine.aggregate.aggregation import digests, needs_rows
 from plmetrics.engine.aggregate.bin_tally import PLACE, BinTally
 from plmetrics.engine.aggregate.row_plan import BLOCK, cell_column
@@ -15,7 +17,7 @@ from plmetrics.engine.aggregate.totals import CELL, summed_in, totals
 from plmetrics.engine.memory.budget import counting_room
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -45,6 +47,7 @@ class CellSums:
         self.block_keys = keys
         self._blocks = prepared.blocks is not None
         self._cubes = prepared.cubes
+        self._finish: Callable[[], None] = lambda: None
         every = [[*totals(prepared, summed_in(prepared, cube)), *shared] for cube in prepared.cubes]
         self._terms = {total.name: total.term for of_cube in every for total in of_cube}
         self.columns = [term.alias(_column(name)) for name, term in self._terms.items() if term is not None]
@@ -66,13 +69,18 @@ class CellSums:
         return all(kind in {pl.Boolean, pl.Float64, pl.UInt64} for kind in self._types.values())
 
     def take(self, rows: pl.DataFrame) -> pl.DataFrame:
-        """Add a batch of rows; gives it without the columns that were there for that.
+        """Add a batch of rows beside what follows; gives it without the columns that were there for that.
 
         Raises:
             BadRowsError: some fail a check.
         """
         if _BAD in self._terms and rows[_column(_BAD)].any():
             raise BadRowsError
+        self._finish()
+        self._finish = begin(partial(self._add, rows))
+        return rows.drop(map(_column, self._terms))
+
+    def _add(self, rows: pl.DataFrame) -> None:
         block = block_numbers(rows[BLOCK].to_numpy(), self.block_keys) if self._blocks else 0
         for number, (cube, tally) in enumerate(zip(self._cubes, self._tallies, strict=True)):
             place = np.zeros(rows.height, dtype=np.int32)
@@ -82,16 +90,17 @@ class CellSums:
             place += block
             values = {name: rows[name].fill_null(strategy="zero").to_numpy() for name in tally.columns}
             tally.add({PLACE: place}, values)
-        return rows.drop(map(_column, self._terms))
 
     @property
     def complete(self) -> bool:
         """Whether each block has rows."""
+        self._finish()
         place = self._tallies[0].frame()[PLACE].to_numpy()
         return len(np.unique(place % len(self.block_keys))) == len(self.block_keys)
 
     def frames(self) -> list[pl.DataFrame]:
         """The sums of the entries that have rows, as a grouping gives them, with the cell in place of keys."""
+        self._finish()
         return [self._frame(tally.frame()) for tally in self._tallies]
 
     def _frame(self, sums: pl.DataFrame) -> pl.DataFrame:
