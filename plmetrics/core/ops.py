@@ -86,8 +86,23 @@ def ratio(numerator: Operand, denominator: Operand, otherwise: float = float("na
     zero = denominator == 0
     if not isinstance(zero, pl.Expr) and not np.any(zero.values if isinstance(zero, Segments) else zero):
         return numerator / denominator
+    if isinstance(zero, (np.ndarray, Segments)):
+        with np.errstate(divide="ignore", invalid="ignore"):
+            quotient = numerator / denominator
+        return _fill(quotient, zero, otherwise)
     safe = where(zero, 1.0, denominator)
     return where(zero, otherwise, numerator / safe)
+
+
+def _fill(quotient: Operand, places: Operand, value: float) -> Operand:
+    """A new array or segments, with a value in some places."""
+    if isinstance(quotient, Segments):
+        mask = places.values if isinstance(places, Segments) else places
+        np.copyto(quotient.values, value, where=mask)
+        return quotient
+    out = np.asarray(quotient)
+    np.copyto(out, value, where=places)
+    return out
 
 
 def sqrt(x: Operand) -> Operand:

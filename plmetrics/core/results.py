@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, NotRequired, TypeAlias, TypedDict
 
 import polars as pl
@@ -37,9 +38,21 @@ _TYPES: Mapping[str, pl.DataType] = {
 }
 
 
+class TableSchema(pl.Schema):
+    """A schema whose table without rows is made once: a run asks for ten of them."""
+
+    @cached_property
+    def _empty(self) -> pl.DataFrame:
+        return pl.DataFrame(schema=self)
+
+    def to_frame(self, *, eager: bool = True) -> pl.DataFrame | pl.LazyFrame:  # type: ignore[override]
+        """The table without rows."""
+        return self._empty.clone() if eager else self._empty.lazy()
+
+
 def table_schema(columns: str) -> pl.Schema:
     """The schema of a table with these columns: a name has one type in all tables."""
-    return pl.Schema({name: _TYPES.get(name, pl.String()) for name in columns.split()})
+    return TableSchema({name: _TYPES.get(name, pl.String()) for name in columns.split()})
 
 
 NEARER, FARTHER = "nearer to 0", "farther from 0"

@@ -15,7 +15,7 @@ Values: TypeAlias = NDArray[Any]
 Operand: TypeAlias = Any
 """What a formula is written for once: a number, an array, values along points, or an expression."""
 
-_WORTH_KEEPING = 1 << 20
+_WORTH_KEEPING = 1 << 22
 
 
 class Along(np.lib.mixins.NDArrayOperatorsMixin, ABC):
@@ -135,7 +135,10 @@ class Segments(Along):
         return Segments(above, self.offsets)
 
     def spread(self, totals: Operand) -> Segments:
-        """One value per segment, repeated for each of its points."""
+        """One value per segment, repeated for each of its points; of one segment the same place in memory is read."""
+        if len(self.offsets) == 2:
+            totals = np.asarray(totals)
+            return Segments(np.broadcast_to(totals, (*totals.shape[:-1], int(self.offsets[1]))), self.offsets)
         return Segments(np.repeat(totals, self.sizes, axis=-1), self.offsets)
 
     def places(self, edges: Values) -> NDArray[np.int64]:

@@ -6,7 +6,6 @@ from math import sqrt
 from typing import TYPE_CHECKING
 
 import numpy as np
-import polars as pl
 
 from plmetrics.core.names import number_text
 from plmetrics.engine.aggregate.aggregation import sliced_sums
@@ -16,6 +15,7 @@ from plmetrics.table.prediction_columns import score_column
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    import polars as pl
     from numpy.typing import NDArray
 
     from plmetrics.engine.aggregate.aggregation import Aggregates
@@ -82,20 +82,26 @@ def standardised_difference(
 
     Both are 0 where an arm is empty or the scores do not vary.
     """
-    frame = pl.DataFrame({"score": score, "treated": treated, "weight": 1.0 if weight is None else weight})
-    mass, mean = pl.col("weight").sum(), (pl.col("weight") * pl.col("score")).sum() / pl.col("weight").sum()
-    spread = (pl.col("weight") * (pl.col("score") - mean) ** 2).sum() / mass
-    size = mass**2 / (pl.col("weight") ** 2).sum()
-    arms = (
-        frame.filter(pl.col("score").is_finite() & (pl.col("weight") > 0))
-        .group_by("treated")
-        .agg(mean=mean, spread=spread, size=size)
-        .sort("treated")
-    )
-    if arms.height < 2 or not arms["spread"].sum():
+    usable = score.is_finite() if weight is None else score.is_finite() & (weight > 0)
+    arms = [_moments(score, weight, usable & arm) for arm in (treated, ~treated)]
+    (mean, spread, size), (control_mean, control_spread, control_size) = arms
+    if not (size and control_size and spread + control_spread):
         return 0.0, 0.0
-    distance = float(arms["mean"][1] - arms["mean"][0]) / sqrt(float(arms["spread"].sum()) / 2.0)
-    return distance, sqrt(float((1.0 / arms["size"]).sum()))
+    distance = (mean - control_mean) / sqrt((spread + control_spread) / 2.0)
+    return distance, sqrt(1.0 / size + 1.0 / control_size)
+
+
+def _moments(score: pl.Series, weight: pl.Series | None, chosen: pl.Series) -> tuple[float, float, float]:
+    """Mean and variance of some scores, and how many rows of equal weight would say as much; 0 of none."""
+    values = score.filter(chosen).to_numpy()
+    if len(values) == 0:
+        return 0.0, 0.0, 0.0
+    if weight is None:
+        return float(values.mean()), float(values.var()), float(len(values))
+    masses = weight.filter(chosen).to_numpy()
+    mass = float(masses.sum())
+    mean = float(masses @ values) / mass
+    return mean, float(masses @ (values - mean) ** 2) / mass, mass**2 / float(masses @ masses)
 
 
 def _by_slice(prepared: RunPlan, aggregated: Aggregates) -> Iterator[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -108,14 +108,15 @@ def conditions(metric: Metric, view: View) -> list[tuple[str, NDArray[np.bool_]]
 def _overflow_mask(metric: Metric, view: View) -> NDArray[np.bool_]:
     """Where a sum that the metric reads is not finite."""
     out = np.zeros(np.shape(view.weight), dtype=np.bool_)
-    for name in dict.fromkeys((*COUNTS, *metric.atoms())):
-        sums = getattr(view, name, None)
-        if isinstance(sums, (np.ndarray, np.floating)) and not np.isfinite(_sum(sums)):
-            odd = ~np.isfinite(sums)
-            out |= odd.any(axis=-1) if odd.ndim > out.ndim else odd
-    return out
-
-
-def _sum(values: Any) -> Any:
+    names = dict.fromkeys((*COUNTS, *metric.atoms()))
+    columns = {id(column): column for name in names if (column := getattr(view, name, None)) is not None}
     with np.errstate(invalid="ignore", over="ignore"):
-        return np.sum(values)
+        overflown = [
+            column
+            for column in columns.values()
+            if isinstance(column, (np.ndarray, np.floating)) and not np.isfinite(column.sum())
+        ]
+    for column in overflown:
+        odd = ~np.isfinite(column)
+        out |= odd.any(axis=-1) if odd.ndim > out.ndim else odd
+    return out

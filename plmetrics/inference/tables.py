@@ -125,7 +125,7 @@ class Rows:
         values = np.concatenate([batch[name] for _, batch in self._added])[order]
         dtype = self._schema[name]
         if dtype == pl.Float64:
-            return pl.Series(name, values.astype(np.float64)).fill_nan(None)
+            return pl.Series(name, values.astype(np.float64), nan_to_null=True)
         if dtype == pl.Int64:
             return pl.Series(name, np.rint(values).astype(np.int64))
         return pl.Series(name, values.tolist(), dtype=dtype)

@@ -74,7 +74,8 @@ class SlicedEffects:
 
     def point_state(self) -> dict[str, Segments]:
         """Distinct scores per slice with weight and outcome of each arm."""
-        return _arm_segments(self.arms.point_state(), self.outcomes.point_state())
+        starts = self.arms.starts()
+        return _arm_segments(self.arms.point_state(starts), self.outcomes.point_state(starts))
 
     def replicate_points(self, weights: Array, *, scores: bool = False) -> Iterator[dict[str, Segments]]:  # noqa: ARG002
         """The point state under resampled blocks, exactly, for a few replicates at a time.

@@ -95,9 +95,10 @@ class QueryLabels:
 
     def ideal(self, gain: str, cut: int) -> Array:
         """Discounted gain of the first `cut` ranks of each query in the best order."""
-        rank = np.arange(len(self.best)) - np.repeat(self.offsets[:-1], self.sizes)
-        rows = np.flatnonzero((self.best > 0) & (rank < cut))
-        return self._total(rows, gains(self.best[rows], gain) * self.discounts[rank[rows]])
+        rows = np.flatnonzero(self.best > 0)
+        rank = rows - self.offsets[self.query[rows]]
+        rows, rank = rows[rank < cut], rank[rank < cut]
+        return self._total(rows, gains(self.best[rows], gain) * self.discounts[rank])
 
     def _total(self, rows: Codes, values: Array | None) -> Array:
         return sum_by_place(self.query[rows], values, self.queries)

@@ -191,7 +191,8 @@ class Suite(Strict):
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Suite:
         """A copy, whose cached properties are computed anew from what is updated."""
         copied = super().model_copy(update=update, deep=deep)
-        copied.__dict__.pop("computed", None)
+        for name in ("computed", "known_needs"):
+            copied.__dict__.pop(name, None)
         return copied
 
     def with_where(self, condition: str | None) -> Suite:
@@ -330,28 +331,27 @@ class Suite(Strict):
 
     def needed(self, *slice_sets: str) -> tuple[Metric, ...]:
         """The metrics of a state family that the results of some sets are made from, each once."""
-        listed = (member for name in slice_sets for m in self.listed(name) for _, member in m.per_class())
-        errors = [error for member in listed if (error := self.standard_error(member)) is not None]
-        return tuple({metric.text: metric for metric in (*self.valued(*slice_sets), *errors)}.values())
+        known: dict[tuple[str, ...], tuple[Metric, ...]] = self.__dict__.setdefault("known_needs", {})
+        if slice_sets not in known:
+            listed = (member for name in slice_sets for m in self.listed(name) for _, member in m.per_class())
+            errors = [error for member in listed if (error := self.standard_error(member)) is not None]
+            metrics = {metric.text: metric for metric in (*self.valued(*slice_sets), *errors)}
+            known[slice_sets] = tuple(metrics.values())
+        return known[slice_sets]
 
     def valued(self, *slice_sets: str) -> tuple[Metric, ...]:
         """Those of them that values are made from, with or without standard errors."""
         metrics = [
             leaf for name in slice_sets for m in (*self.listed(name), *self.over(name)) for leaf in leaves(m)
         ]
-        metrics += [
-            leaf
-            for crossing, across in self.crossings.items()
-            if crossing.rpartition("|")[2] in slice_sets
-            for m in across
-            for leaf in leaves(m)
-        ]
+        for crossing, crossed in self.crossings.items():
+            if crossing.rpartition("|")[2] in slice_sets:
+                metrics += [leaf for m in crossed for leaf in leaves(m)]
         if "overall" in slice_sets:
             across = (metric for metric in self.computed if is_across_slices(metric))
             metrics += [leaf for metric in across if metric.reads_overall for leaf in leaves(metric)]
-        metrics += [
-            leaf for section in self.sections.values() for m in section.metrics() for leaf in leaves(m)
-        ]
+        for section in self.sections.values():
+            metrics += [leaf for m in section.metrics() for leaf in leaves(m)]
         metrics += [*self.calibration_shares(*slice_sets), *self.confusion_cells(*slice_sets)]
         return tuple({metric.text: metric for metric in metrics}.values())
 

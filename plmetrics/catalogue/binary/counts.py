@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass, replace
-from functools import partial, reduce
+from functools import lru_cache, partial, reduce
 from operator import add
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -45,6 +45,7 @@ def quadrants(threshold: float | ThresholdRule, names: tuple[str, ...] = QUADRAN
     return {name: _quadrant(name, threshold) for name in names}
 
 
+@lru_cache(maxsize=1000, typed=True)
 def _quadrant(name: str, threshold: float | ThresholdRule) -> Atom:
     apart = f"threshold={threshold_text(threshold)}"
     atom = partial(Atom, f"{name}({apart})", counts=True, apart=apart)

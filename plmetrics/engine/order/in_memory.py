@@ -24,6 +24,7 @@ from plmetrics.states.scores.areas import AreaRows
 from plmetrics.states.scores.limits import replicates_rows
 from plmetrics.states.scores.packed_rows import PackedRows
 from plmetrics.states.scores.sorted_rows import OrderedRows
+from plmetrics.states.scores.sorting import ascending_order
 from plmetrics.table.prediction_columns import score_column
 from plmetrics.table.roles import LABEL, WEIGHT
 
@@ -74,7 +75,7 @@ def _by_score(prepared: RunPlan, aggregated: Aggregates, model: str) -> Callable
     column = score_column(model)
     frame = model_rows(prepared, aggregated.rows, model, column)
     if prepared.view.roles.treatment is not None:
-        ordered = frame.lazy().sort(column).collect()
+        ordered = _ascending(frame, column)
         arms = _order_rows(ordered, column, ordered[TREATED].to_numpy(), aggregated)
         return _cutter(prepared, ordered, EffectRows(arms, ordered[LABEL].to_numpy()))
     if prepared.request.areas_alone and AreaRows.fits(frame[column]):
@@ -91,7 +92,7 @@ def _in_order(
     if _packs(prepared, frame) and PackedRows.fits(score):
         packed = PackedRows(score, frame[positive].to_numpy(), _blocks(frame, aggregated))
         return _cutter(prepared, frame, packed)
-    ordered = frame.lazy().sort(column).collect()
+    ordered = _ascending(frame, column)
     rows = _order_rows(ordered, column, ordered[positive].to_numpy(), aggregated)
     return _cutter(prepared, ordered, rows)
 
@@ -117,9 +118,20 @@ def _by_value(
         weight = frame[WEIGHT].to_numpy() if WEIGHT in frame.columns else None
         levels = prepared.request.levels_of(value)
         return _cutter(prepared, frame, QuantileRows(frame[column].to_numpy(), weight, levels))
-    ordered = frame.lazy().sort(column).collect()
+    ordered = _ascending(frame, column)
     everywhere = np.ones(ordered.height, dtype=np.bool_)
     return _cutter(prepared, ordered, _order_rows(ordered, column, everywhere, aggregated))
+
+
+def _ascending(frame: pl.DataFrame, column: str) -> pl.DataFrame:
+    """The rows by a column of floats without nulls."""
+    order = ascending_order(frame[column].to_numpy())
+
+    def gathered(part: pl.Series) -> pl.Series:
+        """By NumPy where it can hold the values: memory that it lets go of serves what follows."""
+        return part.gather(order) if part.has_nulls() else pl.Series(part.name, part.to_numpy()[order])
+
+    return pl.DataFrame([gathered(part) for part in frame])
 
 
 def _packs(prepared: RunPlan, frame: pl.DataFrame) -> bool:

@@ -211,9 +211,9 @@ class SlicedRows:
         """The first row of each distinct score of each slice."""
         return distinct_starts(self.ordered.score, self.offsets)
 
-    def point_state(self) -> dict[str, Segments]:
-        """Distinct scores per slice with the weight of each class."""
-        starts = self.starts()
+    def point_state(self, starts: Codes | None = None) -> dict[str, Segments]:
+        """Distinct scores per slice with the weight of each class; `starts` where they are known."""
+        starts = self.starts() if starts is None else starts
         offsets = np.searchsorted(starts, self.offsets)
         weight, member = self.ordered.weight, self.ordered.positive
         if weight is None:

@@ -99,13 +99,27 @@ def _workers(rows: int) -> int:
     return max(1, min(processors(), rows // WORTH_A_THREAD))
 
 
-def sort_with_weights(score: Array, weight: Array) -> tuple[Array, Array]:
-    """Scores ascending with their weights, and those of equal scores ascending as well.
+def ascending_order(score: Array) -> Codes:
+    """The rows by ascending score, equal ones as they came.
+
+    >>> ascending_order(np.array([2.0, -1.0, 2.0, 0.5])).tolist()
+    [1, 3, 0, 2]
+    """
+    order, upper = _by_upper_bits(score)
+    ascending = score[order]
+    falls = np.flatnonzero(ascending[1:] < ascending[:-1])
+    if len(falls):
+        first = np.unique(np.searchsorted(upper, upper[falls]))
+        sizes = np.searchsorted(upper, upper[first], side="right") - first
+        rows = np.repeat(first - (np.cumsum(sizes) - sizes), sizes) + np.arange(sizes.sum())
+        order[rows] = order[rows][np.lexsort((ascending[rows], upper[rows]))]
+    return order
+
+
+def _by_upper_bits(score: Array) -> tuple[Codes, Codes]:
+    """The rows by the upper bits of their scores, alike ones as they came, and these bits in that order.
 
     The upper bits of a score and the place of its row are one whole number: these sort several times faster than pairs.
-
-    >>> [part.tolist() for part in sort_with_weights(np.array([2.0, -1.0, 2.0]), np.array([5.0, 4.0, 3.0]))]
-    [[-1.0, 2.0, 2.0], [4.0, 3.0, 5.0]]
     """
     room = len(score).bit_length()
     keys = score.view(np.int64)
@@ -113,9 +127,18 @@ def sort_with_weights(score: Array, weight: Array) -> tuple[Array, Array]:
         keys = keys ^ ((keys >> 63) & np.iinfo(np.int64).max)
     keys = (keys >> room << room) | np.arange(len(score))
     keys.sort()
-    place = keys & ((1 << room) - 1)
-    score, weight, keys = score[place], weight[place], keys >> room
-    starts = np.flatnonzero(np.concatenate(([True], keys[1:] != keys[:-1], [True])))
+    return keys & ((1 << room) - 1), keys >> room
+
+
+def sort_with_weights(score: Array, weight: Array) -> tuple[Array, Array]:
+    """Scores ascending with their weights, and those of equal scores ascending as well.
+
+    >>> [part.tolist() for part in sort_with_weights(np.array([2.0, -1.0, 2.0]), np.array([5.0, 4.0, 3.0]))]
+    [[-1.0, 2.0, 2.0], [4.0, 3.0, 5.0]]
+    """
+    place, upper = _by_upper_bits(score)
+    score, weight = score[place], weight[place]
+    starts = np.flatnonzero(np.concatenate(([True], upper[1:] != upper[:-1], [True])))
     sizes = np.diff(starts)
     alike = sizes > 1
     for run in np.flatnonzero(sizes > _LONG_RUN).tolist():

@@ -42,8 +42,26 @@ def test_the_two_zeros_are_a_tie() -> None:
         assert rows.values(pl.Series([-0.0, 0.0]), [value])["first"].tolist() == [expected]
 
 
-@pytest.mark.parametrize("labels", [[0.0, 3.0, 1.0, 2.0], [0.5, 0.25, 1e300, 0.75], [-1.0, 4.0, -3.0, 0.0]])
+@pytest.mark.parametrize(
+    "labels",
+    [[0.0, 3.0, 1.0, 2.0], [0.5, 0.25, 1e300, 0.75], [-1.0, 4.0, -3.0, 0.0], [0.0, 9.0, 9.0, 300.0]],
+)
 def test_labels_are_put_in_descending_order(labels: list[float]) -> None:
     judged = QueryRows(np.array([1, 0, 1, 0]), 2, pl.Series(labels)).judged
     assert judged.offsets.tolist() == [0, 2, 4]
     assert judged.best.tolist() == [*sorted(labels[1::2], reverse=True), *sorted(labels[::2], reverse=True)]
+
+
+def test_a_query_without_rows_has_no_labels() -> None:
+    judged = QueryRows(np.array([2, 0, 2]), 4, pl.Series([0.0, 1.0, 2.0])).judged
+    assert (judged.offsets.tolist(), judged.best.tolist()) == ([0, 1, 1, 3, 3], [1.0, 2.0, 0.0])
+
+
+@pytest.mark.parametrize("place", [0, 1500, 2999])
+def test_a_row_out_of_order_is_put_in_its_place(place: int) -> None:
+    score = np.linspace(1.0, 0.5, 3000)
+    score[place] = 2.0
+    label = np.zeros(3000)
+    label[place] = 1.0
+    rows = QueryRows(np.zeros(3000, dtype=np.int64), 1, pl.Series(label))
+    assert rows.values(pl.Series(score), [FIRST])["first"].tolist() == [1.0]

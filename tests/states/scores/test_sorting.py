@@ -10,7 +10,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from plmetrics.states.scores import sorting
-from plmetrics.states.scores.sorting import by_slice, sort_slices, sort_with_weights
+from plmetrics.states.scores.sorting import ascending_order, by_slice, sort_slices, sort_with_weights
 
 
 @pytest.fixture(autouse=True, params=[1 << 17, 5])
@@ -59,3 +59,23 @@ def test_weighted_rows_are_sorted_as_pairs(rows, values, shift, weights, seed):
     assert [part.tolist() for part in found] == (
         [list(part) for part in zip(*pairs, strict=True)] or [[], []]
     )
+
+
+@settings(phases=(Phase.explicit, Phase.generate), max_examples=60)
+@given(
+    st.integers(0, 400),
+    st.sampled_from([1, 3, 100, 1 << 52]),
+    st.sampled_from([0.0, -0.5]),
+    st.sampled_from([0.0, 0.2, 1.0]),
+    st.integers(0, 2**20),
+)
+def test_rows_are_ordered_by_all_bits_and_equal_ones_as_they_came(rows, values, shift, near, seed):
+    rng = np.random.default_rng(seed)
+    score = rng.integers(0, values, rows) / values + shift
+    score[rng.random(rows) < near] += np.spacing(1.0)  # closer to another score than the upper bits tell
+    order = ascending_order(score)
+    assert order.tolist() == sorted(range(rows), key=lambda row: score[row])
+
+
+def test_rows_with_infinite_scores_have_an_order():
+    assert ascending_order(np.array([np.inf, 5e-324, -np.inf, 0.0, -5e-324])).tolist() == [2, 4, 3, 1, 0]
