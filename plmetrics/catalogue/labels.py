@@ -70,7 +70,7 @@ def needs_label(metric: Metric, rows: Rows) -> bool:
 
 
 def _row_values(metric: Metric, rows: Rows) -> Iterator[pl.Expr]:
-    """What it reads of a row, as far as that can do without a label; nothing where it cannot."""
+    """Numbers read of a row, as far as they need no label; nothing where all do."""
     need = metric.needs
     if isinstance(need, OrderedRows) and need.by is not None and need.by.positive is None:
         yield need.by.build(rows)

@@ -130,7 +130,7 @@ class ExpectedCalibrationError(BinnedMetric, Norm):
 
     @property
     def noise(self) -> Noise:  # type: ignore[override]
-        """What `debias` takes off, which the largest gap does not show."""
+        """Noise left in the norm: `debias` reduces it, the largest gap hides it."""
         return "largest" if self.norm == "max" else "reduced" if self.debias else "full"
 
     def gaps(self, state: Any) -> Any:

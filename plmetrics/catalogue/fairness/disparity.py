@@ -21,8 +21,6 @@ TASKS = ("binary", "multiclass", "multilabel", "regression", "quantile", "rankin
 
 @dataclass(frozen=True)
 class _Disparity(MetricOfGroups):
-    """What is compared, and how."""
-
     metric: Metric = parameter(doc="the metric that is compared", domain="a metric", unnamed=True)  # noqa: RUF009
     form: str = parameter(
         "difference",

@@ -49,8 +49,6 @@ def shrunken(values: Any, sizes: Any) -> Any:
 
 @dataclass(frozen=True)
 class _RateOfGroups(MetricOfGroups):
-    """The rate."""
-
     metric: Metric = parameter(doc="the rate that is shrunk", domain="a share of rows", unnamed=True)  # noqa: RUF009
 
 

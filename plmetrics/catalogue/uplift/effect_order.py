@@ -173,7 +173,7 @@ class UpliftArea(OfCurve):
         return [*super().undefined(state), ("zero_denominator", nothing)]
 
     def bound(self, state: Any) -> Any:
-        """What the order inside bins may add to the area."""
+        """Bound on what the order inside bins adds to the area."""
         area = area_bound(state, self._curve)
         return area if self.normalise == "none" else ops.ratio(area, self._end(state))
 
