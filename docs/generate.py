@@ -171,9 +171,7 @@ GENERATORS: dict[str, Callable[..., str]] = {
 
 def main() -> None:
     """Write what is generated, or exit with the names of the files that are out of date."""
-    texts = {page: updated(page.read_text("utf-8")) for page in pages()} | {
-        keywords.FILE: keywords.module_text()
-    }
+    texts = {page: updated(page.read_text("utf-8")) for page in pages()} | keywords.module_texts()
     late = {file: text for file, text in texts.items() if file.read_text("utf-8") != text}
     if late and "--check" in sys.argv[1:]:
         sys.exit("\n".join(["out of date; run python -m tasks pages:", *map(str, late)]))

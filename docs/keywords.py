@@ -1,10 +1,12 @@
 """Types of the keyword arguments of `plmetrics.evaluate`, written from the JSON Schema of suites.
 
-What only Python can hand over, such as frames, results and metric objects, stands in `PYTHON`.
+What only Python can hand over, such as frames, results and metric objects, stands in `PYTHON`, and its types in
+`plmetrics/suite/python_types.py`.
 """
 
 from __future__ import annotations
 
+import re
 import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
 
     Shape = Mapping[str, Any]
 
-FILE = Path(__file__).parents[1] / "plmetrics" / "suite" / "keywords.py"
+FOLDER = Path(__file__).parents[1] / "plmetrics" / "suite"
 WIDTH = 120
 LONGEST = 40
 """Types of arguments that are longer get a name."""
@@ -42,65 +44,40 @@ PYTHON = {
     ("ModelColumns", "proba"): "Mapping[str, str] | Mapping[int, str] | str | None",
     ("ModelColumns", "quantiles"): "Mapping[float, str] | Mapping[str, str] | str | None",
 }
+SECTIONS_HEAD = '''"""Types of the mappings of sections among the keyword arguments of `plmetrics.evaluate`.
+
+Written by `python -m docs.generate` from the schema of suites.
+"""
+# ruff: noqa: TC001, TC003
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import date
+from os import PathLike
+from typing import Literal, Never, Required, TypedDict
+
+from plmetrics.states.state_format import State
+from plmetrics.suite.python_types import MetricParameters, MetricText, RunFolder, Table
+
+# fmt: off'''
 HEAD = '''"""Types of the keyword arguments of `plmetrics.evaluate`: for type checkers and editors, loaded by no run.
 
 Written by `python -m docs.generate` from the schema of suites.
 """
-# ruff: noqa: TC001, TC002, TC003
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Sized
-from datetime import date
-from os import PathLike
-from typing import Literal, Never, Protocol, Required, TypeAlias, TypedDict
-
-import polars as pl
+from collections.abc import Mapping, Sequence
+from typing import Literal, TypeAlias, TypedDict
 
 from plmetrics.catalogue.metric import Metric
-from plmetrics.states.state_format import State
+from plmetrics.suite.python_types import MetricText
+from plmetrics.suite.section_keywords import (
+{}
+)
 
-# fmt: off
-
-class TableInMemory(Protocol):
-    """A DataFrame or LazyFrame, a pandas DataFrame, or a pyarrow Table."""
-    @property
-    def columns(self) -> object:
-        """The columns, or their names."""
-
-class ArrowStream(Protocol):
-    """A table of any library that speaks the Arrow PyCapsule interface."""
-    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        """A stream of record batches."""
-
-Columns: TypeAlias = Mapping[str, Sized]
-"""Arrays, lists or Series by the name of their column."""
-
-Table: TypeAlias = TableInMemory | ArrowStream | Columns | PathLike[str] | str | Sequence[PathLike[str] | str]
-"""A table in memory, a path, or a list of paths."""
-
-class TrecFiles(TypedDict, total=False):
-    """Judgements and runs in TREC's formats; several runs by the name of their model."""
-    qrels: Required[PathLike[str] | str]
-    run: Required[PathLike[str] | str | Mapping[str, PathLike[str] | str]]
-    complete: bool
-
-class TrecTable(TypedDict):
-    """A ranking whose rows come from TREC's files."""
-    trec: TrecFiles
-
-MetricParameters: TypeAlias = Mapping[str, Mapping[str, object] | None]
-MetricText: TypeAlias = Metric | str | MetricParameters
-"""A metric: an object, its text, or its name with parameters."""
-
-class RunResult(Protocol):
-    """The result of a run, as `plmetrics.evaluate` gives it."""
-    @property
-    def metrics(self) -> pl.DataFrame:
-        """The table of values."""
-
-RunFolder: TypeAlias = RunResult | PathLike[str] | str
-"""A run: its result, its folder, or the folder of the runs of a suite."""'''
+# fmt: off'''
 
 
 class Classes:
@@ -167,8 +144,8 @@ class Classes:
         return textwrap.indent(_line(f"{key}: ", f"Required[{text}]" if required else text), "    ")
 
 
-def module_text() -> str:
-    """The text of the module."""
+def module_texts() -> dict[Path, str]:
+    """The texts of the modules: the arguments, and the mappings of sections."""
     schema = json_schema()
     sections: Shape = schema["$defs"]
     classes = Classes(sections)
@@ -191,10 +168,13 @@ def module_text() -> str:
         "class Arguments(TypedDict, total=False):",
         '    """The keyword arguments of `plmetrics.evaluate`."""',
     ]
-    return (
-        "\n\n".join([HEAD, *classes.texts.values(), "\n".join(aliases), "\n".join([*arguments, *fields])])
-        + "\n"
-    )
+    body = "\n\n".join(["\n".join(aliases), "\n".join([*arguments, *fields])])
+    read = sorted(name for name in classes.texts if re.search(rf"\b{name}\b(?!:)", body))
+    head = HEAD.format("\n".join(f"    {name}," for name in read))
+    return {
+        FOLDER / "keywords.py": f"{head}\n\n{body}\n",
+        FOLDER / "section_keywords.py": "\n\n".join([SECTIONS_HEAD, *classes.texts.values()]) + "\n",
+    }
 
 
 def _line(start: str, text: str) -> str:

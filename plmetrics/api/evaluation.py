@@ -21,28 +21,21 @@ if TYPE_CHECKING:
     from plmetrics.api.stopwatch import Progress
     from plmetrics.runners.choice import On
     from plmetrics.runs.exit_policy import ExitPolicy
-    from plmetrics.suite.keywords import (
-        Arguments,
+    from plmetrics.suite.keywords import Arguments, Curves, Metrics, Missing, Models, Slices, Task
+    from plmetrics.suite.model import Suite
+    from plmetrics.suite.python_types import Table, TrecTable
+    from plmetrics.suite.section_keywords import (
         Calibrate,
         Compare,
         CrossValidation,
-        Curves,
         Drift,
         ExperimentPlan,
         FindSlices,
         Gate,
         Labels,
         Leakage,
-        Metrics,
-        Missing,
-        Models,
-        Slices,
-        Table,
-        Task,
-        TrecTable,
         Uncertainty,
     )
-    from plmetrics.suite.model import Suite
 
 
 @issues_warnings

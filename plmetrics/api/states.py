@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
     from plmetrics.api.stopwatch import Progress
     from plmetrics.states.state_format import State
-    from plmetrics.suite.keywords import Arguments, Table, TrecTable
+    from plmetrics.suite.keywords import Arguments
+    from plmetrics.suite.python_types import Table, TrecTable
 
 
 @issues_warnings

@@ -1,4 +1,4 @@
-"""Bases that metrics of several tasks share: means over rows, sizes of vectors, and what classes must be there."""
+"""Bases that metrics of several tasks share: means over rows, quotients, sizes of vectors, quantiles."""
 
 from __future__ import annotations
 
@@ -12,15 +12,22 @@ from plmetrics.core import ops
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from plmetrics.catalogue.metric import IntervalForm, Undefined
+    from plmetrics.catalogue.metric import IntervalForm, Nonzero, Undefined
+    from plmetrics.catalogue.needs import Quantiles
     from plmetrics.states.sums import Atom
+
+_TIE = 1e-12
+_INFINITY = float("inf")
+BOTH_CLASSES = (("no_positives", "positives"), ("no_negatives", "negatives"))
+"""Statuses of a metric that compares positives with negatives."""
 
 
 class RowMean(Metric):
-    """Base of the means over rows of a number of the row."""
+    """Base of the means over rows of a number of the row: `row_atom`, or what parameters make of it."""
 
     needs = Sums()
     interval_form: ClassVar[IntervalForm | None] = "t"
+    row_atom: ClassVar[Atom]
 
     def atoms(self) -> Mapping[str, Atom | tuple[Atom, ...]]:
         """The sum over rows."""
@@ -31,36 +38,43 @@ class RowMean(Metric):
         return ops.ratio(state.row_sum, state.weight)
 
     def _atom(self) -> Atom:
-        raise NotImplementedError
+        return self.row_atom
 
 
 class Positives(Metric):
     """Base of the metrics that are relative to the positives."""
 
-    def undefined(self, state: Any) -> Undefined:
-        """Also without positives."""
-        return [*super().undefined(state), ("no_positives", state.positives == 0)]
-
-    def denominators(self, state: Any) -> tuple[Any, ...]:
-        """Positives."""
-        return (state.positives,)
+    nonzero: ClassVar[Nonzero] = (("no_positives", "positives"),)
+    masses: ClassVar[tuple[str, ...]] = ("positives",)
 
 
 class BothClasses(Metric):
     """Base of the metrics that compare positives with negatives."""
 
+    nonzero = BOTH_CLASSES
+    masses = ("positives", "negatives")
+
+
+class Quotient(Metric):
+    """Base of the metrics that are one number over another, undefined with status `empty` where that is 0."""
+
+    empty: ClassVar[str] = "zero_denominator"
+
+    def terms(self, state: Any) -> tuple[Any, Any]:
+        """Numerator and denominator."""
+        raise NotImplementedError
+
+    def finalise(self, state: Any) -> Any:
+        """Numerator over denominator."""
+        return ops.ratio(*self.terms(state))
+
     def undefined(self, state: Any) -> Undefined:
-        """Also where a class is absent."""
-        return [*super().undefined(state), *both_classes(state)]
+        """Also without a denominator."""
+        return [*super().undefined(state), (self.empty, self.terms(state)[1] == 0)]
 
     def denominators(self, state: Any) -> tuple[Any, ...]:
-        """Both classes."""
-        return (state.positives, state.negatives)
-
-
-def both_classes(state: Any) -> Undefined:
-    """The reasons of a metric that compares positives with negatives."""
-    return [("no_positives", state.positives == 0), ("no_negatives", state.negatives == 0)]
+        """The denominator."""
+        return (self.terms(state)[1],)
 
 
 @dataclass(frozen=True)
@@ -88,3 +102,36 @@ class Norm(Metric):
     def deviation(self, replicate: Any, point: Any) -> Any:
         """Size of the difference between the two vectors of gaps, weighed as in the replicate."""
         return self.size(replicate, self.gaps(replicate) - self.gaps(point))
+
+
+class Quantile(Metric):
+    """Base of the quantiles: the averaged inverse of the weighted distribution of a number of each row at a level.
+
+    The smallest value with more than level W of the weight at or below it, averaged with the value before where
+    exactly level W is reached: NumPy's median for level 0.5. Limits are compared with a relative tolerance of 1e-12.
+    The state of a slice holds the distinct values, ascending, with the weight of each.
+    """
+
+    family = "scores"
+    smooth = False
+    needs_score = True
+    expressible = False
+
+    @property
+    def needs(self) -> Quantiles:
+        """Which quantile, and of what."""
+        raise NotImplementedError
+
+    def finalise(self, state: Any) -> Any:
+        """The mean of the first value that reaches the level and the first that passes it."""
+        running = ops.cumulative(state.mass)
+        target = ops.broadcast(ops.largest(running), running) * self.needs.level
+        occupied = state.mass > 0
+        low = self._least(state, occupied & (running >= target * (1 - _TIE)))
+        high = self._least(state, occupied & (running > target * (1 + _TIE)))
+        middle = low / 2.0 + high / 2.0  # the sum may be larger than any float
+        return ops.where((high == _INFINITY) | (high == low), low, middle)
+
+    @staticmethod
+    def _least(state: Any, condition: Any) -> Any:
+        return -ops.largest(ops.where(condition, -state.value, -_INFINITY))

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import polars as pl
 
+from plmetrics.catalogue.bases import Quantile
 from plmetrics.catalogue.metric import Metric
 from plmetrics.catalogue.needs import Quantiles, Sums
-from plmetrics.catalogue.row_quantiles import Quantile
 from plmetrics.catalogue.variation import is_lost, square, variation
 from plmetrics.catalogue.variation import moment as moment_of
 from plmetrics.core import ops
@@ -77,6 +77,7 @@ class RowAggregate(Custom):
     """Base of the aggregates of one row expression over the rows where a condition holds."""
 
     needs = Sums()
+    masses = ("mass",)
     aggregate: ClassVar[str]
     sql: str = ""
     where: str | None = None
@@ -104,10 +105,6 @@ class RowAggregate(Custom):
             ("not_finite", state.bad > 0),
             ("zero_denominator", state.mass == 0),
         ]
-
-    def denominators(self, state: Any) -> tuple[Any, ...]:
-        """The weight of the rows that have a value."""
-        return (state.mass,)
 
     def note(self, state: Any) -> Any:
         """How many values are not finite."""
@@ -353,6 +350,7 @@ class CustomQuantile(RowAggregate, Quantile):
     family = "scores"
     aggregate = "quantile"
     range = EVERYTHING
+    masses = ("weight",)
     q: float = 0.5
 
     @property
@@ -367,10 +365,6 @@ class CustomQuantile(RowAggregate, Quantile):
     def undefined(self, state: Any) -> Undefined:
         """No values."""
         return [("zero_denominator", state.weight == 0)]
-
-    def denominators(self, state: Any) -> tuple[Any, ...]:
-        """All rows."""
-        return (state.weight,)
 
     def note(self, state: Any) -> Any:  # noqa: ARG002
         """Nothing to count."""

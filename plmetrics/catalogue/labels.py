@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from plmetrics.catalogue.metric import Metric
+from plmetrics.catalogue.bases import RowMean
 from plmetrics.catalogue.needs import OrderedRows, Queries, Sums
-from plmetrics.catalogue.registry import register
-from plmetrics.core import ops
+from plmetrics.catalogue.registry import register_for
 from plmetrics.states.sums import Atom, as_tuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     import polars as pl
 
+    from plmetrics.catalogue.metric import Metric
     from plmetrics.states.sums import Rows
 
-TASKS = ("binary", "multiclass", "multilabel", "regression", "quantile", "ranking", "uplift")
+LABELLED_ROWS = Atom("labelled", lambda rows: rows.label.is_not_null(), counts=True)
 
 
-class LabelShare(Metric):
+class LabelShare(RowMean):
     """Share of the rows that have a label: weight of those with one over the weight of all.
 
     Weighted by row (in rankings by query, of those whose every row has one); in [0, 1]; undefined (`no_rows`) without
@@ -35,33 +35,22 @@ class LabelShare(Metric):
     """
 
     name = "labelled"
-    needs = Sums()
     needs_label = False
     range = (0.0, 1.0)
     direction = "higher"
     kind = "proportion"
     mean = "rows"
+    interval_form = None
+    row_atom = LABELLED_ROWS
     formula = "sum of w over rows with a label / W"
     use_when = "Labels come later than scores: gate it, so that no verdict rests on a few early ones."
     beware = "Labels that come early may be those of special rows: look at the table `labelling`."
     reference = "Little and Rubin (2019), Statistical analysis with missing data, 3rd edition, Wiley"
 
-    def atoms(self) -> Mapping[str, Atom]:
-        """The rows with a label."""
-        return {"labelled": LABELLED_ROWS}
 
-    def finalise(self, state: Any) -> Any:
-        """Their weight over all weight."""
-        return ops.ratio(state.labelled, state.weight)
-
-
-LABELLED_ROWS = Atom("labelled", lambda rows: rows.label.is_not_null(), counts=True)
-
-for _task in TASKS:
-    _own: dict[str, Any] = {"task": _task, "__doc__": LabelShare.__doc__, "__module__": __name__}
-    if _task == "ranking":  # Its rows are queries, of which no further number is read.
-        _own["needs"] = Queries(())
-    register(type("LabelShare", (LabelShare,), _own))
+register_for(("binary", "multiclass", "multilabel", "regression", "quantile"), LabelShare)
+register_for(("ranking",), LabelShare, needs=Queries(()))  # Of its rows, queries, no further number is read.
+register_for(("uplift",), LabelShare)
 
 
 def needs_label(metric: Metric, rows: Rows) -> bool:
@@ -81,7 +70,7 @@ def needs_label(metric: Metric, rows: Rows) -> bool:
 
 
 def _row_values(metric: Metric, rows: Rows) -> Iterator[pl.Expr]:
-    """What it reads of a row, as far as that can do without a label; nothing where it cannot."""
+    """Numbers read of a row, as far as they need no label; nothing where all do."""
     need = metric.needs
     if isinstance(need, OrderedRows) and need.by is not None and need.by.positive is None:
         yield need.by.build(rows)

@@ -21,11 +21,10 @@ from plmetrics.catalogue.parameters import (
 )
 from plmetrics.catalogue.threshold_rule import ThresholdRule
 from plmetrics.catalogue.value_kind import ValueKind
-from plmetrics.catalogue.variation import faint
+from plmetrics.catalogue.variation import faint, square_sums
 from plmetrics.core import ops
 from plmetrics.core.errors import ConfigError
 from plmetrics.states.expressions import point_expression, sum_expressions
-from plmetrics.states.sums import Atom
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
     from plmetrics.catalogue.needs import Family, Reads
     from plmetrics.catalogue.value_kind import Kind
     from plmetrics.core.names import SuitePath
-    from plmetrics.states.sums import RowValue
+    from plmetrics.states.sums import Atom, RowValue
     from plmetrics.table.checks import Requirement
 
 Direction = Literal["higher", "lower", "zero", "none"]
@@ -41,13 +40,12 @@ IntervalForm = Literal["t", "delta", "logit"]
 Mean = Literal["rows", "mass"]
 Noise = Literal["full", "reduced", "largest"]
 Undefined = list[tuple[str, Any]]
+Nonzero = tuple[tuple[str, str], ...]
 UNREACHABLE_ON_GRID = "unreachable_on_grid"
 """The status of a value that a grid may hide: the bound says how large it may be."""
 
 TOTAL = "is a total, which is larger where there are more rows"
 """What is wrong with a metric that is `additive` where groups of different sizes are compared by it."""
-
-_NO_PRESETS: Mapping[str, Mapping[str, Any]] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,10 +60,10 @@ class Facts:
 class Metric:
     """A named estimator with parameters. Two metrics are the same when their canonical texts are.
 
-    A subclass sets the class facts, declares its parameters as dataclass fields in the order of the catalogue
-    page, and writes `finalise` and `undefined` in operators and `plmetrics.core.ops`, so that the same lines
-    serve slices, replicates and Polars expressions. `presets` are aliases that stand for the metric with
-    parameters set, such as `mce` for `ece(norm=max)`.
+    A subclass sets the class facts, declares its parameters as dataclass fields in the order of the catalogue page, and
+    writes `finalise` and `undefined` in operators and `plmetrics.core.ops`, so that the same lines serve slices,
+    replicates and Polars expressions. `presets` are aliases that stand for the metric with parameters set, such as
+    `mce` for `ece(norm=max)`.
 
     Facts that a class must state: `name`, `task`, `range`, `direction` (which side is better), and what it reads of the
     rows: `needs` (one of `plmetrics.catalogue.needs`), or in short its `family`: `sums` of rows, which `atoms` name, or
@@ -76,14 +74,16 @@ class Metric:
 
     Facts with a default: `kind` (which interval suits it), `interval_form` (what stands in for the bootstrap under
     `uncertainty: {method: auto}`: `t` for a mean over rows, `delta` or `logit`), `mean` (slices make up the whole by
-    their shares: of all `rows`, as with `t`, or of the `mass` that `denominators` gives), `smooth` (a little more
-    weight of a row moves it a little: the jackknife and the delta method need that), `needs_label` (whether rows
-    without a label are none of its rows; else what it reads of them says it), `additive` (a total: replicates
-    are scaled to the table's size), `size_free` (all rows twice leave it as it is), `compares_groups` (it is a gap
-    between the slices of a set), `probability` (scores must lie in [0, 1]), `needs_score` (hard predictions do not do).
-    For warnings: `chance` (what predictions that know nothing get), `rises_with_prevalence`, `rewards` (of what more is
-    better, whatever the scores), `saturation` (the rank at which any order is best), `weighs_arms`. For readers:
-    `threshold_free`, `handles_imbalance`, `proper`, `interpretable`, `use_when`, `beware`, `formula`, `reference`.
+    their shares: of all `rows`, as with `t`, or of the `mass` that `denominators` gives), `masses` (the sums that are
+    its denominators), `nonzero` (statuses, each with the sum that is 0 then), `centred` (numbers whose moments are
+    about a constant), `smooth` (a little more weight of a row moves it a little: the jackknife and the delta method
+    need that), `needs_label` (whether rows without a label are none of its rows; else what it reads of them says it),
+    `additive` (a total: replicates are scaled to the table's size), `size_free` (all rows twice leave it as it is),
+    `compares_groups` (it is a gap between the slices of a set), `probability` (scores must lie in [0, 1]),
+    `needs_score` (hard predictions do not do). For warnings: `chance` (what predictions that know nothing get),
+    `rises_with_prevalence`, `rewards` (of what more is better, whatever the scores), `saturation` (the rank at which
+    any order is best), `weighs_arms`. For readers: `threshold_free`, `handles_imbalance`, `proper`, `interpretable`,
+    `use_when`, `beware`, `formula`, `reference`.
 
     >>> import polars as pl, plmetrics as plm
     >>> class MeanAmountAtRisk(plm.Metric):
@@ -105,7 +105,7 @@ class Metric:
 
     name: ClassVar[str]
     aliases: ClassVar[tuple[str, ...]] = ()
-    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = _NO_PRESETS
+    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = MappingProxyType({})
     task: ClassVar[str]
     family: ClassVar[Family]
     range: ClassVar[tuple[float, float]]
@@ -113,6 +113,9 @@ class Metric:
     kind: ClassVar[Kind] = "other"
     interval_form: ClassVar[IntervalForm | None] = None
     smooth: ClassVar[bool] = True
+    nonzero: ClassVar[Nonzero] = ()
+    masses: ClassVar[tuple[str, ...]] = ("weight",)
+    centred: ClassVar[tuple[RowValue, ...]] = ()
     additive: ClassVar[bool] = False
     size_free: ClassVar[bool] = True
     chance: ClassVar[float | None] = None
@@ -288,8 +291,8 @@ class Metric:
         return threshold if isinstance(threshold, float) else None
 
     def centres(self) -> tuple[RowValue, ...]:
-        """The numbers of a row whose moments it takes around a constant, which prepare finds. Family sums only."""
-        return ()
+        """Numbers of a row whose moments are about a constant, which prepare finds. Family sums only."""
+        return self.centred
 
     @property
     def needs(self) -> Need:
@@ -302,11 +305,13 @@ class Metric:
 
     def undefined(self, state: Any) -> Undefined:
         """Reasons why the value is undefined, each with its condition; the first that holds is the status."""
-        return [("no_rows", state.weight == 0)]
+        return [
+            (status, getattr(state, name) == 0) for status, name in (("no_rows", "weight"), *self.nonzero)
+        ]
 
     def denominators(self, state: Any) -> tuple[Any, ...]:
         """The masses whose spread over blocks says how many independent units stand behind the value."""
-        return (state.weight,)
+        return tuple(getattr(state, name) for name in self.masses)
 
     def bound(self, state: Any) -> Any:  # noqa: ARG002
         """Largest possible error of the value on binned scores, given the counts."""
@@ -372,7 +377,7 @@ class Metric:
             value = ops.where(condition, pl.lit(None, dtype=pl.Float64), value)
         sums = [getattr(state, name) for name in ("weight", *self.atoms())]
         finite = pl.all_horizontal(part.is_finite() for part in (*sums, value))
-        for name in square_sums(self):
+        for name in square_sums(self.atoms()):
             finite &= ~faint(getattr(state, name), state.weight)
         return pl.when(finite).then(value).otherwise(pl.lit(None, dtype=pl.Float64))
 
@@ -383,11 +388,6 @@ PARAMETER_TYPES["Metric"] = Metric
 def fact_of(path: str) -> Any:
     """A fact that is that of another metric, which the path leads to: `inner.range`."""
     return property(attrgetter(path))
-
-
-def square_sums(metric: Metric) -> list[str]:
-    """The names of a metric's sums of squares of numbers of any size."""
-    return [name for name, part in metric.atoms().items() if isinstance(part, Atom) and part.squares]
 
 
 def leaves(metric: Metric) -> tuple[Metric, ...]:

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from plmetrics.catalogue.composite_metrics import AcrossSlices, DerivedMetric
+from plmetrics.catalogue.metric import fact_of
 from plmetrics.catalogue.parameters import ParameterError, parameter
-from plmetrics.catalogue.registry import register
+from plmetrics.catalogue.registry import register_for
 from plmetrics.core import ops
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from plmetrics.catalogue.metric import Facts, Metric
+    from plmetrics.catalogue.metric import Metric
 
 TASKS = ("regression", "quantile")
 
@@ -51,6 +52,9 @@ class Relative(DerivedMetric):
         doc="the model whose value is the denominator", check=bool, domain="the name of a model"
     )
 
+    chosen_threshold = fact_of("metric.chosen_threshold")
+    lacks = fact_of("metric.lacks")
+
     def __post_init__(self) -> None:
         super().__post_init__()
         if isinstance(self.metric, AcrossSlices) or self.metric.by_class:
@@ -64,18 +68,9 @@ class Relative(DerivedMetric):
         """The model whose value is the denominator."""
         return self.to
 
-    @property
-    def chosen_threshold(self) -> Any:
-        """That of the metric."""
-        return self.metric.chosen_threshold
-
     def parts(self) -> tuple[Metric, ...]:
         """The metric."""
         return (self.metric,)
-
-    def settled(self, facts: Facts) -> Metric:
-        """That of a settled metric."""
-        return replace(self, metric=self.metric.settled(facts))
 
     def finalise(self, state: Any) -> Any:
         """The ratio, NaN where one of the two is undefined."""
@@ -86,11 +81,5 @@ class Relative(DerivedMetric):
         status = super().combined_status(value, statuses)
         return np.where(status == "not_finite", "zero_denominator", status)
 
-    def lacks(self, parts: tuple[str, ...]) -> str | None:
-        """Parts that the metric lacks."""
-        return self.metric.lacks(parts)
 
-
-for _task in TASKS:
-    _own = {"task": _task, "__doc__": Relative.__doc__, "__module__": __name__}
-    register(type("Relative", (Relative,), _own))
+register_for(TASKS, Relative)

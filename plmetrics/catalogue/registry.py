@@ -16,7 +16,7 @@ from plmetrics.catalogue.parameters import parameters as parameters_of
 from plmetrics.core.errors import EnvironmentFault, Problem
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
 ENTRY_POINTS = "plmetrics.metrics"
 """The group of entry points by which a package announces metric classes, or modules that register some."""
@@ -79,6 +79,13 @@ def register(metric: type[Metric]) -> type[Metric]:
     for alias in (*metric.aliases, *metric.presets):
         _aliases[metric.task, alias] = metric.name
     return metric
+
+
+def register_for(tasks: Iterable[str], metric: type[Metric], **facts: Any) -> None:
+    """Register a metric class for each of several tasks, with further class facts."""
+    for task in tasks:
+        own = {"task": task, "__doc__": metric.__doc__, "__module__": metric.__module__}
+        register(type(metric.__name__, (metric,), own | facts))
 
 
 def check(metric: type[Metric]) -> None:

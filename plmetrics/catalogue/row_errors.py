@@ -174,7 +174,6 @@ class RowError(Metric):
 
     @cached_property
     def _numbers(self) -> tuple[_Sum, ...]:
-        """The sums of numbers."""
         return tuple(part for part in self._moving if not part.atom.counts)
 
     @cached_property
@@ -254,7 +253,6 @@ class RowError(Metric):
         return "squared_weight_" if self.weighted else ""
 
     def _squaring(self, rows: Rows) -> pl.Expr:
-        """The weight once more."""
         return rows.mass if self.weighted else pl.lit(1.0)
 
     def finalise(self, state: Any) -> Any:
@@ -341,8 +339,6 @@ def _conjunction(first: Atom, second: Atom) -> Atom:
 
 
 def _squared_weight(mask: Atom) -> Atom:
-    """The squared weight of the rows of a count."""
-
     def row(rows: Rows) -> pl.Expr:
         weight = rows.mass
         return weight if mask is _EVERY else pl.when(mask.build(rows)).then(weight).otherwise(0.0)

@@ -53,7 +53,7 @@ def member_of(metric: Metric) -> tuple[str, Atom] | None:
 
 
 def _unit(metric: Metric) -> float:
-    """What the metric is of a single row whose sum is 1: 100 for a percentage."""
+    """Value of the metric on a single row whose sum is 1: 100 for a percentage."""
     ones = dict.fromkeys(("n", "weight", *metric.atoms()), np.array(1.0))
     return float(metric.finalise(View(ones)))
 

@@ -12,7 +12,7 @@ from plmetrics.states.moments import centre_name
 from plmetrics.states.sums import Atom, Distances
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from plmetrics.states.sums import Rows, RowValue
 
@@ -41,6 +41,11 @@ def square(value: pl.Expr) -> pl.Expr:
 def faint(squares: Any, mass: Any) -> Any:
     """Whether squares that `squared` made are so small on average that their sum has lost its digits."""
     return (squares > 0) & (squares < _FAINT * mass)
+
+
+def square_sums(atoms: Mapping[str, Atom | tuple[Atom, ...]]) -> list[str]:
+    """The names of sums of squares of numbers of any size."""
+    return [name for name, part in atoms.items() if isinstance(part, Atom) and part.squares]
 
 
 def moment(

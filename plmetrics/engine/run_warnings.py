@@ -105,7 +105,6 @@ def misleading_metrics(
 
 
 def _of_gates(suite: Suite) -> list[str]:
-    """Warnings of a suite's gates."""
     if not suite.gates:
         return []
     from plmetrics.engine.gate_warnings import gate_warnings
@@ -277,7 +276,7 @@ def _class_sizes(masses: NDArray[np.float64], rows: int) -> dict[str, float | No
 def _label(
     model: str, prefix: str, sums: Mapping[str, float], centres: Mapping[str, NDArray[np.float64]]
 ) -> dict[str, Any]:
-    """What metrics counted of a label that is a number: zeros, mean and deviation."""
+    """Figures of a label that is a number, as metrics counted them: zeros, mean and deviation."""
     figures: dict[str, Any] = {}
     weight = sums[f"{prefix}weight"]
     if f"{model}|zero_label" in sums:

@@ -135,7 +135,7 @@ def widen_intervals(
 
 
 def share_left_out(p: Array, correction: str, share: float) -> Array:
-    """What each one-sided p value of a family is held to, so that p <= it exactly where the corrected p <= `share`.
+    """Limit of each one-sided p value of a family, so that p <= it exactly where the corrected p <= `share`.
 
     >>> share_left_out(np.array([0.001, 0.3, 0.012]), "holm", 0.03).round(3).tolist()
     [0.01, 0.03, 0.015]

@@ -124,7 +124,6 @@ def with_sizes(
 
 
 def _row_count_text(name: str) -> pl.Expr:
-    """A number of rows as text."""
     return pl.col(name).cast(pl.Int64).cast(pl.String)
 
 

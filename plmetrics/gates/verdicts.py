@@ -177,7 +177,7 @@ def _about(gate: Gate) -> dict[str, str]:
 
 
 def _observations(suite: Suite, evidence: Evidence) -> pl.DataFrame:
-    """What the gates read of both tables, of the first interval of each estimate."""
+    """Columns of both tables that gates read, of the first interval of each estimate."""
     texts = {gate.subject.text for gate in suite.gates}
     values = evidence.metrics.filter(pl.col("metric").is_in(texts))
     parts = [
@@ -303,7 +303,7 @@ def _sets(gate: Gate, slice_sets: Sequence[str], order: Mapping[str, int]) -> li
 
 
 def _columns(table: pl.DataFrame, number: str) -> pl.DataFrame:
-    """What gates read, of the first interval of each estimate."""
+    """Columns that gates read, of the first interval of each estimate."""
     first = table.rename({number: "observed"}).unique(
         [*_OBSERVATION, "slice", "class"], keep="first", maintain_order=True
     )

@@ -119,7 +119,7 @@ def across_slices(metric: AcrossSlices, here: WholeSet) -> EstimateColumns:
 
 
 def _admission(metric: AcrossSlices, here: WholeSet, parts: Sequence[EstimateColumns]) -> Texts:
-    """What keeps each slice from taking part, "ok" for nothing."""
+    """Reason why each slice takes no part, "ok" for none."""
     status: Texts = np.full(len(here.listed), "ok", dtype=object)
     for part in reversed(parts):
         status = np.where(part.estimate.status != "ok", part.estimate.status, status)
@@ -148,7 +148,7 @@ def _groups(
     reference: int | None,
     read: Callable[[EstimateColumns], Array],
 ) -> Groups:
-    """What the metric reads of the slices that take part: values, their replicates, or their bounds."""
+    """Values of the slices that take part, their replicates, or their bounds."""
     texts = [part.text for part in metric.parts()]
     values = {text: read(here.slices[text])[..., index] for text in texts}
     overall = {text: read(here.overall[text])[..., 0] for text in texts} if metric.reads_overall else {}

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from plmetrics.catalogue.metric import square_sums
 from plmetrics.catalogue.needs import OrderedRows
-from plmetrics.catalogue.variation import faint
+from plmetrics.catalogue.variation import faint, square_sums
 from plmetrics.core.errors import ConfigError, Problem
 from plmetrics.inference.sums import COUNTS
 from plmetrics.states.sums import View
@@ -101,7 +100,9 @@ def conditions(metric: Metric, view: View) -> list[tuple[str, NDArray[np.bool_]]
             (status, np.asarray(condition))
             for status, condition in metric.undefined(_declared_view(metric, view))
         ]
-        faded = [("underflow", faint(getattr(view, name), view.weight)) for name in square_sums(metric)]
+        faded = [
+            ("underflow", faint(getattr(view, name), view.weight)) for name in square_sums(metric.atoms())
+        ]
     return [("overflow", _overflow_mask(metric, view)), *faded, *particular]
 
 

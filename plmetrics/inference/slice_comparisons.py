@@ -118,7 +118,7 @@ class SliceContrasts:
     def _base(
         self, reference: str, index: int, chunk: Chunk, places: NDArray[np.int64]
     ) -> tuple[Estimates, NDArray[np.int64]]:
-        """What the slices are held against, and which: a slice is not held against itself."""
+        """References of the slices, and the slices that have one: none is compared with itself."""
         if reference == ALL:
             return self._overall, places
         its_index, its_number, base = self._anchors[reference]

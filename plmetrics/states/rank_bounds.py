@@ -89,7 +89,6 @@ class _Side:
 
 
 def _products(x: _Side, y: _Side) -> dict[str, float]:
-    """The moments of ranks."""
     cells = x.in_cells(np.ones(len(x.mass)))
     a, b = x.in_cells(x.within), y.in_cells(y.within).T
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -122,7 +121,6 @@ def _open_in_bins(side: _Side, other: _Side, *, rows: bool) -> float:
 
 
 def _pairs(x: _Side, y: _Side) -> dict[str, float]:
-    """The pairs of rows."""
     sizes = np.bincount(x.group)
     width = int(sizes[0])
     padded = np.zeros((len(sizes) * width, x.table.shape[1]))

@@ -61,7 +61,7 @@ _MOMENTS = (
 
 
 def _sums(part: Pairs, *, pairwise: bool) -> list[float]:
-    """What `rank_view` gives of one slice, in the order of its names."""
+    """Sums of one slice, in the order of the names of `rank_view`."""
     weight = part.weight
     total = float(len(part.label)) if weight is None else float(weight.sum())
     predicted, actual = _side(part.score, weight), _side(part.label, weight)
@@ -160,7 +160,7 @@ def _starts(ascending: NDArray[np.generic]) -> NDArray[np.bool_]:
 
 
 def _masses(new: NDArray[np.bool_], weight: Array | None) -> Array:
-    """What the rows of each run weigh, by where runs start."""
+    """Weight of the rows of each run, by where runs start."""
     starts = np.flatnonzero(new)
     if weight is None or not len(starts):
         return np.diff(starts, append=len(new)).astype(np.float64)

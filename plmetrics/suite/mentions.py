@@ -45,7 +45,6 @@ def _item_names(item: Any) -> tuple[str, ...]:
 
 
 def _model_additions(raw: Mapping[str, Any], models: tuple[str, ...]) -> tuple[str, ...]:
-    """The models that a run adds."""
     if not (raw.get("calibrate") or raw.get("baseline")):
         return ()
     from plmetrics.suite.sections.calibrate import added_names

@@ -151,7 +151,7 @@ def switch_hint(value: Any) -> str | None:
 
 
 def _quotes(expected: Sequence[str], value: Any) -> str | None:
-    """What to write where a text stands in place of a number or of true and false, or the other way round."""
+    """Hint for a text in place of a number or of true and false, or the other way round."""
     if "true or false" in expected and (hint := switch_hint(value)) is not None:
         return hint
     if isinstance(value, str) and (share := _PERCENT.fullmatch(value)) is not None:
@@ -214,7 +214,7 @@ def absent(
 
 
 def lacks_column(metric: Metric, model: str, parts: tuple[str, ...]) -> str | None:
-    """What a metric reads and the prediction of a model does not have, in words; None where there is all."""
+    """Need of a metric that the prediction of a model does not meet, in words; None where all are met."""
     lacking = metric.lacks(parts)
     return None if lacking is None else f"{metric.text} needs {lacking}, which model '{model}' does not have"
 

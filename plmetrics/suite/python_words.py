@@ -10,7 +10,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from plmetrics.core.errors import PlmetricsError
-from plmetrics.suite import keywords
+from plmetrics.suite import keywords, python_types, section_keywords
 from plmetrics.suite.yaml.document import parse, scalar
 
 if TYPE_CHECKING:
@@ -140,13 +140,18 @@ def _arguments() -> Mapping[str, object]:
 
 
 @cache
+def _types() -> dict[str, object]:
+    return {**vars(python_types), **vars(section_keywords), **vars(keywords)}
+
+
+@cache
 def _keys() -> dict[str, set[str]]:
     """All keys of arguments and sections, with the words that they may be."""
     keys: dict[str, set[str]] = {}
-    for part in vars(keywords).values():
+    for part in _types().values():
         for key, annotation in getattr(part, "__annotations__", {}).items():
             kind = str(getattr(annotation, "__forward_arg__", annotation))
-            named = getattr(keywords, kind.partition(" ")[0], "")
+            named = _types().get(kind.partition(" ")[0], "")
             keys.setdefault(key, set()).update(re.findall(r"['\"](\w+)['\"]", f"{kind} {named}"))
     return keys
 

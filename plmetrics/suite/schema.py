@@ -143,7 +143,6 @@ def _metric_elsewhere(text: Schema) -> Schema:
 
 
 def _definition() -> Schema:
-    """A metric that the suite defines."""
     sql = _text("SQL expression of columns and of score, label, weight and prediction.")
     ratio = {
         "title": "Ratio",

@@ -21,7 +21,7 @@ class TextTemplate(NamedTuple):
 
 
 def restore_templates(content: Any, texts: Iterable[TextTemplate]) -> Any:
-    """What a suite says, with texts as they were written; a short form may have become a mapping or a list.
+    """Content of a suite with texts as they were written; a short form may have become a mapping or a list.
 
     >>> restore_templates({"models": {"m": {"score": "p7"}}}, [TextTemplate(("models", "m"), "p${DAY}", "p7")])
     {'models': {'m': {'score': 'p${DAY}'}}}

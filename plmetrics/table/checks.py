@@ -41,7 +41,7 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Requirement:
-    """What a metric asks of a column that plays no role: `bad` is true for a value that it cannot take.
+    """Requirement of a metric on a column that plays no role: `bad` is true for a value that it cannot take.
 
     `problem` completes "values are ...". A null that `bad` does not speak of is no problem. `numeric` says
     that the column must hold numbers.
@@ -56,7 +56,7 @@ class Requirement:
 
 
 def each_once(needs: Iterable[Requirement]) -> tuple[Requirement, ...]:
-    """What several metrics ask of the same column is checked once."""
+    """Requirements, each once: several metrics may ask the same of a column."""
     return tuple({(need.column, need.role, need.problem): need for need in needs}.values())
 
 
@@ -93,7 +93,7 @@ _OF_LOGITS = {
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What the second look found for one check: how many rows, and the first of them."""
+    """Result of the second look for one check: the number of rows, and the first of them."""
 
     check: Check
     count: int

@@ -142,7 +142,7 @@ def stamp_of(path: str | Path) -> Stamp | None:
 
 
 def stamp(status: os.stat_result) -> Stamp:
-    """What the system says of a file, as its stamp."""
+    """Stamp of a file: what the system says of it."""
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
 

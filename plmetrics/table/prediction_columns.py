@@ -96,7 +96,7 @@ def part_path(model: str, part: str) -> SuitePath:
 
 
 def part_role(model: str, part: str) -> str:
-    """What a part is called in messages."""
+    """Name of a part in messages."""
     kind, _, which = part.partition("|")
     words = {
         "score": "score",
@@ -111,7 +111,7 @@ def part_role(model: str, part: str) -> str:
 
 
 def leading(parts: Mapping[str, pl.Expr], thresholds: Mapping[str, float]) -> pl.Expr:
-    """What rows of a model of several parts are ordered by.
+    """Number by which rows of a model of several parts are ordered.
 
     The class of the largest probability, over its threshold where classes have some, the middle quantile, or the mean.
     """

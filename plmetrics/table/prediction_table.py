@@ -125,7 +125,7 @@ def sound_rows(roles: RoleColumns) -> pl.Expr:
 
 
 def _shared_conditions(roles: RoleColumns) -> list[pl.Expr]:
-    """What holds for a sound row of any model: the complement of the checks, in as few comparisons as it takes."""
+    """Condition of a sound row of any model: the complement of the checks, in as few comparisons as it takes."""
     shared = any(model.label is None for model in roles.models.values())
     sound = [_sound_label(roles, pl.col(LABEL))] if shared else []
     if roles.treatment is not None:
@@ -160,7 +160,7 @@ def _weight_masks(roles: RoleColumns) -> dict[str, pl.Expr]:
 
 
 def _sound_keys(roles: RoleColumns) -> list[pl.Expr]:
-    """What holds for a row that can be counted at all: a sound weight and unit."""
+    """Condition of a row that can be counted at all: a sound weight and unit."""
     sound = [pl.lit(value=True)]
     if roles.weight is not None:
         sound.append(pl.col(WEIGHT).is_finite() & (pl.col(WEIGHT) >= 0))
@@ -242,7 +242,6 @@ def _own_columns(
 def _prediction_columns(
     schema: pl.Schema, roles: RoleColumns, model: str, predicted: PredictionColumns, label: pl.Expr | None
 ) -> dict[str, pl.Expr]:
-    """The canonical columns of a model."""
     collected = Collected()
     parts: dict[str, pl.Expr] = {}
     for part in predicted.columns:

@@ -118,7 +118,7 @@ class Slices:
 
     @property
     def _predicate(self) -> str:
-        """What the slice of a predicate is called: by its own name, where the set has several."""
+        """Name of the slice of a predicate: its own, where the set has several."""
         label = self.slice_set.keys[0].label
         return "true" if label == self.slice_set.name else label
 

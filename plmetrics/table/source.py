@@ -38,7 +38,7 @@ _WORD = 1 << 64
 
 
 class Format(Protocol):
-    """What a module in `formats` offers."""
+    """Interface of the modules in `formats`."""
 
     KIND: str
     ENDINGS: tuple[str, ...]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from plmetrics.catalogue.bases import BothClasses
+from plmetrics.catalogue.bases import BothClasses, Quotient
 from plmetrics.catalogue.binary.counts import AtThreshold
 from plmetrics.catalogue.registry import register
 from plmetrics.core import ops
@@ -197,6 +197,7 @@ class Mcc(AtThreshold):
     name = "mcc"
     range = (-1.0, 1.0)
     interval_form = "delta"
+    masses = ("positives", "negatives")
     formula = "(TP TN - FP FN) / sqrt((TP + FP)(TP + FN)(TN + FP)(TN + FN))"
     use_when = (
         "You need one number for the whole confusion table that is high only if all four cells are good."
@@ -219,13 +220,9 @@ class Mcc(AtThreshold):
         labels = ops.smaller(state.tp + state.fn, state.tn + state.fp)
         return [*super().undefined(state), ("zero_denominator", ops.smaller(calls, labels) == 0)]
 
-    def denominators(self, state: Any) -> tuple[Any, ...]:
-        """Both classes."""
-        return (state.positives, state.negatives)
-
 
 @register
-class CohenKappa(AtThreshold):
+class CohenKappa(Quotient, AtThreshold):
     """Agreement beyond chance: (p_o - p_e) / (1 - p_e), p_o the accuracy and p_e that of independent calls.
 
     Weighted by row; in [-1, 1]; undefined (`zero_denominator`) where p_e = 1, that is where all rows have one
@@ -247,19 +244,11 @@ class CohenKappa(AtThreshold):
     beware = "Its value depends on how often each call is made: a worse model can have the higher kappa."
     reference = "Cohen (1960), A coefficient of agreement for nominal scales, Educ. Psychol. Meas. 20(1)"
 
-    def finalise(self, state: Any) -> Any:
-        """By the determinant of the table."""
-        return ops.ratio(2.0 * _determinant(state), self._denominator(state))
-
-    def undefined(self, state: Any) -> Undefined:
-        """One label and one call only."""
-        return [*super().undefined(state), ("zero_denominator", self._denominator(state) == 0)]
+    def terms(self, state: Any) -> tuple[Any, Any]:
+        """Twice the determinant of the table, and the products of its margins."""
+        crossed = (state.tp + state.fp) * (state.tn + state.fp)
+        return 2.0 * _determinant(state), crossed + (state.tp + state.fn) * (state.tn + state.fn)
 
     def denominators(self, state: Any) -> tuple[Any, ...]:
         """Both classes."""
         return (state.positives, state.negatives)
-
-    @staticmethod
-    def _denominator(state: Any) -> Any:
-        crossed = (state.tp + state.fp) * (state.tn + state.fp)
-        return crossed + (state.tp + state.fn) * (state.tn + state.fn)

@@ -6,13 +6,17 @@ Points are the distinct scores, from high to low; `above` a point means at highe
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from plmetrics.catalogue.bases import BothClasses, Positives
+from plmetrics.catalogue.metric import Metric
 from plmetrics.catalogue.needs import Points
 from plmetrics.catalogue.parameters import one_of, parameter
 from plmetrics.catalogue.registry import register
 from plmetrics.core import ops
+
+if TYPE_CHECKING:
+    from plmetrics.catalogue.metric import Direction
 
 _TIE = 1e-12
 _BOYD = "Boyd, Eng and Page (2013), Area under the precision-recall curve, ECML PKDD"
@@ -60,8 +64,19 @@ def running_totals(state: Any) -> RunningTotals:
     return RunningTotals(hits, alarms, ops.above(hits, 0.0), ops.above(alarms, 0.0), state.tied)
 
 
+class OnCurve(Metric):
+    """Base of the metrics of points of the ROC curve."""
+
+    task = "binary"
+    needs = Points("curve")
+    range = (0.0, 1.0)
+    direction: ClassVar[Direction] = "higher"
+    needs_score = True
+    expressible = False
+
+
 @register
-class RocHullAuc(BothClasses):
+class RocHullAuc(BothClasses, OnCurve):
     """Area under the upper convex hull of the ROC curve: the best that mixing thresholds at random can reach.
 
     The hull is the ROC curve of the scores pooled by isotonic regression. Weighted by pair; in [0.5, 1]; undefined
@@ -75,14 +90,8 @@ class RocHullAuc(BothClasses):
     """
 
     name = "roc_hull_auc"
-    task = "binary"
-    needs = Points("curve")
-    range = (0.0, 1.0)
-    direction = "higher"
     kind = "pr_area"
     smooth = False
-    needs_score = True
-    expressible = False
     formula = "area under the smallest concave curve that lies nowhere below the ROC curve"
     use_when = "You look for thresholds worth using, and dents in the ROC curve may be repaired."
     beware = "It is never below 0.5 and never below the AUC: a useless score gains most by it."
@@ -116,16 +125,10 @@ def _class_totals(state: Any) -> tuple[Any, Any]:
     return positive, mass - positive
 
 
-class PrecisionRecallArea(Positives):
+class PrecisionRecallArea(Positives, OnCurve):
     """Base of the averages of precision over recall."""
 
-    task = "binary"
-    needs = Points("curve")
-    range = (0.0, 1.0)
-    direction = "higher"
     kind = "pr_area"
-    needs_score = True
-    expressible = False
     interpretable = False
 
 

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from plmetrics.catalogue.binary.areas import running_totals
 from plmetrics.catalogue.binary.operating import OperatingPoint, highest_score
-from plmetrics.catalogue.metric import Metric
 from plmetrics.catalogue.registry import register
 from plmetrics.core import ops
-
-if TYPE_CHECKING:
-    from plmetrics.catalogue.metric import Undefined
 
 _TIE = 1e-12
 
@@ -31,6 +27,8 @@ class MaxAccuracy(OperatingPoint):
     """
 
     name = "max_accuracy"
+    nonzero = ()
+    masses = ("weight",)
     handles_imbalance = False
     formula = "max over t of (TP(t) + TN(t)) / n"
     use_when = "You ask what accuracy the ranking allows at most; compare it with default_accuracy."
@@ -44,14 +42,6 @@ class MaxAccuracy(OperatingPoint):
         points = running_totals(state)
         gained = ops.larger(ops.largest(points.hits - points.alarms), 0.0)
         return ops.ratio(gained + state.negatives, state.weight)
-
-    def undefined(self, state: Any) -> Undefined:
-        """No rows."""
-        return Metric.undefined(self, state)
-
-    def denominators(self, state: Any) -> tuple[Any, ...]:
-        """All rows."""
-        return (state.weight,)
 
     def cut(self, state: Any) -> Any:
         """The highest threshold with that accuracy, -inf where nothing is called."""

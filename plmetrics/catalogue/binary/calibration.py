@@ -20,6 +20,35 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
+def strategy_parameter() -> Any:
+    """The parameter `strategy`."""
+    return parameter(
+        "uniform",
+        doc="bins of equal width, or of equal weight in each slice",
+        check=one_of("uniform", "quantile"),
+        domain="uniform or quantile",
+    )
+
+
+def norm_parameter() -> Any:
+    """The parameter `norm`."""
+    return parameter(
+        "l1", doc="how the gaps are put together", check=one_of("l1", "l2", "max"), domain="l1, l2 or max"
+    )
+
+
+def check_debias(name: str, norm: str, *, debias: bool) -> None:
+    """Refuse to take off the noise of the largest gap."""
+    if debias and norm == "max":
+        msg = f"{name}: debias has no form for norm=max; use norm=l1 or norm=l2, or leave debias out"
+        raise ParameterError(msg)
+
+
+def debias_parameter() -> Any:
+    """The parameter `debias`."""
+    return parameter(default=False, doc="take off what sampling noise alone adds", domain="true or false")
+
+
 @dataclass(frozen=True)
 class BinnedMetric(Metric):
     """Base of the metrics that read the score in bins."""
@@ -30,12 +59,7 @@ class BinnedMetric(Metric):
     needs_score = True
 
     bins: int = bins_parameter(15, "number of bins")
-    strategy: str = parameter(
-        "uniform",
-        doc="bins of equal width, or of equal weight in each slice",
-        check=one_of("uniform", "quantile"),
-        domain="uniform or quantile",
-    )
+    strategy: str = strategy_parameter()
 
     @property
     def needs(self) -> Bins:
@@ -97,22 +121,16 @@ class ExpectedCalibrationError(BinnedMetric, Norm):
         "binning, AAAI"
     )
 
-    norm: str = parameter(
-        "l1", doc="how the gaps are put together", check=one_of("l1", "l2", "max"), domain="l1, l2 or max"
-    )
-    debias: bool = parameter(
-        default=False, doc="take off what sampling noise alone adds", domain="true or false"
-    )
+    norm: str = norm_parameter()
+    debias: bool = debias_parameter()
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.debias and self.norm == "max":
-            msg = "ece: debias has no form for norm=max; use norm=l1 or norm=l2, or leave debias out"
-            raise ParameterError(msg)
+        check_debias(self.name, self.norm, debias=self.debias)
 
     @property
     def noise(self) -> Noise:  # type: ignore[override]
-        """What `debias` takes off, which the largest gap does not show."""
+        """Noise left in the norm: `debias` reduces it, the largest gap hides it."""
         return "largest" if self.norm == "max" else "reduced" if self.debias else "full"
 
     def gaps(self, state: Any) -> Any:

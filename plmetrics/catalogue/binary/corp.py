@@ -47,7 +47,7 @@ class CorpPart(Metric):
     )
 
     def divergence(self, rate: Any, forecast: Any) -> Any:
-        """What a forecast costs above the best where the rate of positives is known."""
+        """Cost of a forecast above the best one where the rate of positives is known."""
         if self.score == "brier":
             return (rate - forecast) ** 2
         return _relative_entropy(rate, forecast) + _relative_entropy(1.0 - rate, 1.0 - forecast)

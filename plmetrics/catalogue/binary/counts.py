@@ -12,6 +12,7 @@ from functools import lru_cache, partial, reduce
 from operator import add
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
+from plmetrics.catalogue.bases import Quotient
 from plmetrics.catalogue.metric import Metric
 from plmetrics.catalogue.needs import Sums
 from plmetrics.catalogue.parameters import finite, parameter
@@ -24,7 +25,7 @@ from plmetrics.states.sums import DEFAULT_THRESHOLD, Atom
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from plmetrics.catalogue.metric import Direction, Facts, Mean, Undefined
+    from plmetrics.catalogue.metric import Direction, Facts, Mean
 
 QUADRANTS = ("tp", "fp", "fn", "tn")
 INFINITY = float("inf")
@@ -70,28 +71,33 @@ class Decision(Metric):
     direction: ClassVar[Direction] = "higher"
 
 
+class OfCells(Decision):
+    """Base of the metrics that read some cells of the confusion table at a threshold."""
+
+    threshold: float | ThresholdRule
+    cells: ClassVar[tuple[str, ...]] = QUADRANTS
+
+    def atoms(self) -> Mapping[str, Atom]:
+        """The cells."""
+        return quadrants(self.threshold, self.cells)
+
+
 @dataclass(frozen=True)
-class AtThreshold(Decision):
-    """Base of the metrics that read the confusion table at a threshold and have no other parameter."""
+class AtThreshold(OfCells):
+    """Base of the metrics of the confusion table that have no parameter but the threshold."""
 
     threshold: float | ThresholdRule = threshold_parameter()
 
-    def atoms(self) -> Mapping[str, Atom]:
-        """TP, FP, FN and TN."""
-        return quadrants(self.threshold)
 
-
-class Rate(AtThreshold):
+class Rate(Quotient, AtThreshold):
     """Base of the rates: some cells of the confusion table over some more of them.
 
-    `empty` is the status when the denominator is 0. Both sums come from the same cells, so a rate whose other
-    cells are empty is exactly 1.
+    Both sums come from the same cells, so a rate whose other cells are empty is exactly 1.
     """
 
     kind = "proportion"
     part: ClassVar[tuple[str, ...]]
     whole: ClassVar[tuple[str, ...]]
-    empty: ClassVar[str] = "zero_denominator"
 
     @property
     def mean(self) -> Mean:
@@ -102,17 +108,9 @@ class Rate(AtThreshold):
         """The cells of the denominator."""
         return quadrants(self.threshold, self.whole)
 
-    def finalise(self, state: Any) -> Any:
-        """Sum of the part over sum of the whole."""
-        return ops.ratio(sum_of(state, self.part), sum_of(state, self.whole))
-
-    def undefined(self, state: Any) -> Undefined:
-        """No rows at all, or none in the denominator."""
-        return [*super().undefined(state), (self.empty, sum_of(state, self.whole) == 0)]
-
-    def denominators(self, state: Any) -> tuple[Any, ...]:
-        """The denominator."""
-        return (sum_of(state, self.whole),)
+    def terms(self, state: Any) -> tuple[Any, Any]:
+        """Sums of the part and of the whole."""
+        return sum_of(state, self.part), sum_of(state, self.whole)
 
 
 def sum_of(state: Any, names: tuple[str, ...]) -> Any:
@@ -158,20 +156,11 @@ class DecisionShare(Rate):
         )
         return {"selected": selected, "rejected": rejected}
 
-    def finalise(self, state: Any) -> Any:
-        """The decision over both."""
+    def terms(self, state: Any) -> tuple[Any, Any]:
+        """The decision, and all rows."""
         if not self.of_all_rows:
-            return super().finalise(state)
-        part = state.selected if self.selected else state.rejected
-        return ops.ratio(part, state.selected + state.rejected)
-
-    def undefined(self, state: Any) -> Undefined:
-        """No rows."""
-        return Decision.undefined(self, state) if self.of_all_rows else super().undefined(state)
-
-    def denominators(self, state: Any) -> tuple[Any, ...]:
-        """All rows."""
-        return (state.selected + state.rejected,) if self.of_all_rows else super().denominators(state)
+            return super().terms(state)
+        return state.selected if self.selected else state.rejected, state.selected + state.rejected
 
 
 class Count(AtThreshold):

@@ -8,13 +8,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from plmetrics.catalogue.bases import both_classes
+from plmetrics.catalogue.bases import BOTH_CLASSES, BothClasses, Quotient
 from plmetrics.catalogue.binary.counts import (
     INFINITY,
     QUADRANTS,
     AtThreshold,
-    Decision,
-    quadrants,
+    OfCells,
     sum_of,
     threshold_parameter,
 )
@@ -23,35 +22,20 @@ from plmetrics.catalogue.registry import register
 from plmetrics.core import ops
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from plmetrics.catalogue.metric import Mean, Undefined
+    from plmetrics.catalogue.metric import Mean, Nonzero, Undefined
     from plmetrics.catalogue.threshold_rule import ThresholdRule
-    from plmetrics.states.sums import Atom
 
 _LIKELIHOOD = "Deeks and Altman (2004), Diagnostic tests 4: likelihood ratios, BMJ 329"
 
 
-class DiagnosticRatio(AtThreshold):
+class DiagnosticRatio(Quotient, AtThreshold):
     """Base of the ratios of diagnostic testing: two products of cells, one over the other."""
 
     range = (0.0, INFINITY)
 
-    def finalise(self, state: Any) -> Any:
-        """Numerator over denominator."""
-        above, below = self._terms(state)
-        return ops.ratio(above, below)
-
-    def undefined(self, state: Any) -> Undefined:
-        """The denominator is 0."""
-        return [*super().undefined(state), ("zero_denominator", self._terms(state)[1] == 0)]
-
     def denominators(self, state: Any) -> tuple[Any, ...]:
         """Both classes."""
         return (state.positives, state.negatives)
-
-    def _terms(self, state: Any) -> tuple[Any, Any]:
-        raise NotImplementedError
 
 
 @register
@@ -75,7 +59,8 @@ class PositiveLikelihoodRatio(DiagnosticRatio):
     beware = "It explodes as the false positive rate nears 0; take the interval seriously."
     reference = _LIKELIHOOD
 
-    def _terms(self, state: Any) -> tuple[Any, Any]:
+    def terms(self, state: Any) -> tuple[Any, Any]:
+        """Products of cells."""
         return state.tp * (state.tn + state.fp), state.fp * (state.tp + state.fn)
 
 
@@ -102,7 +87,8 @@ class NegativeLikelihoodRatio(DiagnosticRatio):
     beware = "It explodes as the specificity nears 0; take the interval seriously."
     reference = _LIKELIHOOD
 
-    def _terms(self, state: Any) -> tuple[Any, Any]:
+    def terms(self, state: Any) -> tuple[Any, Any]:
+        """Products of cells."""
         return state.fn * (state.tn + state.fp), state.tn * (state.tp + state.fn)
 
 
@@ -126,7 +112,8 @@ class DiagnosticOddsRatio(DiagnosticRatio):
     beware = "Very different pairs of errors give the same value, and one empty cell makes it undefined."
     reference = "Glas and others (2003), The diagnostic odds ratio, Journal of Clinical Epidemiology 56(11)"
 
-    def _terms(self, state: Any) -> tuple[Any, Any]:
+    def terms(self, state: Any) -> tuple[Any, Any]:
+        """Products of cells."""
         return state.tp * state.tn, state.fp * state.fn
 
 
@@ -136,7 +123,7 @@ def _observed_or_share(value: float | str) -> bool:
 
 @register
 @dataclass(frozen=True)
-class ExpectedCost(Decision):
+class ExpectedCost(OfCells):
     """Mean cost of the errors per row: (c_fp FP + c_fn FN) / n, or at a stated prevalence.
 
     With `prevalence` pi: c_fp (1 - pi) FPR + c_fn pi FNR. Weighted by row; 0 or more, in the unit of the
@@ -177,10 +164,6 @@ class ExpectedCost(Decision):
     )
     threshold: float | ThresholdRule = threshold_parameter()
 
-    def atoms(self) -> Mapping[str, Atom]:
-        """TP, FP, FN and TN."""
-        return quadrants(self.threshold)
-
     @property
     def mean(self) -> Mean | None:
         """At the observed prevalence."""
@@ -194,10 +177,10 @@ class ExpectedCost(Decision):
         alarmed = ops.ratio(state.fp, state.tn + state.fp)
         return self.cost_fp * (1.0 - self.prevalence) * alarmed + self.cost_fn * self.prevalence * missed
 
-    def undefined(self, state: Any) -> Undefined:
-        """No rows; at a stated prevalence also a class that is absent."""
-        stated = [] if isinstance(self.prevalence, str) else both_classes(state)
-        return [*super().undefined(state), *stated]
+    @property
+    def nonzero(self) -> Nonzero:  # type: ignore[override]
+        """Both classes, at a stated prevalence."""
+        return () if isinstance(self.prevalence, str) else BOTH_CLASSES
 
     def denominators(self, state: Any) -> tuple[Any, ...]:
         """All rows; at a stated prevalence both classes."""
@@ -206,7 +189,7 @@ class ExpectedCost(Decision):
 
 @register
 @dataclass(frozen=True)
-class PpvAtPrevalence(Decision):
+class PpvAtPrevalence(BothClasses, OfCells):
     """Precision that the same TPR and FPR give at another prevalence: pi TPR / (pi TPR + (1 - pi) FPR).
 
     Weighted by row within each class; in [0, 1]; undefined (`no_positives`, `no_negatives`) where a class is
@@ -233,10 +216,6 @@ class PpvAtPrevalence(Decision):
     )
     threshold: float | ThresholdRule = threshold_parameter()
 
-    def atoms(self) -> Mapping[str, Atom]:
-        """TP, FP, FN and TN."""
-        return quadrants(self.threshold)
-
     def finalise(self, state: Any) -> Any:
         """Bayes' theorem."""
         hits = self.prevalence * ops.ratio(state.tp, state.tp + state.fn)
@@ -244,13 +223,5 @@ class PpvAtPrevalence(Decision):
         return ops.ratio(hits, hits + alarms)
 
     def undefined(self, state: Any) -> Undefined:
-        """A class that is absent, or no calls."""
-        return [
-            *super().undefined(state),
-            *both_classes(state),
-            ("zero_denominator", state.tp + state.fp == 0),
-        ]
-
-    def denominators(self, state: Any) -> tuple[Any, ...]:
-        """Both classes."""
-        return (state.positives, state.negatives)
+        """Also without calls."""
+        return [*super().undefined(state), ("zero_denominator", state.tp + state.fp == 0)]

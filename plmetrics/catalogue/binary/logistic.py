@@ -169,7 +169,6 @@ def _joint_fit(state: Any) -> tuple[Any, Any]:
 
 
 def _newton(state: Any, mass: Any, odds: Any, level: Any, slope: Any) -> tuple[Any, Any]:
-    """Newton's step for level and slope."""
     rate, spread = _rates(ops.broadcast(level, mass) + ops.broadcast(slope, mass) * odds)
     short, curved = state.positive - mass * rate, mass * spread
     tilted = curved * odds

@@ -8,20 +8,19 @@ scores: what is called there is then the fraction of the bin that reaches the li
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from plmetrics.catalogue.bases import Positives, both_classes
-from plmetrics.catalogue.binary.areas import RunningTotals, running_totals
-from plmetrics.catalogue.metric import UNREACHABLE_ON_GRID, Metric
-from plmetrics.catalogue.needs import Points
+from plmetrics.catalogue.bases import BOTH_CLASSES, Positives
+from plmetrics.catalogue.binary.areas import OnCurve, RunningTotals, running_totals
+from plmetrics.catalogue.metric import UNREACHABLE_ON_GRID
 from plmetrics.catalogue.parameters import parameter
 from plmetrics.catalogue.registry import register
 from plmetrics.core import ops
 
 if TYPE_CHECKING:
-    from plmetrics.catalogue.metric import Direction, Undefined
+    from plmetrics.catalogue.metric import Undefined
 
 _TIE = 1e-12
 _FAWCETT = "Fawcett (2006), An introduction to ROC analysis, Pattern Recognition Letters 27(8)"
@@ -33,17 +32,11 @@ def limit_parameter(doc: str) -> Any:
     return parameter(doc=doc, check=lambda value: 0 < value <= 1, domain="above 0 and at most 1")
 
 
-class OperatingPoint(Positives):
+class OperatingPoint(Positives, OnCurve):
     """Base of the metrics that are read at a threshold which they find."""
 
-    task = "binary"
-    needs = Points("curve")
-    range = (0.0, 1.0)
     smooth = False
-    direction: ClassVar[Direction] = "higher"
     threshold_free = False
-    needs_score = True
-    expressible = False
 
 
 @dataclass(frozen=True)
@@ -173,6 +166,8 @@ class PrecisionAtVolume(OperatingPoint):
     """
 
     name = "precision_at_volume"
+    nonzero = ()
+    masses = ("weight",)
     formula = "TP / (TP + FP) at max{t: (TP + FP)(t) / n >= limit}"
     use_when = "Capacity is given: so many cases can be handled."
     beware = "All rows of one score are called together, so more than the volume may be; see precision_at_k."
@@ -191,14 +186,6 @@ class PrecisionAtVolume(OperatingPoint):
             inside = cut.hits == cut.hits_above
             alarms = ops.where(inside, ops.smaller(alarms, self.volume * state.weight - hits), alarms)
         return ops.ratio(hits, hits + alarms)
-
-    def undefined(self, state: Any) -> Undefined:
-        """No rows."""
-        return Metric.undefined(self, state)
-
-    def denominators(self, state: Any) -> tuple[Any, ...]:
-        """All rows."""
-        return (state.weight,)
 
     def cut(self, state: Any) -> Any:
         """The threshold."""
@@ -308,6 +295,8 @@ class RecallAtFpr(OperatingPoint):
     """
 
     name = "recall_at_fpr"
+    nonzero = BOTH_CLASSES
+    masses = ("positives", "negatives")
     formula = "max{recall(t): FPR(t) <= limit}"
     use_when = "So many of the negatives may be bothered: fraud alerts, screening, intrusion detection."
     beware = "A small rate of many negatives can still swamp the hits; look at precision too."
@@ -326,14 +315,6 @@ class RecallAtFpr(OperatingPoint):
         else:
             hits = ops.where(self._keeps(points), points.hits, 0.0)
         return ops.ratio(ops.larger(ops.largest(hits), 0.0), ops.total(state.positive))
-
-    def undefined(self, state: Any) -> Undefined:
-        """A class is absent."""
-        return [*Metric.undefined(self, state), *both_classes(state)]
-
-    def denominators(self, state: Any) -> tuple[Any, ...]:
-        """Both classes."""
-        return (state.positives, state.negatives)
 
     def cut(self, state: Any) -> Any:
         """The highest threshold with that recall, -inf where nothing is called."""
@@ -370,6 +351,8 @@ class FprAtRecall(AtRecall):
 
     name = "fpr_at_recall"
     direction = "lower"
+    nonzero = BOTH_CLASSES
+    masses = ("positives", "negatives")
     formula = "min{FPR(t): recall(t) >= limit}"
     use_when = "A detector must find so many of the cases, and you ask what that costs the others."
     beware = "A few positives with low scores decide it when the limit is near 1."
@@ -379,14 +362,6 @@ class FprAtRecall(AtRecall):
         """Alarms at the cut over the negatives."""
         _, alarms = self._called(state)
         return ops.ratio(alarms, ops.total(state.negative))
-
-    def undefined(self, state: Any) -> Undefined:
-        """A class is absent."""
-        return [*Metric.undefined(self, state), *both_classes(state)]
-
-    def denominators(self, state: Any) -> tuple[Any, ...]:
-        """Both classes."""
-        return (state.positives, state.negatives)
 
     def bound(self, state: Any) -> Any:
         """The negatives of the bin of the cut."""

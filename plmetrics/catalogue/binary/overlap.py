@@ -8,32 +8,38 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from plmetrics.catalogue.binary.counts import AtThreshold, Decision, quadrants, threshold_parameter
+from plmetrics.catalogue.bases import Positives, Quotient
+from plmetrics.catalogue.binary.counts import AtThreshold, OfCells, threshold_parameter
 from plmetrics.catalogue.parameters import parameter, squarable
 from plmetrics.catalogue.registry import register
 from plmetrics.core import ops
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from plmetrics.catalogue.metric import Undefined
     from plmetrics.catalogue.threshold_rule import ThresholdRule
-    from plmetrics.states.sums import Atom
 
 _RETRIEVAL = "van Rijsbergen (1979), Information Retrieval, 2nd edition, chapter 7"
 _F_CELLS = ("tp", "fp", "fn")
 
 
-def _f_denominator(state: Any, beta: float) -> Any:
-    return (1.0 + beta**2) * state.tp + beta**2 * state.fn + state.fp
+class _FScore(Quotient, OfCells):
+    """Base of the F scores: from counts, so that they are 0 and not undefined where precision is undefined."""
 
+    mean = "mass"
+    cells = _F_CELLS
+    interval_form = "delta"
+    interpretable = False
+    reference = _RETRIEVAL
+    beta: float
 
-def _f_score(state: Any, beta: float) -> Any:
-    return ops.ratio((1.0 + beta**2) * state.tp, _f_denominator(state, beta))
+    def terms(self, state: Any) -> tuple[Any, Any]:
+        """Weighted hits, and these with the weighted errors."""
+        hits = (1.0 + self.beta**2) * state.tp
+        return hits, hits + self.beta**2 * state.fn + state.fp
 
 
 @register
-class F1(AtThreshold):
+class F1(_FScore, AtThreshold):
     """Harmonic mean of precision and recall: 2 TP / (2 TP + FP + FN).
 
     Weighted by row; in [0, 1]; 0, not undefined, where there are positives or calls but no hit; undefined
@@ -46,34 +52,15 @@ class F1(AtThreshold):
     """
 
     name = "f1"
-    mean = "mass"
-    interval_form = "delta"
-    interpretable = False
+    beta = 1.0
     formula = "2 TP / (2 TP + FP + FN)"
     use_when = "Precision and recall matter alike and true negatives are of no interest, as in retrieval."
     beware = "It ignores true negatives and moves with the prevalence; 0.5 is rarely its best threshold."
-    reference = _RETRIEVAL
-
-    def atoms(self) -> Mapping[str, Atom]:
-        """TP, FP and FN."""
-        return quadrants(self.threshold, _F_CELLS)
-
-    def finalise(self, state: Any) -> Any:
-        """From counts, so that it is 0 and not undefined where precision is undefined."""
-        return _f_score(state, 1.0)
-
-    def undefined(self, state: Any) -> Undefined:
-        """Neither positives nor calls."""
-        return [*super().undefined(state), ("zero_denominator", _f_denominator(state, 1.0) == 0)]
-
-    def denominators(self, state: Any) -> tuple[Any, ...]:
-        """2 TP + FP + FN."""
-        return (_f_denominator(state, 1.0),)
 
 
 @register
 @dataclass(frozen=True)
-class FBeta(Decision):
+class FBeta(_FScore):
     """Weighted harmonic mean of precision and recall: (1 + b^2) TP / ((1 + b^2) TP + b^2 FN + FP).
 
     Weighted by row; in [0, 1]; 0, not undefined, where there are positives or calls but no hit; undefined
@@ -86,15 +73,11 @@ class FBeta(Decision):
     """
 
     name = "fbeta"
-    mean = "mass"
-    interval_form = "delta"
-    interpretable = False
     formula = "(1 + beta^2) TP / ((1 + beta^2) TP + beta^2 FN + FP)"
     use_when = "Recall matters beta times as much as precision, and true negatives are of no interest."
     beware = (
         "It moves with the prevalence, and beta is a choice that should follow from costs, not from habit."
     )
-    reference = _RETRIEVAL
 
     beta: float = parameter(
         doc="how many times recall matters as much as precision",
@@ -103,25 +86,9 @@ class FBeta(Decision):
     )
     threshold: float | ThresholdRule = threshold_parameter()
 
-    def atoms(self) -> Mapping[str, Atom]:
-        """TP, FP and FN."""
-        return quadrants(self.threshold, _F_CELLS)
-
-    def finalise(self, state: Any) -> Any:
-        """From counts, so that it is 0 and not undefined where precision is undefined."""
-        return _f_score(state, self.beta)
-
-    def undefined(self, state: Any) -> Undefined:
-        """Neither positives nor calls."""
-        return [*super().undefined(state), ("zero_denominator", _f_denominator(state, self.beta) == 0)]
-
-    def denominators(self, state: Any) -> tuple[Any, ...]:
-        """The denominator of the formula."""
-        return (_f_denominator(state, self.beta),)
-
 
 @register
-class Jaccard(AtThreshold):
+class Jaccard(Quotient, AtThreshold):
     """Hits over everything that is positive or called so: TP / (TP + FP + FN).
 
     Weighted by row; in [0, 1]; undefined (`zero_denominator`) with neither positives nor calls. Equals
@@ -134,6 +101,7 @@ class Jaccard(AtThreshold):
     """
 
     name = "jaccard"
+    cells = _F_CELLS
     mean = "mass"
     kind = "proportion"
     formula = "TP / (TP + FP + FN)"
@@ -143,25 +111,13 @@ class Jaccard(AtThreshold):
     beware = "It ranks models exactly as F1 does, on a harsher scale; do not report both as evidence."
     reference = "Jaccard (1912), The distribution of the flora in the alpine zone, New Phytologist 11(2)"
 
-    def atoms(self) -> Mapping[str, Atom]:
-        """TP, FP and FN."""
-        return quadrants(self.threshold, _F_CELLS)
-
-    def finalise(self, state: Any) -> Any:
-        """Intersection over union."""
-        return ops.ratio(state.tp, state.tp + state.fp + state.fn)
-
-    def undefined(self, state: Any) -> Undefined:
-        """Neither positives nor calls."""
-        return [*super().undefined(state), ("zero_denominator", state.tp + state.fp + state.fn == 0)]
-
-    def denominators(self, state: Any) -> tuple[Any, ...]:
-        """The union."""
-        return (state.tp + state.fp + state.fn,)
+    def terms(self, state: Any) -> tuple[Any, Any]:
+        """Intersection and union."""
+        return state.tp, state.tp + state.fp + state.fn
 
 
 @register
-class FowlkesMallows(AtThreshold):
+class FowlkesMallows(Positives, AtThreshold):
     """Geometric mean of precision and recall: sqrt(TP / (TP + FP) TP / (TP + FN)).
 
     Weighted by row; in [0, 1]; undefined (`no_positives`) without positives and (`zero_denominator`) when
@@ -174,6 +130,7 @@ class FowlkesMallows(AtThreshold):
     """
 
     name = "fowlkes_mallows"
+    cells = _F_CELLS
     interpretable = False
     formula = "sqrt(TP / (TP + FP) * TP / (TP + FN))"
     use_when = "You want a mean of precision and recall that punishes imbalance between them less than F1."
@@ -182,21 +139,13 @@ class FowlkesMallows(AtThreshold):
         "Fowlkes and Mallows (1983), A method for comparing two hierarchical clusterings, JASA 78(383)"
     )
 
-    def atoms(self) -> Mapping[str, Atom]:
-        """TP, FP and FN."""
-        return quadrants(self.threshold, _F_CELLS)
-
     def finalise(self, state: Any) -> Any:
         """Root of the product of the two rates."""
         return ops.sqrt(ops.ratio(state.tp, state.tp + state.fp) * ops.ratio(state.tp, state.tp + state.fn))
 
     def undefined(self, state: Any) -> Undefined:
-        """No positives, or no calls."""
-        return [
-            *super().undefined(state),
-            ("no_positives", state.positives == 0),
-            ("zero_denominator", state.tp + state.fp == 0),
-        ]
+        """Also without calls."""
+        return [*super().undefined(state), ("zero_denominator", state.tp + state.fp == 0)]
 
     def denominators(self, state: Any) -> tuple[Any, ...]:
         """Calls and positives."""

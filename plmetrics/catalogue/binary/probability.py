@@ -121,6 +121,7 @@ class Brier(MeanScore):
 
     name = "brier"
     range = (0.0, 1.0)
+    row_atom = BRIER
     formula = "sum of w (p - y)^2 / sum of w"
     use_when = (
         "The probabilities themselves are used, and one bad row should not decide the comparison as in "
@@ -131,9 +132,6 @@ class Brier(MeanScore):
         "Brier (1950), Verification of forecasts expressed in terms of probability, Monthly Weather Review "
         "78(1)"
     )
-
-    def _atom(self) -> Atom:
-        return BRIER
 
 
 @register
@@ -152,11 +150,9 @@ class SphericalScore(MeanScore):
     name = "spherical_score"
     range = (0.0, 1.0)
     direction = "higher"
+    row_atom = _SPHERICAL
     interpretable = False
     formula = "sum of w p_y / sqrt(p^2 + (1 - p)^2) / sum of w, with p_y = p if y = 1 else 1 - p"
     use_when = "You want a bounded proper score that rises with quality, as a check on brier and log_loss."
     beware = "Few readers know it, and 0.71 is what a coin gets: report brier or log_loss beside it."
     reference = GNEITING
-
-    def _atom(self) -> Atom:
-        return _SPHERICAL

@@ -101,6 +101,7 @@ class Skill(Metric):
     needs = Sums()
     range = (-INFINITY, 1.0)
     direction = "higher"
+    masses = ("positives", "negatives")
     probability = True
     needs_score = True
 
@@ -110,10 +111,6 @@ class Skill(Metric):
             *super().undefined(state),
             ("zero_denominator", (state.positives == 0) | (state.negatives == 0)),
         ]
-
-    def denominators(self, state: Any) -> tuple[Any, ...]:
-        """Both classes."""
-        return (state.positives, state.negatives)
 
 
 @register

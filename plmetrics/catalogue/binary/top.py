@@ -9,10 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from plmetrics.catalogue.bases import Positives
-from plmetrics.catalogue.binary.areas import running_totals
-from plmetrics.catalogue.metric import Metric
-from plmetrics.catalogue.needs import Points
+from plmetrics.catalogue.binary.areas import OnCurve, running_totals
 from plmetrics.catalogue.parameters import parameter
 from plmetrics.catalogue.registry import register
 from plmetrics.core import ops
@@ -24,30 +21,24 @@ _RETRIEVAL = "Manning, Raghavan and Schuetze (2008), Introduction to Information
 _INFINITY = float("inf")
 
 
-def is_top(value: float) -> bool:
-    """Whether it is a number of rows, or a share of them."""
-    return value >= 1 if isinstance(value, int) else 0 < value < 1
+def top_parameter() -> Any:
+    """The parameter `k`: so many rows, or a share of them."""
+    return parameter(
+        doc="how many rows, or a share of them",
+        check=lambda value: value >= 1 if isinstance(value, int) else 0 < value < 1,
+        domain="a whole number of at least 1, or a share between 0 and 1",
+    )
 
 
 @dataclass(frozen=True)
-class AtTop(Metric):
+class AtTop(OnCurve):
     """Base of the metrics of the top k."""
 
-    task = "binary"
-    needs = Points("curve")
-    range = (0.0, 1.0)
     smooth = False
-    direction = "higher"
     threshold_free = False
-    needs_score = True
-    expressible = False
     reference = _RETRIEVAL
 
-    k: int | float = parameter(
-        doc="how many rows, or a share of them",
-        check=is_top,
-        domain="a whole number of at least 1, or a share between 0 and 1",
-    )
+    k: int | float = top_parameter()
 
     @property
     def size_free(self) -> bool:  # type: ignore[override]
@@ -99,8 +90,14 @@ class AtTop(Metric):
         return state.positive * ops.ratio(needed, state.positive + state.negative, otherwise=0.0)
 
 
-class OfPositives(Positives, AtTop):
+class OfPositives(AtTop):
     """Base of the metrics of the top that are relative to all positives."""
+
+    masses = ("positives",)
+
+    def undefined(self, state: Any) -> Undefined:
+        """Also without positives."""
+        return [*super().undefined(state), ("no_positives", state.positives == 0)]
 
 
 @register

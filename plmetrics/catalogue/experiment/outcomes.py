@@ -2,16 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
-from plmetrics.catalogue.metric import Metric
-from plmetrics.catalogue.needs import Sums
+from plmetrics.catalogue.bases import RowMean
 from plmetrics.catalogue.registry import register
-from plmetrics.core import ops
 from plmetrics.states.sums import Atom
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 INFINITY = float("inf")
 OUTCOME = Atom("outcome", lambda rows: rows.score)
@@ -21,7 +14,7 @@ _NEYMAN = (
 
 
 @register
-class MeanOutcome(Metric):
+class MeanOutcome(RowMean):
     """Mean of an outcome over the rows of all arms: sum of y / n.
 
     In the outcome's unit; undefined (`no_rows`) without rows. The table `experiment` has the mean of each arm. Source:
@@ -37,20 +30,11 @@ class MeanOutcome(Metric):
 
     name = "mean"
     task = "experiment"
-    needs = Sums()
+    row_atom = OUTCOME
     needs_label = False
     range = (-INFINITY, INFINITY)
     direction = "none"
-    interval_form = "t"
     formula = "sum of y / n"
     use_when = "You want the level of an outcome, and whether it moved since an earlier run."
     beware = "It mixes the arms: it says nothing of their difference, which the table `experiment` has."
     reference = _NEYMAN
-
-    def atoms(self) -> Mapping[str, Atom]:
-        """The sum over rows."""
-        return {"outcome_sum": OUTCOME}
-
-    def finalise(self, state: Any) -> Any:
-        """Mean over rows."""
-        return ops.ratio(state.outcome_sum, state.weight)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from plmetrics.catalogue.composite_metrics import AcrossSlices
-from plmetrics.catalogue.metric import leaves
+from plmetrics.catalogue.metric import fact_of, leaves
 from plmetrics.catalogue.parameters import ParameterError, one_of, parameter
 from plmetrics.core import ops
 from plmetrics.core.names import number_text
@@ -96,16 +96,9 @@ class MetricOfGroups(GroupMetric):
     """Base of those that are made of one metric, class by class where that has classes."""
 
     metric: Metric = parameter(doc="the metric", domain="a metric", unnamed=True)  # noqa: RUF009
-
-    @property
-    def by_class(self) -> bool:
-        """As the metric has it."""
-        return self.metric.by_class
-
-    @property
-    def chosen_threshold(self) -> Any:
-        """That of the metric."""
-        return self.metric.chosen_threshold
+    by_class = fact_of("metric.by_class")
+    chosen_threshold = fact_of("metric.chosen_threshold")
+    lacks = fact_of("metric.lacks")
 
     def parts(self) -> tuple[Metric, ...]:
         """The metric."""
@@ -116,10 +109,6 @@ class MetricOfGroups(GroupMetric):
         if not self.metric.by_class:
             return (("", self),)
         return tuple((named, replace(self, metric=member)) for named, member in self.metric.per_class())
-
-    def lacks(self, parts: tuple[str, ...]) -> str | None:
-        """Parts that the metric lacks."""
-        return self.metric.lacks(parts)
 
 
 def _value_text(value: str | float | bool) -> str:  # noqa: FBT001

@@ -10,7 +10,7 @@ from plmetrics.catalogue.fairness.base import GroupComparison, MetricOfGroups
 from plmetrics.catalogue.fairness.shrinkage import is_rate, shrunken
 from plmetrics.catalogue.metric import TOTAL, Metric
 from plmetrics.catalogue.parameters import ParameterError, one_of, parameter
-from plmetrics.catalogue.registry import register
+from plmetrics.catalogue.registry import register_for
 
 if TYPE_CHECKING:
     from plmetrics.catalogue.composite_metrics import Groups
@@ -21,8 +21,6 @@ TASKS = ("binary", "multiclass", "multilabel", "regression", "quantile", "rankin
 
 @dataclass(frozen=True)
 class _Disparity(MetricOfGroups):
-    """What is compared, and how."""
-
     metric: Metric = parameter(doc="the metric that is compared", domain="a metric", unnamed=True)  # noqa: RUF009
     form: str = parameter(
         "difference",
@@ -113,6 +111,4 @@ def _kind(metric: Metric, *, ratio: bool) -> Kind:
     return "ratio" if ratio else "norm"
 
 
-for _task in TASKS:
-    _own = {"task": _task, "__doc__": Disparity.__doc__, "__module__": __name__}
-    register(type("Disparity", (Disparity,), _own))
+register_for(TASKS, Disparity)

@@ -9,7 +9,7 @@ import numpy as np
 
 from plmetrics.catalogue.fairness.base import MetricOfGroups
 from plmetrics.catalogue.parameters import ParameterError, parameter
-from plmetrics.catalogue.registry import register
+from plmetrics.catalogue.registry import register_for
 
 if TYPE_CHECKING:
     from plmetrics.catalogue.composite_metrics import Groups
@@ -49,8 +49,6 @@ def shrunken(values: Any, sizes: Any) -> Any:
 
 @dataclass(frozen=True)
 class _RateOfGroups(MetricOfGroups):
-    """The rate."""
-
     metric: Metric = parameter(doc="the rate that is shrunk", domain="a share of rows", unnamed=True)  # noqa: RUF009
 
 
@@ -98,6 +96,4 @@ class ShrunkenRate(_RateOfGroups):
         return shrunken(state.values[self.metric.text], state.sizes[self.metric.text])
 
 
-for _task in TASKS:
-    _own = {"task": _task, "__doc__": ShrunkenRate.__doc__, "__module__": __name__}
-    register(type("ShrunkenRate", (ShrunkenRate,), _own))
+register_for(TASKS, ShrunkenRate)

@@ -63,9 +63,6 @@ def _mean_pinball(rows: Rows) -> pl.Expr:
     return 2.0 * total / float(len(rows.levels))
 
 
-_WEIGHTED_INTERVAL_SCORE = Atom("weighted_interval_score", _mean_pinball)
-
-
 @register
 class WeightedIntervalScore(MeanOfForecasts):
     """Mean over the declared quantiles of twice their pinball loss.
@@ -84,6 +81,7 @@ class WeightedIntervalScore(MeanOfForecasts):
 
     name = "wis"
     aliases = ("weighted_interval_score",)
+    row_atom = Atom("weighted_interval_score", _mean_pinball)
     proper = "strictly"
     formula = "sum of w mean over levels of 2 pinball / W"
     use_when = "Forecasts are given as quantiles, and one number is wanted for all of them."
@@ -96,9 +94,6 @@ class WeightedIntervalScore(MeanOfForecasts):
     def lacks(self, parts: tuple[str, ...]) -> str | None:
         """Quantiles."""
         return None if not parts or any(part.startswith("quantile|") for part in parts) else "quantiles"
-
-    def _atom(self) -> Atom:
-        return _WEIGHTED_INTERVAL_SCORE
 
 
 @register

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from plmetrics.catalogue.forecast.rows import INFINITY, MeanOfForecasts
 from plmetrics.catalogue.registry import register
 from plmetrics.catalogue.regression.rows import ABSOLUTE_ERROR, MEAN_ERROR
-
-if TYPE_CHECKING:
-    from plmetrics.states.sums import Atom
 
 
 class _Middle(MeanOfForecasts):
@@ -37,13 +32,11 @@ class MeanAbsoluteError(_Middle):
     """
 
     name = "mae"
+    row_atom = ABSOLUTE_ERROR
     formula = "sum of w abs(middle - label) / W"
     use_when = "You want to set a distribution beside point forecasts."
     beware = "It says nothing about the width of the forecast."
     reference = "Gneiting (2011), Making and evaluating point forecasts, JASA 106(494)"
-
-    def _atom(self) -> Atom:
-        return ABSOLUTE_ERROR
 
 
 @register
@@ -63,10 +56,8 @@ class MeanError(_Middle):
     name = "mean_error"
     range = (-INFINITY, INFINITY)
     direction = "zero"
+    row_atom = MEAN_ERROR
     formula = "sum of w (middle - label) / W"
     use_when = "Totals of forecasts are used."
     beware = "Errors of both signs cancel; medians of skewed distributions miss the mean by design."
     reference = "Gneiting (2011), Making and evaluating point forecasts, JASA 106(494)"
-
-    def _atom(self) -> Atom:
-        return MEAN_ERROR

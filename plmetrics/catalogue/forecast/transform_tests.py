@@ -54,8 +54,6 @@ class _Test(MeanOfForecasts):
 
 
 class _PValue(_Test):
-    """Base of p values."""
-
     range = (0.0, 1.0)
     direction: ClassVar[Direction] = "none"
     beware = _BEWARE_P

@@ -159,10 +159,6 @@ class BalancedAccuracy(_Agreement):
         recalls = ops.ratio(state.hit, state.actual, otherwise=0.0)
         return ops.ratio(ops.total(recalls), np.sum(present, axis=-1))
 
-    def denominators(self, state: Any) -> tuple[Any, ...]:
-        """Rows."""
-        return (state.weight,)
-
     def remark(self, state: Any) -> Any:
         """Classes without rows."""
         return left_out(self.classes, state.actual == 0)

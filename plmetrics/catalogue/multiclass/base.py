@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
+from plmetrics.catalogue.bases import Quotient
 from plmetrics.catalogue.metric import Metric, fact_of
 from plmetrics.catalogue.needs import Sums
 from plmetrics.catalogue.parameters import one_of, parameter
@@ -132,7 +133,7 @@ def _omission_note(classes: Sequence[str], pattern: Any) -> str | None:
 
 
 @dataclass(frozen=True)
-class OfClass(Metric):
+class OfClass(Quotient):
     """One class of a rate: a row of its own in the results, whose name is that of the rate."""
 
     rate: ClassRate
@@ -145,6 +146,7 @@ class OfClass(Metric):
     kind = fact_of("rate.kind_of_class")
     interval_form = fact_of("rate.interval_form")
     additive = fact_of("rate.additive")
+    empty = fact_of("rate.empty")
     chosen_threshold = fact_of("rate.chosen_threshold")
     fixed_threshold = fact_of("rate.fixed_threshold")
     expressible = False
@@ -166,24 +168,16 @@ class OfClass(Metric):
         """The sums of the class."""
         return self.rate.atoms_of(self.number)
 
-    def finalise(self, state: Any) -> Any:
-        """The rate of the class."""
-        return ops.ratio(self.rate.part(state), self.rate.whole(state))
-
-    def undefined(self, state: Any) -> Undefined:
-        """Nothing to divide by."""
-        return [*super().undefined(state), (self.rate.empty, self.rate.whole(state) == 0)]
-
-    def denominators(self, state: Any) -> tuple[Any, ...]:
-        """Divisor of the rate."""
-        return (self.rate.whole(state),)
+    def terms(self, state: Any) -> tuple[Any, Any]:
+        """Those of the rate."""
+        return self.rate.terms(state)
 
 
 @dataclass(frozen=True)
 class ClassRate(Multiclass):
     """Base of the rates of each class against the rest: a part over a whole of sums of the class.
 
-    `part` and `whole` read `hit`, `calls_of`, `actual` and `weight`, with any axes.
+    `terms` read `hit`, `called`, `actual` and `weight`, with any axes.
     """
 
     needs = Sums()
@@ -194,12 +188,8 @@ class ClassRate(Multiclass):
 
     average: str = average_parameter()
 
-    def part(self, state: Any) -> Any:
-        """Numerator of the rate."""
-        raise NotImplementedError
-
-    def whole(self, state: Any) -> Any:
-        """Denominator of the rate."""
+    def terms(self, state: Any) -> tuple[Any, Any]:
+        """Numerator and denominator of the rate."""
         raise NotImplementedError
 
     def per_class(self) -> tuple[tuple[str, Metric], ...]:
@@ -219,8 +209,7 @@ class ClassRate(Multiclass):
 
     def finalise(self, state: Any) -> Any:
         """The average over classes."""
-        wide = _Wide(state)
-        part, total = self.part(wide), self.whole(wide)
+        part, total = self.terms(_Wide(state))
         if self.average == "micro":
             return ops.ratio(ops.total(part), ops.total(total))
         values = ops.ratio(part, total, otherwise=0.0)
@@ -238,17 +227,15 @@ class ClassRate(Multiclass):
 
     def undefined(self, state: Any) -> Undefined:
         """No class has a value."""
-        wide = _Wide(state)
-        total = self.whole(wide)
-        if self.average == "micro":
-            return [*super().undefined(state), (self.empty, ops.total(total) == 0)]
-        return [*super().undefined(state), (self.empty, ops.total(self._class_weight(state, total)) == 0)]
+        _, total = self.terms(_Wide(state))
+        weight = total if self.average == "micro" else self._class_weight(state, total)
+        return [*super().undefined(state), (self.empty, ops.total(weight) == 0)]
 
     def remark(self, state: Any) -> Any:
         """The classes without a value."""
         if self.average not in {"macro", "weighted"} or self._zero:
             return None
-        return left_out(self.classes, self.whole(_Wide(state)) == 0)
+        return left_out(self.classes, self.terms(_Wide(state))[1] == 0)
 
 
 class _Wide:

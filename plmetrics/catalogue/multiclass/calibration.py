@@ -8,11 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from plmetrics.catalogue.binary.calibration import ExpectedCalibrationError
+from plmetrics.catalogue.binary.calibration import (
+    ExpectedCalibrationError,
+    check_debias,
+    debias_parameter,
+    norm_parameter,
+    strategy_parameter,
+)
 from plmetrics.catalogue.composite_metrics import DerivedMetric
 from plmetrics.catalogue.multiclass.base import Multiclass
 from plmetrics.catalogue.multiclass.leaves import ClassScoreMetric, confidence, one_vs_rest
-from plmetrics.catalogue.parameters import ParameterError, bins_parameter, one_of, parameter
+from plmetrics.catalogue.parameters import bins_parameter
 from plmetrics.catalogue.registry import register
 
 if TYPE_CHECKING:
@@ -32,24 +38,13 @@ class _BinnedCalibration(Multiclass, DerivedMetric):
     reads_parts = True
 
     bins: int = bins_parameter(15, "number of bins")
-    strategy: str = parameter(
-        "uniform",
-        doc="bins of equal width, or of equal weight in each slice",
-        check=one_of("uniform", "quantile"),
-        domain="uniform or quantile",
-    )
-    norm: str = parameter(
-        "l1", doc="how the gaps are put together", check=one_of("l1", "l2", "max"), domain="l1, l2 or max"
-    )
-    debias: bool = parameter(
-        default=False, doc="take off what sampling noise alone adds", domain="true or false"
-    )
+    strategy: str = strategy_parameter()
+    norm: str = norm_parameter()
+    debias: bool = debias_parameter()
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.debias and self.norm == "max":
-            msg = f"{self.name}: debias has no form for norm=max; use norm=l1 or norm=l2, or leave debias out"
-            raise ParameterError(msg)
+        check_debias(self.name, self.norm, debias=self.debias)
 
     @property
     def noise(self) -> Noise:  # type: ignore[override]

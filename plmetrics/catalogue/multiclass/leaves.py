@@ -16,7 +16,6 @@ from plmetrics.states.sums import Atom, RowValue
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from plmetrics.catalogue.metric import Undefined
     from plmetrics.states.sums import Rows
 
 
@@ -37,6 +36,13 @@ class ClassScoreMetric(Metric):
     interval_form = fact_of("inner.interval_form")
     smooth = fact_of("inner.smooth")
     probability = fact_of("inner.probability")
+    finds_threshold = fact_of("inner.finds_threshold")
+    finalise = fact_of("inner.finalise")
+    undefined = fact_of("inner.undefined")
+    denominators = fact_of("inner.denominators")
+    bound = fact_of("inner.bound")
+    cut = fact_of("inner.cut")
+    deviation = fact_of("inner.deviation")
     expressible = False
 
     def __post_init__(self) -> None:
@@ -69,35 +75,6 @@ class ClassScoreMetric(Metric):
             members = positive.list.sum().cast(pl.Float64)
             return members if own else self.value.width - members
         return (positive if own else ~positive) & self.value.build(rows).is_not_null()
-
-    def finalise(self, state: Any) -> Any:
-        """The inner metric's."""
-        return self.inner.finalise(state)
-
-    def undefined(self, state: Any) -> Undefined:
-        """The inner metric's."""
-        return self.inner.undefined(state)
-
-    def denominators(self, state: Any) -> tuple[Any, ...]:
-        """The inner metric's."""
-        return self.inner.denominators(state)
-
-    def bound(self, state: Any) -> Any:
-        """The inner metric's."""
-        return self.inner.bound(state)
-
-    def cut(self, state: Any) -> Any:
-        """The inner metric's."""
-        return self.inner.cut(state)
-
-    @property
-    def finds_threshold(self) -> bool:
-        """Whether the inner metric does."""
-        return self.inner.finds_threshold
-
-    def deviation(self, replicate: Any, point: Any) -> Any:
-        """The inner metric's."""
-        return self.inner.deviation(replicate, point)
 
 
 def one_vs_rest(inner: Metric, classes: tuple[str, ...], number: int) -> ClassScoreMetric:

@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from plmetrics.catalogue.binary import operating, top
 from plmetrics.catalogue.multiclass.ranking import OverClasses
-from plmetrics.catalogue.parameters import parameter
 from plmetrics.catalogue.registry import register
-
-if TYPE_CHECKING:
-    from plmetrics.catalogue.metric import Metric
 
 _FAWCETT = "Fawcett (2006), An introduction to ROC analysis, Pattern Recognition Letters 27(8)"
 _RETRIEVAL = "Manning, Raghavan and Schuetze (2008), Introduction to Information Retrieval, chapter 8"
@@ -31,11 +26,7 @@ class _AtTop(_AtThreshold):
 
     reference = _RETRIEVAL
 
-    k: int | float = parameter(
-        doc="how many rows, or a share of them",
-        check=top.is_top,
-        domain="a whole number of at least 1, or a share between 0 and 1",
-    )
+    k: int | float = top.top_parameter()
 
     @property
     def size_free(self) -> bool:  # type: ignore[override]
@@ -62,16 +53,13 @@ class PrecisionAtRecall(_AtThreshold):
     """
 
     name = "precision_at_recall"
+    binary = operating.PrecisionAtRecall
     formula = "mean over classes of max-threshold precision with recall_c >= limit"
     use_when = "A share of the rows of every class must be caught, and each call costs work."
     beware = "Each class has a threshold of its own, chosen on the rows it is judged on."
     reference = _RETRIEVAL
 
     recall: float = operating.limit_parameter("recall to reach")
-
-    def of_one(self) -> Metric:
-        """The binary metric."""
-        return operating.PrecisionAtRecall(recall=self.recall)
 
 
 @register
@@ -93,16 +81,13 @@ class PrecisionAtVolume(_AtThreshold):
     """
 
     name = "precision_at_volume"
+    binary = operating.PrecisionAtVolume
     formula = "mean over classes of max-threshold precision with called_c / W >= limit"
     use_when = "As many rows of every class are worked through, whatever their probabilities."
     beware = "Rare classes have fewer rows than are called: their precision cannot reach 1."
     reference = _RETRIEVAL
 
     volume: float = operating.limit_parameter("share of rows to call")
-
-    def of_one(self) -> Metric:
-        """The binary metric."""
-        return operating.PrecisionAtVolume(volume=self.volume)
 
 
 @register
@@ -124,16 +109,13 @@ class RecallAtPrecision(_AtThreshold):
     """
 
     name = "recall_at_precision"
+    binary = operating.RecallAtPrecision
     formula = "mean over classes of max{recall_c(t): precision_c(t) >= limit}"
     use_when = "Calls of every class must be right so often, and you ask how much can be called then."
     beware = "A class whose precision never reaches the limit is left out of the average: read the note."
     reference = _RETRIEVAL
 
     precision: float = operating.limit_parameter("precision to keep")
-
-    def of_one(self) -> Metric:
-        """The binary metric."""
-        return operating.RecallAtPrecision(precision=self.precision)
 
 
 @register
@@ -155,16 +137,13 @@ class RecallAtFpr(_AtThreshold):
     """
 
     name = "recall_at_fpr"
+    binary = operating.RecallAtFpr
     formula = "mean over classes of max{recall_c(t): FPR_c(t) <= limit}"
     use_when = "False alarms of every class are bounded by a rate."
     beware = "With many classes even a small rate of all other rows is many calls."
     reference = _FAWCETT
 
     fpr: float = operating.limit_parameter("false positive rate to keep")
-
-    def of_one(self) -> Metric:
-        """The binary metric."""
-        return operating.RecallAtFpr(fpr=self.fpr)
 
 
 @register
@@ -186,6 +165,7 @@ class FprAtRecall(_AtThreshold):
     """
 
     name = "fpr_at_recall"
+    binary = operating.FprAtRecall
     direction = "lower"
     formula = "mean over classes of min{FPR_c(t): recall_c(t) >= limit}"
     use_when = "Each class must be found so often, and you ask what that costs the others."
@@ -193,10 +173,6 @@ class FprAtRecall(_AtThreshold):
     reference = _FAWCETT
 
     recall: float = operating.limit_parameter("recall to reach")
-
-    def of_one(self) -> Metric:
-        """The binary metric."""
-        return operating.FprAtRecall(recall=self.recall)
 
 
 @register
@@ -217,13 +193,10 @@ class PrecisionAtK(_AtTop):
     """
 
     name = "precision_at_k"
+    binary = top.PrecisionAtK
     formula = "mean over classes of rows of c in its top k / k"
     use_when = "A list of k cases is worked through for every class."
     beware = "Its best value is below 1 for classes of fewer than k rows."
-
-    def of_one(self) -> Metric:
-        """The binary metric."""
-        return top.PrecisionAtK(k=self.k)
 
 
 @register
@@ -244,13 +217,10 @@ class RecallAtK(_AtTop):
     """
 
     name = "recall_at_k"
+    binary = top.RecallAtK
     formula = "mean over classes of rows of c in its top k / rows of c"
     use_when = "You ask how many rows of every class the top of its list holds."
     beware = "It cannot be above k / rows of the class."
-
-    def of_one(self) -> Metric:
-        """The binary metric."""
-        return top.RecallAtK(k=self.k)
 
 
 @register
@@ -271,12 +241,9 @@ class LiftAtK(_AtTop):
     """
 
     name = "lift_at_k"
+    binary = top.LiftAtK
     range = (0.0, float("inf"))
     formula = "mean over classes of precision in the top k of c / share of c"
     use_when = "You say how many times better than chance the top of each class's list is."
     beware = "Its largest value is W / rows of the class: rare classes rule the average."
     reference = top.LiftAtK.reference
-
-    def of_one(self) -> Metric:
-        """The binary metric."""
-        return top.LiftAtK(k=self.k)

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from plmetrics.catalogue.bases import RowMean
 from plmetrics.catalogue.multiclass.base import INFINITY, Multiclass
 from plmetrics.catalogue.multiclass.probability import probabilities
-from plmetrics.catalogue.needs import Sums
 from plmetrics.catalogue.parameters import parameter
 from plmetrics.catalogue.registry import register
-from plmetrics.core import ops
 from plmetrics.states.sums import Atom
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from plmetrics.catalogue.metric import IntervalForm
     from plmetrics.states.sums import Rows
 
 
@@ -36,7 +32,7 @@ _SQUARES = Atom("ranked_probability", _cumulative_squares)
 
 @register
 @dataclass(frozen=True)
-class RankedProbabilityScore(Multiclass):
+class RankedProbabilityScore(RowMean, Multiclass):
     """Mean over rows of the squared distance between the cumulative probabilities and the class that the row has.
 
     Sum over k < K of (p_1 + ... + p_k - [class is at most k])^2, in the order of `classes`; divided by K - 1, so that
@@ -54,13 +50,12 @@ class RankedProbabilityScore(Multiclass):
 
     name = "ranked_probability_score"
     aliases = ("rps",)
-    needs = Sums()
     range = (0.0, INFINITY)
     direction = "lower"
     probability = True
     reads_parts = True
     proper = "strictly"
-    interval_form: ClassVar[IntervalForm | None] = "t"
+    row_atom = _SQUARES
     formula = "mean over rows of sum over k < K of (F_k - [class <= k])^2 / (K - 1)"
     use_when = "Classes have an order, and a probability beside the class is better than one far from it."
     beware = "It depends on the order of classes: name them in order with classes:."
@@ -72,19 +67,15 @@ class RankedProbabilityScore(Multiclass):
         default=True, doc="divide by the number of classes less 1", domain="true or false"
     )
 
-    def atoms(self) -> Mapping[str, Atom | tuple[Atom, ...]]:
-        """The sum over rows."""
-        return {"score_sum": _SQUARES}
-
     def finalise(self, state: Any) -> Any:
         """Mean over rows."""
         steps = max(len(self.classes) - 1, 1) if self.divide else 1
-        return ops.ratio(state.score_sum, state.weight) / float(steps)
+        return super().finalise(state) / float(steps)
 
 
 @register
 @dataclass(frozen=True)
-class AdjacentAccuracy(Multiclass):
+class AdjacentAccuracy(RowMean, Multiclass):
     """Share of the rows that are called their class or one beside it, in the order of `classes`.
 
     `distance` is how many places off still count; 0 gives the accuracy. Weighted by row; in [0, 1]; undefined
@@ -99,7 +90,7 @@ class AdjacentAccuracy(Multiclass):
 
     name = "adjacent_accuracy"
     aliases = ("off_by_one_accuracy",)
-    needs = Sums()
+    interval_form = None
     range = (0.0, 1.0)
     direction = "higher"
     kind = "proportion"
@@ -117,14 +108,8 @@ class AdjacentAccuracy(Multiclass):
         domain="a whole number of at least 0",
     )
 
-    def atoms(self) -> Mapping[str, Atom]:
-        """The rows that are near."""
-
+    def _atom(self) -> Atom:
         def near(rows: Rows) -> pl.Expr:
             return (rows.score - rows.label).abs() <= float(self.distance)
 
-        return {"near": Atom(f"near|{self.distance}", near, counts=True)}
-
-    def finalise(self, state: Any) -> Any:
-        """Their share."""
-        return ops.ratio(state.near, state.weight)
+        return Atom(f"near|{self.distance}", near, counts=True)

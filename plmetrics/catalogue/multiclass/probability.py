@@ -212,6 +212,7 @@ class Brier(_MeanScore):
     name = "brier"
     range = (0.0, 2.0)
     direction = "lower"
+    row_atom = _SQUARES
     proper = "strictly"
     formula = "sum of w sum over classes of (p_c - [class is c])^2 / W"
     use_when = "The probabilities themselves are used, and one bad row should not decide as in a log loss."
@@ -223,9 +224,6 @@ class Brier(_MeanScore):
     )
 
     scale_by_half: bool = parameter(default=False, doc="halve it", domain="true or false")
-
-    def _atom(self) -> Atom:
-        return _SQUARES
 
     def finalise(self, state: Any) -> Any:
         """Mean over rows."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -42,12 +42,14 @@ class OverClasses(Multiclass, DerivedMetric):
     kind: ClassVar[Kind] = "pr_area"
     range = (0.0, 1.0)
     reads_parts = True
+    binary: ClassVar[type[Metric]]
 
     average: str = _average_parameter()
 
     def of_one(self) -> Metric:
-        """The binary metric."""
-        raise NotImplementedError
+        """The binary metric, with the parameters that this one has in common with it."""
+        shared = (field.name for field in fields(self.binary) if hasattr(self, field.name))
+        return self.binary(**{name: getattr(self, name) for name in shared})
 
     def per_class(self) -> tuple[tuple[str, Metric], ...]:
         """With average none, each class."""
@@ -148,6 +150,7 @@ class RocAuc(OverClassesOrPool):
     """
 
     name = "roc_auc"
+    binary = BinaryRocAuc
     chance = 0.5
     formula = "mean over classes of the area of the class against the rest (ovr, macro)"
     use_when = "You compare how well models separate the classes, before anything is called."
@@ -168,10 +171,6 @@ class RocAuc(OverClassesOrPool):
         if self.scheme == "ovo" and self.average != "macro":
             msg = f"roc_auc: scheme=ovo has no average={self.average}: pairs of classes all count alike"
             raise ParameterError(msg, "average")
-
-    def of_one(self) -> Metric:
-        """The binary area."""
-        return BinaryRocAuc()
 
     def terms(self) -> tuple[Metric, ...]:
         """Of every class, or of every ordered pair."""
@@ -240,14 +239,11 @@ class AveragePrecision(_PrecisionRecallArea):
     """
 
     name = "average_precision"
+    binary = BinaryAveragePrecision
     formula = "mean over classes of the average precision of the class against the rest (macro)"
     use_when = "Some classes are rare, and finding their rows is what matters."
     beware = "A rare class has a low value even for a good model: chance alone gives its share of the rows."
     reference = "Davis and Goadrich (2006), The relationship between precision-recall and ROC curves, ICML"
-
-    def of_one(self) -> Metric:
-        """The binary metric."""
-        return BinaryAveragePrecision()
 
 
 @register
@@ -268,6 +264,7 @@ class PrAuc(_PrecisionRecallArea):
     """
 
     name = "pr_auc"
+    binary = BinaryPrAuc
     interpretable = False
     formula = (
         "mean over classes of the integral of precision over recall of the class against the rest (macro)"
@@ -282,10 +279,6 @@ class PrAuc(_PrecisionRecallArea):
         check=one_of("lower_trapezoid", "upper_trapezoid", "davis_goadrich"),
         domain="lower_trapezoid, upper_trapezoid or davis_goadrich",
     )
-
-    def of_one(self) -> Metric:
-        """The binary area."""
-        return BinaryPrAuc(method=self.method)
 
 
 @register
@@ -306,15 +299,12 @@ class KolmogorovSmirnov(OverClasses):
     """
 
     name = "ks"
+    binary = BinaryKs
     kind = "norm"
     formula = "mean over classes of max over s of abs(F_c(s) - F_rest(s)) (macro)"
     use_when = "Each class will be called by a threshold on its own probability."
     beware = "Every class has a threshold of its own there, chosen on the same rows."
     reference = BinaryKs.reference
-
-    def of_one(self) -> Metric:
-        """The binary metric."""
-        return BinaryKs()
 
     def combined_deviations(self, parts: Mapping[str, Any]) -> Any:
         """The mean of the classes': their gaps are one vector, whose norm is the mean of theirs."""

@@ -51,13 +51,9 @@ class Precision(ClassRate):
 
     undefined_as: str = undefined_parameter()
 
-    def part(self, state: Any) -> Any:
-        """Hits."""
-        return state.hit
-
-    def whole(self, state: Any) -> Any:
-        """Calls."""
-        return state.called
+    def terms(self, state: Any) -> tuple[Any, Any]:
+        """Hits, over calls."""
+        return state.hit, state.called
 
 
 @register
@@ -85,13 +81,9 @@ class Recall(ClassRate):
 
     undefined_as: str = undefined_parameter()
 
-    def part(self, state: Any) -> Any:
-        """Hits."""
-        return state.hit
-
-    def whole(self, state: Any) -> Any:
-        """Rows of the class."""
-        return state.actual
+    def terms(self, state: Any) -> tuple[Any, Any]:
+        """Hits, over rows of the class."""
+        return state.hit, state.actual
 
 
 @register
@@ -119,13 +111,9 @@ class Specificity(ClassRate):
 
     undefined_as: str = undefined_parameter()
 
-    def part(self, state: Any) -> Any:
-        """True negatives."""
-        return state.weight - state.actual - state.called + state.hit
-
-    def whole(self, state: Any) -> Any:
-        """Rows of other classes."""
-        return state.weight - state.actual
+    def terms(self, state: Any) -> tuple[Any, Any]:
+        """True negatives, over rows of other classes."""
+        return state.weight - state.actual - state.called + state.hit, state.weight - state.actual
 
 
 @register
@@ -151,13 +139,9 @@ class NegativePredictiveValue(ClassRate):
 
     undefined_as: str = undefined_parameter()
 
-    def part(self, state: Any) -> Any:
-        """True negatives."""
-        return state.weight - state.actual - state.called + state.hit
-
-    def whole(self, state: Any) -> Any:
-        """Rows that are called otherwise."""
-        return state.weight - state.called
+    def terms(self, state: Any) -> tuple[Any, Any]:
+        """True negatives, over rows that are called otherwise."""
+        return state.weight - state.actual - state.called + state.hit, state.weight - state.called
 
 
 @register
@@ -226,13 +210,9 @@ class F1(_Overlap):
 
     undefined_as: str = undefined_parameter()
 
-    def part(self, state: Any) -> Any:
-        """Twice the hits."""
-        return 2.0 * state.hit
-
-    def whole(self, state: Any) -> Any:
-        """Rows of the class, and calls."""
-        return state.actual + state.called
+    def terms(self, state: Any) -> tuple[Any, Any]:
+        """Twice the hits, over rows of the class, and calls."""
+        return 2.0 * state.hit, state.actual + state.called
 
 
 @register
@@ -264,13 +244,9 @@ class FBeta(_Overlap):
     )
     undefined_as: str = undefined_parameter()
 
-    def part(self, state: Any) -> Any:
-        """Hits, scaled."""
-        return (1.0 + self.beta**2) * state.hit
-
-    def whole(self, state: Any) -> Any:
-        """Rows of the class, scaled, and calls."""
-        return self.beta**2 * state.actual + state.called
+    def terms(self, state: Any) -> tuple[Any, Any]:
+        """Hits, scaled, over rows of the class, scaled, and calls."""
+        return (1.0 + self.beta**2) * state.hit, self.beta**2 * state.actual + state.called
 
 
 @register
@@ -295,10 +271,6 @@ class Jaccard(_Overlap):
 
     undefined_as: str = undefined_parameter()
 
-    def part(self, state: Any) -> Any:
-        """Hits."""
-        return state.hit
-
-    def whole(self, state: Any) -> Any:
-        """Rows of the class or called so."""
-        return state.actual + state.called - state.hit
+    def terms(self, state: Any) -> tuple[Any, Any]:
+        """Hits, over rows of the class or called so."""
+        return state.hit, state.actual + state.called - state.hit

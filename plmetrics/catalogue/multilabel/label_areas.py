@@ -65,15 +65,12 @@ class RocAuc(_OverClassesOrRows):
     """
 
     name = "roc_auc"
+    binary = BinaryRocAuc
     chance = 0.5
     formula = "mean over classes of P(s+ > s-) + P(s+ = s-) / 2 (macro)"
     use_when = "You compare how well models rank rows by each class, before anything is called."
     beware = "It says nothing about the order of classes within a row: see label_ranking_loss."
     reference = "Fawcett (2006), An introduction to ROC analysis, Pattern Recognition Letters 27(8)"
-
-    def of_one(self) -> Metric:
-        """The binary area."""
-        return BinaryRocAuc()
 
 
 @register

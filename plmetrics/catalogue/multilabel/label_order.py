@@ -12,7 +12,6 @@ import polars as pl
 from plmetrics.catalogue.bases import RowMean
 from plmetrics.catalogue.multiclass.probability import clip_parameter, probabilities
 from plmetrics.catalogue.multilabel.label_rates import MINING, LabelSet, calls, threshold_parameter, truths
-from plmetrics.catalogue.needs import Sums
 from plmetrics.catalogue.parameters import parameter
 from plmetrics.catalogue.registry import register
 from plmetrics.catalogue.thresholds import threshold_text
@@ -81,7 +80,7 @@ class HammingLoss(_MeanOverRows):
 
 @register
 @dataclass(frozen=True)
-class SubsetAccuracy(LabelSet):
+class SubsetAccuracy(RowMean, LabelSet):
     """Share of the rows whose called classes are exactly those that they have.
 
     Classes are called whose score is at least `threshold`. Weighted by row; in [0, 1]; undefined (`no_rows`) without
@@ -98,7 +97,7 @@ class SubsetAccuracy(LabelSet):
 
     name = "subset_accuracy"
     aliases = ("accuracy", "exact_match_ratio")
-    needs = Sums()
+    interval_form = None
     range = (0.0, 1.0)
     direction = "higher"
     kind = "proportion"
@@ -111,17 +110,11 @@ class SubsetAccuracy(LabelSet):
 
     threshold: float | ThresholdRule = threshold_parameter()
 
-    def atoms(self) -> Mapping[str, Atom]:
-        """The rows without a wrong call."""
-
+    def _atom(self) -> Atom:
         def right(rows: Rows) -> pl.Expr:
             return ~pl.any_horizontal(_wrong_calls(rows, self.threshold))
 
-        return {"right": Atom(f"exact|{threshold_text(self.threshold)}", right, counts=True)}
-
-    def finalise(self, state: Any) -> Any:
-        """Their share."""
-        return ops.ratio(state.right, state.weight)
+        return Atom(f"exact|{threshold_text(self.threshold)}", right, counts=True)
 
 
 @register
@@ -310,13 +303,11 @@ class CoverageError(_MeanOverRows):
 
     name = "coverage_error"
     range = (0.0, float("inf"))
+    row_atom = Atom("coverage_error", _by_places(_depth))
     reads_parts = True
     formula = "mean over rows of the number of classes with a score of at least the lowest of the row's"
     use_when = "People read suggestions until they have found all that belong to a row."
     beware = "Its best value is the mean number of classes of a row, not 1."
-
-    def _atom(self) -> Atom:
-        return Atom("coverage_error", _by_places(_depth))
 
 
 @register
@@ -337,13 +328,11 @@ class LabelRankingLoss(_MeanOverRows):
 
     name = "label_ranking_loss"
     aliases = ("ranking_loss",)
+    row_atom = Atom("label_ranking_loss", _by_places(_wrong_pairs), most=1.0)
     reads_parts = True
     formula = "mean over rows of pairs (has, has not) with s_has <= s_has_not / pairs"
     use_when = "The order of the classes within a row is what is used."
     beware = "Rows with all classes or none count as perfect."
-
-    def _atom(self) -> Atom:
-        return Atom("label_ranking_loss", _by_places(_wrong_pairs), most=1.0)
 
 
 @register
@@ -366,10 +355,8 @@ class LabelRankingAveragePrecision(_MeanOverRows):
     name = "label_ranking_average_precision"
     aliases = ("lrap",)
     direction = "higher"
+    row_atom = Atom("label_ranking_average_precision", _by_places(_mean_precision), most=1.0)
     reads_parts = True
     formula = "mean over rows of the mean over the row's classes of own classes that score as high / classes that do"
     use_when = "Suggestions are read from the top, and each class of the row should stand high."
     beware = "Rows with all classes or none count as perfect."
-
-    def _atom(self) -> Atom:
-        return Atom("label_ranking_average_precision", _by_places(_mean_precision), most=1.0)

@@ -63,7 +63,7 @@ def truths(rows: Rows) -> list[pl.Expr]:
 
 
 class _RowCounts:
-    """What `part` and `whole` of a rate read, of a single row: its classes are what rows are elsewhere."""
+    """Counts that `terms` of a rate read, of a single row: its classes are what rows are elsewhere."""
 
     def __init__(self, rows: Rows, threshold: float | ThresholdRule) -> None:
         called, actual = calls(rows, threshold), truths(rows)
@@ -125,12 +125,11 @@ class LabelRate(LabelSet, ClassRate):
         return f"{getattr(self, 'beta', 1.0)}|{threshold_text(self.threshold)}"
 
     def _of_row(self, rows: Rows) -> pl.Expr:
-        counts = _RowCounts(rows, self.threshold)
-        whole = self.whole(counts)
-        return pl.when(whole > 0).then(self.part(counts) / whole).otherwise(0.0)
+        part, whole = self.terms(_RowCounts(rows, self.threshold))
+        return pl.when(whole > 0).then(part / whole).otherwise(0.0)
 
     def _is_defined(self, rows: Rows) -> pl.Expr:
-        defined: pl.Expr = self.whole(_RowCounts(rows, self.threshold)) > 0
+        defined: pl.Expr = self.terms(_RowCounts(rows, self.threshold))[1] > 0
         return defined
 
     def finalise(self, state: Any) -> Any:

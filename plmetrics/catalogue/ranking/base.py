@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from plmetrics.catalogue.metric import Direction, Undefined
+    from plmetrics.catalogue.metric import Direction, Nonzero
     from plmetrics.states.queries import Array, RankedRows
     from plmetrics.states.sums import Rows
 
@@ -87,6 +87,8 @@ class QueryMetric(Metric):
     interval_form = "t"
     mean = "mass"
     direction: ClassVar[Direction] = "higher"
+    nonzero: ClassVar[Nonzero] = (("no_relevant", "taking"),)
+    masses = ("taking",)
     expressible = False
     empty_counts: ClassVar[str] = "skip"
 
@@ -136,14 +138,6 @@ class QueryMetric(Metric):
     def finalise(self, state: Any) -> Any:
         """Mean over the queries that take part."""
         return ops.ratio(state.value_sum, state.taking)
-
-    def undefined(self, state: Any) -> Undefined:
-        """No query takes part: none has a relevant row."""
-        return [*super().undefined(state), ("no_relevant", state.taking == 0)]
-
-    def denominators(self, state: Any) -> tuple[Any, ...]:
-        """The queries that take part."""
-        return (state.taking,)
 
     def remark(self, state: Any) -> Any:
         """The queries without a relevant row, and what became of them; those without results."""

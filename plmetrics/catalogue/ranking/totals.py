@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from plmetrics.catalogue.metric import Metric
 from plmetrics.catalogue.ranking.base import QueryMetric, relevant_at_parameter
 from plmetrics.catalogue.registry import register
 from plmetrics.states.queries import EVERY_RANK
 
 if TYPE_CHECKING:
-    from plmetrics.catalogue.metric import Direction, Undefined
+    from plmetrics.catalogue.metric import Direction
     from plmetrics.states.queries import Array, RankedRows
 
 _TREC = "trec_eval (NIST), https://github.com/usnistgov/trec_eval"
@@ -27,15 +26,12 @@ class _Total(QueryMetric):
     mean = None  # type: ignore[assignment]
     additive = True
     interval_form = None  # type: ignore[assignment]
+    nonzero = ()
     empty_counts: ClassVar[str] = "zero"
 
     def finalise(self, state: Any) -> Any:
         """Sum over queries."""
         return state.value_sum
-
-    def undefined(self, state: Any) -> Undefined:
-        """Only without queries."""
-        return Metric.undefined(self, state)
 
     def remark(self, state: Any) -> Any:  # noqa: ARG002
         """Nothing is left out of a sum."""

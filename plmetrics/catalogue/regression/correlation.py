@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from plmetrics.catalogue.metric import Metric
 from plmetrics.catalogue.needs import Ranks, Sums
@@ -34,10 +34,7 @@ class _Values(Metric):
     needs = Sums()
     range = (-1.0, 1.0)
     direction = "higher"
-
-    def centres(self) -> tuple[RowValue, ...]:
-        """Labels and predictions."""
-        return (LABEL, _PREDICTION)
+    centred = (LABEL, _PREDICTION)
 
     def atoms(self) -> Mapping[str, Atom]:
         """First and second moments, and that of both."""
@@ -128,6 +125,21 @@ class _Ranks(Metric):
     direction = "higher"
     needs_score = True
     expressible = False
+    terms: ClassVar[tuple[str, str, str]]
+
+    def finalise(self, state: Any) -> Any:
+        """The first term over the root of the others."""
+        product, first, second = (getattr(state, name) for name in self.terms)
+        return ops.ratio(product, ops.sqrt(first * second))
+
+    def bound(self, state: Any) -> Any:
+        """How far rows inside the bins of a grid can move it."""
+        return _bound(state, *self.terms)
+
+    def undefined(self, state: Any) -> Undefined:
+        """All labels or all predictions tie."""
+        flat = (state.prediction_untied == 0) | (state.label_untied == 0)
+        return [*super().undefined(state), ("zero_denominator", flat)]
 
 
 def _bound(state: Any, product: str, *squares: str) -> Any:
@@ -165,25 +177,13 @@ class Spearman(_Ranks):
 
     name = "spearman"
     needs = Ranks(pairs=False)
+    terms = ("rank_product", "prediction_square", "label_square")
     formula = "pearson of the middle ranks"
     use_when = "Only the order of predictions is used, or the scale of the label is arbitrary."
     beware = "Near misses at the top weigh no more than in the middle: for the top, use a ranking metric."
     reference = (
         "Spearman (1904), The proof and measurement of association between two things, Am. J. Psychology 15"
     )
-
-    def finalise(self, state: Any) -> Any:
-        """Of ranks."""
-        return ops.ratio(state.rank_product, ops.sqrt(state.prediction_square * state.label_square))
-
-    def bound(self, state: Any) -> Any:
-        """How far ranks inside the bins of a grid can move it."""
-        return _bound(state, "rank_product", "prediction_square", "label_square")
-
-    def undefined(self, state: Any) -> Undefined:
-        """All labels or all predictions tie."""
-        flat = (state.prediction_untied == 0) | (state.label_untied == 0)
-        return [*super().undefined(state), ("zero_denominator", flat)]
 
 
 @register
@@ -202,20 +202,8 @@ class Kendall(_Ranks):
     """
 
     name = "kendall"
+    terms = ("concordance", "prediction_untied", "label_untied")
     formula = "(C - D) / sqrt((n0 - ties of labels)(n0 - ties of predictions))"
     use_when = "You want the chance that two rows are put in the right order, on a scale from -1 to 1."
     beware = "It is smaller than spearman on the same rows; compare like with like."
     reference = "Kendall (1945), The treatment of ties in ranking problems, Biometrika 33(3)"
-
-    def finalise(self, state: Any) -> Any:
-        """Of pairs."""
-        return ops.ratio(state.concordance, ops.sqrt(state.prediction_untied * state.label_untied))
-
-    def bound(self, state: Any) -> Any:
-        """How far pairs that a grid leaves open can move it."""
-        return _bound(state, "concordance", "prediction_untied", "label_untied")
-
-    def undefined(self, state: Any) -> Undefined:
-        """All labels or all predictions tie."""
-        flat = (state.prediction_untied == 0) | (state.label_untied == 0)
-        return [*super().undefined(state), ("zero_denominator", flat)]

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from plmetrics.catalogue.metric import Metric
-from plmetrics.catalogue.needs import Sums
 from plmetrics.catalogue.registry import register
 from plmetrics.catalogue.regression.rows import (
     ABSOLUTE_ERROR,
@@ -13,6 +11,7 @@ from plmetrics.catalogue.regression.rows import (
     INFINITY,
     MEAN_ERROR,
     SQUARED_ERROR,
+    ErrorMetric,
     MeanOverRows,
     is_lost,
     moments,
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from plmetrics.catalogue.metric import Undefined
-    from plmetrics.states.sums import Atom, RowValue
+    from plmetrics.states.sums import Atom
 
 _WILLMOTT = (
     "Willmott and Matsuura (2005), Advantages of the mean absolute error over the RMSE, Climate Research "
@@ -47,13 +46,11 @@ class MeanAbsoluteError(MeanOverRows):
     """
 
     name = "mae"
+    row_atom = ABSOLUTE_ERROR
     formula = "sum of w abs(prediction - label) / sum of w"
     use_when = "You want a typical error in the label's own unit that a few bad rows do not decide."
     beware = "It rewards predicting the median: with skewed labels an unbiased model can look worse."
     reference = _WILLMOTT
-
-    def _atom(self) -> Atom:
-        return ABSOLUTE_ERROR
 
 
 @register
@@ -69,14 +66,12 @@ class MeanSquaredError(MeanOverRows):
     """
 
     name = "mse"
+    row_atom = SQUARED_ERROR
     interpretable = False
     formula = "sum of w (prediction - label)^2 / sum of w"
     use_when = "Predictions are meant as means and large errors hurt more than in proportion."
     beware = "A few outliers can decide it, and its unit is squared; report rmse for reading."
     reference = _GNEITING
-
-    def _atom(self) -> Atom:
-        return SQUARED_ERROR
 
 
 @register
@@ -93,14 +88,12 @@ class RootMeanSquaredError(MeanOverRows):
 
     name = "rmse"
     interval_form = "delta"
+    row_atom = SQUARED_ERROR
     closed_forms = ("chi2",)
     formula = "sqrt(sum of w (prediction - label)^2 / sum of w)"
     use_when = "Predictions are meant as means and you want the error in the label's own unit."
     beware = "A few outliers can decide it; a large gap to mae says that they do."
     reference = _GNEITING
-
-    def _atom(self) -> Atom:
-        return SQUARED_ERROR
 
     def finalise(self, state: Any) -> Any:
         """Root of the mean."""
@@ -122,17 +115,15 @@ class Bias(MeanOverRows):
     name = "mean_error"
     range = (-INFINITY, INFINITY)
     direction = "zero"
+    row_atom = MEAN_ERROR
     formula = "sum of w (prediction - label) / sum of w"
     use_when = "Totals matter, as in budgets and stocks: it says how far sums of predictions are off per row."
     beware = "Errors of opposite sign cancel: 0 does not mean that any single prediction is good."
     reference = _WALTHER
 
-    def _atom(self) -> Atom:
-        return MEAN_ERROR
-
 
 @register
-class ErrorVariance(Metric):
+class ErrorVariance(ErrorMetric):
     """Mean squared distance of the errors from their mean: sum of w (e - mean e)^2 / W.
 
     The part of mse that no constant correction takes away: mse = bias_squared + error_variance. Divided by W,
@@ -146,19 +137,12 @@ class ErrorVariance(Metric):
     """
 
     name = "error_variance"
-    task = "regression"
-    needs = Sums()
-    range = (0.0, INFINITY)
-    direction = "lower"
+    centred = (ERROR,)
     interpretable = False
     formula = "sum of w (e - mean e)^2 / sum of w, with e = prediction - label"
     use_when = "You ask how much of mse would be left if the predictions were shifted by the best constant."
     beware = "A model that is wrong by the same amount everywhere has 0: read it with bias_squared."
     reference = _WALTHER
-
-    def centres(self) -> tuple[RowValue, ...]:
-        """The errors."""
-        return (ERROR,)
 
     def atoms(self) -> Mapping[str, Atom]:
         """The first two moments of the error around its centre."""
@@ -190,14 +174,12 @@ class BiasSquared(MeanOverRows):
     name = "bias_squared"
     kind = "norm"
     interval_form = None
+    row_atom = MEAN_ERROR
     interpretable = False
     formula = "(sum of w (prediction - label) / sum of w)^2"
     use_when = "You split mse into what recalibration can mend and what it cannot."
     beware = "It has lost the sign: mean_error says whether predictions are too high or too low."
     reference = _WALTHER
-
-    def _atom(self) -> Atom:
-        return MEAN_ERROR
 
     def finalise(self, state: Any) -> Any:
         """Square of the mean."""

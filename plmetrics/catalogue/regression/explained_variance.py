@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from plmetrics.catalogue.metric import Metric
 from plmetrics.catalogue.needs import Sums
@@ -14,6 +14,7 @@ from plmetrics.catalogue.regression.rows import (
     INFINITY,
     LABEL,
     SQUARED_ERROR,
+    ErrorMetric,
     is_lost,
     moments,
     variation,
@@ -49,10 +50,7 @@ class AgainstMean(Metric):
     needs = Sums()
     range = (-INFINITY, 1.0)
     direction = "higher"
-
-    def centres(self) -> tuple[RowValue, ...]:
-        """The labels."""
-        return (LABEL,)
+    centred: ClassVar[tuple[RowValue, ...]] = (LABEL,)
 
     def atoms(self) -> Mapping[str, Atom]:
         """Squared errors, and the first two moments of the label around the centre."""
@@ -153,15 +151,12 @@ class ExplainedVariance(AgainstMean):
     """
 
     name = "explained_variance"
+    centred = (LABEL, ERROR)
     chance = 0.0
     formula = "1 - sum of w (e - mean e)^2 / sum of w (label - mean label)^2, with e = prediction - label"
     use_when = "Predictions will be shifted by a constant later, and only their variation matters now."
     beware = "It does not see a bias: a gap to r2 says that there is one."
     reference = _KVALSETH
-
-    def centres(self) -> tuple[RowValue, ...]:
-        """The labels and the errors."""
-        return (LABEL, ERROR)
 
     def atoms(self) -> Mapping[str, Atom]:
         """The first two moments of label and error, each around its centre."""
@@ -177,7 +172,7 @@ class ExplainedVariance(AgainstMean):
 
 
 @register
-class DefaultRmse(Metric):
+class DefaultRmse(ErrorMetric):
     """rmse of predicting the mean of the evaluated labels: their standard deviation, divided by W.
 
     sqrt(sum of w (y - mean y)^2 / W), in the label's unit; 0 or more, exactly 0 where all labels are equal up to
@@ -190,18 +185,12 @@ class DefaultRmse(Metric):
     """
 
     name = "default_rmse"
-    task = "regression"
-    needs = Sums()
-    range = (0.0, INFINITY)
     direction = "none"
+    centred = (LABEL,)
     formula = "sqrt(sum of w (label - mean label)^2 / sum of w)"
     use_when = "Beside rmse, to see what a model without predictors gets on the same rows."
     beware = "It knows the mean of the evaluated labels, which no forecast does: it is a little too good."
     reference = _MURPHY
-
-    def centres(self) -> tuple[RowValue, ...]:
-        """The labels."""
-        return (LABEL,)
 
     def atoms(self) -> Mapping[str, Atom]:
         """The first two moments of the label around the centre."""

@@ -53,6 +53,14 @@ class Huber(MeanOverRows):
         return Atom(f"huber(delta={number_text(delta)})", row)
 
 
+def _log_cosh(rows: Rows) -> pl.Expr:
+    size = rows.error.abs()
+    # ln cosh e = ln(1 + 2 sinh^2(e/2)): without it small errors would drown in ln 2.
+    near = (2.0 * (pl.min_horizontal(size, 1.0) / 2.0).sinh() ** 2).log1p()
+    far = size + (-2.0 * size).exp().log1p() - math.log(2.0)
+    return pl.when(size < 1.0).then(near).otherwise(far)
+
+
 @register
 class LogCosh(MeanOverRows):
     """Mean of ln(cosh(e)): near e^2 / 2 for small errors, near abs(e) - ln 2 for large ones.
@@ -67,6 +75,7 @@ class LogCosh(MeanOverRows):
     """
 
     name = "log_cosh"
+    row_atom = Atom("log_cosh", _log_cosh)
     interpretable = False
     formula = "sum of w ln(cosh(prediction - label)) / sum of w"
     use_when = "You want a smooth loss between the squared and the absolute one, as many training losses are."
@@ -77,20 +86,6 @@ class LogCosh(MeanOverRows):
         "Saleh and Saleh (2022), Statistical properties of the log-cosh loss function used in machine "
         "learning, arXiv 2208.04564"
     )
-
-    def _atom(self) -> Atom:
-        return _LOG_COSH
-
-
-def _log_cosh(rows: Rows) -> pl.Expr:
-    size = rows.error.abs()
-    # ln cosh e = ln(1 + 2 sinh^2(e/2)): without it small errors would drown in ln 2.
-    near = (2.0 * (pl.min_horizontal(size, 1.0) / 2.0).sinh() ** 2).log1p()
-    far = size + (-2.0 * size).exp().log1p() - math.log(2.0)
-    return pl.when(size < 1.0).then(near).otherwise(far)
-
-
-_LOG_COSH = Atom("log_cosh", _log_cosh)
 
 
 @register

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from plmetrics.catalogue.bases import Quantile
 from plmetrics.catalogue.needs import Quantiles
 from plmetrics.catalogue.parameters import parameter
 from plmetrics.catalogue.registry import register
-from plmetrics.catalogue.row_quantiles import Quantile
 from plmetrics.states.sums import RowValue
 
 if TYPE_CHECKING:

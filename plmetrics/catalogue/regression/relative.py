@@ -7,11 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from plmetrics.catalogue.metric import Metric
-from plmetrics.catalogue.needs import Sums
 from plmetrics.catalogue.parameters import ParameterError, one_of, parameter, positive
 from plmetrics.catalogue.registry import register
-from plmetrics.catalogue.regression.rows import ABSOLUTE_ERROR, INFINITY, MeanOverRows
+from plmetrics.catalogue.regression.rows import ABSOLUTE_ERROR, ErrorMetric, MeanOverRows
 from plmetrics.core import ops
 from plmetrics.core.names import number_text
 from plmetrics.states.sums import Atom
@@ -33,7 +31,7 @@ _TOFALLIS = (
 
 @register
 @dataclass(frozen=True)
-class MeanAbsolutePercentageError(Metric):
+class MeanAbsolutePercentageError(ErrorMetric):
     """Mean distance relative to the label, times 100: 100 sum of w abs(e)/abs(y) / W.
 
     What a label of 0 does is a choice. `zeros=error`: the value is undefined (`zero_label`), and the note
@@ -50,10 +48,6 @@ class MeanAbsolutePercentageError(Metric):
     """
 
     name = "mape"
-    task = "regression"
-    needs = Sums()
-    range = (0.0, INFINITY)
-    direction = "lower"
     formula = "100 * sum of w abs(prediction - label) / abs(label) / sum of w"
     use_when = "Labels are well above 0 and readers think in percent."
     beware = "Small labels dominate it, and it favours predictions that are too low."
@@ -166,7 +160,7 @@ class SymmetricMape(MeanOverRows):
 
 
 @register
-class WeightedMape(Metric):
+class WeightedMape(ErrorMetric):
     """All distances over all labels, times 100: 100 sum of w abs(e) / sum of w abs(y).
 
     A mean of relative errors in which each row counts by its label's size. In percent; 0 or more; weighted by
@@ -181,10 +175,8 @@ class WeightedMape(Metric):
 
     name = "wmape"
     mean = "mass"
-    task = "regression"
-    needs = Sums()
-    range = (0.0, INFINITY)
-    direction = "lower"
+    nonzero = (("zero_denominator", "absolute_label"),)
+    masses = ("absolute_label",)
     formula = "100 * sum of w abs(prediction - label) / sum of w abs(label)"
     use_when = "Readers want percent of the total volume, and single labels may be 0 or small."
     beware = "The largest labels decide it: small items can be predicted badly without a trace."
@@ -198,16 +190,25 @@ class WeightedMape(Metric):
         """Ratio in percent."""
         return 100.0 * ops.ratio(state.absolute_error, state.absolute_label)
 
-    def undefined(self, state: Any) -> Undefined:
-        """No label but 0."""
-        return [*super().undefined(state), ("zero_denominator", state.absolute_label == 0)]
-
-    def denominators(self, state: Any) -> tuple[Any, ...]:
-        """The sizes of the labels."""
-        return (state.absolute_label,)
-
 
 _ABSOLUTE_LABEL = Atom("absolute_label", lambda rows: rows.label.abs())
+
+
+def _without_logarithm(rows: Rows) -> pl.Expr:
+    return (rows.label <= -1) | (rows.score <= -1)
+
+
+def _squared_log_error(rows: Rows) -> pl.Expr:
+    # Near each other the logarithms would cancel; far from each other their ratio would.
+    share = rows.error / (1.0 + rows.label)
+    distance = (
+        pl.when(share.abs() < 0.5).then(share.log1p()).otherwise(rows.score.log1p() - rows.label.log1p())
+    )
+    return pl.when(_without_logarithm(rows)).then(0.0).otherwise(distance**2)
+
+
+_WITHOUT_LOGARITHM = Atom("without_logarithm", _without_logarithm, counts=True, weighted=False)
+_SQUARED_LOG_ERROR = Atom("squared_log_error", _squared_log_error)
 
 
 @register
@@ -224,6 +225,7 @@ class MeanSquaredLogError(MeanOverRows):
     """
 
     name = "msle"
+    row_atom = _SQUARED_LOG_ERROR
     interpretable = False
     formula = "sum of w (ln(1 + prediction) - ln(1 + label))^2 / sum of w"
     use_when = "Labels are counts or amounts over several orders of magnitude, and ratios matter."
@@ -243,9 +245,6 @@ class MeanSquaredLogError(MeanOverRows):
     def note(self, state: Any) -> Any:
         """How many rows have none."""
         return ("rows with a label or prediction of -1 or less", state.without_logarithm)
-
-    def _atom(self) -> Atom:
-        return _SQUARED_LOG_ERROR
 
 
 @register
@@ -272,20 +271,3 @@ class RootMeanSquaredLogError(MeanSquaredLogError):
     def finalise(self, state: Any) -> Any:
         """Root of the mean."""
         return ops.sqrt(super().finalise(state))
-
-
-def _without_logarithm(rows: Rows) -> pl.Expr:
-    return (rows.label <= -1) | (rows.score <= -1)
-
-
-def _squared_log_error(rows: Rows) -> pl.Expr:
-    # Near each other the logarithms would cancel; far from each other their ratio would.
-    share = rows.error / (1.0 + rows.label)
-    distance = (
-        pl.when(share.abs() < 0.5).then(share.log1p()).otherwise(rows.score.log1p() - rows.label.log1p())
-    )
-    return pl.when(_without_logarithm(rows)).then(0.0).otherwise(distance**2)
-
-
-_WITHOUT_LOGARITHM = Atom("without_logarithm", _without_logarithm, counts=True, weighted=False)
-_SQUARED_LOG_ERROR = Atom("squared_log_error", _squared_log_error)

@@ -8,6 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from plmetrics.catalogue.bases import RowMean
+from plmetrics.catalogue.metric import Metric
+from plmetrics.catalogue.needs import Sums
 from plmetrics.catalogue.variation import is_lost as lost_of_moments
 from plmetrics.catalogue.variation import moment, square
 from plmetrics.catalogue.variation import variation as of_moments
@@ -24,12 +26,17 @@ ABSOLUTE_ERROR = Atom("absolute_error", lambda rows: rows.error.abs())
 SQUARED_ERROR = Atom("squared_error", lambda rows: square(rows.error), squares=True)
 
 
-class MeanOverRows(RowMean):
-    """Base of the means over rows of a function of label and prediction."""
+class ErrorMetric(Metric):
+    """Base of the metrics of errors: sums over rows, from 0, the lower the better."""
 
     task = "regression"
+    needs = Sums()
     range = (0.0, INFINITY)
     direction: ClassVar[Direction] = "lower"
+
+
+class MeanOverRows(RowMean, ErrorMetric):
+    """Base of the means over rows of a function of label and prediction."""
 
 
 def moments(value: RowValue) -> dict[str, Atom]:

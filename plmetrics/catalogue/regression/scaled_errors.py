@@ -8,11 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from plmetrics.catalogue.metric import Metric
-from plmetrics.catalogue.needs import Sums
 from plmetrics.catalogue.parameters import ParameterError, parameter
 from plmetrics.catalogue.registry import register
-from plmetrics.catalogue.regression.rows import ABSOLUTE_ERROR, INFINITY
+from plmetrics.catalogue.regression.rows import ABSOLUTE_ERROR, ErrorMetric
 from plmetrics.core import ops
 from plmetrics.states.sums import Atom
 from plmetrics.table.checks import Requirement
@@ -34,7 +32,7 @@ def _column(doc: str) -> Any:
 
 @register
 @dataclass(frozen=True)
-class MeanAbsoluteScaledError(Metric):
+class MeanAbsoluteScaledError(ErrorMetric):
     """Mean absolute error over that of the naive forecast, the label one season ago.
 
     With `scale`, a column that holds each series' own mean naive error (as it is found in training data): the mean over
@@ -51,11 +49,7 @@ class MeanAbsoluteScaledError(Metric):
     """
 
     name = "mase"
-    task = "regression"
-    needs = Sums()
     expressible = False
-    range = (0.0, INFINITY)
-    direction = "lower"
     formula = "mean of abs(e) / mean of abs(label - label a season ago)"
     use_when = "Series of different scale are put together, and labels may be 0."
     beware = (
@@ -141,7 +135,7 @@ class MeanAbsoluteScaledError(Metric):
 
 @register
 @dataclass(frozen=True)
-class SegmentScaledError(Metric):
+class SegmentScaledError(ErrorMetric):
     """Mean absolute error, each in units of how much the labels of the row's segment vary.
 
     The mean over rows of abs(e) / s, s the standard deviation (ddof 0) of the segment's labels among all evaluated
@@ -157,12 +151,11 @@ class SegmentScaledError(Metric):
     """
 
     name = "scaled_mae"
-    task = "regression"
-    needs = Sums()
     expressible = False
     interval_form = "t"
-    range = (0.0, INFINITY)
-    direction = "lower"
+    mean = "mass"
+    nonzero = (("zero_denominator", "mass"),)
+    masses = ("mass",)
     formula = "mean of abs(e) / standard deviation of the labels of the row's segment"
     use_when = "Segments are of different size, as shops or currencies, and none of them should decide alone."
     beware = "The scale is that of the evaluated rows: another table has another one. mase takes a column."
@@ -171,11 +164,6 @@ class SegmentScaledError(Metric):
     )
 
     by: str = parameter(doc="column of segments", check=bool, domain="the name of a column")
-
-    @property
-    def mean(self) -> Mean:
-        """Over the rows that have a scale."""
-        return "mass"
 
     def columns(self) -> tuple[str, ...]:
         """The segments."""
@@ -209,14 +197,6 @@ class SegmentScaledError(Metric):
     def finalise(self, state: Any) -> Any:
         """Mean over the rows that have a scale."""
         return ops.ratio(state.error_sum, state.mass)
-
-    def undefined(self, state: Any) -> Undefined:
-        """No row has a scale."""
-        return [*super().undefined(state), ("zero_denominator", state.mass == 0)]
-
-    def denominators(self, state: Any) -> tuple[Any, ...]:
-        """The rows that have a scale."""
-        return (state.mass,)
 
     def remark(self, state: Any) -> Any:
         """How many rows have none."""

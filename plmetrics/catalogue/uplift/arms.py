@@ -55,6 +55,7 @@ class OfArms(Metric):
     task = "uplift"
     range = (-INFINITY, INFINITY)
     direction: ClassVar[Direction] = "higher"
+    masses = ("treated_weight", "control_weight")
     expressible = False
 
     def atoms(self) -> Mapping[str, Atom | tuple[Atom, ...]]:
@@ -65,7 +66,3 @@ class OfArms(Metric):
         """An arm is empty."""
         empty = (state.treated_weight == 0) | (state.control_weight == 0)
         return [*super().undefined(state), ("empty_arm", empty)]
-
-    def denominators(self, state: Any) -> tuple[Any, ...]:
-        """Both arms."""
-        return (state.treated_weight, state.control_weight)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from plmetrics.catalogue.binary.top import top_parameter
 from plmetrics.catalogue.needs import Points
 from plmetrics.catalogue.parameters import one_of, parameter
 from plmetrics.catalogue.registry import register
@@ -172,7 +173,7 @@ class UpliftArea(OfCurve):
         return [*super().undefined(state), ("zero_denominator", nothing)]
 
     def bound(self, state: Any) -> Any:
-        """What the order inside bins may add to the area."""
+        """Bound on what the order inside bins adds to the area."""
         area = area_bound(state, self._curve)
         return area if self.normalise == "none" else ops.ratio(area, self._end(state))
 
@@ -210,11 +211,7 @@ class UpliftAtTop(OfOrder):
     beware = "Few rows of one arm in the top make it noisy, and it does not see the order within the top."
     reference = _GUTIERREZ
 
-    k: int | float = parameter(
-        doc="how many rows, or a share of them",
-        check=lambda value: value >= 1 if isinstance(value, int) else 0 < value < 1,
-        domain="a whole number of at least 1, or a share between 0 and 1",
-    )
+    k: int | float = top_parameter()
     by: str = parameter(
         "overall",
         doc="whether the top is that of all rows, or of each arm by itself",

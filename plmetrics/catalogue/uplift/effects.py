@@ -59,14 +59,11 @@ class AverageEffect(OfArms):
 
     name = "ate"
     needs = Sums()
+    centred = (OUTCOME,)
     formula = "mean outcome of the treated - mean outcome of the controls"
     use_when = "Treatment was assigned at random, with the same chance for every row."
     beware = "Without random assignment it also holds what told the arms apart before the treatment."
     reference = _NEYMAN
-
-    def centres(self) -> tuple[RowValue, ...]:
-        """The outcomes."""
-        return (OUTCOME,)
 
     def atoms(self) -> Mapping[str, Atom | tuple[Atom, ...]]:
         """Outcomes of each arm around a constant near them."""

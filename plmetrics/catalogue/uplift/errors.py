@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from plmetrics.catalogue.metric import Direction, Undefined
-    from plmetrics.states.sums import RowValue
 
 _ARMS = ("treated", "control")
 _CLEAR = 1e6
@@ -40,10 +39,7 @@ class EffectError(OfArms):
     needs = Sums()
     range = (0.0, INFINITY)
     direction: ClassVar[Direction] = "lower"
-
-    def centres(self) -> tuple[RowValue, ...]:
-        """The outcomes."""
-        return (OUTCOME,)
+    centred = (OUTCOME,)
 
     def atoms(self) -> Mapping[str, Atom | tuple[Atom, ...]]:
         """Two moments of the outcomes of each arm around a constant near them."""

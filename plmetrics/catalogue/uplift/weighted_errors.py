@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from plmetrics.catalogue.metric import fact_of
 from plmetrics.catalogue.needs import Sums
 from plmetrics.catalogue.uplift.arms import INFINITY, OUTCOME, OfArms
 from plmetrics.catalogue.variation import moment, square
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
     from plmetrics.catalogue.metric import Undefined
     from plmetrics.catalogue.uplift.propensity import ByPropensity
-    from plmetrics.states.sums import Atom, Rows, RowValue
+    from plmetrics.states.sums import Atom, Rows
 
 _ARMS = ("treated", "control")
 _CLEAR = 1e-7
@@ -39,6 +40,8 @@ class WeightedArmsError(OfArms):
     needs = Sums()
     range = (0.0, INFINITY)
     direction = "lower"
+    columns = fact_of("of.columns")
+    centred = (OUTCOME,)
 
     def __post_init__(self) -> None:
         """Nothing to check: no suite names it."""
@@ -47,14 +50,6 @@ class WeightedArmsError(OfArms):
     def text(self) -> str:
         """That of the effect, and what it is of it."""
         return f"{self.of.text} standard error"
-
-    def columns(self) -> tuple[str, ...]:
-        """The propensity."""
-        return self.of.columns()
-
-    def centres(self) -> tuple[RowValue, ...]:
-        """The outcomes."""
-        return (OUTCOME,)
 
     def atoms(self) -> Mapping[str, Atom | tuple[Atom, ...]]:
         """The effect's own sums, and moments of the outcomes under squared weights."""

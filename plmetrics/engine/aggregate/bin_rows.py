@@ -105,7 +105,7 @@ class BinRows:
         return sources
 
     def _row_columns(self) -> list[pl.Expr]:
-        """What rows have bins of and what they add, each once, with their cells and blocks."""
+        """Numbers that rows are binned by and those that they add, each once, with their cells and blocks."""
         prepared = self._prepared
         numbers = {
             number_column(job.model, key): key_number(prepared, job.model, key)

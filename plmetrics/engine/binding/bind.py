@@ -180,7 +180,7 @@ def _checked_roles(suite: Suite, raw: pl.LazyFrame, schema: pl.Schema, roles: Ro
 
 
 def _check_slices(suite: Suite, schema: pl.Schema, sets: Sequence[SliceSet]) -> None:
-    """What decompositions and rankings ask of slices and columns."""
+    """Check the slices and columns that decompositions and rankings need."""
     if suite.compare is not None:
         from plmetrics.engine.binding.reference_slices import check_decomposition
 
@@ -201,7 +201,7 @@ def _place(suite: Suite, metric: Metric) -> tuple[str | int, ...]:
 
 
 def _unit(suite: Suite, schema: pl.Schema) -> pl.Expr | None:
-    """What tells units apart; without intervals only whether there is one, for a row must not count by that."""
+    """Expression of the unit; without intervals only whether there is one, for a row must not count by that."""
     name = unit_column(suite)
     if name is None:
         return None
@@ -283,7 +283,7 @@ def _fold(suite: Suite) -> Requirement:
 
 
 def _transform(suite: Suite) -> Transform | None:
-    """What curves of forecasts read of a row beside its prediction."""
+    """Columns of a row that curves of forecasts read beside its prediction."""
     if not suite.calibration_shares("overall"):
         return None
     from plmetrics.catalogue.forecast.calibration_shares import transform_parts

@@ -88,7 +88,7 @@ def _undecomposable(suite: Suite, metric: Metric, path: SuitePath, hint: str) ->
 
 
 def _comparison_problems(suite: Suite, slices: Sequence[Slices]) -> list[Problem]:
-    """What the suite compares slices with that is not there, and sets with more pairs of slices than are listed."""
+    """Problems of references that are absent, and of sets with more pairs of slices than are listed."""
     problems = []
     for name, references in ({} if suite.compare is None else suite.compare.slices).items():
         names = [text for part in slices if part.slice_set.name == name for text in part.texts()]

@@ -94,7 +94,6 @@ def check_expressions(metric: Metric, schema: pl.Schema) -> None:
 def _require_columns(
     columns: tuple[str, ...], schema: pl.Schema, path: tuple[str | int, ...], where: str = "where"
 ) -> None:
-    """See that columns of a row expression are there."""
     problems = []
     for column in columns:
         if column not in schema:

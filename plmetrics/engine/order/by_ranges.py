@@ -124,7 +124,6 @@ def _sorting(prepared: RunPlan) -> str:
 
 
 def _groups(prepared: RunPlan) -> list[tuple[Ordering, ...]]:
-    """The orderings that are read together."""
     every, number = orderings(prepared.request), prepared.order.orders
     return [every[first : first + number] for first in range(0, len(every), number)]
 
@@ -164,7 +163,7 @@ def _cutter(
     points: OrderPoints,
     counted: Iterator[tuple[str, str | None, Callable[..., SlicedGrid]]] | None,
 ) -> Callable[..., SlicedPoints]:
-    """What gives the points of a slice set, by its number; or of the rest of one slice, and that alone."""
+    """Function from the number of a slice set to its points; or to those of the rest of one slice, and that alone."""
     of_grid = None if counted is None else next(counted)[2]
     weighted, arms = ordering.weight is not None, ordering.arms
 

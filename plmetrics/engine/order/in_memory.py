@@ -147,7 +147,7 @@ def _packs(prepared: RunPlan, frame: pl.DataFrame) -> bool:
 
 
 def _cutter(prepared: RunPlan, frame: pl.DataFrame, rows: Any) -> Callable[..., Any]:
-    """What cuts rows into the slices of a set, by its number; or into the rest of one slice, and that alone."""
+    """Function to cut rows into the slices of a set, by its number; or into the rest of one slice, and that alone."""
 
     def cut(index: int, rest_of: int | None = None) -> Any:
         codes, slices = set_codes(prepared, frame, index), prepared.slices[index]

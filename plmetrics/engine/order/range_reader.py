@@ -93,7 +93,7 @@ class Reader:
         self._ids = [self._numbers(number) for number in range(len(self.cells))]
 
     def read(self, orderings: Sequence[Ordering], limits: Limits) -> Iterator[tuple[Ordering, list[Classes]]]:
-        """What each ordering orders in a range, by the occupied cells of each cube; a range is for a single one."""
+        """Rows of each ordering in a range, by the occupied cells of each cube; a range is for a single one."""
         rows: dict[str, tuple[_ClassRows, _ClassRows]] = {}
         for ordering in orderings:
             columns = _further_columns(ordering)
@@ -164,7 +164,7 @@ class Reader:
 
 
 def _population(ordering: Ordering) -> str:
-    """What orderings share whose rows and classes are the same: the scores of models that are read together."""
+    """Key of orderings with the same rows and classes: the scores of models that are read together."""
     return "" if ordering.value is None else ordering.name
 
 
@@ -186,7 +186,7 @@ def _further_numbers(ordering: Ordering, frame: pl.DataFrame) -> dict[str, Array
 
 
 def range_plan(prepared: RunPlan, orderings: Sequence[Ordering], limits: Limits) -> pl.LazyFrame:
-    """What some orderings order in a range, with classes, cells and weights; a range is for a single ordering."""
+    """Rows of some orderings in a range, with classes, cells and weights; a range is for a single ordering."""
     label_free = any(ordering.label_free for ordering in orderings)
     models = tuple(dict.fromkeys(ordering.model for ordering in orderings))
     plan = rows_plan(prepared, models, unlabelled=label_free)

@@ -231,13 +231,12 @@ def _read_calibrator(view: TableView, constants: Mapping[str, Any]) -> _Calibrat
 
 
 def _raw_parts(predicted: PredictionColumns) -> list[pl.Expr]:
-    """What is calibrated, of raw columns; probabilities are divided by their sum where the model says so."""
+    """Parts to calibrate, of raw columns; probabilities are divided by their sum where the model says so."""
     parts = {part: pl.col(name).cast(pl.Float64) for part, name in predicted.columns.items()}
     return list((normalise_probabilities(parts) if predicted.normalise else parts).values())
 
 
 def _apply(curve: Calibrator | ClassCalibrator, raw: Sequence[pl.Expr]) -> list[pl.Expr]:
-    """The calibrated parts."""
     return [curve.applied(raw[0])] if isinstance(curve, Calibrator) else curve.applied(raw)
 
 

@@ -64,7 +64,7 @@ def adds_in_bins(suite: Suite) -> bool:
 
 
 def _in_tables(prepared: RunPlan) -> dict[str, pl.Expr]:
-    """What rows add to the tables that curves are drawn from."""
+    """Numbers that rows add to the tables of curves."""
     from plmetrics.engine.aggregate.bin_values import bin_values, run_tables
 
     values: dict[str, pl.Expr] = {}

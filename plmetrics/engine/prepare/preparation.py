@@ -138,7 +138,6 @@ def _start(request: Request, constants: Constants | None, looks: Looks | None, i
 
 
 def _calibration(view: TableView, constants: Constants | None) -> Question[Calibration]:
-    """The view with calibrated models."""
     if not view.suite.calibrate:
         return constant_question(Calibration(view, {}))
     from plmetrics.engine.prepare.calibrators import with_calibrators

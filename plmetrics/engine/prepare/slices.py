@@ -105,7 +105,7 @@ def _together(rows_of_keys: Mapping[str, int], most: int) -> Iterator[list[str]]
 
 
 def _settling(key: SliceKey, view: TableView, table: PredictionTable, step: int) -> pl.LazyFrame:
-    """What a key is settled from: its values in order, of every k-th row, with weights, or those with the most rows."""
+    """Plan that settles a key: its values in order, of every k-th row, with weights, or those with the most rows."""
     from plmetrics.table.sampling import telling
 
     if key.kind == "top":
@@ -132,7 +132,7 @@ def _settle(key: SliceKey, view: TableView, column_values: pl.DataFrame) -> Slic
 
 
 def _top_exclusions(key: SliceKey, view: TableView) -> tuple[Any, ...]:
-    """What the set of a top excludes; a top is shared only by sets that exclude nothing."""
+    """Values that the set of a top excludes; a top is shared only by sets that exclude nothing."""
     return next(part.exclude for part in view.sets if key in part.keys)
 
 

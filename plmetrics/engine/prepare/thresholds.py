@@ -75,7 +75,7 @@ def _of_one_class(points: View | None, rules: Sequence[ThresholdRule], name: str
 
 
 def _classes(view: TableView) -> tuple[str | None, ...]:
-    """What thresholds are chosen for: each class that a row may have, or the one score."""
+    """Scores to choose thresholds for: each class that a row may have, or the one score."""
     return view.roles.classes if view.suite.task == "multilabel" else (None,)
 
 

@@ -233,7 +233,7 @@ def _refuse_partial(request: Request, frame: pl.DataFrame, without: pl.DataFrame
 
 
 def _varying(view: TableView, collected: _SoundRows) -> Iterator[Problem]:
-    """What belongs to queries and is not the same in all rows of one."""
+    """Queries with a value that is not the same in all of their rows."""
     columns = view.suite.columns
     named: dict[str, tuple[str, str, tuple[str, ...]]] = {}
     if view.roles.weight is not None:

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from plmetrics.features.advice.column_roles import Facts
     from plmetrics.features.advice.metric_choice import Advice
     from plmetrics.features.advice.table_roles import Roles
-    from plmetrics.suite import keywords
+    from plmetrics.suite import python_types
     from plmetrics.table.source import Source
 
     Costs = tuple[float | None, float | None]
@@ -95,7 +95,7 @@ def starter(data: str, folder: Path, label: str | None = None, scores: Sequence[
 
 
 def suggest(
-    data: keywords.Table,
+    data: python_types.Table,
     label: str | None = None,
     scores: str | Sequence[str] = (),
     cost_fp: float | None = None,

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from plmetrics.core.names import SuitePath
     from plmetrics.features.experiment.arm_sums import ExperimentSums
-    from plmetrics.suite.keywords import Table
+    from plmetrics.suite.python_types import Table
 
 _CORRECTIONS = ("holm", "bonferroni", "benjamini_hochberg", "none")
 

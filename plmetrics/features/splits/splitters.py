@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from plmetrics.features.splits.split_request import Columns, Frame
-    from plmetrics.suite.keywords import Table
+    from plmetrics.suite.python_types import Table
 
 __all__ = [
     "grouped",

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from plmetrics.features.splits.split_request import Frame
-    from plmetrics.suite.keywords import Table
+    from plmetrics.suite.python_types import Table
 
     Counts = NDArray[np.int64]
 

@@ -91,7 +91,7 @@ def ordered_subjects(suite: Suite) -> Iterator[Subject]:
 
 
 def _chosen(suite: Suite) -> Iterator[Subject]:
-    """What the suite names, or all that it has where it names nothing."""
+    """Names that the suite gives, or all where it gives none."""
     chosen: Mapping[str, Sequence[str]] = {} if suite.compare is None else suite.compare.decompose
     for name in suite.slices:
         for metric in suite.listed(name) if name in chosen else ():

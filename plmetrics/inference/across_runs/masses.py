@@ -64,7 +64,6 @@ def _model_sums(sums: SlicedSums) -> ModelSums:
 
 
 def _masses(analysis: Analysis, subject: Subject, model: str, sums: ModelSums) -> list[float]:
-    """The denominator in each slice."""
     state = sums.totals(subject.own, model, analysis.population.prefix(subject.own, model))
     masses: list[float] = np.asarray(subject.own.denominators(state)[0], dtype=np.float64).tolist()
     return masses

@@ -69,7 +69,7 @@ class Steps:
 
     @property
     def mixtures(self) -> Kinds:
-        """What of each slice is as in this run: of coalitions, and where halves lead from, by share and by scores."""
+        """Parts of each slice as in this run: of coalitions, and where halves lead from, by share and by scores."""
         distinct = [self.coalitions] if self.halves is self.coalitions else [self.coalitions, self.halves]
         whole = [_kinds(coalitions.members) for coalitions in distinct]
         slices, steps = self.halves.before.shape

@@ -207,7 +207,7 @@ def sharing(now: RunReplicates | None, before: RunReplicates | None) -> Sharing:
 
 
 def _overlap(now: pl.DataFrame, before: pl.DataFrame) -> str | None:
-    """What part of their units two runs share, None if there is none."""
+    """Share of units that two runs have in common, None if there is none."""
     both = now.join(before, on=["block", "units", "digest"], how="semi").height
     if not both:
         return None

@@ -72,7 +72,6 @@ def variations(
 
 
 def _replicates(sides: Sequence[Array], weights: Sequence[Array]) -> SlicedPair:
-    """Replicates of both runs."""
     drawn = []
     for counts, weight in zip(sides, weights, strict=True):
         sums = weight @ counts.reshape(*counts.shape[:2], -1)

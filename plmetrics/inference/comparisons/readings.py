@@ -72,12 +72,11 @@ def readings_of(comparisons: pl.DataFrame, suite: Suite, level: float | None = N
 
 
 def _no_change() -> pl.Expr:
-    """What a comparison is where both sides are the same."""
+    """Value of a comparison of two equal sides."""
     return pl.when(pl.col("scale") == "ratio").then(1.0).otherwise(0.0)
 
 
 def _word(more: pl.Expr, direction: pl.Expr) -> pl.Expr:
-    """Word for a significant difference."""
     words = pl.when(direction == "zero").then(pl.col("note").str.split("; "))
     near, far = (words.list.contains(pl.lit(word)).fill_null(value=False) for word in (NEARER, FARTHER))
     return (

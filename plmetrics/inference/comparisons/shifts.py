@@ -270,7 +270,7 @@ class _Search:
 
 
 def _walsh_means(values: Array) -> Callable[[int], float]:
-    """What gives a mean of two values by its rank."""
+    """Function from a rank to the mean of two values of that rank."""
     n = len(values)
     if n * n <= _AT_HAND:
         return _ranks_of(((values[:, None] + values) / 2.0)[np.triu_indices(n)])

@@ -215,7 +215,6 @@ def _place_rows(
     slice_set: str = "overall",
     slices: Sequence[str] = ("all",),
 ) -> pl.DataFrame:
-    """The rows of a test with their place."""
     return frame.with_columns(
         pl.lit(pair[0]).alias("model"),
         pl.lit(pair[1]).alias("baseline"),
@@ -265,7 +264,6 @@ class _InSet:
         return parallel_map(partial(self._tested, metric, test), pairs)
 
     def _tested(self, metric: Metric, test: ComparisonTest, pair: tuple[str, str]) -> TestOutcomes:
-        """A test of a pair of models."""
         reason = self._reason(metric, test, pair)
         if reason is not None:
             return _no_outcomes(self._sums.slices, reason)

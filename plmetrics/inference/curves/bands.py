@@ -117,7 +117,7 @@ def band(
 
 @dataclass(frozen=True, slots=True)
 class _Reading:
-    """What a curve is read as: y over x of points, and the same of replicates.
+    """Reading of a curve: y over x of points, and the same of replicates.
 
     `value` is y as a function of x alone, `most` the largest that it can be.
     """

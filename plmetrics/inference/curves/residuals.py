@@ -134,7 +134,7 @@ def _of_bins(values: Array, weight: Array, levels: Array) -> Array:
 
 
 def _values(part: SliceBins, key: int = 0) -> Array:
-    """What an entry is placed by: the upper edge of its bin, and above the last one a number beyond it."""
+    """Numbers that place entries: the upper edge of the bin, and above the last one a number beyond it."""
     values = part.upper(key)
     edges = part.edges[key]
     last: Array = np.where(

@@ -73,7 +73,6 @@ def _points(
     weights: Any,
     blocks: NDArray[np.uint64],
 ) -> Mapping[str, Any]:
-    """The points of a curve in one slice."""
     if curve == "confusion":
         return _confusion(parts[0], classes)
     if curve == "query_differences":

@@ -154,7 +154,7 @@ def _concatenate(shares: Sequence[Replicated]) -> Replicated:
 
 @dataclass(frozen=True, slots=True)
 class _Drawing:
-    """What coarse counts of blocks are multiplied with; `single` is W in single precision, for counts of classes."""
+    """Factors of coarse counts of blocks; `single` is W in single precision, for counts of classes."""
 
     weights: Array | Nudges
     single: NDArray[np.float32] | None

@@ -63,7 +63,7 @@ def grid_rank_values(
 
 
 def _grid_blocks(sliced: SlicedGrid) -> Iterator[tuple[Array, Codes]]:
-    """What `joint_blocks` gives of rows."""
+    """Joint counts by block, as `joint_blocks` gives them of rows."""
     for _, _, counts in sliced.parts("coarse"):
         for of_slice in counts:
             present = np.flatnonzero(of_slice.any(axis=(1, 2)))

@@ -147,7 +147,7 @@ class ExactLocator(Locator):
 
 
 def locator_at(edges: Array, keys: Keys) -> Locator:
-    """What finds bins with given edges, ascending.
+    """Locator of bins with given edges, ascending.
 
     Where an edge lies inside a key, scores with that key are taken for the number that has a bin of its own there.
     """

@@ -51,7 +51,7 @@ class QuantileRows:
     levels: tuple[float, ...]
 
     def regroup(self, codes: Codes | None, slices: int) -> SlicedRows:
-        """What the quantiles of a slice set are among; `codes` is None where all rows are one slice, -1 for none."""
+        """Numbers of a slice set, for their quantiles; `codes` is None where all rows are one slice, -1 for none."""
         value, weight, offsets = self.value, self.weight, np.array([0, len(self.value)])
         if codes is not None:
             order, offsets = group_order(codes, slices)

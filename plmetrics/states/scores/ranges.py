@@ -343,7 +343,7 @@ def points_of(
 
 
 def _class_weights(member: NDArray[np.bool_], weight: Array | None, starts: Codes) -> NDArray[Any]:
-    """What the rows of a class weigh from each start up to the next, or what their outcomes sum up to."""
+    """Weight of the rows of a class from each start up to the next, or the sum of their outcomes."""
     dtype = np.int64 if weight is None else np.float64
     if len(starts) == 0:
         return np.zeros(0, dtype=dtype)

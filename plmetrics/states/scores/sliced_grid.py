@@ -1,4 +1,4 @@
-"""What rows are ordered by, counted on a grid: the counts of a slice set, as ordered metrics read them.
+"""Counts of a slice set on a grid of the number that orders rows, as ordered metrics read them.
 
 A grid answers as sorted rows do, so that ordered metrics cannot tell which they read; only their `bound` can: bins that
 hold several distinct scores leave their order open.

@@ -46,7 +46,6 @@ Edge = int | float | datetime | date
 
 
 def _metric_text(metric: Metric) -> Any:
-    """A metric as a suite writes it."""
     return metric.definition
 
 
@@ -111,7 +110,7 @@ class Data(Strict):
 
     @property
     def rows(self) -> Any:
-        """What says where the rows are, as `plmetrics.table.source.open_source` takes it."""
+        """Source of the rows, as `plmetrics.table.source.open_source` takes it."""
         if self.database is not None:
             return {"database": self.database, "query": self.query}
         if self.version is not None:
@@ -197,7 +196,7 @@ class ModelColumns(Strict):
 
     @property
     def calibrated(self) -> ModelColumns:
-        """What the model is once it is calibrated: its score has another scale."""
+        """The model after calibration: its score has another scale."""
         score = self.score if self.margin is None else self.margin
         return self.model_copy(update={"score": score, "margin": None, "threshold": None})
 

@@ -240,7 +240,6 @@ def _name_of(spec: Mapping[str, Any]) -> Any:
 
 
 def _reserved_names(task: str) -> set[str]:
-    """Names and aliases of the task's metrics."""
     return set(registry.reserved_names(task))
 
 

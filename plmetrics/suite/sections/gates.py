@@ -55,7 +55,7 @@ class Opponent(Strict):
 
     @property
     def text(self) -> str:
-        """What it is called in a gate's rule."""
+        """Name in the rule of a gate."""
         if self.slice is None:
             return "the earlier run"
         return {REST: "the rest", ALL: "all rows"}.get(self.slice, self.slice)
@@ -124,7 +124,7 @@ class GateRule(Strict):
 
     @property
     def opponent(self) -> Opponent | None:
-        """What is no model, and slices are held against."""
+        """Opponent of slices, where it is no model."""
         return self.against if isinstance(self.against, Opponent) else None
 
 
@@ -150,7 +150,7 @@ class Gate(GateRule):
 
     @property
     def subject(self) -> Metric:
-        """What is judged: the metric, or how far it differs between slices."""
+        """Subject of the verdict: the metric, or its difference between slices."""
         if self.between is None:
             return self.metric
         kind = "difference" if self.ratio_at_least is None else "ratio"

@@ -75,7 +75,7 @@ def _score_totals(table: PredictionTable) -> Iterator[Total]:
 
 
 def _score_of(table: PredictionTable, model: str) -> pl.Expr | None:
-    """What a model says of a row as one number: of classes the largest probability, None where there is none."""
+    """Prediction of a row as one number: of classes the largest probability, None where there is none."""
     parts = table.roles.models[model].parts
     if table.roles.task != "multiclass":
         return pl.col(score_column(model))

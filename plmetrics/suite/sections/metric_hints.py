@@ -20,7 +20,7 @@ _COMMA = re.compile(r"(=\s*[+-]?\d+|\(\s*0),(\d+)(?=\s*[,)])")
 
 
 def unnamed_hint(task: str, text: str) -> str:
-    """What to write in place of a text whose values lack names: those that take them, in the order of the metric.
+    """Correction of a text whose values lack names: the parameters that take them, in the order of the metric.
 
     >>> unnamed_hint("binary", "fbeta(2)"), unnamed_hint("binary", "recall(threshold=0,3)")
     ('write fbeta(beta=2)', 'write recall(threshold=0.3), with a decimal point')
@@ -41,7 +41,7 @@ def unnamed_hint(task: str, text: str) -> str:
 
 
 def parts_hint(task: str, name: Any, values: Sequence[Any]) -> str | None:
-    """What to write in place of a name with values behind it; None where it is no such metric.
+    """Correction of a name with values behind it; None where it is no such metric.
 
     >>> parts_hint("binary", "recall", [0.3]), parts_hint("binary", "fbeta", [{"beta": 2}])
     ('write recall(threshold=0.3)', 'write fbeta(beta=2)')

@@ -272,7 +272,6 @@ def _check_class(metric: Metric, path: SuitePath, findings: Findings) -> None:
 
 
 def _parameter_place(value: Any, parameter: str | None) -> SuitePath:
-    """Where in an entry a parameter stands."""
     if not isinstance(value, Mapping) or len(value) != 1:
         return ()
     ((name, parameters),) = value.items()

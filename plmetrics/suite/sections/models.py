@@ -282,7 +282,6 @@ def _one_kind(model: ModelColumns, task: str, path: SuitePath, findings: Finding
 
 
 def _wrong_threshold(model: ModelColumns, task: str) -> str | None:
-    """Problems of a model's threshold."""
     threshold = model.threshold
     if threshold is None:
         return None

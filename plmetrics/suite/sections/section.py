@@ -244,7 +244,7 @@ class ComparisonTest(Strict):
 
     @property
     def text(self) -> str:
-        """What results call it: parameters at their default are left out."""
+        """Name in results: parameters at their default are left out."""
         parameters = {key: getattr(self, key) for key in TEST_PARAMETERS[self.test]}
         fields = type(self).model_fields
         parts = [

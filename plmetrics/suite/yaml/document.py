@@ -88,7 +88,7 @@ def _file_hint(file: Path) -> str | None:
 
 
 def _table_hint(file: Path) -> str | None:
-    """What to do with a table in place of a suite."""
+    """Hint for a table in place of a suite."""
     if file.suffix not in _TABLES:
         return None
     return (

@@ -49,7 +49,7 @@ class LoadedSuite:
         return place_error(error, self.places, self.overrides)
 
     def record(self, facts: RunRecord) -> RunRecord:
-        """What is recorded of files and warnings, without values of variables."""
+        """Record of files and warnings, without values of variables."""
         return self.variables.record(facts)
 
 
@@ -86,7 +86,7 @@ def load_suite(path: str | Path, overrides: Mapping[str, Any] | None = None) -> 
 
 
 def read_layers(file: Path, overrides: Mapping[str, Any] | None = None) -> MergedDocument:
-    """What a suite and the files of its defaults say, `--set` left out but for the files themselves.
+    """Layers of a suite and the files of its defaults, `--set` left out but for the files themselves.
 
     Raises:
         ConfigError: a file is absent or not a suite's YAML.

@@ -55,7 +55,7 @@ def mysql_batches(address: str, query: str) -> Iterator[pa.RecordBatchReader]:
 
 
 def _converters() -> dict[Any, Any]:
-    """What the driver makes of values: numbers of bits, and nothing of others, which are cast."""
+    """Converters of the driver: numbers of bits, and none of other values, which are cast."""
     from pymysql.constants import FIELD_TYPE
     from pymysql.converters import encoders
 

@@ -54,7 +54,7 @@ _ORDERED = (_WHOLE, _NUMBER, _EXACT, _DATE, _TIME, _INSTANT)
 
 
 def database_condition(where: str, schema: pa.Schema, kind: str) -> str | None:
-    """What a database can decide of a condition, in its words; None where it can decide nothing.
+    """Part of a condition that a database can decide, in its words; None where there is none.
 
     Args:
         where: the condition, a row expression.

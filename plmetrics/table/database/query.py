@@ -132,7 +132,7 @@ def _one_statement(query: str, kind: str) -> str:
 
 
 class _Part(NamedTuple):
-    """What is read of a query: its columns and what follows it, in SQL, and the types of columns whatever rows come."""
+    """Part of a query to read: its columns and what follows it, in SQL, and the types of columns whatever rows come."""
 
     columns: str
     end: str

@@ -57,7 +57,7 @@ def common_columns(
 def column_differences(
     columns: Collection[str], expected: Collection[str], first: SourceFile, optional: Collection[str] = ()
 ) -> list[str]:
-    """What a file lacks of the columns of the first one, and has beside them, in words."""
+    """Columns of the first file that a file lacks, and those that it has beside them, in words."""
     missing = [name for name in expected if name not in columns and name not in optional]
     extra = [name for name in columns if name not in expected and name not in optional]
     return [

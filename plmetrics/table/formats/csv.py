@@ -182,7 +182,7 @@ def _last_row(file: SourceFile, names: int) -> tuple[list[UnevenRow], bytes]:
 
 
 def _uneven(rows: Sequence[UnevenRow], names: int) -> tuple[str, str]:
-    """What is wrong with the first of some rows, how many more there are, and what to do."""
+    """Fault of the first of some rows, the number of further ones, and what to do."""
     first, more = rows[0], len(rows) - 1
     place = "the last line" if first.line == LAST else f"line {first.line:,}"
     if first.fields is None:
@@ -257,7 +257,6 @@ def _told_apart(names: Sequence[str]) -> list[str]:
 
 
 def _polars_name(name: str) -> str:
-    """Name of a column in Polars."""
     match = _REPEATED.fullmatch(name)
     if match is None:
         return name
@@ -307,7 +306,7 @@ def _types(
 
 
 def _word_types(file: SourceFile, columns: dict[str, int], rows: int | None) -> dict[str, pl.DataType]:
-    """What columns of text hold: text, numbers with words like `nan` among them, or nothing at all."""
+    """Types of columns of text: text, numbers with words like `nan` among them, or nothing at all."""
     types: dict[str, pl.DataType] = dict.fromkeys(columns, _UNKNOWN)
     undecided = dict(columns)
     try:

@@ -100,7 +100,7 @@ def refuse_loose_files(files: Iterable[SourceFile]) -> None:
 
 
 def loose_files(shown: str, kind: str) -> Problem:
-    """What is wrong with files of a table that are named themselves."""
+    """Problem of files of a table that are named themselves."""
     message = f"{shown}: is {article(kind)} table, whose folder may hold files that it has dropped"
     return Problem(message, hint="name the table's folder itself, and nothing else")
 
@@ -255,7 +255,7 @@ class ListedFiles:
 
 
 def absent_version(root: str, version: int, present: int | None) -> AbsentDataError:
-    """What is said where a table does not have a version."""
+    """Error of a version that a table does not have."""
     hint = None if present is None else f"the present one is {present}"
     return AbsentDataError(
         Problem(f"{shown_path(root)}: there is no version {version}", ("data", "version"), hint)
@@ -263,7 +263,7 @@ def absent_version(root: str, version: int, present: int | None) -> AbsentDataEr
 
 
 def unreadable(kind: str, root: str, error: BaseException) -> PlmetricsError:
-    """What is said where a table's log or metadata cannot be read."""
+    """Error of a table whose log or metadata cannot be read."""
     if is_address(root) and is_storage_error(error):
         return storage_fault(error, root)
     lines = str(error).strip().splitlines() or [type(error).__name__]

@@ -101,7 +101,7 @@ def _columns(file: SourceFile, rows: int | None, complaints: Complaints) -> pl.S
 
 
 def _fault(file: SourceFile, rows: int | None, reason: str) -> tuple[str, str]:
-    """What is wrong with the first bad line, found by a second look."""
+    """Fault of the first bad line, found by a second look."""
     try:
         with open_text(file.path) as lines:
             for number, line in enumerate(lines, start=1):

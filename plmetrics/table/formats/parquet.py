@@ -117,7 +117,7 @@ def footer_file(file: SourceFile, complaints: Complaints) -> bytes | None:
 
 
 def columns_of(footer: bytes, file: SourceFile, complaints: Complaints) -> Footer | None:
-    """What `read_one` takes from a footer."""
+    """Number of rows and columns of a footer, as `read_one` gives them."""
     try:
         columns = pl.read_parquet_schema(BytesIO(footer))
         return footer_rows(footer[len(MAGIC) : -len(MAGIC) - 4]), columns

@@ -18,7 +18,7 @@ _EXAMPLE = "write hf://datasets/USER/NAME/PATH, or hf://datasets/USER/NAME@REVIS
 
 
 class DataSetFiles(NamedTuple):
-    """What an address names in a data set: the start of all web addresses, its path, and the paths of all files."""
+    """Files of a data set at an address: the start of all web addresses, its path, and the paths of all files."""
 
     start: Address
     path: str

@@ -184,6 +184,6 @@ def _refuse_tables(address: Address, listed: Sequence[ObjectFacts]) -> None:
 
 
 def _nearest(address: Address) -> str | None:
-    """What stands where the object or folder is looked for, and has a name like it."""
+    """Nearest name to an object or folder, where it is looked for."""
     folder, name = posixpath.split(address.path.strip("/"))
     return file_hint(name, names_in(address._replace(key=folder)))

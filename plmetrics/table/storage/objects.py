@@ -114,7 +114,7 @@ def names_in(address: Address) -> list[str]:
 
 
 def facts_stamp(address: Address, facts: ObjectFacts) -> tuple[str | int, ...]:
-    """What tells an object from the one that takes its place."""
+    """Stamp that tells an object from the one that takes its place."""
     return (address.root, address.path, facts.size, facts.identity)
 
 

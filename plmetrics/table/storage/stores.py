@@ -26,7 +26,7 @@ _PAGE = 1000
 
 
 class ObjectFacts(NamedTuple):
-    """What a store says of one object: `identity` changes with its content, `modified` is a time in seconds."""
+    """Facts of one object in a store: `identity` changes with its content, `modified` is a time in seconds."""
 
     key: str
     size: int
@@ -163,7 +163,7 @@ def _facts(entry: Mapping[str, Any]) -> ObjectFacts:
 
 
 def scan_options(files: Sequence[SourceFile]) -> dict[str, Any]:
-    """What a scan of files is told beside their paths; nothing for those on a local disk."""
+    """Options of a scan of files beside their paths; none for those on a local disk."""
     if not files or not is_address(files[0].path):
         return {}
     most, milliseconds = retries()

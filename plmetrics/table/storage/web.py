@@ -42,7 +42,7 @@ def read_range(address: Address, start: int, length: int) -> bytes:
 
 
 def read_text(address: Address) -> str:
-    """What a server answers, as text."""
+    """Answer of a server, as text."""
     return _get(address)[0].decode()
 
 
