@@ -218,4 +218,5 @@ class Kendall(_Ranks):
     def undefined(self, state: Any) -> Undefined:
         """All labels or all predictions tie."""
         flat = (state.prediction_untied == 0) | (state.label_untied == 0)
-        return [*super().undefined(state), ("zero_denominator", flat)]
+        large = state.prediction_untied * state.label_untied == float("inf")
+        return [*super().undefined(state), ("zero_denominator", flat), ("overflow", large)]
