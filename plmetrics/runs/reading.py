@@ -193,6 +193,8 @@ def open_run(path: Place) -> StoredRun:
         RunFault: it is not a run that has ended.
     """
     folder = path.parent if path.name in {RECORD, LATEST} else path
+    if folder.is_file():
+        raise RunFault(Problem(f"{folder} is a file, not a run folder", hint=_WHERE))
     if not folder.is_dir():
         raise AbsentRun(Problem(f"{folder}: no such folder", hint=_WHERE))
     if path.name != RECORD and (folder / LATEST).is_file():

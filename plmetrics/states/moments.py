@@ -6,6 +6,7 @@ entries lie. Those of several entries are brought to one centre, and add then as
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -24,6 +25,9 @@ CENTRE = "@centre|"
 
 _DISTANT = 1e4
 """A mean is far from a centre where its squared distance is so many times the variance: digits of that are lost."""
+
+_ROUNDING = 8 * sys.float_info.epsilon
+"""Of a sum of squares of equal numbers: what is left of it around their mean, and of their mean what it is wrong by."""
 
 
 def centre_name(key: str) -> str:
@@ -74,19 +78,28 @@ def about_common_centre(
     """The sums of entries with all moments of a place about one centre, and these centres by place.
 
     The centre is the median of the means of a place's entries by mass: no few odd ones move it away from the others.
+    Where these differ by no more than their rounding, it is the farthest of the centres before, beside which that does
+    not look like variation; one that all entries have stays.
     """
     if not centres.scattered:
         single = {name: float(np.ravel(at)[0]) for name, at in centres.at.items() if np.size(at)}
         return dict(columns), Centres(single, centres.moments)
     at: dict[str, Array | float] = {}
+    fixed = points(columns, centres.moments)
     for name, (mean, mass) in means(columns, centres).items():
-        at[name] = _medians(place, places, mean, mass)
+        at[name] = medians = _medians(place, places, mean, mass)
+        if name in fixed:
+            before = np.broadcast_to(centres.at[name], mean.shape)
+            at[name] = _farthest(place, medians, mean, before, fixed[name], mass > 0)
     common = Centres(at, centres.moments)
     return move_moments(columns, centres, common.take(place)), common
 
 
 def move_moments(columns: Mapping[str, Array], before: Centres, after: Centres) -> dict[str, Array]:
     """The sums of entries with their moments about other centres.
+
+    The square of an entry that is one number is that of its distance, 0 from a centre that is that number: what is left
+    of differences of squares is noise.
 
     >>> sums = {"n": np.array([2.0]), "x": np.array([0.0]), "x2": np.array([2.0])}
     >>> moments = {"x": Moment(("c",), "n"), "x2": Moment(("c", "c"), "n", ("x", "x"))}
@@ -97,16 +110,41 @@ def move_moments(columns: Mapping[str, Array], before: Centres, after: Centres) 
     out = dict(columns)
     with np.errstate(over="ignore", invalid="ignore"):
         steps = {name: at - after.at[name] for name, at in before.at.items()}
-        for name, moment in before.moments.items():
-            if name not in columns:
-                continue
-            step, mass = steps[moment.centres[0]], columns[moment.mass]
+        fixed = points(columns, before.moments)
+        known = {name: moment for name, moment in before.moments.items() if name in columns}
+        for name, moment in known.items():
+            centre, mass = moment.centres[0], columns[moment.mass]
             if not moment.alone:
-                out[name] = columns[name] + step * mass
+                out[name] = columns[name] + steps[centre] * mass
+            if not moment.alone and np.any(fixed.get(centre, False)):
+                there = before.at[centre] + columns[name] / mass == after.at[centre]
+                out[name] = np.where(fixed[centre] & there, 0.0, out[name])
+        for name, moment in known.items():
+            if not moment.alone:
                 continue
-            other = steps[moment.centres[1]]
-            first, two = (columns[part] for part in moment.alone)
-            out[name] = columns[name] + (other * first + step * two) + step * other * mass
+            step, other = (steps[centre] for centre in moment.centres)
+            mass, (first, two) = columns[moment.mass], (columns[part] for part in moment.alone)
+            moved = columns[name] + (other * first + step * two) + step * other * mass
+            alone = np.any([fixed[centre] for centre in moment.centres if centre in fixed], axis=0)
+            if np.any(alone):
+                left, right = (out[part] for part in moment.alone)
+                moved = np.where(alone, left * (right / np.where(alone, mass, 1.0)), moved)
+            out[name] = moved
+    return out
+
+
+def points(columns: Mapping[str, Array], moments: Mapping[str, Moment]) -> dict[str, NDArray[np.bool_]]:
+    """By name of a centre: which entries are one number, by their squares about it, to the rounding of these."""
+    out: dict[str, NDArray[np.bool_]] = {}
+    for name, moment in moments.items():
+        if name not in columns or len(set(moment.centres)) > 1 or not moment.alone:
+            continue
+        mass, first, squares = columns[moment.mass], columns[moment.alone[0]], columns[name]
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            fixed = (
+                (mass > 0) & (squares - first * (first / mass) <= _ROUNDING * squares) & np.isfinite(squares)
+            )
+        out[moment.centres[0]] = out.get(moment.centres[0], True) & fixed
     return out
 
 
@@ -155,6 +193,34 @@ def _medians(place: Codes, places: int, values: Array, mass: Array) -> Array:
     middle = np.clip(np.searchsorted(running, half), starts[occupied], ends[occupied] - 1)
     out = np.zeros(places)
     out[occupied] = values[order][middle]
+    return out
+
+
+def _farthest(
+    place: Codes,
+    medians: Array,
+    mean: Array,
+    before: Array,
+    fixed: NDArray[np.bool_],
+    occupied: NDArray[np.bool_],
+) -> Array:
+    """The centres of places; where entries are one number but for rounding, the farthest that they had before."""
+    out, places = medians.copy(), len(medians)
+    distance, off = np.abs(mean - before), np.where(occupied, np.abs(mean - medians[place]), 0.0)
+    blur = np.where(distance > 0, _ROUNDING * (distance + np.abs(mean)), 0.0)
+    varies = occupied & ~(fixed & (off <= blur + _largest(place, blur, places)[place]))
+    reach = np.where(occupied, distance, -1.0)
+    farthest = np.flatnonzero(occupied & (reach == _largest(place, reach, places)[place]))
+    out[place[farthest]] = before[farthest]
+    moved = occupied & (before != out[place])
+    equal = (_largest(place, off, places) == 0) & (_largest(place, moved, places) > 0)
+    return np.where(equal | (_largest(place, varies, places) > 0), medians, out)
+
+
+def _largest(place: Codes, values: Array | NDArray[np.bool_], places: int) -> Array:
+    """The largest value of each place, at least 0."""
+    out = np.zeros(places)
+    np.maximum.at(out, place, values)
     return out
 
 

@@ -60,10 +60,11 @@ _MOMENTS = (
 )
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def _sums(part: Pairs, *, pairwise: bool) -> list[float]:
     """Sums of one slice, in the order of the names of `rank_view`."""
     weight = part.weight
-    total = float(len(part.label)) if weight is None else float(weight.sum())
+    total = np.float64(len(part.label) if weight is None else weight.sum())
     predicted, actual = _side(part.score, weight), _side(part.label, weight)
     x, y = predicted.middle - total / 2.0, actual.middle - total / 2.0
     products = (x * y, x * x, y * y)

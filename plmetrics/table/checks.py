@@ -90,6 +90,14 @@ _OF_LOGITS = {
     "probability": "; if these are logits, give their softmax: exp of each, with normalise: true",
 }
 
+_BY_PROBLEM = {
+    "below 0": "if these are logits or logarithms of probabilities, give the exp of each",
+    "none of the classes": (
+        "name every class with classes:, correct the labels, or leave such rows out with data.missing: drop"
+    ),
+    "in rows whose": "correct the probabilities, or leave such rows out with data.missing: drop",
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Finding:
@@ -123,13 +131,10 @@ def _hints(check: Check, share: float) -> str:
     if check.problem.startswith("outside"):
         hint = "give a probability column, or leave out the metrics that need one"
         return hint + (_OF_LOGITS.get(check.role.partition(" ")[0], "") if share >= _MANY else "")
-    if check.problem.startswith("none of the classes"):
-        return "name every class with classes:, correct the labels, or leave such rows out with data.missing: drop"
-    if check.problem.startswith("in rows whose"):
-        return "correct the probabilities, or leave such rows out with data.missing: drop"
     if check.problem == "neither 0 nor 1":
         return "name the positive class with positive:, or clean the column"
-    return "clean the column, or leave such rows out with data.missing: drop"
+    found = (hint for start, hint in _BY_PROBLEM.items() if check.problem.startswith(start))
+    return next(found, "clean the column, or leave such rows out with data.missing: drop")
 
 
 def findings(checks: Sequence[Check], summary: Mapping[str, Any]) -> list[Finding]:

@@ -19,6 +19,10 @@ SUM_TOLERANCE = 1e-6
 """How far the probabilities of a row's classes may be from 1 in total."""
 
 
+BELOW_ZERO = "below 0, and normalise divides by the sum of a row"
+"""What is wrong with logits, or logarithms, in place of probabilities that are to be normalised."""
+
+
 @dataclass(frozen=True, slots=True)
 class PredictionColumns:
     """The columns of one model: for each part of its prediction a raw column, or an expression that makes it.
@@ -136,9 +140,13 @@ def _largest(parts: Sequence[pl.Expr]) -> pl.Expr:
 
 
 def normalise_probabilities(parts: Mapping[str, pl.Expr]) -> dict[str, pl.Expr]:
-    """Probabilities divided by their total."""
+    """Probabilities divided by their total; in rows with one below 0 as they are, so that checks see it.
+
+    Logarithms of probabilities, divided by their sum, would be positive numbers in the opposite order.
+    """
     total = pl.sum_horizontal(*parts.values(), ignore_nulls=False)
-    return {part: value / total for part, value in parts.items()}
+    signed = pl.any_horizontal(value < 0 for value in parts.values())
+    return {part: pl.when(signed).then(value).otherwise(value / total) for part, value in parts.items()}
 
 
 def score_checks(
@@ -172,11 +180,13 @@ def part_checks(
         yield Check(role, name, "NaN or infinite", ~value.is_finite(), path, model)
         if part == "sd":
             yield Check(role, name, "negative", value < 0, path, model)
+        if predicted.normalise:
+            yield Check(role, name, BELOW_ZERO, value < 0, path, model)
         if part.startswith("proba|") and probability:
-            outside = value.is_finite() & ((value < 0) | (value > 1))
+            outside = value.is_finite() & ((value < 0) & (not predicted.normalise) | (value > 1))
             yield Check(role, name, "outside [0, 1], and a probability metric reads it", outside, path, model)
             sum_of_row = sum_of_row + value
-    if probability and total and predicted.of_kind("proba"):
+    if probability and total and not predicted.normalise and predicted.of_kind("proba"):
         name = next(iter(predicted.columns.values()))
         off = sum_of_row.is_finite() & ((sum_of_row - 1).abs() > SUM_TOLERANCE)
         text = "in rows whose probabilities do not sum to 1 (write normalise: true to divide by the sum)"
@@ -195,7 +205,7 @@ def sound_parts(
         if part.startswith("proba|") and probability:
             proba.append(value)
             sound.append(value.is_between(0, 1))
-        elif part == "sd":
+        elif part == "sd" or predicted.normalise:
             sound.append(value.is_finite() & (value >= 0))
         else:
             sound.append(value.is_finite())

@@ -162,6 +162,8 @@ def test_what_is_no_run_is_refused_in_words(suite: Path, tmp_path: Path) -> None
     assert result.folder is not None
     with pytest.raises(plm.DataError, match="no such folder"):
         plm.load(tmp_path / "nowhere")
+    with pytest.raises(plm.DataError, match="is a file, not a run folder"):
+        plm.load(suite)
     with pytest.raises(plm.DataError, match=r"is not a run folder: it has no run\.json"):
         plm.load(tmp_path)
     with pytest.raises(plm.DataError, match="it holds runs of suites: name"):

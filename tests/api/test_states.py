@@ -255,6 +255,35 @@ def test_a_later_day_may_have_other_slices(folder: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize("weight", [None, "w"])
+def test_equal_labels_of_a_slice_do_not_vary_in_any_merge(weight: str | None) -> None:
+    """A slice of one number, of a few rows a day, far from all others: no R2, and a standard deviation of 0."""
+    metrics = ["r2", "explained_variance", "pearson", "rmse_skill", "default_rmse"]
+    metrics += [{"name": "spread", "std": "y"}]
+    asked: dict[str, Any] = {"task": "regression", "label": "y", "models": "p", "metrics": metrics}
+    asked |= {"slices": {"g": "g", "gh": ["g", "h"]}, "weight": weight, "unit": "id"}
+    seen: set[str] = set()
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        days = []
+        for day in range(3):
+            few, rows = int(rng.integers(1, 4)), 30
+            y = np.append(np.full(few, 12.573022109339), rng.normal(size=rows) * 10.0 ** rng.integers(-3, 7))
+            keys = {"g": ["c"] * few + ["o"] * rows, "h": rng.integers(0, 2, len(y))}
+            keys |= {"w": rng.integers(1, 4, len(y)), "id": 1000 * day + np.arange(len(y))}
+            days.append(pl.DataFrame({"y": y, "p": y + rng.normal(size=len(y)), **keys}))
+        first = plm.state(days[0], **asked)
+        states = [first, *(plm.state(day, **asked, constants=first) for day in days[1:])]
+        for result in (plm.evaluate(pl.concat(days), **asked), plm.merge(*states)):
+            slices = result.metrics.filter(pl.col("slice").str.starts_with("g=c"))
+            spreads = slices.filter(pl.col("metric").is_in(["default_rmse", "spread"]), status="ok")
+            assert (spreads["value"] == 0).all()
+            others = slices.filter(~pl.col("metric").is_in(["default_rmse", "spread"]))
+            assert set(others["status"]) <= {"zero_denominator", "rounding"}, others
+            seen |= set(others["status"])
+    assert "zero_denominator" in seen
+
+
 def test_the_same_rows_give_the_same_file(folder: Path) -> None:
     files = written_parts(folder, customers(500, 200), np.zeros(500, dtype=np.int64), 1)
     file = suite_file(folder, CUSTOMERS)

@@ -95,6 +95,10 @@ def test_what_is_not_there_is_said(home: Path, tmp_path: Path) -> None:
     empty = history(tmp_path / "nowhere")
     assert empty.exit_code == 5
     assert "no such folder" in empty.stderr
+    (tmp_path / "suite.yaml").write_text("name: s")
+    file = history(tmp_path / "suite.yaml")
+    assert file.exit_code == 2
+    assert "is a file, not a folder of runs" in file.stderr
 
 
 def test_a_console_of_few_characters_has_a_sparkline(home: Path) -> None:

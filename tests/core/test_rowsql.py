@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import datetime as dt
 import logging
+import math
 import sqlite3
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import plmetrics as plm
 from plmetrics.core.rowsql import MAX_LENGTH, RowExpressionError, compile_row
 
 FRAME = pl.DataFrame(
@@ -133,6 +135,8 @@ def test_conditions_equal_sqlite(text: str) -> None:
         ("FLOOR(x) + CEIL(x)", [3.0, -5.0, None, 0.0, 8.0]),
         ("GREATEST(i, j, 0)", [2, 3, 1, 0, 5]),
         ("LEAST(i, 1)", [1, -7, 1, 0, 1]),
+        ("CASE day WHEN '2024-01-31' THEN 1 WHEN DATE '2024-02-01' THEN 2 END", [1, 2, None, None, None]),
+        ("CASE flag WHEN TRUE THEN i ELSE j END", [1, 3, 1, 0, -5]),
         ("s ILIKE 'NO%'", [True, False, None, False, False]),
         ("flag = TRUE", [True, False, None, True, False]),
         ('"Case" > 3 AND "a.b" < 5', [False, False, False, True, False]),
@@ -254,6 +258,38 @@ def test_whole_numbers_never_wrap(drawn: Bounded) -> None:
 )
 def test_whole_numbers_of_64_bits_keep_their_digits(text: str, expected: list[Any]) -> None:
     assert run(text, WHOLE) == expected
+
+
+def test_remainders_of_floats_and_decimals() -> None:
+    """By Python's own remainder, which is exact; null where the divisor is 0 or digits are missing."""
+    dividends = [1e18, -1e18, 5.5, -5.5, 2.0**60 + 2.0**12, 1e300, 7.0, math.inf, math.nan, 1e18]
+    divisors = [7.0, 7.0, 2.0, -2.0, 1000.0, 3.0, 0.0, 3.0, 3.0, 2.5]
+    frame = pl.DataFrame({"x": dividends, "y": divisors})
+    expected: list[Any] = [math.fmod(a, b) for a, b in zip(dividends[:5], divisors[:5], strict=True)]
+    found = run("x % y", frame)
+    assert found[:7] == [*expected, None, None]
+    assert [math.isnan(value) for value in found[7:9]] == [True, True]
+    assert found[9] is None
+    decimals = pl.DataFrame({"d": pl.Series(["1.25", "3.00"]).cast(pl.Decimal(10, 2)), "i": [0, 2]})
+    assert run("d % i", decimals) == [None, 1.0]
+
+
+def test_no_number_is_the_greatest() -> None:
+    """NaN is above all numbers in comparisons, so that GREATEST does not hide it; null is passed over."""
+    frame = pl.DataFrame({"x": [math.nan, 1.0, None, math.nan], "i": [3, 2, 5, None]})
+    for text in ("GREATEST(x, i, 0)", "GREATEST(0, i, x)", "GREATEST(x)"):
+        found = run(text, frame)
+        assert [value is not None and math.isnan(value) for value in found] == [True, False, False, True]
+    assert run("GREATEST(x, i, 0)", frame)[1:3] == [2.0, 5.0]
+    assert run("LEAST(x, i, 9)", frame) == [3.0, 1.0, 5.0, 9.0]
+    assert run("x > 2", frame)[0] is True
+    result = plm.evaluate(
+        frame.with_columns(y=pl.Series([0, 1, 1, 0]), p=0.5),
+        label="y",
+        models="p",
+        metrics=[{"name": "m", "mean": "GREATEST(x, 0)"}],
+    )
+    assert result.metrics.select("status", "note").row(0) == ("not_finite", "values that are not finite: 2")
 
 
 def test_decimals_are_divided_and_multiplied_as_floating_point() -> None:

@@ -503,3 +503,25 @@ def test_probabilities_may_be_normalised() -> None:
     models = {"m": {"proba": "p_", "normalise": True}}
     found = plm.evaluate(doubled, task="multiclass", label="y", models=models, metrics=["log_loss"]).metrics
     assert found["value"].item() == pytest.approx(values(rows, ["log_loss"])["log_loss"], rel=1e-12)
+
+
+@pytest.mark.parametrize("metrics", [["accuracy"], ["accuracy", "log_loss"], ["roc_auc"]])
+def test_logarithms_of_probabilities_are_not_normalised(metrics: list[str]) -> None:
+    """Divided by their sum they would be positive, and the least likely class the largest: refused, or dropped."""
+    rng = np.random.default_rng(4)
+    probabilities = rng.dirichlet(np.ones(3), 60)
+    frame = pl.DataFrame({name: np.log(probabilities[:, k]) for k, name in enumerate(("p_a", "p_b", "p_c"))})
+    label = pl.Series("y", [("a", "b", "c")[k] for k in probabilities.argmax(axis=1)])
+    given: dict[str, Any] = {"task": "multiclass", "label": "y", "metrics": metrics}
+    given |= {"models": {"m": {"proba": "p_", "normalise": True}}}
+    with pytest.raises(plm.DataError, match="below 0, and normalise divides by the sum of a row") as caught:
+        plm.evaluate(frame.with_columns(label), **given)
+    assert "give the exp of each" in str(caught.value)
+    assert "sum to 1" not in str(caught.value)
+    sound = frame.select(pl.all().exp() * 7).with_columns(label)
+    mixed = pl.concat([frame[:20].with_columns(label[:20]), sound[20:]])
+    dropped = plm.evaluate(mixed, missing="drop", **given).metrics
+    expected = plm.evaluate(sound[20:], **given).metrics
+    assert dropped["n"].to_list() == [40] * len(metrics)
+    assert dropped["value"].to_list() == pytest.approx(expected["value"].to_list(), rel=1e-12)
+    assert "accuracy" not in metrics or dropped.filter(metric="accuracy")["value"].item() == 1.0

@@ -145,3 +145,23 @@ def test_what_is_far_is_what_loses_digits() -> None:
     there = move_moments(columns, Centres({"x": 0.0}, MOMENTS), Centres({"x": 1e3}, MOMENTS))
     assert there["x"].tolist() == [-4e3, 0.0, 0.0]
     assert there["xx"].tolist() == [4.0 + 4e6, 4.0, 4e3]
+
+
+@pytest.mark.parametrize("near", [False, True], ids=["far", "near"])
+@pytest.mark.parametrize("entries", [1, 2, 4])
+def test_equal_numbers_stay_equal_whatever_their_centres(entries: int, near: bool) -> None:
+    """What rounding leaves of one number has no variation beside its distance from the centre."""
+    rng = np.random.default_rng(5)
+    for value, level in rng.normal(size=(200, 2)) * 10.0 ** rng.integers(-3, 7, (200, 2)):
+        w = rng.integers(1, 4, entries).astype(float)
+        at = np.where(np.arange(entries) % 2 == 0, level, value if near else 2 * level)
+        others = rng.normal(size=3) + 10 * level
+        x, y = value - at, 3 * value - at
+        columns = {"w": w, "x": w * x, "y": w * y, "xx": w * x * x, "xy": w * x * y}
+        columns = {name: np.append(held, 1.0 if name == "w" else 0.0) for name, held in columns.items()}
+        place, centre = np.append(np.zeros(entries, dtype=int), 1), np.append(at, others[0])
+        moved, made = about_common_centre(columns, Centres({"x": centre, "y": centre}, MOMENTS), place, 2)
+        sums = {name: held[:-1].sum() for name, held in moved.items()}
+        assert found(sums, "x", "x") <= 1e-12 * sums["xx"], (value, level, w, at, made)
+        spread = float(made.at["x"][0]) - value  # type: ignore[index]
+        assert sums["xx"] == pytest.approx(w.sum() * spread**2, rel=1e-9, abs=1e-12 * level**2)

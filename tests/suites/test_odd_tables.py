@@ -207,3 +207,30 @@ def test_a_file_that_is_replaced_between_two_scans(
             models="p",
             metrics=["recall(threshold=max(f1))", "log_loss"],
         )
+
+
+@pytest.mark.parametrize("task", ["binary", "multiclass", "regression"])
+@pytest.mark.parametrize("power", [-1000, -400, 60, 400, 512, 1000])
+def test_weights_of_any_size_give_the_same_values_or_none(task: str, power: int) -> None:
+    """Metrics of shares do not depend on the unit of the weights: products of those may be beyond all numbers."""
+    metrics = {
+        "binary": ["roc_auc", "gini", "average_precision", "ks", "mcc", "cohen_kappa", "brier", "f1"],
+        "multiclass": ["mcc", "cohen_kappa", "roc_auc", "roc_auc(scheme=ovo)", "roc_auc(average=weighted)"],
+        "regression": ["kendall", "spearman", "pearson", "r2", "mae", "median_absolute_error"],
+    }[task]
+    frame = pl.DataFrame(
+        {"y": [0, 1, 1, 0, 1, 0, 2, 2] * 5, "p": [0.1, 0.7, 0.3, 0.4, 0.9, 0.6, 0.2, 0.5] * 5}
+    )
+    frame = frame.with_columns(q=1 - pl.col("p"), r=pl.col("p") / 2, w=pl.Series([1.0, 3.0, 2.0, 0.5] * 10))
+    models: Any = {"m": {"proba": {"0": "p", "1": "q", "2": "r"}, "normalise": True}}
+    if task == "binary":
+        frame = frame.with_columns(pl.col("y").clip(0, 1))
+    given: dict[str, Any] = {"task": task, "label": "y", "models": models if task == "multiclass" else "p"}
+    given |= {"weight": "w", "metrics": metrics}
+    values = plm.evaluate(frame, **given).metrics["value"].to_list()
+    assert None not in values
+    scaled = plm.evaluate(frame.with_columns(pl.col("w") * 2.0**power), **given).metrics
+    for value, name, found, status in zip(values, *scaled["metric", "value", "status"], strict=True):
+        assert (found is None) == (status != "ok"), name
+        assert found is None or found == pytest.approx(value, rel=1e-9), name
+        assert found is not None or abs(power) >= 400, name

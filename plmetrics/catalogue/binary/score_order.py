@@ -17,6 +17,7 @@ from plmetrics.catalogue.registry import register
 from plmetrics.core import ops
 
 if TYPE_CHECKING:
+    from plmetrics.catalogue.metric import Undefined
     from plmetrics.catalogue.value_kind import Kind
 
 _NEGLIGIBLE = 1e-300
@@ -31,6 +32,11 @@ class RocArea(BothClasses):
     direction = "higher"
     kind = "roc_area"
     needs_score = True
+
+    def undefined(self, state: Any) -> Undefined:
+        """Also where the weight of pairs is larger than any number."""
+        pairs = state.positives * state.negatives
+        return [*super().undefined(state), ("overflow", pairs == float("inf"))]
 
     @staticmethod
     def _area(state: Any) -> Any:

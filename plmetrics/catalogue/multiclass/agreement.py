@@ -204,7 +204,8 @@ class MatthewsCorrelation(_Agreement):
     def undefined(self, state: Any) -> Undefined:
         """All rows are of one class, or called one."""
         flat = (ops.largest(state.called) >= state.weight) | (ops.largest(state.actual) >= state.weight)
-        return [*super().undefined(state), ("zero_denominator", flat)]
+        large = self._spread(state) == float("inf")
+        return [*super().undefined(state), ("zero_denominator", flat), ("overflow", large)]
 
 
 @register

@@ -129,8 +129,7 @@ class _Ranks(Metric):
 
     def finalise(self, state: Any) -> Any:
         """The first term over the root of the others."""
-        product, first, second = (getattr(state, name) for name in self.terms)
-        return ops.ratio(product, ops.sqrt(first * second))
+        return ops.ratio(getattr(state, self.terms[0]), ops.sqrt(self._scale(state)))
 
     def bound(self, state: Any) -> Any:
         """How far rows inside the bins of a grid can move it."""
@@ -139,7 +138,11 @@ class _Ranks(Metric):
     def undefined(self, state: Any) -> Undefined:
         """All labels or all predictions tie."""
         flat = (state.prediction_untied == 0) | (state.label_untied == 0)
-        return [*super().undefined(state), ("zero_denominator", flat)]
+        large = self._scale(state) == float("inf")
+        return [*super().undefined(state), ("zero_denominator", flat), ("overflow", large)]
+
+    def _scale(self, state: Any) -> Any:
+        return getattr(state, self.terms[1]) * getattr(state, self.terms[2])
 
 
 def _bound(state: Any, product: str, *squares: str) -> Any:

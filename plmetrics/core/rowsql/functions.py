@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from plmetrics.core.rowsql.dtypes import TARGETS, cast, iso_date
+from plmetrics.core.rowsql.operators import CHAINS
 from plmetrics.core.rowsql.parts import (
     Builder,
     Node,
     Part,
     Rule,
     common_kind,
-    comparable,
     condition,
     derived_part,
     number,
@@ -25,6 +25,8 @@ from plmetrics.core.rowsql.parts import (
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from polars.datatypes import DataType
 
 _FIELDS = {
     "YEAR": lambda date: date.dt.year(),
@@ -91,6 +93,18 @@ def horizontal(function: Callable[[list[pl.Expr]], pl.Expr], build: Builder, nod
     return derived_part(kind, function([part.expr for part in parts]), *parts)
 
 
+def _greatest(values: list[pl.Expr]) -> pl.Expr:
+    """The largest value, NaN above all numbers, as in comparisons; Polars' own passes it over."""
+    return pl.max_horizontal(values).pipe_with_dtype(partial(_nan_above, values=values))
+
+
+def _nan_above(largest: pl.Expr, dtype: DataType, *, values: list[pl.Expr]) -> pl.Expr:
+    if not dtype.is_float():
+        return largest
+    any_nan = pl.any_horizontal(value.cast(pl.Float64).is_nan() for value in values)
+    return pl.when(any_nan).then(float("nan")).otherwise(largest)
+
+
 def case(build: Builder, node: Node) -> Part:
     """CASE in both forms; null where nothing holds and there is no ELSE."""
     subject = build(node.this) if node.this is not None else None
@@ -102,8 +116,7 @@ def case(build: Builder, node: Node) -> Part:
         if subject is None:
             tests.append(condition(test, branch.this))
         else:
-            comparable(subject, test, branch)
-            tests.append(subject.expr == test.expr)
+            tests.append(CHAINS["eq"](subject, test, branch).expr)
             sources.append(subject)
         results.append(build(branch.args["true"]))
         sources += [test, results[-1]]
@@ -220,7 +233,7 @@ FUNCTIONS: dict[str, Rule] = {
     "pow": Rule(power, frozenset({"this", "expression"})),
     "round": Rule(round_half_up, frozenset({"this", "decimals"})),
     "coalesce": Rule(partial(horizontal, pl.coalesce), _ALL),
-    "greatest": Rule(partial(horizontal, pl.max_horizontal), _ALL),
+    "greatest": Rule(partial(horizontal, _greatest), _ALL),
     "least": Rule(partial(horizontal, pl.min_horizontal), _ALL),
     "length": Rule(length, _THIS),
     "lower": Rule(partial(_textual, lambda x: x.str.to_lowercase()), _THIS),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import operator
 import re
+import sys
 from datetime import date
 from functools import partial
 from typing import TYPE_CHECKING
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
 
 _DECIMAL = re.compile(r"(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+_LARGEST_WHOLE = 2.0**126
 _MAX_PATTERN = 500
 _INTEGERS = range(-(2**63), 2**63)
 
@@ -123,10 +125,27 @@ def _quotient(left: Part, right: Part, node: Node) -> Part:
 
 
 def _remainder(left: Part, right: Part, node: Node) -> Part:
-    """With the dividend's sign, as in SQL; Polars' own has the divisor's."""
-    dividend, divisor = number(left, node.this), number(right, node.expression)
+    """With the dividend's sign, as in SQL; Polars' own has the divisor's, and of decimals stops at a divisor of 0."""
+    dividend, by = number(left, node.this), number(right, node.expression)
+    divisor = pl.when(by != 0).then(by)
     rest = dividend - dividend.truncdiv(divisor) * divisor
-    return derived_part("number", pl.when(divisor != 0).then(rest), left, right, copies=3)
+    rest = rest.pipe_with_dtype(partial(_remainder_of_floats, dividend=dividend, divisor=divisor))
+    return derived_part("number", rest, left, right, copies=8)
+
+
+def _remainder_of_floats(rest: pl.Expr, dtype: DataType, *, dividend: pl.Expr, divisor: pl.Expr) -> pl.Expr:
+    """A remainder of floats: whole ones in 128 bits, others null where the quotient is too large for its digits."""
+    if not dtype.is_float():
+        return rest
+    sides = [side.cast(pl.Float64) for side in (dividend, divisor)]
+    first, second = (
+        pl.when(side.abs() < _LARGEST_WHOLE, side == side.floor()).then(side).cast(pl.Int128)
+        for side in sides
+    )
+    exact = (first - first.truncdiv(second) * second).cast(pl.Float64)
+    quotient = (sides[0] / sides[1]).abs()
+    vague = quotient.is_finite() & (quotient >= 1 / sys.float_info.epsilon)
+    return pl.coalesce(exact, pl.when(~vague).then(rest))
 
 
 def _logic(operation: Callable[[pl.Expr, pl.Expr], pl.Expr], left: Part, right: Part, node: Node) -> Part:

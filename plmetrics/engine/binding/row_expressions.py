@@ -77,7 +77,7 @@ def _check_types(
     if problem is not None:
         types = ", ".join(f"{column} is {schema[column]}" for column in columns)
         dates = any(schema[column].is_temporal() for column in columns)
-        hint = f"{types}; write dates as '2024-01-31'" if dates else types
+        hint = f"{types}; write dates as DATE '2024-01-31'" if dates else types
         raise ConfigError(Problem(f"'{text}' does not fit the columns' types: {problem}", path, hint or None))
 
 

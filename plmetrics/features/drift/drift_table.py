@@ -113,6 +113,8 @@ class _Reader:
         if sound.any():
             columns = _MEASURES[measure.name](self, measure)
             batch |= {key: value for key, value in columns.items() if value is not None}
+        status = np.where(sound & ~np.isfinite(batch["value"]), self._reason(measure), status)
+        sound = status == "ok"
         for key in keys:
             batch[key] = np.where(sound, batch[key], np.nan)
         self._about_p(measure, batch, sound)
@@ -146,6 +148,14 @@ class _Reader:
             reasons.append((everywhere, "too_many_values"))
         conditions, words = zip(*reasons, strict=True)
         return np.select(conditions, words, default="ok").astype(object)
+
+    def _reason(self, measure: Measure) -> Any:
+        """Why numbers have no such measure: a constant has no deviation, or they are too large or small to be added."""
+        reach = np.abs(self._sides.values)
+        words = np.where(reach.largest() > 1, "overflow", "underflow").astype(object)
+        if measure.parameters.get("scale") == "sd":
+            words[self._both()[0].variance == 0] = "zero_denominator"
+        return words
 
     def _about_p(self, measure: Measure, batch: Batch, sound: Any) -> None:
         """Why there is no p value, and what it takes for granted."""

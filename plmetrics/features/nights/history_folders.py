@@ -35,10 +35,12 @@ def home_of(text: str | PathLike[str]) -> Place:
 
     Raises:
         AbsentRun: there is no such folder, or no runs in it.
-        ConfigError: several suites have runs there.
+        ConfigError: several suites have runs there, or it is a file.
     """
     path = place_of(text)
     folder = path.parent if path.name in (LATEST, RECORD) else path
+    if folder.is_file():
+        raise ConfigError(Problem(f"{folder} is a file, not a folder of runs", hint=FOLDERS))
     if not folder.is_dir():
         raise AbsentRun(Problem(f"{folder}: no such folder", hint=FOLDERS))
     if _is_home(folder):

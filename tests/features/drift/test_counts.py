@@ -510,3 +510,36 @@ def test_what_does_not_fit_is_said(current: Any, reference: Any, spec: Any, word
     with pytest.raises(plm.DataError, match=words) as caught:
         look(current, reference, arguments={"slices": ["region"]}, **spec)
     assert [problem.path for problem in caught.value.problems] == [path]
+
+
+@pytest.mark.parametrize("weight", [None, "w"])
+def test_what_is_no_number_is_no_value(weight: str | None) -> None:
+    """Sums beyond the largest number, squares below the smallest, the deviation of a constant: by wide arithmetic."""
+    rng = np.random.default_rng(0)
+    tables = [
+        pl.DataFrame({"y": [0, 1] * 100, "p": 0.5, "w": 1, "constant": 3.0}).with_columns(
+            huge=pl.Series(rng.random(200) * largest),
+            large=pl.Series(rng.random(200) * 1e200),
+            tiny=pl.Series(rng.random(200) * 1e-200),
+        )
+        for largest in (1e308, 1.7e308)
+    ]
+    columns, wide = ["huge", "large", "tiny", "constant"], ["wasserstein(scale=sd)", "mean", "variance"]
+    drift: Any = {"reference": tables[0], "columns": columns, "measures": [*wide, "quantile", "wasserstein"]}
+    result = plm.evaluate(tables[1], label="y", models="p", metrics=["brier"], weight=weight, drift=drift)
+    table = result.drift.filter(pl.col("column").is_in(columns))
+    assert table.filter((pl.col("status") == "ok") != pl.col("value").is_not_null()).is_empty()
+    statuses = {
+        name: [row(table, name, measure)["status"] for measure in (*wide, "quantile")] for name in columns
+    }
+    assert statuses == {
+        "huge": ["overflow", "overflow", "overflow", "ok"],
+        "large": ["overflow", "ok", "overflow", "ok"],
+        "tiny": ["underflow", "ok", "underflow", "ok"],
+        "constant": ["zero_denominator", "ok", "ok", "ok"],
+    }
+    means = [float(held["tiny"].to_numpy().astype(np.longdouble).mean()) for held in tables]
+    assert row(table, "tiny", "mean")["value"] == pytest.approx(means[1] - means[0], rel=1e-9)
+    medians = [float(np.median(held["huge"].to_numpy() / 4)) * 4 for held in tables]
+    assert row(table, "huge", "quantile")["value"] == pytest.approx(medians[1] - medians[0], rel=1e-12)
+    assert str(row(table, "constant", "wasserstein")["value"]) == "0.0"

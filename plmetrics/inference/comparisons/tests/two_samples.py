@@ -162,7 +162,7 @@ def wasserstein(values: Segments, reference: Segments, current: Segments) -> Arr
     inner = np.ones(len(values.values))
     inner[values.offsets[1:][values.sizes > 0] - 1] = 0.0  # Behind a slice's last value both are 1.
     area: Array = (apart * width * inner).total()
-    return area
+    return area + 0.0  # Not -0.0.
 
 
 def quantile(values: Segments, weight: Segments, share: float) -> Array:
@@ -170,7 +170,8 @@ def quantile(values: Segments, weight: Segments, share: float) -> Array:
     running, totals = weight.cumulative(), weight.total()
     below = running < running.spread(totals * share * (1 - _TIE))
     reached = running <= running.spread(totals * share * (1 + _TIE))
-    middle: Array = (_first_without(below, values) + _first_without(reached, values)) / 2
+    low, high = _first_without(below, values), _first_without(reached, values)
+    middle = np.where(low == high, low, low / 2 + high / 2)  # The sum may be larger than any float.
     return np.where(totals > 0, middle, np.nan)
 
 
@@ -185,7 +186,10 @@ def _first_without(passed: Segments, values: Segments) -> Array:
 
 @dataclass(frozen=True, slots=True)
 class Moments:
-    """Mean and variance (divided by the weight, not by one less) of each slice; NaN without weight."""
+    """Mean and variance (divided by the weight, not by one less) of each slice; NaN without weight.
+
+    Also NaN where sums are larger than any number, or the squares of what differs smaller.
+    """
 
     mean: Array
     variance: Array
@@ -203,14 +207,17 @@ def moments(values: Segments, weight: Segments, offset: Any = 0.0, square: Any =
     totals = weight.total()
     occupied = totals > 0
     safe = np.where(occupied, totals, 1.0)
-    mean = (weight * values + offset).total() / safe
-    if isinstance(offset, float):
-        mean = np.clip(
-            mean, *_ends(values, weight)
-        )  # So that a constant has exactly its mean, and variance 0.
-    apart = values - values.spread(mean)
-    variance = (weight * apart**2 + 2 * apart * offset + square).total() / safe
-    return Moments(np.where(occupied, mean, np.nan), np.where(occupied, np.maximum(variance, 0.0), np.nan))
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean = (weight * values + offset).total() / safe
+        faint = np.zeros(len(mean), dtype=np.bool_)
+        if isinstance(offset, float):
+            low, high = _ends(values, weight)
+            within = np.clip(mean, low, high)  # So that a constant has exactly its mean, and variance 0.
+            mean, faint = np.where(np.isfinite(mean), within, np.nan), low < high
+        apart = values - values.spread(mean)
+        variance = np.maximum((weight * apart**2 + 2 * apart * offset + square).total() / safe, 0.0)
+    defined = occupied & np.isfinite(variance) & ~(faint & (variance == 0))
+    return Moments(np.where(occupied, mean, np.nan), np.where(defined, variance, np.nan))
 
 
 def _ends(values: Segments, weight: Segments) -> tuple[Values, Values]:
