@@ -33,6 +33,11 @@ def to_json(result: Outcome, folder: Place | None = None, exit_code: int = 0) ->
     return json_text(head | tables)
 
 
+def indented_json(content: object) -> str:
+    """JSON for programs, its characters as they are."""
+    return json.dumps(content, ensure_ascii=False, allow_nan=False, indent=2) + "\n"
+
+
 def json_text(content: Mapping[str, Any]) -> str:
     """A JSON object for programs; characters that are not printable are escaped."""
     return _printable(json.dumps(content, ensure_ascii=False, allow_nan=False, indent=2))

@@ -11,6 +11,8 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
+from plmetrics.core.names import printable
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
@@ -130,6 +132,11 @@ def wrap(text: Text, width: int, *, indent: int = INDENT) -> list[Text]:
     """Lines of at most `width` cells, broken between words where that is possible."""
     lines = text.wrap(_console(width, color=False), max(width - indent, 1), overflow="fold")
     return [Text(" " * indent).append_text(line) for line in lines]
+
+
+def remarks(texts: Iterable[str], width: int, style: str = FAINT, *, indent: int = INDENT) -> list[Text]:
+    """Remarks, each on lines of its own, with what is not printable escaped."""
+    return [line for text in texts for line in wrap(Text(printable(text), style), width, indent=indent)]
 
 
 def heading(title: str, remark: str = "", width: int = 80) -> list[Text]:

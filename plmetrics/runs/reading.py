@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from plmetrics.core.errors import AbsentDataError, ConfigError, DataError, Problem
-from plmetrics.core.results import FURTHER_COLUMNS, TABLES, ResultTables, table_schema
+from plmetrics.core.results import FURTHER_COLUMNS, TABLES, ResultTables, in_schema, table_schema
 from plmetrics.runs.documents import POINTER, Shape, misfit
 from plmetrics.runs.documents import RECORD as RECORD_SHAPE
 from plmetrics.runs.files import json_bytes, names_in, sizes_in, write_atomic
@@ -116,7 +116,8 @@ class StoredRun:
             if missing:
                 notes.append(f"{self.run_id}: the table {name} has no {', '.join(missing)} (another version)")
             further = [column for column in FURTHER_COLUMNS.get(name, ()) if column in stored.columns]
-            tables[name] = _conform(stored, pl.Schema({**schema, **table_schema(" ".join(further))}))
+            every = pl.Schema({**schema, **table_schema(" ".join(further))})
+            tables[name] = in_schema(stored, every, strict=False)
             if name == "comparisons" and "reading" not in stored.columns:
                 tables[name] = _with_readings(tables[name], self.record.get("suite", {}))
         listed = self.record.get("tables", {})
@@ -296,14 +297,6 @@ def _failure(run: StoredRun) -> RunFault:
         place = f"{problem['where']}: " if problem.get("where") else ""
         problems.append(Problem(f"{place}{problem['message']}", hint=problem.get("hint")))
     return RunFault(problems)
-
-
-def _conform(frame: pl.DataFrame, schema: pl.Schema) -> pl.DataFrame:
-    """The columns of a schema, null where the frame has none."""
-    return frame.select(
-        pl.col(name).cast(dtype, strict=False) if name in frame.columns else pl.lit(None, dtype).alias(name)
-        for name, dtype in schema.items()
-    )
 
 
 def _with_readings(comparisons: pl.DataFrame, suite: Mapping[str, Any]) -> pl.DataFrame:

@@ -7,23 +7,20 @@ from typing import TYPE_CHECKING, Any
 
 from plmetrics.engine.step import Step
 from plmetrics.features.drift.drift_section import Drift, section_of
-from plmetrics.features.protocol import Feature, Outputs
+from plmetrics.features.protocol import Feature, FeatureTable, Outputs
 from plmetrics.report.charts.entry import Entry
-from plmetrics.report.html.feature_table import FeatureTable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     import polars as pl
-    from rich.text import Text
 
     from plmetrics.core.errors import Problem
     from plmetrics.engine.inquiry import Question
     from plmetrics.engine.request import Request, TableView
     from plmetrics.features.protocol import CountedRows, Run
     from plmetrics.features.stored.alignment import AlignedStates, StateReference
-    from plmetrics.report.summary import Summary
     from plmetrics.runs.history.earlier_runs import EarlierRuns
     from plmetrics.states.state_format import Builder, State
     from plmetrics.suite.model import Suite
@@ -43,6 +40,7 @@ class DriftFeature(Feature):
         "drift",
         "subject model column slice measure value reference current p_adjusted status",
     )
+    text = "plmetrics.features.drift.drift_report:drift"
     paths = ("reference", "state", "run")
     charts = MappingProxyType(
         {
@@ -116,11 +114,6 @@ class DriftFeature(Feature):
 
         return drift_look(request, view, counts)
 
-    def count(self, known: Any) -> Question[object]:
-        """The counts of both windows, or of the rows alone."""
-        counting: Question[object] = known.count()
-        return counting
-
     def steps(self, request: Request) -> Iterator[Step]:
         """What it is for: its looks and counts are those of the preparation, and of the sums."""
         from plmetrics.features.drift.windows import compared_columns
@@ -165,9 +158,3 @@ class DriftFeature(Feature):
 
         file = folder / DRIFT_STATE
         return read_state(file) if file.is_file() else None
-
-    def report(self, summary: Summary, width: int) -> list[Text]:
-        """A line a column, and the slices that moved most."""
-        from plmetrics.features.drift.drift_report import drift
-
-        return drift(summary, width)

@@ -8,8 +8,7 @@ import polars as pl
 
 from plmetrics.engine.step import Step
 from plmetrics.features.experiment.experiment_section import ExperimentPlan, experiment_defaults, section_of
-from plmetrics.features.protocol import Feature, Outputs
-from plmetrics.report.html.feature_table import FeatureTable
+from plmetrics.features.protocol import Feature, FeatureTable, Outputs
 from plmetrics.table.checks import Requirement
 
 if TYPE_CHECKING:

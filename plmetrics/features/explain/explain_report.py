@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from typing import TYPE_CHECKING
 
 from rich.text import Text
 
 from plmetrics.core.names import printable
 from plmetrics.engine.memory.budget import LIBRARIES
+from plmetrics.report.export import indented_json
 from plmetrics.report.layout import (
     FAINT,
     Column,
@@ -17,9 +17,9 @@ from plmetrics.report.layout import (
     flow,
     heading,
     join_blocks,
+    remarks,
     table_or_stack,
     to_text,
-    wrap,
 )
 from plmetrics.report.numbers import count, plural
 from plmetrics.report.terminal import NARROWEST
@@ -37,7 +37,7 @@ _MINUTES, _HOURS = 120, 7200
 def explain_json(explanation: Explanation) -> str:
     """One JSON object; what was not looked up is null."""
     content = dataclasses.asdict(explanation) | {"streams": explanation.streams}
-    return json.dumps(content, ensure_ascii=False, allow_nan=False, indent=2) + "\n"
+    return indented_json(content)
 
 
 def explain_text(explanation: Explanation, width: int = 100, *, color: bool = False) -> str:
@@ -94,7 +94,7 @@ def _head(explanation: Explanation, width: int) -> list[Text]:
     lines += flow(pieces, width, indent=0, gap=1)
     if explanation.verdict is not None:
         color = "green" if explanation.verdict.kind in {"fits", "passes"} else "yellow"
-        lines += wrap(Text(f"Verdict: {explanation.verdict.text}", color), width, indent=0)
+        lines += remarks([f"Verdict: {explanation.verdict.text}"], width, color, indent=0)
     return lines
 
 
@@ -155,10 +155,8 @@ def _passes(explanation: Explanation, width: int) -> list[Text]:
         return lines
     stuck = list(dict.fromkeys(label for part in explanation.passes for label in part.fallbacks))
     if not stuck:
-        return lines + wrap(Text("every plan streams", FAINT), width)
-    for label in stuck:
-        lines += wrap(Text(f"does not stream: {printable(label)}", "yellow"), width)
-    return lines
+        return lines + remarks(["every plan streams"], width)
+    return lines + remarks([f"does not stream: {label}" for label in stuck], width, "yellow")
 
 
 def _times(part: Pass) -> str:
@@ -259,7 +257,4 @@ def _state(explanation: Explanation, width: int) -> list[Text]:
 def _advice(explanation: Explanation, width: int) -> list[Text]:
     if not explanation.advice:
         return []
-    lines = heading("Worth a thought", width=width)
-    for words in explanation.advice:
-        lines += wrap(Text(printable(words), "yellow"), width)
-    return lines
+    return heading("Worth a thought", width=width) + remarks(explanation.advice, width, "yellow")

@@ -171,7 +171,7 @@ def explain(request: Request, *, data: bool = True) -> Explanation:
 def _other_work(request: Request) -> Iterator[str]:
     """What a run does beyond what its time is told from."""
     for feature in features_of(request.suite):
-        if type(feature).count is not Feature.count or any(feature.steps(request)):
+        if type(feature).look is not Feature.look or any(feature.steps(request)):
             yield feature.key
     suite = request.suite
     if suite.compare is not None:

@@ -7,21 +7,18 @@ from typing import TYPE_CHECKING, Any
 from plmetrics.core.errors import errors_at
 from plmetrics.engine.step import Step
 from plmetrics.features.leakage.leakage_section import Leakage
-from plmetrics.features.protocol import Feature, Outputs
-from plmetrics.report.html.feature_table import FeatureTable
+from plmetrics.features.protocol import Feature, FeatureTable, Outputs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     import polars as pl
-    from rich.text import Text
 
     from plmetrics.engine.inquiry import Question
     from plmetrics.engine.request import Request, TableView
     from plmetrics.features.protocol import CountedRows, Run
     from plmetrics.features.stored.alignment import AlignedStates
-    from plmetrics.report.summary import Summary
     from plmetrics.states.state_format import Builder
     from plmetrics.suite.model import Suite
     from plmetrics.suite.sections.section import Section
@@ -35,6 +32,7 @@ class LeakageFeature(Feature):
     section = Leakage
     description = "Checks for rows and attributes that give the label away; none if not given."
     page = FeatureTable("Leakage", "leakage", "check columns rows share observed limit verdict example note")
+    text = "plmetrics.features.leakage.leakage_report:leakage"
     paths = ("train",)
     of_sums = True
 
@@ -89,11 +87,6 @@ class LeakageFeature(Feature):
 
         return LeakageCounting.look(view, request.tables.get(self.key))
 
-    def count(self, known: Any) -> Question[object]:
-        """The checks of rows, and of attributes."""
-        counting: Question[object] = known.count()
-        return counting
-
     def steps(self, request: Request) -> Iterator[Step]:
         """What it is for: its looks and checks are those of the preparation, and of the sums."""
         from plmetrics.features.leakage.leakage_counting import leakage_text
@@ -132,9 +125,3 @@ class LeakageFeature(Feature):
         from plmetrics.features.leakage.stored_checks import merge
 
         merge(alike, builder)
-
-    def report(self, summary: Summary, width: int) -> list[Text]:
-        """Findings beyond their limit, and how many checks found nothing."""
-        from plmetrics.features.leakage.leakage_report import leakage
-
-        return leakage(summary, width)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from plmetrics.core.names import number_text
-from plmetrics.core.results import GATES_SCHEMA, LEAKAGE_SCHEMA
+from plmetrics.core.results import LEAKAGE_SCHEMA, gate_table
 from plmetrics.features.leakage.leakage_section import section_of
 
 if TYPE_CHECKING:
@@ -86,14 +86,14 @@ def _verdict(spec: Leakage, bad: bool | None) -> str:  # noqa: FBT001
 def leakage_gates(table: pl.DataFrame) -> pl.DataFrame:
     """A gate per check, for the table `gates`; that of attributes is about the one that tells most."""
     checks = table.partition_by("check", maintain_order=True)
-    return pl.DataFrame([_gate(rows) for rows in checks], schema=GATES_SCHEMA, orient="row")
+    return gate_table([_gate(rows) for rows in checks])
 
 
 def _gate(rows: pl.DataFrame) -> dict[str, Any]:
     worst = rows.sort("observed", descending=True, nulls_last=True, maintain_order=True).row(0, named=True)
     sign = "<" if worst["check"] == "attributes" else "<="
     failed = worst["verdict"] in _BAD
-    return dict.fromkeys(GATES_SCHEMA) | {
+    return {
         "gate": f"leakage: {worst['check']}",
         "level": worst["level"],
         "metric": _STRENGTH if worst["check"] == "attributes" else worst["measure"],

@@ -18,9 +18,9 @@ from plmetrics.report.layout import (
     flow,
     heading,
     join_blocks,
+    remarks,
     table_or_stack,
     to_text,
-    wrap,
 )
 from plmetrics.report.numbers import MISSING as UNDEFINED
 from plmetrics.report.numbers import Estimate, estimate, number, plural
@@ -137,7 +137,7 @@ def moves(rows: pl.DataFrame, width: int) -> list[Text]:
     """The changes of level in words, the last ones first."""
     lines = [*change_lines(changes_of(rows))][::-1]
     more = [f"{plural(len(lines) - _MOST_MOVES, 'earlier change')}"] if len(lines) > _MOST_MOVES else []
-    return [line for words in [*lines[:_MOST_MOVES], *more] for line in wrap(Text(words), width)]
+    return remarks([*lines[:_MOST_MOVES], *more], width, "")
 
 
 def _head(history: History, rows: pl.DataFrame, width: int) -> list[Text]:

@@ -8,15 +8,7 @@ import polars as pl
 from rich.text import Text
 
 from plmetrics.core.names import printable
-from plmetrics.report.layout import (
-    FAINT,
-    Column,
-    align,
-    heading,
-    join_blocks,
-    table_or_stack,
-    wrap,
-)
+from plmetrics.report.layout import FAINT, Column, align, heading, join_blocks, remarks, table_or_stack, wrap
 from plmetrics.report.numbers import number, plural, row_estimate
 from plmetrics.report.sections.overall import metric_of_class
 
@@ -62,7 +54,7 @@ def _block(part: pl.DataFrame, width: int) -> list[Text]:
     words = [*_columns(every), *_accuracy(part)]
     if len(by_slice) > len(largest):
         words.append(f"and {plural(len(by_slice) - len(largest), 'slice')} more in decomposition.parquet")
-    return [*lines, *(line for text in words for line in wrap(Text(text, FAINT), width))]
+    return lines + remarks(words, width)
 
 
 def _columns(every: Mapping[str, Mapping[str, Any]]) -> list[str]:

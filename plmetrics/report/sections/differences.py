@@ -11,15 +11,7 @@ from rich.text import Text
 from plmetrics.core.names import printable
 from plmetrics.inference.comparisons.readings import READINGS
 from plmetrics.inference.tables import INDEPENDENT_TEST, TESTS
-from plmetrics.report.layout import (
-    FAINT,
-    Column,
-    align,
-    heading,
-    join_blocks,
-    table_or_stack,
-    wrap,
-)
+from plmetrics.report.layout import FAINT, Column, align, heading, join_blocks, remarks, table_or_stack
 from plmetrics.report.numbers import Estimate, p_value, plural, row_estimate
 from plmetrics.report.sections.overall import metric_label
 
@@ -98,7 +90,7 @@ def _in_slices(frame: pl.DataFrame, width: int) -> list[Text]:
         return []
     counts = Counter(row["reading"] for row in rows)
     parts = ", ".join(f"{counts[outcome]} {outcome}" for outcome in READINGS if counts[outcome])
-    return wrap(Text(f"in slices: {parts}", FAINT), width)
+    return remarks([f"in slices: {parts}"], width)
 
 
 def _reading_cells(row: Row) -> list[Text]:
@@ -138,12 +130,12 @@ def _block(summary: Summary, part: pl.DataFrame, width: int) -> list[Text]:
     numbers = align([_difference(row) for row in rows[:_MOST]])
     cells = [_cells(row, number, tested=tested) for row, number in zip(rows[:_MOST], numbers, strict=True)]
     lines += table_or_stack(columns, cells, width)
-    remarks = []
+    words = []
     if len(rows) > _MOST:
-        remarks.append(f"and {plural(len(rows) - _MOST, 'comparison')} more in comparisons.parquet")
+        words.append(f"and {plural(len(rows) - _MOST, 'comparison')} more in comparisons.parquet")
     if part.height > defined.height:
-        remarks.append(f"{plural(part.height - defined.height, 'comparison')} without a value")
-    return lines + [line for text in remarks for line in wrap(Text(text, FAINT), width)]
+        words.append(f"{plural(part.height - defined.height, 'comparison')} without a value")
+    return lines + remarks(words, width)
 
 
 def _cells(row: dict[str, Any], number: Text, *, tested: bool) -> list[Text]:

@@ -11,17 +11,7 @@ from typing import TYPE_CHECKING, Any
 from rich.text import Text
 
 from plmetrics.core.names import printable
-from plmetrics.report.layout import (
-    FAINT,
-    GAP,
-    INDENT,
-    Column,
-    align,
-    flow,
-    heading,
-    table,
-    wrap,
-)
+from plmetrics.report.layout import FAINT, GAP, INDENT, Column, align, flow, heading, remarks, table
 from plmetrics.report.numbers import Estimate, estimate, number
 
 if TYPE_CHECKING:
@@ -57,11 +47,11 @@ def gates(summary: Summary, width: int) -> list[Text]:
     if summary.gates.is_empty():
         return []
     rows = list(_condense(gate_checks(summary.gates)))
-    shown, remarks = _common_notes(rows[:_MOST])
+    shown, words = _common_notes(rows[:_MOST])
     if len(rows) > _MOST:
-        remarks.append(f"and {len(rows) - _MOST} more in the table gates")
+        words.append(f"and {len(rows) - _MOST} more in the table gates")
     lines = heading("Gates", width=width) + _lines(shown, width)
-    return lines + [line for text in remarks for line in wrap(Text(text, FAINT), width)]
+    return lines + remarks(words, width)
 
 
 def gate_checks(frame: pl.DataFrame) -> list[Row]:

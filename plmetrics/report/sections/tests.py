@@ -9,7 +9,7 @@ from rich.text import Text
 
 from plmetrics.core.names import printable
 from plmetrics.inference.tables import DELONG, TESTS
-from plmetrics.report.layout import FAINT, Column, heading, table_or_stack, wrap
+from plmetrics.report.layout import FAINT, Column, heading, remarks, table_or_stack
 from plmetrics.report.numbers import count, estimate, p_value, plural
 from plmetrics.report.sections.overall import metric_label
 
@@ -45,9 +45,9 @@ def tests(summary: Summary, width: int) -> list[Text]:
     if not rows.is_empty():
         cells = [_cells(row) for row in rows.head(_MOST).iter_rows(named=True)]
         lines += table_or_stack(_COLUMNS, cells, width)
-    remarks = [f"and {rows.height - _MOST} more in comparisons.parquet"] if rows.height > _MOST else []
-    remarks += _in_slices(frame.filter(~together), 1 - (0.95 if summary.level is None else summary.level))
-    return lines + [line for text in remarks for line in wrap(Text(text, FAINT), width)]
+    words = [f"and {rows.height - _MOST} more in comparisons.parquet"] if rows.height > _MOST else []
+    words += _in_slices(frame.filter(~together), 1 - (0.95 if summary.level is None else summary.level))
+    return lines + remarks(words, width)
 
 
 def _in_slices(frame: pl.DataFrame, alpha: float) -> list[str]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from rich.text import Text
 
 from plmetrics.core.names import printable
-from plmetrics.report.layout import FAINT, flow, wrap
+from plmetrics.report.layout import FAINT, flow, remarks
 from plmetrics.report.numbers import count, number, plural
 from plmetrics.report.sections.gates import OUTCOMES, outcomes
 
@@ -29,7 +29,7 @@ def verdict(summary: Summary, width: int) -> list[Text]:
     lines = verdict_line(summary, width)
     lines += flow([Text(size, FAINT) for size in _comma_list(sizes(summary))], width, indent=0, gap=1)
     if labels := labels_text(summary):
-        lines += wrap(Text(labels, FAINT), width, indent=0)
+        lines += remarks([labels], width, indent=0)
     for key, reference in summary.record.get("references", {}).items():
         from plmetrics.runs.history.earlier_runs import passed_over_text
 
