@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class FailOn(StrEnum):
-    """What makes the command fail."""
+    """Findings that make the command fail."""
 
     change = "change"
 

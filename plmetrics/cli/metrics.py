@@ -85,7 +85,7 @@ def _classes_by_name(name: str, classes: Sequence[type[Metric]]) -> tuple[type[M
 
 
 def _hint(name: str, tasks: Iterable[str], classes: Sequence[type[Metric]]) -> str | None:
-    """What the name means where it is not quite a metric of ours, else the nearest name."""
+    """Meaning of a name that is not quite a metric of ours, else the nearest name."""
     from plmetrics.catalogue.synonyms.table import synonym
 
     entries = [synonym(task, name) for task in tasks]

@@ -144,7 +144,7 @@ SkipIfEmpty: TypeAlias = Annotated[
 
 
 def exit_policy(fail_on: Sequence[str] | None, *, skip_if_empty: bool) -> ExitPolicy:
-    """What `--fail-on` and `--skip-if-empty` ask for.
+    """Policy of exit codes that `--fail-on` and `--skip-if-empty` ask for.
 
     Raises:
         UsageError: there is no such word.

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Missing(StrEnum):
-    """What happens to missing values."""
+    """Treatment of missing values."""
 
     error = "error"
     drop = "drop"

@@ -34,7 +34,7 @@ class Method(StrEnum):
 
 
 class Window(StrEnum):
-    """What a split in time trains on."""
+    """Training window of a split in time."""
 
     expanding = "expanding"
     sliding = "sliding"

@@ -148,7 +148,7 @@ def derived_sets(analysis: Analysis, kind: str, axes: Sequence[str]) -> Iterator
 
 
 def without_replicates(analysis: Analysis) -> Analysis:
-    """The same for values alone: folds of few rows are folds, and nothing is resampled."""
+    """Analysis of values alone: folds of few rows are folds, and nothing is resampled."""
     suite = analysis.suite.model_copy(update={"min_rows": 0})
     return replace(analysis, suite=suite, weights=None, units=None)
 

@@ -145,7 +145,7 @@ class Drift(Section):
 
     @property
     def choice(self) -> str:
-        """Which of a folder's runs may be the reference: `accepted` or `any`."""
+        """Choice among a folder's runs: `accepted` or `any`."""
         return self.reference if isinstance(self.reference, str) else CHOICES[0]
 
     @property

@@ -267,7 +267,7 @@ def _shift(before: Array, now: Array) -> Batch:
 
 
 def _correct(table: pl.DataFrame, correction: str) -> pl.DataFrame:
-    """The same rows with p values adjusted in their families; only tests have one."""
+    """Rows with p values adjusted in their families; only tests have one."""
     tested = pl.col("p_status") != "no_test"
     label = pl.concat_str([pl.col("measure"), pl.lit(" / "), pl.col("slice_set")])
     table = table.with_columns(pl.when(tested).then(label).alias("family")).with_row_index("@row")

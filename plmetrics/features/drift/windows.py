@@ -107,7 +107,7 @@ def _reference_errors() -> Iterator[None]:
 
 
 def in_reference(error: PlmetricsError) -> PlmetricsError:
-    """The same error, as one of the reference."""
+    """Error of rows, as one of the reference."""
     path = (*_PATH, "reference")
     problems = [
         replace(problem, message=f"in the reference: {problem.message}", path=path)

@@ -95,7 +95,7 @@ def _name(gate: ExperimentGate, rule: str) -> pl.Expr:
 
 
 def _metric(gate: ExperimentGate) -> pl.Expr:
-    """What is judged, with the arm that it is of; the outcome stands where other gates have the model."""
+    """Measure and arm that are judged; the outcome stands where other gates have the model."""
     if gate.measure == "sample_ratio":
         return pl.lit(gate.measure)
     return pl.format("{} in {}", pl.lit(gate.measure), "arm")

@@ -146,7 +146,7 @@ class ExperimentPlan(Section):
 
     @property
     def compared(self) -> tuple[Outcome, ...]:
-        """What is compared."""
+        """The outcomes with their columns."""
         return outcomes_of(self.outcomes, self.ratios, self.covariates, self.quantiles)
 
     @property

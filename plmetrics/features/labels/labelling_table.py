@@ -41,7 +41,7 @@ class Side:
 
     @classmethod
     def of(cls, columns: Mapping[str, Array], model: str, side: str) -> Side:
-        """Those of a model; a model without one number a row has no scores."""
+        """Sums of a model; a model without one number a row has no scores."""
         names = (side_column(model, side, name) for name in ("n", "weight", "score", "squares"))
         return cls(*(columns.get(name) for name in names))  # type: ignore[arg-type]
 

@@ -226,7 +226,7 @@ class _Column:
         self.is_number = not self.classes and dtype.is_numeric()
         self.ordered = task == "binary" and (dtype.is_numeric() or dtype.is_temporal())
         self.sums: LabelSums | None = None
-        """What adds up labels that are numbers, where that must not depend on the order of the rows."""
+        """Sums of labels that are numbers, where these must not depend on the order of the rows."""
 
     @property
     def finite(self) -> pl.Expr:

@@ -76,7 +76,7 @@ class LeakageCounting:
         return [*self.checks.findings(frames), *(Finding("attributes", **each) for each in facts)]
 
     def _frames(self) -> Question[dict[str, pl.DataFrame]]:
-        """What the plans find, of all passes together."""
+        """Frames of the plans, all passes together."""
         keyed = self.checks.keyed_plans(0, self.passes)
         frames = yield from frames_by_name({**self.checks.plans(), **keyed})
         for number in range(1, self.passes):

@@ -217,7 +217,7 @@ class LeakagePlans:
         return plans
 
     def keyed_plans(self, number: int, passes: int) -> dict[str, pl.LazyFrame]:
-        """What is looked up by key in one of some passes, by name: of the keys whose hash belongs to it."""
+        """Look-ups by key in one of some passes, by name: of the keys whose hash belongs to it."""
         plans = self.lookups(number, passes)
         for check, (groups, by) in self.groups(number, passes).items():
             plans |= _sample_plans(check, groups.filter(REPEATED[check]), by)
@@ -344,7 +344,7 @@ def _moments(
 
 
 def _scopes(view: TableView) -> dict[str, pl.Expr]:
-    """What tells the repetitions of a cross-validation apart, in each of which a row may be held out once."""
+    """Keys of the repetitions of a cross-validation, in each of which a row may be held out once."""
     if "cross_validation" not in {feature.key for feature in features_of(view.suite)}:
         return {}
     from plmetrics.features.cross_validation.fold_slices import fold_keys
@@ -372,7 +372,7 @@ def _moment_text(value: pl.Series) -> str:
 
 
 def _lacking(train: pl.DataFrame) -> tuple[str | None, bool]:
-    """What the training table lacks, in words, and whether it has no key at all."""
+    """Shortage of keys in the training table, in words, and whether it has none at all."""
     rows, nulls = train.row(0)
     if rows == 0:
         return "the training table has no rows", True

@@ -68,7 +68,7 @@ def _format(text: str) -> str:
 
 
 class IntervalSection(Section):
-    """What one run evaluates of a growing table: the rows of one interval of time."""
+    """Rows of a growing table that one run evaluates: those of one interval of time."""
 
     cosmetic: ClassVar[Any] = True
     example: ClassVar[str | None] = "write interval: {partition: day, every: 1d}, or {column: scored_at}"
@@ -149,14 +149,14 @@ def interval_section(suite: Suite) -> IntervalSection | None:
 
 
 def keeping(suite: Suite) -> Keep:
-    """What a suite says of keeping; nothing is removed by default."""
+    """The section `keep` of a suite; nothing is removed by default."""
     section = suite.sections.get("keep")
     assert section is None or isinstance(section, Keep)
     return section or Keep()
 
 
 def references(suite: Suite) -> dict[tuple[str, str], IntervalReference]:
-    """What a suite compares an interval with, by the keys that say it."""
+    """References that an interval is compared with, by their keys in the suite."""
     compared = None if suite.compare is None else suite.compare.run
     drift = suite.sections.get("drift")
     named = {("compare", "run"): compared, ("drift", "reference"): getattr(drift, "reference", None)}

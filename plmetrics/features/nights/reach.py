@@ -28,7 +28,7 @@ class Reach:
 
 
 def reach_of(suite: Suite, calendar: Calendar, manifests: Sequence[Manifest]) -> Reach | None:
-    """What the last interval with a result, and those that it looks back to, are compared with.
+    """References of the last interval with a result, and of those that it looks back to.
 
     Args:
         suite: names its references.

@@ -127,7 +127,7 @@ def _name(members: Sequence[int]) -> str:
 
 
 def _open_encodings(content: Mapping[str, Any]) -> list[Encoding]:
-    """What codes mean in states: there is one for whatever the rows of any state may hold."""
+    """Codes of values in states: there is one for whatever the rows of any state may hold."""
     return [replace(Encoding.read(column), open=True) for column in content["columns"]]
 
 

@@ -58,7 +58,7 @@ def _block(part: pl.DataFrame, width: int) -> list[Text]:
 
 
 def _columns(every: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """What the shares of the values of each column do by themselves."""
+    """Effects of the shares of each column's values by themselves."""
     parts = {name: row["value"] for name, row in every.items() if name.startswith("mix|")}
     texts = [
         f"{printable(name.removeprefix('mix|'))} {number(value, signed=True)}"
@@ -75,7 +75,7 @@ def _estimate(row: Mapping[str, Any]) -> Estimate:
 
 
 def _accuracy(part: pl.DataFrame) -> list[str]:
-    """What bins and random orders may cost the parts."""
+    """Errors of the parts by bins and random orders."""
     limits = {
         "bound": "scores were binned: Shapley values are exact to within",
         "sampling_error": "orders of slices were drawn: standard errors of that are at most",

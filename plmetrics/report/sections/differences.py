@@ -56,7 +56,7 @@ def is_tested(comparisons: pl.DataFrame) -> bool:
 
 
 def _remark(summary: Summary, scale: str, *, tested: bool) -> str:
-    """What stands beside the title of comparisons: their scale, and what was done to their p values."""
+    """Remark beside the title of comparisons: their scale, and what was done to their p values."""
     how = "p not adjusted" if summary.correction in (None, "none") else f"p adjusted by {summary.correction}"
     word = scale.replace("_", " ")
     return f"{word}, {how}" if tested else word

@@ -46,7 +46,7 @@ def labels_text(summary: Summary) -> str:
 
 
 def _band_text(key: str) -> str:
-    """What a key says of the intervals of a control band.
+    """Intervals of a control band in words, from their key in the record.
 
     >>> _band_text("gates.within (28d)")
     'band of 28d from'

@@ -124,7 +124,7 @@ def _panel(ranks: pl.DataFrame, groups: Sequence[tuple[int, int]], limit: float)
 
 
 def _omnibus(selection: Selection, metric: str, slice_set: str) -> str:
-    """What Friedman's test says of all models, where it was asked for."""
+    """Result of Friedman's test of all models, where it was asked for."""
     rows = selection.summary.comparisons.filter(
         pl.col("scale") == "statistic",
         pl.col("metric") == metric,

@@ -142,7 +142,7 @@ def _overall_words(parts: Sequence[pl.DataFrame]) -> str:
 
 
 def _legend(parts: Sequence[pl.DataFrame], tests: pl.DataFrame) -> str:
-    """What shapes mean, of those that are there."""
+    """Legend of the shapes that are there."""
     looks = {look for part in parts for look in part["look"].unique()}
     words = []
     if "worse" in looks:
