@@ -39,9 +39,9 @@ def readout_chart(readout: pl.DataFrame, *, level: float = 0.95) -> Figure:
     [('B', 0.05)]
     """
     require("altair", needed_for="a chart")
-    import altair as alt
 
     from plmetrics.report.charts.figure import Figure
+    from plmetrics.report.charts.panels import column_of_panels
     from plmetrics.report.charts.selection import NothingToDraw
     from plmetrics.report.charts.slices.rows import add_heading
     from plmetrics.report.charts.texts import short
@@ -58,12 +58,12 @@ def readout_chart(readout: pl.DataFrame, *, level: float = 0.95) -> Figure:
     notes = (f"{plural(more, 'more row')} in the table",) if more else ()
     title = f"Effects against {short(str(rows['control'][0]), 60)}"
     subtitle = (_ratio(readout), f"hollow grey: adjusted p of {number(round(1 - level, 9))} or more", *notes)
-    chart = panels[0] if len(panels) == 1 else alt.vconcat(*panels, spacing=12)
+    chart = column_of_panels(panels)
     return Figure(add_heading(chart, title, subtitle), shown, title, _finding(title, shown), notes)
 
 
 def _ratio(readout: pl.DataFrame) -> str:
-    """What the sample ratio says: a mismatch stands before everything else."""
+    """Sample ratio in words: a mismatch stands before everything else."""
     rows = readout.filter(test="sample_ratio")
     if rows.is_empty():
         return ""

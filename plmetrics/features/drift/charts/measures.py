@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-import altair as alt
 import polars as pl
 
 from plmetrics.core.errors import Problem
 from plmetrics.report.charts.comparisons.gate_limits import Limit, zone
 from plmetrics.report.charts.figure import Figure
+from plmetrics.report.charts.panels import column_of_panels
 from plmetrics.report.charts.selection import NothingToDraw
 from plmetrics.report.charts.slices.estimate_texts import minus
 from plmetrics.report.charts.slices.panels import Texts, columns_of
@@ -19,6 +19,8 @@ from plmetrics.report.charts.texts import short
 from plmetrics.report.numbers import count, number, p_value, plural
 
 if TYPE_CHECKING:
+    import altair as alt
+
     from plmetrics.report.charts.selection import Selection
 
 MOST_ROWS = 60
@@ -55,7 +57,7 @@ def draw(selection: Selection) -> Figure:
         "shaded: beyond the limit of a gate; orange: a gate failed" if limited else "",
         *notes,
     )
-    chart = panels[0] if len(panels) == 1 else alt.vconcat(*panels, spacing=10)
+    chart = column_of_panels(panels, spacing=10)
     return Figure(
         add_heading(chart, title, subtitle), shown.select(table.columns), title, _finding(title, parts), notes
     )
@@ -66,7 +68,7 @@ def _largest(part: pl.DataFrame, most: int) -> pl.DataFrame:
 
 
 def _size(part: pl.DataFrame) -> pl.Expr:
-    """What is drawn: shifts in standard deviations of the reference, so that columns of any unit stand together."""
+    """Size to draw: shifts in standard deviations of the reference, so that columns of any unit stand together."""
     shift = part["measure"][0].startswith(_SHIFTS) or part["measure"][0] == "wasserstein"
     return pl.col("per_sd") if shift and part["per_sd"].is_not_null().any() else pl.col("value")
 

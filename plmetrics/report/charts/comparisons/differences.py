@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import altair as alt
 import polars as pl
 
 from plmetrics.core.errors import Problem
 from plmetrics.report.charts.comparisons.gate_limits import gate_limits, zone
 from plmetrics.report.charts.figure import Figure
+from plmetrics.report.charts.panels import column_of_panels
 from plmetrics.report.charts.selection import NothingToDraw
 from plmetrics.report.charts.slices.panels import columns_of
 from plmetrics.report.charts.slices.readings import usual_differences
@@ -27,6 +27,8 @@ from plmetrics.report.leaderboard import ranked_models
 from plmetrics.report.numbers import omission
 
 if TYPE_CHECKING:
+    import altair as alt
+
     from plmetrics.report.charts.selection import Selection
 
 MOST_ROWS = 40
@@ -50,7 +52,7 @@ def draw(selection: Selection) -> Figure:
     ]
     title = "Differences" if several else f"Differences to {_opponent(shown.row(0, named=True))}"
     notes = omission(len(rows) - len(shown), "difference", "comparisons")
-    chart = panels[0] if len(panels) == 1 else alt.vconcat(*panels, spacing=12)
+    chart = column_of_panels(panels)
     limited = any(gate_limits(selection.summary, part) for part in shown.partition_by("metric"))
     legend = (difference_legend(selection, shown), "shaded: fails a gate" if limited else "")
     return Figure(

@@ -6,13 +6,13 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
-import altair as alt
 import polars as pl
 
 from plmetrics.catalogue.metric import leaves
 from plmetrics.core.errors import Problem
 from plmetrics.report.charts.figure import Figure
 from plmetrics.report.charts.layers import base
+from plmetrics.report.charts.panels import column_of_panels
 from plmetrics.report.charts.selection import NothingToDraw
 from plmetrics.report.charts.slices.estimate_texts import estimate_texts
 from plmetrics.report.charts.slices.panels import Texts, columns_of
@@ -24,6 +24,8 @@ from plmetrics.report.charts.words import level_words
 from plmetrics.report.numbers import count, omission, plural
 
 if TYPE_CHECKING:
+    import altair as alt
+
     from plmetrics.catalogue.fairness.base import GroupMetric
     from plmetrics.report.charts.selection import Selection
     from plmetrics.report.summary import Summary
@@ -52,7 +54,7 @@ def draw(selection: Selection) -> Figure:
         "orange: below four fifths of the largest" if any(gap.is_ratio for gap in shown) else "",
         *notes,
     )
-    chart = panels[0] if len(panels) == 1 else alt.vconcat(*panels, spacing=12)
+    chart = column_of_panels(panels)
     columns = selection.summary.metrics.columns
     frames = [pl.DataFrame([gap.row], schema=selection.summary.metrics.schema) for gap in shown]
     drawn = pl.concat(
@@ -237,7 +239,7 @@ def _explains(low: float, high: float, value: float | None, *, is_ratio: bool) -
 
 
 def _anchor(metric: GroupMetric, groups: pl.DataFrame, whole: pl.DataFrame) -> tuple[str, float] | None:
-    """What groups are held against: all rows, or one of them."""
+    """Reference of the groups: all rows, or one of them."""
     if metric.reads_overall:
         return None if whole.is_empty() else ("all rows", float(whole["value"][0]))
     place = metric.reference_among(groups["slice"].to_list())
