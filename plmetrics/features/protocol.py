@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, ClassVar, Protocol, cast
 
 from plmetrics.core.names import function_of
-from plmetrics.suite.sections.section import plain_path
+from plmetrics.suite.sections.section import anchored_path, plain_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -149,6 +149,7 @@ class Feature(ABC):
         stage: what its stage of a run is called; its key if not said.
         after: the stage of a run that it comes after: `aggregate`, `order` or `tests`.
         paths: keys of the section that hold paths.
+        state_paths: those of them that stored states read, too.
         state_refusal: why stored states cannot hold it; None where they can.
         state_rounding: why what stored states hold of it depends on the order of the rows; None where it does not.
         of_sums: whether its tables follow from the sums of a run alone, or from its counts in the state that these are
@@ -166,6 +167,7 @@ class Feature(ABC):
     stage: ClassVar[str] = ""
     after: ClassVar[str] = "aggregate"
     paths: ClassVar[tuple[str, ...]] = ()
+    state_paths: ClassVar[tuple[str, ...]] = ()
     state_refusal: ClassVar[str | None] = None
     state_rounding: ClassVar[str | None] = None
     of_sums: ClassVar[bool] = False
@@ -286,9 +288,10 @@ class Feature(ABC):
         """Why stored states cannot hold what a suite asks of it; None where they can."""
         return self.state_refusal
 
-    def anchor(self, section: Section, folder: Path) -> Section:  # noqa: ARG002
-        """The section for stored states: paths of tables that these read start from the folder of the suite."""
-        return section
+    def anchor(self, section: Section, folder: Path) -> Section:
+        """The section for stored states, whose relative paths (`state_paths`) start from the folder of the suite."""
+        paths = {key: path for key in self.state_paths if (path := getattr(section, key)) is not None}
+        return section.model_copy(update={key: anchored_path(path, folder) for key, path in paths.items()})
 
     def state_table(self, suite: Suite) -> Source | None:  # noqa: ARG002
         """The table that its counts in stored states read beside the rows; see `anchor`."""

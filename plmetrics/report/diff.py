@@ -9,7 +9,7 @@ import polars as pl
 from rich.text import Text
 
 from plmetrics.core.names import printable
-from plmetrics.report.export import indented_json
+from plmetrics.report.export import finite_rows, indented_json
 from plmetrics.report.layout import (
     FAINT,
     Column,
@@ -51,8 +51,6 @@ def diff_text(diff: Diff, width: int = 100, *, color: bool = False) -> str:
 
 def diff_json(diff: Diff, exit_code: int = 0) -> str:
     """One JSON object: exit code, the runs, whether anything changed, notes, and the tables `metrics` and `gates`."""
-    floats = pl.col(pl.Float64)
-    finite = pl.when(floats.is_finite()).then(floats)
     content = {
         "status": "complete",
         "exit_code": exit_code,
@@ -62,8 +60,8 @@ def diff_json(diff: Diff, exit_code: int = 0) -> str:
         "changed": diff.changed,
         "verdict": {"before": diff.verdicts[0], "after": diff.verdicts[1]},
         "notes": list(diff.notes),
-        "metrics": diff.metrics.with_columns(finite).to_dicts(),
-        "gates": diff.gates.with_columns(finite).to_dicts(),
+        "metrics": finite_rows(diff.metrics).to_dicts(),
+        "gates": finite_rows(diff.gates).to_dicts(),
     }
     return indented_json(content)
 

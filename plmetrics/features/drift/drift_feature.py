@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from plmetrics.runs.history.earlier_runs import EarlierRuns
     from plmetrics.states.state_format import Builder, State
     from plmetrics.suite.model import Suite
-    from plmetrics.suite.sections.section import Section
     from plmetrics.table.source import Source
     from plmetrics.table.storage.places import Place
 
@@ -42,6 +41,7 @@ class DriftFeature(Feature):
     )
     text = "plmetrics.features.drift.drift_report:drift"
     paths = ("reference", "state", "run")
+    state_paths = ("state", "run")
     charts = MappingProxyType(
         {
             "drift": Entry("plmetrics.features.drift.charts.measures", "drift"),
@@ -73,13 +73,6 @@ class DriftFeature(Feature):
         from plmetrics.features.drift.references import counts_for_merge
 
         return counts_for_merge(suite, runs)
-
-    def anchor(self, section: Section, folder: Path) -> Section:
-        """The counts of the reference by paths that do not depend on where the suite is."""
-        from plmetrics.features.drift.references import anchor_references
-
-        assert isinstance(section, Drift)
-        return anchor_references(section, folder)
 
     def columns(self, suite: Suite) -> tuple[str, ...]:
         """The other columns that are compared."""
@@ -115,7 +108,7 @@ class DriftFeature(Feature):
         return drift_look(request, view, counts)
 
     def steps(self, request: Request) -> Iterator[Step]:
-        """What it is for: its looks and counts are those of the preparation, and of the sums."""
+        """Purpose alone: its looks and counts are those of the preparation, and of the sums."""
         from plmetrics.features.drift.windows import compared_columns
 
         yield Step("drift", does=compared_columns(request.suite))

@@ -57,7 +57,7 @@ def _cells(part: pl.DataFrame, names: list[str], *, nulls: bool) -> list[Text]:
     cells.append(Text("-", FAINT) if least is None else Text(p_value(float(least))))  # type: ignore[arg-type]
     if nulls:
         shares = rows[_NULLS]
-        cells.append(Text(_shift_text(shares["reference"], shares["current"], "{:.1%}")))
+        cells.append(Text(_shift_text(shares["reference"], shares["current"])))
     return cells
 
 
@@ -75,10 +75,8 @@ def _cell(row: dict[str, Any]) -> Text:
     return Text(number(row["value"]))
 
 
-def _shift_text(before: float | None, now: float | None, style: str) -> str:
-    if before is None or now is None:
-        return "-"
-    return f"{style.format(before)} -> {style.format(now)}"
+def _shift_text(before: float | None, now: float | None) -> str:
+    return "-" if before is None or now is None else f"{before:.1%} -> {now:.1%}"
 
 
 def _slices(frame: pl.DataFrame) -> list[str]:

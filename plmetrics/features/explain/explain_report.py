@@ -43,20 +43,8 @@ def explain_json(explanation: Explanation) -> str:
 def explain_text(explanation: Explanation, width: int = 100, *, color: bool = False) -> str:
     """The explanation in lines of at most `width` cells (40 at the least)."""
     width = max(width, NARROWEST)
-    sections = [
-        _head(explanation, width),
-        _reads(explanation, width),
-        _sets(explanation, width),
-        _cubes(explanation, width),
-    ]
-    sections += [
-        _passes(explanation, width),
-        _memory(explanation, width),
-        _time(explanation, width),
-        _state(explanation, width),
-        _advice(explanation, width),
-    ]
-    return to_text(join_blocks(sections), width, color=color)
+    sections = (_head, _reads, _sets, _cubes, _passes, _memory, _time, _state, _advice)
+    return to_text(join_blocks(section(explanation, width) for section in sections), width, color=color)
 
 
 def size(value: int) -> str:
@@ -187,12 +175,8 @@ def _memory(explanation: Explanation, width: int) -> list[Text]:
     )
     pairs.append(("budget", size(explanation.budget)))
     if explanation.exact is not None:
-        how = (
-            "exact: sorted in memory, or in passes"
-            if explanation.exact
-            else "counted on a grid, with a bound"
-        )
-        pairs.append(("ordered metrics", how))
+        exact, counted = "exact: sorted in memory, or in passes", "counted on a grid, with a bound"
+        pairs.append(("ordered metrics", exact if explanation.exact else counted))
     return heading("Memory", width=width) + definition_list(pairs, width)
 
 
@@ -223,19 +207,12 @@ def _time(explanation: Explanation, width: int) -> list[Text]:
 
 
 def _state(explanation: Explanation, width: int) -> list[Text]:
-    """What a state would hold, and what needs the rows: a few of those."""
+    """Content of a state, and a few of the things that need the rows."""
     state = explanation.state
     if state is None:
         return []
-    metrics = f"{count(state.kept)} of {plural(explanation.metrics, 'metric')}"
-    pairs = [
-        (
-            "keeps",
-            metrics
-            if state.kept < explanation.metrics
-            else f"all of {plural(explanation.metrics, 'metric')}",
-        )
-    ]
+    share = count(state.kept) if state.kept < explanation.metrics else "all"
+    pairs = [("keeps", f"{share} of {plural(explanation.metrics, 'metric')}")]
     if state.rows is not None and state.bytes is not None:
         drift = ", beside what drift counts" if state.drift else ""
         pairs.append(("size", f"about {plural(state.rows, 'row')}, {size(state.bytes)}{drift}"))

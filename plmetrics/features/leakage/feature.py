@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from plmetrics.features.stored.alignment import AlignedStates
     from plmetrics.states.state_format import Builder
     from plmetrics.suite.model import Suite
-    from plmetrics.suite.sections.section import Section
     from plmetrics.table.source import Source
 
 
@@ -33,7 +32,7 @@ class LeakageFeature(Feature):
     description = "Checks for rows and attributes that give the label away; none if not given."
     page = FeatureTable("Leakage", "leakage", "check columns rows share observed limit verdict example note")
     text = "plmetrics.features.leakage.leakage_report:leakage"
-    paths = ("train",)
+    paths = state_paths = ("train",)
     of_sums = True
 
     def refusal(self, suite: Suite) -> str | None:
@@ -47,17 +46,6 @@ class LeakageFeature(Feature):
         if spec.train == HANDED_OVER:
             return "leakage's train is a frame, which states of other rows could not be compared with"
         return None
-
-    def anchor(self, section: Section, folder: Path) -> Section:
-        """The training table by a path that does not depend on where the suite is."""
-        train = getattr(section, "train", None)
-        if train is None:
-            return section
-        from plmetrics.core.names import is_address
-
-        paths = [train] if isinstance(train, str) else train
-        places = tuple(path if is_address(path) else str((folder / path).absolute()) for path in paths)
-        return section.model_copy(update={"train": places[0] if isinstance(train, str) else places})
 
     def table(self, suite: Suite, argument: Any, base: Path | None) -> Source | None:
         """The training table.
@@ -88,7 +76,7 @@ class LeakageFeature(Feature):
         return LeakageCounting.look(view, request.tables.get(self.key))
 
     def steps(self, request: Request) -> Iterator[Step]:
-        """What it is for: its looks and checks are those of the preparation, and of the sums."""
+        """Purpose alone: its looks and checks are those of the preparation, and of the sums."""
         from plmetrics.features.leakage.leakage_counting import leakage_text
 
         yield Step("leakage", does=leakage_text(request.view))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from plmetrics.core.names import number_text
+from plmetrics.core.names import name_list, number_text
 from plmetrics.core.results import LEAKAGE_SCHEMA, gate_table
 from plmetrics.features.leakage.leakage_section import section_of
 
@@ -119,11 +119,7 @@ def _note(rows: pl.DataFrame, worst: dict[str, Any]) -> str | None:
 def _attributes(rows: pl.DataFrame) -> str | None:
     """The attributes that tell too much, strongest first."""
     bad = rows.filter(pl.col("verdict").is_in(_BAD)).sort("observed", descending=True, maintain_order=True)
-    if bad.is_empty():
-        return None
-    named = ", ".join(bad["columns"].head(_NAMED))
-    more = bad.height - _NAMED
-    return f"{named} and {more} more" if more > 0 else named
+    return name_list(bad["columns"].to_list(), _NAMED) or None
 
 
 def leakage_warnings(table: pl.DataFrame) -> list[str]:

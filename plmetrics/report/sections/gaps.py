@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 from rich.text import Text
 
-from plmetrics.core.names import printable
+from plmetrics.core.names import name_list, printable
 from plmetrics.report.layout import flow, heading, join_blocks, remarks
 from plmetrics.report.numbers import number, plural
 
@@ -49,10 +49,8 @@ def _reasons(title: str, frame: pl.DataFrame, reason: str, width: int) -> list[T
     for (status,), part in frame.group_by(reason, maintain_order=True):
         places = part.select("slice_set", "slice").unique().height
         metrics: list[str] = part["metric"].unique(maintain_order=True).to_list()
-        more = len(metrics) - _NAMED
-        named = ", ".join(metrics[:_NAMED]) + (f" and {more} more" if more > 0 else "")
         counts = [Text(plural(part.height, "value")), Text(f"in {plural(places, 'slice')}")]
-        rows.append([Text(printable(str(status))), *counts, Text(printable(named))])
+        rows.append([Text(printable(str(status))), *counts, Text(printable(name_list(metrics, _NAMED)))])
     longest = max(status.cell_len for status, *_ in rows)
     lines = heading(title, width=width)
     for status, *cells in rows:

@@ -12,10 +12,12 @@ from pydantic_core import PydanticCustomError
 from pydantic_core.core_schema import no_info_before_validator_function
 
 from plmetrics.catalogue.metric import Metric
+from plmetrics.core.names import is_address
 from plmetrics.core.text import value_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
     from pydantic_core import CoreSchema
@@ -66,6 +68,13 @@ def plain_path(value: Any) -> Any:
         return HANDED_OVER
     texts = [path if path is None else str(path) for path in paths]
     return texts if isinstance(value, (list, tuple)) else texts[0]
+
+
+def anchored_path(path: str | tuple[str, ...], folder: Path) -> str | tuple[str, ...]:
+    """A path or several, where relative ones start from a folder."""
+    if isinstance(path, tuple):
+        return tuple(str(anchored_path(each, folder)) for each in path)
+    return path if path == HANDED_OVER or is_address(path) else str((folder / path).absolute())
 
 
 def with_label_columns(columns: Any) -> Any:
