@@ -39,6 +39,11 @@ def terminal_width() -> int:
     return min(shutil.get_terminal_size((100, 24)).columns, WIDEST)
 
 
+def filled_places(rows: Sequence[Sequence[object]]) -> list[int]:
+    """Places of the columns that have a text in some row."""
+    return [place for place, column in enumerate(zip(*rows, strict=True)) if any(column)]
+
+
 def align(estimates: Sequence[Estimate]) -> list[Text]:
     """Values under each other by their decimal point, intervals behind them."""
     parts = [estimate.value.partition(".") for estimate in estimates]

@@ -9,7 +9,7 @@ from rich.text import Text
 from plmetrics.core.names import printable
 from plmetrics.report.layout import FAINT, flow, remarks
 from plmetrics.report.numbers import count, number, plural
-from plmetrics.report.sections.gates import OUTCOMES, outcomes
+from plmetrics.report.sections.gates import outcome_counts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -73,9 +73,7 @@ def verdict_line(summary: Summary, width: int) -> list[Text]:
 
 def headline(summary: Summary) -> list[str]:
     """The word of the verdict, and how many checks ended in which way."""
-    counts = outcomes(summary.gates)
-    checks = [f"{counts[outcome]} {outcome}" for outcome in OUTCOMES if counts.get(outcome)]
-    return [HEADLINES.get(summary.verdict, ("DONE", ""))[0], *(checks or ["no gates"])]
+    return [HEADLINES.get(summary.verdict, ("DONE", ""))[0], *outcome_counts(summary.gates)]
 
 
 def sizes(summary: Summary) -> list[str]:
