@@ -17,7 +17,7 @@ import polars as pl
 
 from plmetrics.core.errors import Collected
 from plmetrics.core.results import CROSS_VALIDATION_SCHEMA, in_schema
-from plmetrics.features.cross_validation.cross_validation_section import section_of
+from plmetrics.features.cross_validation.cross_validation_section import CrossValidation
 from plmetrics.features.cross_validation.repeated_totals import BIAS, LOSS, NOISE, VARIANCE, repeated_column
 from plmetrics.table.checks import Requirement, require_numbers
 from plmetrics.table.roles import require
@@ -45,7 +45,7 @@ class RepeatedSums:
 
 def repeated_requirements(suite: Suite) -> tuple[Requirement, ...]:
     """The columns that are read, and what they must hold."""
-    spec = section_of(suite)
+    spec = CrossValidation.find(suite)
     if spec is None or not spec.repeated:
         return ()
     named: list[tuple[str, SuitePath]] = [
@@ -81,7 +81,7 @@ def check_repeats(suite: Suite, schema: pl.Schema) -> None:
 
 def repeated_sums(analysis: Analysis) -> list[RepeatedSums]:
     """The sums of the run for overall and the slice sets of the cross-validation; nothing without such columns."""
-    spec = section_of(analysis.suite)
+    spec = CrossValidation.find(analysis.suite)
     if spec is None or not spec.repeated:
         return []
     out = []

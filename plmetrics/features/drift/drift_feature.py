@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from plmetrics.engine.step import Step
-from plmetrics.features.drift.drift_section import Drift, section_of
+from plmetrics.features.drift.drift_section import Drift
 from plmetrics.features.protocol import Feature, FeatureTable, Outputs
 from plmetrics.report.charts.entry import Entry
 
@@ -76,7 +76,7 @@ class DriftFeature(Feature):
 
     def columns(self, suite: Suite) -> tuple[str, ...]:
         """The other columns that are compared."""
-        return section_of(suite).columns
+        return Drift.of(suite).columns
 
     def bind(self, suite: Suite, schema: pl.Schema, table: Source | None) -> None:
         """Check the columns of both windows."""
@@ -98,7 +98,7 @@ class DriftFeature(Feature):
 
     def rows(self, suite: Suite) -> str | None:
         """The condition on the rows of the reference, where these are of the same table."""
-        spec = section_of(suite)
+        spec = Drift.of(suite)
         return spec.where if spec.reference is None and not spec.is_counted else None
 
     def look(self, request: Request, view: TableView, counts: object) -> Question[Any]:

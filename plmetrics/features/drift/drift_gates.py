@@ -8,12 +8,12 @@ import polars as pl
 
 from plmetrics.core.names import number_text
 from plmetrics.core.results import GATES_SCHEMA, gate_table, in_schema
-from plmetrics.features.drift.drift_section import section_of
+from plmetrics.features.drift.drift_section import Drift
 from plmetrics.gates.rules import Rule
 from plmetrics.gates.verdicts import NO_MATCH
 
 if TYPE_CHECKING:
-    from plmetrics.features.drift.drift_section import Drift, DriftGate
+    from plmetrics.features.drift.drift_section import DriftGate
     from plmetrics.suite.model import Suite
 
 
@@ -28,7 +28,7 @@ def drift_gates(suite: Suite, table: pl.DataFrame) -> pl.DataFrame:
         A row per gate, column and slice. A value that is undefined, or a p value that there is not, is inconclusive,
         failed or skipped as the gate says; a gate that finds nothing to judge is inconclusive.
     """
-    spec = section_of(suite)
+    spec = Drift.of(suite)
     if not spec.gates:
         return GATES_SCHEMA.to_frame()
     return pl.concat([_gate_rows(gate, spec, suite, table) for gate in spec.gates])

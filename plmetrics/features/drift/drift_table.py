@@ -9,7 +9,7 @@ import polars as pl
 
 from plmetrics.core.results import DRIFT_HISTOGRAMS_SCHEMA, DRIFT_SCHEMA
 from plmetrics.features.drift.drift_measures import NULL_SHARE, Measure, measure_of
-from plmetrics.features.drift.drift_section import TESTS, section_of
+from plmetrics.features.drift.drift_section import TESTS, Drift
 from plmetrics.features.drift.histograms.histogram_table import column_histograms, histogram_table
 from plmetrics.features.drift.sides import Edges, Sides
 from plmetrics.inference.comparisons.correction import adjust
@@ -58,7 +58,7 @@ def drift_tables(suite: Suite, counts: DriftCounts | None) -> tuple[pl.DataFrame
         suite: its section drift says what is measured.
         counts: both windows; None where there is no reference yet.
     """
-    spec = section_of(suite)
+    spec = Drift.of(suite)
     if counts is None:
         return DRIFT_SCHEMA.to_frame(), DRIFT_HISTOGRAMS_SCHEMA.to_frame()
     rows = Rows(counts.slices, DRIFT_SCHEMA)

@@ -10,7 +10,7 @@ from plmetrics.core.errors import ConfigError, DataError, PlmetricsError, Proble
 from plmetrics.core.names import is_address, name_list
 from plmetrics.features.drift.against_counts import on_slices_of
 from plmetrics.features.drift.description import Description
-from plmetrics.features.drift.drift_section import section_of
+from plmetrics.features.drift.drift_section import Drift
 from plmetrics.features.drift.stored_counts import check_reference, descriptions_of
 from plmetrics.features.drift.windows import current_window
 from plmetrics.features.stored.compatibility import check_once
@@ -65,7 +65,7 @@ def reference_table(suite: Suite, argument: Any, base: Path | None) -> Source | 
     Raises:
         DataError: as for the rows to evaluate; located at `drift.reference`.
     """
-    spec = section_of(suite)
+    spec = Drift.of(suite)
     if spec.reference is None or spec.is_counted:
         return None
     where = spec.where or (None if suite.data.long else suite.data.where)
@@ -89,7 +89,7 @@ def reference_counts(
     Raises:
         DataError: a file is no state, or a folder no run that keeps what drift counts.
     """
-    spec = section_of(suite)
+    spec = Drift.of(suite)
     if not spec.is_counted:
         return None
     if isinstance(spec.reference, IntervalReference):
@@ -109,7 +109,7 @@ def reference_counts(
 
 def merge_gap(suite: Suite) -> Problem | None:
     """Why states of a suite are not compared with its reference once they are merged, and what to do."""
-    spec = section_of(suite)
+    spec = Drift.of(suite)
     cut = [
         name
         for name in spec.sets(tuple(suite.slices))

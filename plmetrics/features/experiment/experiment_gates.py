@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from plmetrics.core.results import GATES_SCHEMA, gate_table, in_schema
-from plmetrics.features.experiment.experiment_section import section_of
+from plmetrics.features.experiment.experiment_section import ExperimentPlan
 from plmetrics.gates.rules import Rule
 from plmetrics.gates.verdicts import NO_MATCH
 from plmetrics.table.slice_keys import value_text
@@ -38,7 +38,7 @@ def experiment_gates(suite: Suite, table: pl.DataFrame) -> pl.DataFrame:
         A row per gate, outcome, arm and slice. Where the arms are not as large as planned, every gate but those on
         the sample ratio is inconclusive: their numbers cannot be trusted.
     """
-    gates = section_of(suite).gates
+    gates = ExperimentPlan.of(suite).gates
     wrong = not table.filter(status=_MISMATCH).is_empty()
     rows = [_gate_rows(gate, suite, table, wrong=wrong) for gate in gates]
     return pl.concat(rows) if rows else GATES_SCHEMA.to_frame()

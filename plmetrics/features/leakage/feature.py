@@ -37,10 +37,10 @@ class LeakageFeature(Feature):
 
     def refusal(self, suite: Suite) -> str | None:
         """Values of attributes are too many for a state, and a frame is no file that another process can read."""
-        from plmetrics.features.leakage.leakage_section import section_of
+        from plmetrics.features.leakage.leakage_section import Leakage
         from plmetrics.suite.sections.section import HANDED_OVER
 
-        spec = section_of(suite)
+        spec = Leakage.of(suite)
         if spec.attributes:
             return "leakage's attributes are judged by each of their values, which a state does not hold"
         if spec.train == HANDED_OVER:
@@ -53,11 +53,11 @@ class LeakageFeature(Feature):
         Raises:
             DataError: as for the rows to evaluate; located at `leakage.train`.
         """
-        from plmetrics.features.leakage.leakage_section import section_of
+        from plmetrics.features.leakage.leakage_section import Leakage
         from plmetrics.suite.sections.section import HANDED_OVER
         from plmetrics.table.opening import open_source
 
-        train = section_of(suite).train
+        train = Leakage.of(suite).train
         if train is None:
             return None
         with errors_at(self.key, "train"):

@@ -8,12 +8,11 @@ import polars as pl
 
 from plmetrics.core.names import name_list, number_text
 from plmetrics.core.results import LEAKAGE_SCHEMA, gate_table
-from plmetrics.features.leakage.leakage_section import section_of
+from plmetrics.features.leakage.leakage_section import Leakage
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from plmetrics.features.leakage.leakage_section import Leakage
     from plmetrics.features.leakage.training_rows import Finding
     from plmetrics.suite.model import Suite
 
@@ -42,7 +41,7 @@ def leakage_table(suite: Suite, findings: Sequence[Finding]) -> pl.DataFrame:
         share, or how well an attribute tells the label (`measure`). An attribute fails at its limit, rows above
         theirs. `verdict` is pass, fail, warn at that level, or inconclusive where nothing can be said.
     """
-    spec = section_of(suite)
+    spec = Leakage.of(suite)
     rows = [_row(finding, spec) for finding in findings]
     return pl.DataFrame(rows, schema=LEAKAGE_SCHEMA, orient="row")
 

@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from plmetrics.features.protocol import Feature, FeatureTable, Outputs
-from plmetrics.features.slice_search.search_section import FindSlices, section_of
+from plmetrics.features.slice_search.search_section import FindSlices
 from plmetrics.report.charts.entry import Entry
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class SliceSearchFeature(Feature):
 
     def columns(self, suite: Suite) -> tuple[str, ...]:
         """The columns that are searched."""
-        return section_of(suite).columns
+        return FindSlices.of(suite).columns
 
     def bind(self, suite: Suite, schema: pl.Schema, table: Source | None) -> None:  # noqa: ARG002
         """Check that the columns can be searched."""

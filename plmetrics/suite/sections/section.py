@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from os import PathLike
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Protocol, Self
 
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic_core import PydanticCustomError
@@ -132,6 +132,14 @@ class Strict(BaseModel):
     )
 
 
+class SectionHolder(Protocol):
+    """A suite, as far as its sections are asked for."""
+
+    @property
+    def sections(self) -> Mapping[str, Section]:
+        """The sections by their keys."""
+
+
 class Section(Strict):
     """The section of a feature.
 
@@ -144,6 +152,18 @@ class Section(Strict):
     cosmetic: ClassVar[Mapping[str, Any]] = {}
     example: ClassVar[str | None] = None
     switch: ClassVar[bool] = False
+
+    @classmethod
+    def of(cls, suite: SectionHolder) -> Self:
+        """The section of this kind of a suite that has one."""
+        section = cls.find(suite)
+        assert section is not None
+        return section
+
+    @classmethod
+    def find(cls, suite: SectionHolder) -> Self | None:
+        """The section of this kind of a suite, None where it has none."""
+        return next((section for section in suite.sections.values() if isinstance(section, cls)), None)
 
     @classmethod
     def read(cls, value: Any, path: SuitePath, problems: Findings, read_metric: ReadMetric) -> Self | None:
