@@ -63,7 +63,7 @@ class RunContext:
         runs: EarlierRuns | None = None,
         files: Sequence[RecordedFile] | None = None,
     ) -> RunContext:
-        """What a suite asks for.
+        """Context that a suite asks for.
 
         Args:
             suite: the suite.

@@ -102,7 +102,7 @@ def bound_suite(
 
 
 def diff(before: Result | str | Path, after: Result | str | Path) -> Diff:
-    """What changed from one run to another: every value, with the interval of its difference, and every gate.
+    """Changes from one run to another: of every value, with the interval of its difference, and of every gate.
 
     A value moved beyond its interval if 0 is outside the interval of the difference. Where both runs are of the same
     units and kept their replicates (`uncertainty.keep`), that is the interval of a paired comparison. Else they are

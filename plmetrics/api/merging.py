@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from functools import partial
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from plmetrics.api.context import RunContext, feature_files
 from plmetrics.api.gates import gate_history
-from plmetrics.api.pipeline import estimate, infer, masses_entry, result_of_tables, with_additions
+from plmetrics.api.pipeline import (
+    estimate,
+    infer,
+    masses_entry,
+    recorded_rows,
+    result_of_tables,
+    with_additions,
+)
 from plmetrics.api.stopwatch import Stopwatch
 from plmetrics.api.tests import comparisons_with_tests, rows_of_tests
 from plmetrics.api.warnings import issues_warnings
@@ -33,13 +39,13 @@ if TYPE_CHECKING:
 
     from plmetrics.api.result import Result
     from plmetrics.api.stopwatch import Progress
-    from plmetrics.core.results import RecordedInterval, RecordedRows, RunRecord
+    from plmetrics.core.results import RecordedInterval, RunRecord
     from plmetrics.features.shards.coverage import UnitCoverage
     from plmetrics.features.stored.alignment import StateReference
     from plmetrics.features.stored.restoration import RestoredRun
     from plmetrics.runs.exit_policy import ExitPolicy
     from plmetrics.runs.history.earlier_runs import EarlierRuns
-    from plmetrics.states.state_format import Head, SavedState
+    from plmetrics.states.state_format import SavedState
     from plmetrics.suite.model import Suite
     from plmetrics.table.storage.places import Place
 
@@ -117,14 +123,14 @@ def merge(
                         stored, file, least_coverage, allow_missing=allow_missing
                     )
                 _check_sum(stored, allow_overlap=allow_overlap or interval is not None)
-            suite, total = _sum(stored, watch)
+            merged = _Sum.of(stored, watch)
     if state is not None:
         with watch.stage("write"):
-            incomplete = coverage is not None and coverage.missing
-            head = replace(total.head, plan=coverage.head()) if coverage and incomplete else total.head
-            write_state(state, head, total.table)
+            head = merged.total.head
+            unit_plan = coverage.head() if coverage is not None and coverage.missing else head.plan
+            write_state(state, replace(head, plan=unit_plan), merged.total.table)
     place = None if output is None else place_of(output)
-    return _publish(suite, total, stored, watch, place, missing, coverage, exits)
+    return merged.publish(place, missing, coverage, exits)
 
 
 def result_of_units(
@@ -145,15 +151,12 @@ def result_of_units(
     with watch.stage("read"):
         stored = parallel_map(stored_state, [place_of(place) for place in places])
         _check_sum(stored, allow_overlap=True)
-    suite, total = _sum(stored, watch)
-    return _beside_runs(suite, total, stored, watch, home, coverage, counts)
+    return _Sum.of(stored, watch).beside_runs(home, coverage, counts)
 
 
 def merged_result(stored: Sequence[StateReference], interval: RecordedInterval) -> Result:
     """The result of states that are known to add, and to share no rows; comparisons call it by its interval."""
-    watch = Stopwatch(None)
-    suite, total = _sum(stored, watch)
-    result = _result(suite, total, stored, watch, RunContext())
+    result = _Sum.of(stored, Stopwatch(None)).result(RunContext())
     return replace(
         result, record=cast("RunRecord", {**result.record, "interval": interval, "run_id": interval["key"]})
     )
@@ -191,17 +194,6 @@ def _check_sum(stored: Sequence[StateReference], *, allow_overlap: bool) -> None
     check_apart(full, allow_overlap=allow_overlap)
 
 
-def _sum(stored: Sequence[StateReference], watch: Stopwatch) -> tuple[Suite, SavedState]:
-    """The suite of states, and their sum."""
-    from plmetrics.engine.memory.budget import merging_room
-    from plmetrics.features.stored.merging import merge_states
-    from plmetrics.features.stored.support import resamples_totals
-
-    suite = suite_of(stored[0].head)
-    with watch.stage("merge"):
-        return suite, merge_states(stored, totals=resamples_totals(suite), room=merging_room(suite))
-
-
 def _all_states(states: Sequence[object]) -> Iterator[State | Path]:
     """The states, with the files in folders."""
     for item in states:
@@ -218,141 +210,120 @@ def _all_states(states: Sequence[object]) -> Iterator[State | Path]:
             )
 
 
-def _publish(
-    suite: Suite,
-    total: SavedState,
-    stored: Sequence[StateReference],
-    watch: Stopwatch,
-    output: Place | None,
-    words: Sequence[str],
-    coverage: UnitCoverage | None,
-    exits: ExitPolicy | None,
-) -> Result:
-    """The result, in a run folder where one is asked for; `words` are further warnings."""
-    from plmetrics.runs.folder import RunFolder
+@dataclass(frozen=True, slots=True)
+class _Sum:
+    """The sum of some states, with the suite that they are of."""
 
-    if output is None:
-        result = _beside_runs(suite, total, stored, watch, None, coverage)
-        result.record["warnings"] += words
+    suite: Suite
+    total: SavedState
+    stored: Sequence[StateReference]
+    watch: Stopwatch
+
+    @classmethod
+    def of(cls, stored: Sequence[StateReference], watch: Stopwatch) -> _Sum:
+        """Add states, at least one."""
+        from plmetrics.engine.memory.budget import merging_room
+        from plmetrics.features.stored.merging import merge_states
+        from plmetrics.features.stored.support import resamples_totals
+
+        suite = suite_of(stored[0].head)
+        with watch.stage("merge"):
+            total = merge_states(stored, totals=resamples_totals(suite), room=merging_room(suite))
+            return cls(suite, total, stored, watch)
+
+    def publish(
+        self,
+        output: Place | None,
+        words: Sequence[str],
+        coverage: UnitCoverage | None,
+        exits: ExitPolicy | None,
+    ) -> Result:
+        """The result, in a run folder where one is asked for; `words` are further warnings."""
+        from plmetrics.runs.folder import RunFolder
+
+        if output is None:
+            result = self.beside_runs(None, coverage)
+            result.record["warnings"] += words
+            return result
+        with RunFolder.start(output, self.suite.name, exits) as folder:
+            result = self.beside_runs(output / self.suite.name, coverage)
+            result.record["warnings"] += words
+            record = folder.publish(result, feature_files(result))
+        return replace(result, folder=folder.path, record=record)
+
+    def beside_runs(
+        self, home: Place | None, coverage: UnitCoverage | None, counts: Counts | None = None
+    ) -> Result:
+        """The result, whose gates may ask for earlier runs, and whose features for their counts."""
+        from plmetrics.runs.history.earlier_runs import EarlierRuns
+
+        runs = EarlierRuns.of(self.suite, self.total.head.files, home)
+        references = _counts(self.suite, runs) if counts is None else counts(runs)
+        context = RunContext(history=gate_history(self.suite, runs), counts=references)
+        result = self.result(context, coverage)
+        result.record.update(runs.added_to(result.record))
         return result
-    with RunFolder.start(output, suite.name, exits) as folder:
-        result = _beside_runs(suite, total, stored, watch, output / suite.name, coverage)
-        result.record["warnings"] += words
-        record = folder.publish(result, feature_files(result))
-    return replace(result, folder=folder.path, record=record)
 
+    def result(self, context: RunContext, coverage: UnitCoverage | None = None) -> Result:
+        """The result, estimated from the sums alone."""
+        from plmetrics.features.stored.restoration import restore
 
-def _beside_runs(
-    suite: Suite,
-    total: SavedState,
-    stored: Sequence[StateReference],
-    watch: Stopwatch,
-    home: Place | None,
-    coverage: UnitCoverage | None,
-    counts: Counts | None = None,
-) -> Result:
-    """The result, whose gates may ask for earlier runs, and whose features for their counts."""
-    from plmetrics.runs.history.earlier_runs import EarlierRuns
+        places = file_places(self.stored)
+        with self.watch.stage("intervals"), damage_errors(places):
+            run = restore(self.suite, self.total)
+        alike = run.aggregated.arithmetic
+        with self.watch.stage("intervals"), alike(), damage_errors(places):
+            analysis, ordered, curves = estimate(run.prepared, run.aggregated, run.scores)
+            tables, replicates, analysis = infer(analysis, ordered, context)
+        with self.watch.stage("tests"), alike():
+            rows = rows_of_tests(run.prepared)
+            tables["comparisons"] = comparisons_with_tests(tables, analysis, rows, ordered)
+        source, counts = run.prepared.view.source, context.counts
+        restored = Run(source, run.prepared, run.aggregated, counts, analysis=analysis, state=self.total)
+        with alike(), damage_errors(places):
+            outputs = [
+                feature.run(restored)
+                for feature in features_of(self.suite)
+                if feature.of_sums or feature.key in counts
+            ]
+        record = with_additions(self._record(run, tables["metrics"]), outputs, RunContext())
+        record.update(masses_entry(analysis))
+        if coverage is not None:
+            record["warnings"] += coverage.words()
+        if coverage is not None and coverage.missing:
+            outputs.append(Outputs({}, coverage.gates()))
+            record = cast("RunRecord", {**record, "unit_coverage": coverage.head()})
+        every = {name: schema.to_frame() for name, schema in TABLES.items()} | tables | {"curves": curves}
+        return result_of_tables(run.prepared.request.suite, every, replicates, outputs, record)
 
-    runs = EarlierRuns.of(suite, total.head.files, home)
-    references = (counts or partial(_counts, suite))(runs)
-    context = RunContext(history=gate_history(suite, runs), counts=references)
-    result = _result(suite, total, stored, watch, context, coverage)
-    result.record.update(runs.added_to(result.record))
-    return result
+    def _record(self, run: RestoredRun, metrics: pl.DataFrame) -> RunRecord:
+        from plmetrics.engine.run_warnings import state_warnings
+
+        head, prepared, sums = self.total.head, run.prepared, run.aggregated
+        gaps = [feature.merge_gap(prepared.request.suite) for feature in features_of(prepared.request.suite)]
+        warnings = [
+            *head.warnings,
+            *(f"{gap.message}: {gap.hint}" for gap in gaps if gap is not None),
+            *prepared.warnings,
+            *state_warnings(prepared, sums, metrics),
+        ]
+        return {
+            "constants": prepared.constants(int(sums.units.sum())),
+            "files": [
+                RecordedFile(path=file["path"], bytes=file["bytes"], rows=file["rows"], digest=file["digest"])
+                for file in head.files
+            ],
+            "states": [
+                {"path": state.place, "content": state.content, "rows": state.head.rows["read"]}
+                for state in self.stored
+            ],
+            "rows": recorded_rows(prepared, sums),
+            "timings": dict(self.watch.seconds),
+            "warnings": list(dict.fromkeys(warnings)),
+        }
 
 
 def _counts(suite: Suite, runs: EarlierRuns) -> dict[str, object]:
     """References of merged states for features, by key."""
     opened = {feature.key: feature.merged_counts(suite, runs) for feature in features_of(suite)}
     return {key: counts for key, counts in opened.items() if counts is not None}
-
-
-def _result(
-    suite: Suite,
-    total: SavedState,
-    stored: Sequence[StateReference],
-    watch: Stopwatch,
-    context: RunContext,
-    coverage: UnitCoverage | None = None,
-) -> Result:
-    from plmetrics.features.stored.restoration import restore
-
-    with watch.stage("intervals"), damage_errors(file_places(stored)):
-        run = restore(suite, total)
-    alike = run.aggregated.arithmetic
-    with watch.stage("intervals"), alike(), damage_errors(file_places(stored)):
-        analysis, ordered, curves = estimate(run.prepared, run.aggregated, run.scores)
-        tables, replicates, analysis = infer(analysis, ordered, context)
-    with watch.stage("tests"), alike():
-        tables["comparisons"] = comparisons_with_tests(tables, analysis, rows_of_tests(run.prepared), ordered)
-    restored = Run(
-        run.prepared.view.source,
-        run.prepared,
-        run.aggregated,
-        context.counts,
-        analysis=analysis,
-        state=total,
-    )
-    with alike(), damage_errors(file_places(stored)):
-        outputs = [
-            feature.run(restored)
-            for feature in features_of(suite)
-            if feature.of_sums or feature.key in context.counts
-        ]
-    record = with_additions(_record(run, total.head, stored, watch, tables["metrics"]), outputs, RunContext())
-    record.update(masses_entry(analysis))
-    if coverage is not None:
-        record["warnings"] += coverage.words()
-    if coverage is not None and coverage.missing:
-        outputs.append(Outputs({}, coverage.gates()))
-        record = cast("RunRecord", {**record, "unit_coverage": coverage.head()})
-    every = {name: schema.to_frame() for name, schema in TABLES.items()} | tables | {"curves": curves}
-    return result_of_tables(run.prepared.request.suite, every, replicates, outputs, record)
-
-
-def _record(
-    run: RestoredRun, head: Head, stored: Sequence[StateReference], watch: Stopwatch, metrics: pl.DataFrame
-) -> RunRecord:
-    from plmetrics.engine.aggregate.aggregation import unlabelled_rows
-    from plmetrics.engine.run_warnings import state_warnings
-
-    prepared, sums = run.prepared, run.aggregated
-    suite = prepared.request.suite
-    gaps = [feature.merge_gap(suite) for feature in features_of(suite)]
-    rows: RecordedRows = {
-        "read": prepared.rows.read,
-        "zero_weight": prepared.rows.zero_weight,
-        "used": sums.used,
-        "dropped": dict(prepared.rows.dropped),
-    }
-    unlabelled = unlabelled_rows(prepared, sums)
-    if unlabelled is not None:
-        rows["unlabelled"] = unlabelled
-    if suite.calibrate:
-        rows["fitted"] = prepared.rows.fitted
-    if head.rows["pairs_read"] is not None:
-        rows["pairs_read"] = head.rows["pairs_read"]
-    return {
-        "constants": prepared.constants(int(sums.units.sum())),
-        "files": [
-            RecordedFile(path=file["path"], bytes=file["bytes"], rows=file["rows"], digest=file["digest"])
-            for file in head.files
-        ],
-        "states": [
-            {"path": state.place, "content": state.content, "rows": state.head.rows["read"]}
-            for state in stored
-        ],
-        "rows": rows,
-        "timings": dict(watch.seconds),
-        "warnings": list(
-            dict.fromkeys(
-                [
-                    *head.warnings,
-                    *(f"{gap.message}: {gap.hint}" for gap in gaps if gap is not None),
-                    *prepared.warnings,
-                    *state_warnings(prepared, sums, metrics),
-                ]
-            )
-        ),
-    }

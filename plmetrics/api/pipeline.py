@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from plmetrics.engine.aggregate.paired_rows import PairedRows
     from plmetrics.engine.run_plan import RunPlan
     from plmetrics.features.protocol import Outputs
-    from plmetrics.inference.across_runs.retained_replicates import Keeper, RunReplicates
+    from plmetrics.inference.across_runs.retained_replicates import RunReplicates
     from plmetrics.inference.analysis import OrderedByPlace
     from plmetrics.inference.ordered.stage import ScoresOfModels
     from plmetrics.inference.subject import Analysis
@@ -290,7 +290,7 @@ def _of_rows(
     request = prepared.request
     models: ScoresOfModels = models_to_order(prepared, aggregated) if counted is None else counted
     if watch is not None:
-        models = watch.each_model("order", models, len(analysis.models), prepared.rows.read)
+        models = watch.each_model(models, len(analysis.models), prepared.rows.read)
     classes, spans = request.classes, prepared.score_spans
     ordered, curves = ordered_stage(analysis, models, exact=prepared.exact, classes=classes, spans=spans)
     if request.reads_pairs:
@@ -315,7 +315,11 @@ def infer(
 
     analysis = base_analysis(analysis)
     suite = analysis.suite
-    keeper = None if units is None else _keeper(analysis)
+    keeper = None
+    if units is not None:
+        from plmetrics.inference.across_runs.retained_replicates import Keeper
+
+        keeper = Keeper(analysis)
     metrics, comparisons = tables(analysis, ordered, keeper)
     comparisons = delong_tests(comparisons, analysis, rows)
     replicates = None if keeper is None else keeper.kept(units)
@@ -337,17 +341,10 @@ def infer(
     return made, replicates, analysis
 
 
-def _keeper(analysis: Analysis) -> Keeper:
-    from plmetrics.inference.across_runs.retained_replicates import Keeper
-
-    return Keeper(analysis)
-
-
-def _record(prepared: RunPlan, aggregated: Aggregates, metrics: pl.DataFrame, watch: Stopwatch) -> RunRecord:
+def recorded_rows(prepared: RunPlan, aggregated: Aggregates) -> RecordedRows:
+    """The account of rows in the record of a run."""
     from plmetrics.engine.aggregate.aggregation import unlabelled_rows
-    from plmetrics.engine.run_warnings import run_warnings
 
-    request = prepared.request
     rows: RecordedRows = {
         "read": prepared.rows.read,
         "zero_weight": prepared.rows.zero_weight,
@@ -357,13 +354,19 @@ def _record(prepared: RunPlan, aggregated: Aggregates, metrics: pl.DataFrame, wa
     unlabelled = unlabelled_rows(prepared, aggregated)
     if unlabelled is not None:
         rows["unlabelled"] = unlabelled
-    if request.suite.calibrate:
+    if prepared.request.suite.calibrate:
         rows["fitted"] = prepared.rows.fitted
     if prepared.rows.pairs is not None:
         rows["pairs_read"] = prepared.rows.pairs
+    return rows
+
+
+def _record(prepared: RunPlan, aggregated: Aggregates, metrics: pl.DataFrame, watch: Stopwatch) -> RunRecord:
+    from plmetrics.engine.run_warnings import run_warnings
+
     return {
         "constants": prepared.constants(int(aggregated.units.sum())),
-        "rows": rows,
+        "rows": recorded_rows(prepared, aggregated),
         "timings": dict(watch.seconds),
         "warnings": [*prepared.warnings, *run_warnings(prepared, aggregated, metrics)],
     }

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result(ResultTables):
-    """What an evaluation found: tidy tables and a verdict.
+    """Result of an evaluation: tidy tables and a verdict.
 
     The tables are those of `ResultTables`. What is undefined is null, never NaN, and `status` or `interval_status` says
     why. `verdict` is "pass", "fail", "inconclusive", or "none" without gates.

@@ -22,11 +22,10 @@ class Stopwatch:
         self.seconds: dict[str, float] = {}
         self._progress = progress
 
-    def each_model(self, stage: str, models: Iterable[OfModel], total: int, rows: int) -> Iterator[OfModel]:
-        """Progress of a stage model by model, with a word on each as it begins.
+    def each_model(self, models: Iterable[OfModel], total: int, rows: int) -> Iterator[OfModel]:
+        """Models as they are brought in order, with a word on each as it begins.
 
         Args:
-            stage: its name.
             models: tuples whose first item is the name of a model, which may come several times.
             total: how many models there are.
             rows: how many rows each has at most.
@@ -36,7 +35,7 @@ class Stopwatch:
             if item[0] not in names:
                 names.append(item[0])
                 if self._progress is not None:
-                    self._progress(f"{stage}: model {len(names)} of {total}, {rows:,} rows")
+                    self._progress(f"order: model {len(names)} of {total}, {rows:,} rows")
             yield item
 
     @contextmanager

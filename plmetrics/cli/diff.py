@@ -11,7 +11,7 @@ import typer
 
 from plmetrics.cli.options import Debug, Format, HtmlFile
 from plmetrics.cli.terminal.completion import run_folders
-from plmetrics.cli.terminal.console import say, shown_path, wants_color, width, write_result
+from plmetrics.cli.terminal.console import wants_color, width, write_html, write_result
 from plmetrics.cli.terminal.guard import guard
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class FailOn(StrEnum):
-    """What makes the command fail."""
+    """Findings that make the command fail."""
 
     change = "change"
 
@@ -69,18 +69,12 @@ def diff(
         changes = inspection.diff(before, after)
         exit_code = GATE_FAILED if fail_on is FailOn.change and changes.changed else OK
         if html is not None:
-            _write(changes, html)
+            from plmetrics.report.html.difference import diff_html
+
+            write_html(diff_html(changes), html)
         if html is None or form is Format.json:
             write_result(_text(changes, form, exit_code))
         raise typer.Exit(exit_code)
-
-
-def _write(changes: Diff, path: Path) -> None:
-    from plmetrics.report.html.difference import diff_html
-    from plmetrics.report.html.rendering import write_page
-
-    write_page(diff_html(changes), path)
-    say(f"written: {shown_path(path)}")
 
 
 def _text(changes: Diff, form: Format, exit_code: int) -> str:

@@ -3,22 +3,14 @@
 from __future__ import annotations
 
 import sys
-from enum import StrEnum
 from typing import Annotated
 
 import typer
 
-from plmetrics.cli.options import Debug, Settings, SuiteFile, overrides
+from plmetrics.cli.options import Debug, OutcomeFormat, Settings, SuiteFile, overrides
 from plmetrics.cli.terminal.console import wants_color, width, write_result
 from plmetrics.cli.terminal.guard import guard
 from plmetrics.cli.terminal.progress import Progress
-
-
-class Format(StrEnum):
-    """How the explanation is printed."""
-
-    text = "text"
-    json = "json"
 
 
 def explain(
@@ -27,7 +19,7 @@ def explain(
     no_data: Annotated[
         bool, typer.Option("--no-data", help="Do not look at the data: no numbers of slices, units and rows.")
     ] = False,
-    form: Annotated[Format, typer.Option("--format", help="text or json.")] = Format.text,
+    form: Annotated[OutcomeFormat, typer.Option("--format", help="text or json.")] = OutcomeFormat.text,
     debug: Debug = False,
 ) -> None:
     """Show what a run would read, group and hold.
@@ -44,7 +36,7 @@ def explain(
             bound_suite(suite, overrides(settings), progress, data=not no_data) as request,
         ):
             plan = explanation.explain(request, data=not no_data)
-        if form is Format.json:
+        if form is OutcomeFormat.json:
             write_result(explain_json(plan))
         else:
             write_result(explain_text(plan, width(), color=wants_color(sys.stdout)))

@@ -8,27 +8,21 @@ from typing import Annotated
 
 import typer
 
-from plmetrics.cli.options import Debug  # noqa: TC001 (typer reads the annotations)
+from plmetrics.cli.options import Debug, LabelColumn, ReplaceFile, ScoreColumns  # noqa: TC001 (typer reads them)
 from plmetrics.cli.terminal.console import say, shown_path, write_result
-from plmetrics.cli.terminal.guard import UsageError, guard
+from plmetrics.cli.terminal.guard import guard, refuse_existing
 from plmetrics.cli.terminal.progress import Progress
-from plmetrics.core.errors import Problem
 
 
 def init(
     data: Annotated[str, typer.Argument(metavar="DATA", help="A file, folder or glob of predictions.")],
-    label: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="The column of the label, if it cannot be guessed.")
-    ] = None,
-    score: Annotated[
-        list[str] | None,
-        typer.Option(metavar="COLUMN", help="A column of scores; may be given several times."),
-    ] = None,
+    label: LabelColumn = None,
+    score: ScoreColumns = None,
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", metavar="FILE", help="Write the suite there.", readable=False),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
+    force: ReplaceFile = False,
     debug: Debug = False,
 ) -> None:
     """Write a first suite for a table.
@@ -39,9 +33,8 @@ def init(
     with guard(debug=debug):
         from plmetrics.features.advice import suggestion
 
-        if output is not None and output.exists() and not force:
-            message = f"{output} is there already"
-            raise UsageError(Problem(message, hint="choose another name, or replace it with --force"))
+        if output is not None:
+            refuse_existing(output, force=force)
         folder = Path.cwd() if output is None else output.resolve().parent
         with Progress(sys.stderr) as progress:
             progress("look at the table")

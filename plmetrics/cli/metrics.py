@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 import sys
 from contextlib import suppress
-from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from plmetrics.cli.options import Debug  # noqa: TC001 (typer reads the annotations)
+from plmetrics.cli.options import Debug, ReportFormat
 from plmetrics.cli.terminal.completion import metric_names
 from plmetrics.cli.terminal.console import wants_color, width, write_result
 from plmetrics.cli.terminal.guard import UsageError, guard
@@ -21,15 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from plmetrics.catalogue.metric import Metric
-
-
-class Format(StrEnum):
-    """How the catalogue is printed."""
-
-    text = "text"
-    json = "json"
-    csv = "csv"
-    markdown = "markdown"
 
 
 def metrics(
@@ -51,8 +41,9 @@ def metrics(
         ),
     ] = None,
     form: Annotated[
-        Format, typer.Option("--format", help="text, json, csv, or markdown: the table of the documentation.")
-    ] = Format.text,
+        ReportFormat,
+        typer.Option("--format", help="text, json, csv, or markdown: the table of the documentation."),
+    ] = ReportFormat.text,
     debug: Debug = False,
 ) -> None:
     """List the metrics, or show all that is known of one."""
@@ -62,7 +53,7 @@ def metrics(
         if goal and "list" in goal:
             from plmetrics.report.catalogue import goals_json, goals_text
 
-            write_result(goals_json() if form is Format.json else goals_text())
+            write_result(goals_json() if form is ReportFormat.json else goals_text())
             return
         if task is not None and task not in registry.tasks():
             raise UsageError.unknown(task, registry.tasks(), "task")
@@ -94,7 +85,7 @@ def _classes_by_name(name: str, classes: Sequence[type[Metric]]) -> tuple[type[M
 
 
 def _hint(name: str, tasks: Iterable[str], classes: Sequence[type[Metric]]) -> str | None:
-    """What the name means where it is not quite a metric of ours, else the nearest name."""
+    """Meaning of a name that is not quite a metric of ours, else the nearest name."""
     from plmetrics.catalogue.synonyms.table import synonym
 
     entries = [synonym(task, name) for task in tasks]
@@ -142,15 +133,15 @@ def _of_goals(names: Sequence[str], classes: Sequence[type[Metric]]) -> tuple[ty
     return chosen
 
 
-def _output(chosen: Sequence[type[Metric]], form: Format, *, card: bool) -> str:
+def _output(chosen: Sequence[type[Metric]], form: ReportFormat, *, card: bool) -> str:
     from plmetrics.report.catalogue import csv_text, markdown_text
 
     match form:
-        case Format.json:
+        case ReportFormat.json:
             return _json(chosen)
-        case Format.csv:
+        case ReportFormat.csv:
             return csv_text(chosen)
-        case Format.markdown:
+        case ReportFormat.markdown:
             return markdown_text(chosen)
     return _text(chosen, card=card)
 
@@ -165,11 +156,7 @@ def _text(chosen: Sequence[type[Metric]], *, card: bool) -> str:
 
 
 def _json(chosen: Sequence[type[Metric]]) -> str:
-    import json
-
     from plmetrics.report.catalogue import describe
+    from plmetrics.report.export import indented_json
 
-    return (
-        json.dumps([describe(metric) for metric in chosen], indent=2, ensure_ascii=False, allow_nan=False)
-        + "\n"
-    )
+    return indented_json([describe(metric) for metric in chosen])

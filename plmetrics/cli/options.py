@@ -49,6 +49,13 @@ OutputFolder: TypeAlias = Annotated[
         help="Write run folders here instead of `output.directory`; may be anywhere, also in a bucket.",
     ),
 ]
+LabelColumn: TypeAlias = Annotated[
+    str | None, typer.Option(metavar="COLUMN", help="The column of the label, if it cannot be guessed.")
+]
+ScoreColumns: TypeAlias = Annotated[
+    list[str] | None, typer.Option(metavar="COLUMN", help="A column of scores; may be given several times.")
+]
+ReplaceFile: TypeAlias = Annotated[bool, typer.Option("--force", help="Replace a file that is there.")]
 Debug: TypeAlias = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
 
 
@@ -137,7 +144,7 @@ SkipIfEmpty: TypeAlias = Annotated[
 
 
 def exit_policy(fail_on: Sequence[str] | None, *, skip_if_empty: bool) -> ExitPolicy:
-    """What `--fail-on` and `--skip-if-empty` ask for.
+    """Policy of exit codes that `--fail-on` and `--skip-if-empty` ask for.
 
     Raises:
         UsageError: there is no such word.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 import typer
 
 from plmetrics.cli.options import Debug, Format
-from plmetrics.cli.terminal.console import say, wants_color, width, write_result
+from plmetrics.cli.terminal.console import say_warnings, wants_color, width, write_result
 from plmetrics.cli.terminal.guard import UsageError, caught_warnings, guard, usage
 from plmetrics.cli.terminal.progress import Progress
 from plmetrics.core.errors import Problem
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Missing(StrEnum):
-    """What happens to missing values."""
+    """Treatment of missing values."""
 
     error = "error"
     drop = "drop"
@@ -144,7 +144,6 @@ def readout(
     how many units each arm needs for the effect. A sample ratio that differs from the plan is said first.
     """
     with guard(debug=debug, json=form == "json"):
-        from plmetrics.core.names import printable
         from plmetrics.features.experiment import readout as experiment
 
         with usage(), Progress(sys.stderr) as progress, caught_warnings() as words:
@@ -172,9 +171,8 @@ def readout(
                 reproducible=reproducible,
             )
         write_result(_output(table, form))
-        for text in words:
-            if form is not Format.text or not text.startswith(_MISMATCH):  # the report begins with it
-                say(printable(f"warning: {text}"))
+        in_report = _MISMATCH if form is Format.text else ()
+        say_warnings(text for text in words if not text.startswith(in_report))
 
 
 def _output(table: pl.DataFrame, form: Format) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -16,14 +16,9 @@ from plmetrics.cli.options import (
     check_slice_sets,
 )
 from plmetrics.cli.run import result_text
-from plmetrics.cli.terminal.console import say, shown_path, write_result
+from plmetrics.cli.terminal.console import say_warnings, write_html, write_result
 from plmetrics.cli.terminal.guard import UsageError, guard
 from plmetrics.core.errors import Problem
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from plmetrics.runs.reading import StoredResult
 
 
 def report(
@@ -52,24 +47,16 @@ def report(
             if is_installed():
                 RENDERER.start()
         from plmetrics.api import inspection
-        from plmetrics.core.names import printable
 
         result = inspection.load_result(run)
         if html is not None:
-            _write(result, html)
+            from plmetrics.report.html.page import html_text
+            from plmetrics.report.summary import summarise
+
+            write_html(html_text(summarise(result)), html)
             if show:
                 typer.launch(html.resolve().as_uri())
         if html is None or form is ReportFormat.json:
             sets = check_slice_sets(slices, result.metrics["slice_set"].unique(maintain_order=True).to_list())
             write_result(result_text(result, form, quiet=quiet, slices=sets))
-        for note in (*result.notes, *result.record.get("warnings", ())):
-            say(printable(f"warning: {note}"))
-
-
-def _write(result: StoredResult, path: Path) -> None:
-    from plmetrics.report.html.page import html_text
-    from plmetrics.report.html.rendering import write_page
-    from plmetrics.report.summary import summarise
-
-    write_page(html_text(summarise(result)), path)
-    say(f"written: {shown_path(path)}")
+        say_warnings([*result.notes, *result.record.get("warnings", ())])

@@ -26,7 +26,7 @@ from plmetrics.cli.options import (
     label_texts,
     overrides,
 )
-from plmetrics.cli.terminal.console import say, shown_path, wants_color, width, write_result
+from plmetrics.cli.terminal.console import say, say_warnings, shown_path, wants_color, width, write_result
 from plmetrics.cli.terminal.guard import UsageError, guard
 from plmetrics.cli.terminal.progress import Progress
 from plmetrics.core.errors import Problem
@@ -169,14 +169,12 @@ def result_text(
 
 def warn(result: Result, form: ReportFormat) -> None:
     """Say what is no error but probably not meant; gates, where they are not in the result."""
-    from plmetrics.core.names import printable
-
-    for warning in result.record.get("warnings", ()):
-        say(printable(f"warning: {warning}"))
+    say_warnings(result.record.get("warnings", ()))
     if form in {ReportFormat.text, ReportFormat.markdown}:
         return
     counted = Counter(result.gates.select("gate", "level", "verdict").rows())
-    for (gate, level, verdict), checks in counted.items():
-        if verdict == "inconclusive" or (verdict == "fail" and level == "warn"):
-            times = f" ({checks} checks)" if checks > 1 else ""
-            say(printable(f"warning: gate {gate}: {verdict}{times}"))
+    say_warnings(
+        f"gate {gate}: {verdict}" + (f" ({checks} checks)" if checks > 1 else "")
+        for (gate, level, verdict), checks in counted.items()
+        if verdict == "inconclusive" or (verdict == "fail" and level == "warn")
+    )

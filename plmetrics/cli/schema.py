@@ -10,8 +10,7 @@ from plmetrics.cli.terminal.guard import guard
 def schema(debug: Debug = False) -> None:
     """Print the JSON Schema of suites, for editors."""
     with guard(debug=debug):
-        import json
-
+        from plmetrics.report.export import indented_json
         from plmetrics.suite.schema import json_schema
 
-        write_result(json.dumps(json_schema(), indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+        write_result(indented_json(json_schema()))

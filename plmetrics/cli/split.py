@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
-from plmetrics.cli.options import Debug  # noqa: TC001 (typer reads the annotations)
+from plmetrics.cli.options import Debug, ReplaceFile  # noqa: TC001 (typer reads the annotations)
 from plmetrics.cli.terminal.console import say, shown_path
-from plmetrics.cli.terminal.guard import UsageError, guard, usage
+from plmetrics.cli.terminal.guard import UsageError, guard, refuse_existing, usage
 from plmetrics.cli.terminal.progress import Progress
 from plmetrics.core.errors import Problem
 
@@ -34,7 +34,7 @@ class Method(StrEnum):
 
 
 class Window(StrEnum):
-    """What a split in time trains on."""
+    """Training window of a split in time."""
 
     expanding = "expanding"
     sliding = "sliding"
@@ -105,7 +105,6 @@ Exact: TypeAlias = Annotated[
 Mixed: TypeAlias = Annotated[
     bool | None, typer.Option("--mixed", help="Let the seed decide among groups of about one size.")
 ]
-Force: TypeAlias = Annotated[bool, typer.Option("--force", help="Replace a file that is there.")]
 
 OPTIONS = (
     *("folds", "label", "group", "key", "seed", "share", "repeats", "inner", "time", "window"),
@@ -160,7 +159,7 @@ def split(
     long: Long = None,
     exact: Exact = None,
     mixed: Mixed = None,
-    force: Force = False,
+    force: ReplaceFile = False,
     debug: Debug = False,
 ) -> None:
     """Add a column of folds to a table.
@@ -182,9 +181,7 @@ def _write(data: str, output: Path, method: Method, choices: Mapping[str, Any], 
     from plmetrics.features.splits import split_files
 
     arguments = _arguments(method, choices)
-    if output.exists() and not force:
-        message = f"{output} is there already"
-        raise UsageError(Problem(message, hint="choose another name, or replace it with --force"))
+    refuse_existing(output, force=force)
     with usage(), Progress(sys.stderr) as progress:
         progress("split the table")
         split_files.write_split(data, output, method.value, arguments)

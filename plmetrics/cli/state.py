@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
+from pathlib import Path  # noqa: TC003 (typer reads the annotations)
 from typing import Annotated
 
 import typer
@@ -18,7 +18,7 @@ from plmetrics.cli.options import (
     SuiteFile,
     overrides,
 )
-from plmetrics.cli.terminal.console import say, shown_path, write_result
+from plmetrics.cli.terminal.console import say_warnings, shown_path, write_result
 from plmetrics.cli.terminal.guard import guard
 from plmetrics.cli.terminal.progress import Progress
 
@@ -56,60 +56,36 @@ def state(
 
     With --shard, --unit or --plan there is a state for each of those units of the table: see plmetrics units.
     """
-    if shard is not None or unit is not None or plan is not None:
-        _units(suite, output, settings, constants, shard, unit, plan, form, debug=debug, quiet=quiet)
-        return
     with guard(debug=debug, json=form == "json"):
-        from plmetrics.api import states
-        from plmetrics.core.names import printable
         from plmetrics.report.export import json_text
 
+        changes, warnings = overrides(settings), tuple[str, ...]()
         with Progress(sys.stderr, quiet=quiet) as progress:
-            result = states.state(
-                suite, output, set=overrides(settings), constants=constants, progress=progress
-            )
-        assert result.path is not None
+            if shard is not None or unit is not None or plan is not None:
+                from plmetrics.api.shards.unit_runs import unit_states
+
+                files = unit_states(
+                    suite,
+                    output,
+                    set=changes,
+                    shard=shard,
+                    unit=unit,
+                    plan=plan,
+                    constants=constants,
+                    progress=progress,
+                )
+                places = list(map(shown_path, files))
+                entry: dict[str, object] = {"states": list(map(str, files))}
+            else:
+                from plmetrics.api import states
+
+                result = states.state(suite, output, set=changes, constants=constants, progress=progress)
+                path, warnings = result.path, result.warnings
+                assert path is not None
+                places, entry = [path if isinstance(path, str) else shown_path(path)], {"state": str(path)}
         if form is OutcomeFormat.json:
-            head = {"status": "complete", "exit_code": 0, "folder": None, "state": str(result.path)}
-            write_result(json_text(head | {"warnings": list(result.warnings)}))
+            head = {"status": "complete", "exit_code": 0, "folder": None}
+            write_result(json_text(head | entry | {"warnings": list(warnings)}))
         else:
-            place = shown_path(result.path) if isinstance(result.path, Path) else result.path
-            write_result(f"{place}\n")
-        for warning in result.warnings:
-            say(printable(f"warning: {warning}"))
-
-
-def _units(
-    suite: Path,
-    output: Path | None,
-    settings: list[str] | None,
-    constants: Path | None,
-    shard: str | None,
-    unit: str | None,
-    plan: Path | None,
-    form: OutcomeFormat,
-    *,
-    debug: bool,
-    quiet: bool,
-) -> None:
-    """Write the states of units and print their files, one a line."""
-    with guard(debug=debug, json=form == "json"):
-        from plmetrics.api.shards.unit_runs import unit_states
-        from plmetrics.report.export import json_text
-
-        with Progress(sys.stderr, quiet=quiet) as progress:
-            files = unit_states(
-                suite,
-                output,
-                set=overrides(settings),
-                shard=shard,
-                unit=unit,
-                plan=plan,
-                constants=constants,
-                progress=progress,
-            )
-        if form is OutcomeFormat.json:
-            head = {"status": "complete", "exit_code": 0, "folder": None, "states": list(map(str, files))}
-            write_result(json_text(head | {"warnings": []}))
-        else:
-            write_result("".join(f"{shown_path(file)}\n" for file in files))
+            write_result("".join(f"{place}\n" for place in places))
+        say_warnings(warnings)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from plmetrics.cli.options import Debug  # noqa: TC001 (typer reads the annotations)
+from plmetrics.cli.options import Debug, LabelColumn, ScoreColumns  # noqa: TC001 (typer reads them)
 from plmetrics.cli.terminal.console import write_result
 from plmetrics.cli.terminal.guard import UsageError, guard
 from plmetrics.cli.terminal.progress import Progress
@@ -34,13 +34,8 @@ def suggest(
         str | None,
         typer.Option(metavar="TASK", help="What is predicted, if it cannot be guessed: ranking, ..."),
     ] = None,
-    label: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="The column of the label, if it cannot be guessed.")
-    ] = None,
-    score: Annotated[
-        list[str] | None,
-        typer.Option(metavar="COLUMN", help="A column of scores; may be given several times."),
-    ] = None,
+    label: LabelColumn = None,
+    score: ScoreColumns = None,
     query: Annotated[
         str | None, typer.Option(metavar="COLUMN", help="The column of what is ranked together (ranking).")
     ] = None,
@@ -96,7 +91,7 @@ def _dialogue(data: str, answers: Answers) -> Answers:
 
 
 def _json(proposal: Suggestion) -> str:
-    import json
+    from plmetrics.report.export import indented_json
 
     content = {
         "task": proposal.task,
@@ -104,4 +99,4 @@ def _json(proposal: Suggestion) -> str:
         "advice": proposal.advice.to_dicts(),
         "suite": proposal.text,
     }
-    return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    return indented_json(content)

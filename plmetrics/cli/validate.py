@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from plmetrics.cli.options import Debug, Outcome, OutcomeFormat, Settings, SuiteFile, overrides
-from plmetrics.cli.terminal.console import say, write_result
+from plmetrics.cli.terminal.console import say_warnings, write_result
 from plmetrics.cli.terminal.guard import guard
 
 if TYPE_CHECKING:
@@ -24,7 +24,6 @@ def validate(
     """
     with guard(debug=debug, json=form == "json"):
         from plmetrics.api import inspection
-        from plmetrics.core.names import printable
         from plmetrics.report.export import json_text
 
         report = inspection.validate(suite, set=overrides(settings))
@@ -33,8 +32,7 @@ def validate(
             write_result(json_text(head | {"warnings": list(report.warnings)}))
         else:
             write_result(_text(report.suite, len(report.schema)))
-        for warning in report.warnings:
-            say(printable(f"warning: {warning}"))
+        say_warnings(report.warnings)
 
 
 def _text(suite: Suite, columns: int) -> str:

@@ -146,6 +146,19 @@ FURTHER_TABLES = {
 """The tables of features that are there only where a suite asks for these: among the `others` of a result."""
 
 
+def in_schema(frame: pl.DataFrame, schema: pl.Schema, *, strict: bool = True) -> pl.DataFrame:
+    """The columns of a schema in its order and types, null where the frame has none."""
+    return frame.select(
+        pl.col(name).cast(dtype, strict=strict) if name in frame.columns else pl.lit(None, dtype).alias(name)
+        for name, dtype in schema.items()
+    )
+
+
+def gate_table(rows: Sequence[Mapping[str, object]]) -> pl.DataFrame:
+    """The table `gates` of rows that leave out what is null."""
+    return pl.DataFrame([dict.fromkeys(GATES_SCHEMA) | {**row} for row in rows], GATES_SCHEMA, orient="row")
+
+
 def first_rows(metrics: pl.DataFrame, *further: str) -> pl.DataFrame:
     """The table `metrics` with a row an estimate: where several methods made its interval, that of the first.
 

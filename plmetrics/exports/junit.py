@@ -117,7 +117,7 @@ def _name(gate: Mapping[str, Any]) -> str:
 
 
 def _numbers(gate: Mapping[str, Any]) -> str:
-    """What was observed, with its interval, and why it is undefined or undecided."""
+    """Observed value in words, with its interval, and why it is undefined or undecided."""
     if gate["observed"] is None:
         text = f"no value ({gate['status']})"
     else:

@@ -134,7 +134,7 @@ def _sender(spec: Notify, message: Message, folder: Path) -> Callable[[], str | 
 
 
 def _within_time(send: Callable[[], str | None]) -> str | None:
-    """What goes wrong, if anything; a sender that takes longer than it may is left to itself."""
+    """Fault in words, if any; a sender that takes longer than it may is left to itself."""
     answers: Queue[str | None] = Queue()
     Thread(target=lambda: answers.put(_attempt(send)), daemon=True).start()
     try:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from plmetrics.core.errors import EnvironmentFault, PlmetricsError, Problem, errors_at
+from plmetrics.core.names import function_of
 from plmetrics.exports.paths import output_path
 from plmetrics.exports.protocol import Run
-from plmetrics.exports.registry import DOCUMENTS, TARGETS, load
+from plmetrics.exports.registry import DOCUMENTS, TARGETS
 from plmetrics.runs.failure import attach_folder
 from plmetrics.runs.files import environment_faults, write_atomic
 from plmetrics.runs.record import suite_content
@@ -139,7 +140,7 @@ def _exports_of(loaded: LoadedSuite) -> Exports:
         value: Any = getattr(output, key)
         if value is not None:
             with errors_at("output", key):
-                targets[key] = load(function)(loaded, value)
+                targets[key] = cast("Target", function_of(function)(loaded, value))
     return Exports(loaded, tuple(dict.fromkeys(names)), tuple(copies), targets)
 
 

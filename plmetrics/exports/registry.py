@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from plmetrics.core.names import function_of
 
 if TYPE_CHECKING:
     from plmetrics.exports.protocol import Run
@@ -19,8 +20,7 @@ class Document:
 
     def content(self, run: Run) -> bytes:
         """The document of a run."""
-        text: str = load(self.function)(run)
-        return text.encode()
+        return str(function_of(self.function)(run)).encode()
 
 
 DOCUMENTS = {
@@ -37,9 +37,3 @@ TARGETS = {
     "mlflow": "plmetrics.exports.mlflow_run:mlflow_target",
 }
 """By key in `output` the function that makes a target of it. Results are written in this order."""
-
-
-def load(place: str) -> Any:
-    """The object of a name such as `package.module:object`."""
-    module, _, name = place.partition(":")
-    return getattr(import_module(module), name)

@@ -9,6 +9,7 @@ import polars as pl
 
 from plmetrics.core.results import COMPARISONS_SCHEMA, GATES_SCHEMA, METRICS_SCHEMA
 from plmetrics.core.version import VERSION
+from plmetrics.report.export import finite_rows
 
 if TYPE_CHECKING:
     from plmetrics.exports.protocol import Run
@@ -51,11 +52,8 @@ TABLES = {name: pl.Schema({**RUN_KEYS, **schema}) for name, schema in RESULTS.it
 def run_tables(run: Run, result: Outcome) -> dict[str, pl.DataFrame]:
     """The tables of a run, by name, without NaN and infinities."""
     keys = _keys(run)
-    floats = pl.col(pl.Float64)
-    finite = pl.when(floats.is_finite()).then(floats)
     tables = {
-        name: result.tables[name].with_columns(finite).select(*keys, *schema)
-        for name, schema in RESULTS.items()
+        name: finite_rows(result.tables[name]).select(*keys, *schema) for name, schema in RESULTS.items()
     }
     return tables | {"runs": _run_row(run)}
 

@@ -6,9 +6,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Protocol, cast
 
-from plmetrics.suite.sections.section import plain_path
+from plmetrics.core.names import function_of
+from plmetrics.suite.sections.section import anchored_path, plain_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from plmetrics.inference.analysis import OrderedByPlace
     from plmetrics.inference.subject import Analysis
     from plmetrics.report.charts.entry import Entry
-    from plmetrics.report.html.feature_table import FeatureTable
     from plmetrics.report.summary import Summary
     from plmetrics.runs.history.earlier_runs import EarlierRuns
     from plmetrics.states.state_format import Builder, SavedState, State
@@ -123,6 +123,22 @@ class CountedRows:
     constants: Mapping[str, Json]
 
 
+class Counting(Protocol):
+    """Constants of the rows of a feature, with which it counts them."""
+
+    def count(self) -> Question[object]:
+        """Question that counts rows: its first plans share the scan of the sums."""
+
+
+@dataclass(frozen=True, slots=True)
+class FeatureTable:
+    """The table of a feature on a page: a title, the result table, and its columns to show where they hold anything."""
+
+    title: str
+    table: str
+    columns: str
+
+
 class Feature(ABC):
     """A feature, which does nothing that its methods do not say. What they need is imported in them.
 
@@ -133,6 +149,7 @@ class Feature(ABC):
         stage: what its stage of a run is called; its key if not said.
         after: the stage of a run that it comes after: `aggregate`, `order` or `tests`.
         paths: keys of the section that hold paths.
+        state_paths: those of them that stored states read, too.
         state_refusal: why stored states cannot hold it; None where they can.
         state_rounding: why what stored states hold of it depends on the order of the rows; None where it does not.
         of_sums: whether its tables follow from the sums of a run alone, or from its counts in the state that these are
@@ -141,6 +158,7 @@ class Feature(ABC):
         divides_units: whether what it counts depends on the unit of a row, also without intervals.
         charts: by name the charts of its tables.
         page: what the report as a page shows of its table; None without a table.
+        text: the function that writes its part of the report, as `package.module:function`; empty without a part.
     """
 
     key: ClassVar[str]
@@ -149,6 +167,7 @@ class Feature(ABC):
     stage: ClassVar[str] = ""
     after: ClassVar[str] = "aggregate"
     paths: ClassVar[tuple[str, ...]] = ()
+    state_paths: ClassVar[tuple[str, ...]] = ()
     state_refusal: ClassVar[str | None] = None
     state_rounding: ClassVar[str | None] = None
     of_sums: ClassVar[bool] = False
@@ -156,6 +175,7 @@ class Feature(ABC):
     divides_units: ClassVar[bool] = False
     charts: ClassVar[Mapping[str, Entry]] = MappingProxyType({})
     page: ClassVar[FeatureTable | None] = None
+    text: ClassVar[str] = ""
 
     def read(self, value: object, problems: Findings, read_metric: ReadMetric) -> Section | None:
         """The section from plain values, short forms written out; None where it is wrong."""
@@ -237,7 +257,7 @@ class Feature(ABC):
         """The condition on rows of the table that it counts beside those that are evaluated."""
         return None
 
-    def look(self, request: Request, view: TableView, counts: object) -> Question[object] | None:  # noqa: ARG002
+    def look(self, request: Request, view: TableView, counts: object) -> Question[Counting] | None:  # noqa: ARG002
         """Question about the rows before they are counted, asked with those of the preparation.
 
         Args:
@@ -246,10 +266,6 @@ class Feature(ABC):
             counts: what it reads in place of a table; None where nothing was handed over.
         """
         return None
-
-    def count(self, known: object) -> Question[object]:
-        """Question that counts rows, knowing the answer to `look`: its first plans share the scan of the sums."""
-        raise NotImplementedError
 
     def steps(self, request: Request) -> Iterable[Step]:  # noqa: ARG002
         """The steps that read rows for it."""
@@ -272,9 +288,10 @@ class Feature(ABC):
         """Why stored states cannot hold what a suite asks of it; None where they can."""
         return self.state_refusal
 
-    def anchor(self, section: Section, folder: Path) -> Section:  # noqa: ARG002
-        """The section for stored states: paths of tables that these read start from the folder of the suite."""
-        return section
+    def anchor(self, section: Section, folder: Path) -> Section:
+        """The section for stored states, whose relative paths (`state_paths`) start from the folder of the suite."""
+        paths = {key: path for key in self.state_paths if (path := getattr(section, key)) is not None}
+        return section.model_copy(update={key: anchored_path(path, folder) for key, path in paths.items()})
 
     def state_table(self, suite: Suite) -> Source | None:  # noqa: ARG002
         """The table that its counts in stored states read beside the rows; see `anchor`."""
@@ -323,6 +340,6 @@ class Feature(ABC):
         """The rows that a page shows in the feature's section; None without any."""
         return None if self.page is None else summary.tables.get(self.page.table)
 
-    def report(self, summary: Summary, width: int) -> list[Text]:  # noqa: ARG002
+    def report(self, summary: Summary, width: int) -> list[Text]:
         """Its part of the report; none where there is nothing to say."""
-        return []
+        return cast("list[Text]", function_of(self.text)(summary, width)) if self.text else []

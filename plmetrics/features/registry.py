@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from functools import cache
-from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
+
+from plmetrics.core.names import function_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Mapping
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
     from plmetrics.engine.inquiry import Question
     from plmetrics.engine.request import Request, TableView
     from plmetrics.engine.run_plan import RunPlan
-    from plmetrics.features.protocol import Feature
+    from plmetrics.features.protocol import Counting, Feature
     from plmetrics.suite.model import Suite
 
 FEATURES = {
@@ -34,9 +35,7 @@ _ROLES = {"fold": "cross_validation"}
 
 @cache
 def _feature(place: str) -> Feature:
-    module, _, name = place.partition(":")
-    feature: Feature = getattr(import_module(module), name)()
-    return feature
+    return cast("Feature", function_of(place)())
 
 
 def feature(key: str) -> Feature:
@@ -82,4 +81,4 @@ def counting(prepared: RunPlan) -> Question[dict[str, object]]:
     """Questions of features that count rows, by key, knowing what they asked for."""
     from plmetrics.engine.inquiry import answers_by_name
 
-    return answers_by_name({key: feature(key).count(known) for key, known in prepared.looks.items()})
+    return answers_by_name({key: cast("Counting", known).count() for key, known in prepared.looks.items()})

@@ -242,7 +242,7 @@ def _meaning(field: dataclasses.Field[Any]) -> str:
 
 
 def _convention(metric: MetricClass) -> str:
-    """What is a matter of choice, with what is chosen; rival definitions are other values of the parameters."""
+    """Matters of choice, with what is chosen; rival definitions are other values of the parameters."""
     conventions = [f"{_default(field)}: {_meaning(field)}" for field in dataclasses.fields(metric)]
     return "; ".join(conventions) or "one definition, without parameters"
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +9,7 @@ import polars as pl
 from rich.text import Text
 
 from plmetrics.core.names import printable
+from plmetrics.report.export import finite_rows, indented_json
 from plmetrics.report.layout import (
     FAINT,
     Column,
@@ -17,11 +17,12 @@ from plmetrics.report.layout import (
     flow,
     heading,
     join_blocks,
+    remarks,
     table_or_stack,
     to_text,
     wrap,
 )
-from plmetrics.report.numbers import MISSING, estimate, number, plural
+from plmetrics.report.numbers import MISSING, estimate, number, number_or_missing, plural
 from plmetrics.report.sections.overall import metric_label
 from plmetrics.report.terminal import NARROWEST
 
@@ -50,8 +51,6 @@ def diff_text(diff: Diff, width: int = 100, *, color: bool = False) -> str:
 
 def diff_json(diff: Diff, exit_code: int = 0) -> str:
     """One JSON object: exit code, the runs, whether anything changed, notes, and the tables `metrics` and `gates`."""
-    floats = pl.col(pl.Float64)
-    finite = pl.when(floats.is_finite()).then(floats)
     content = {
         "status": "complete",
         "exit_code": exit_code,
@@ -61,10 +60,10 @@ def diff_json(diff: Diff, exit_code: int = 0) -> str:
         "changed": diff.changed,
         "verdict": {"before": diff.verdicts[0], "after": diff.verdicts[1]},
         "notes": list(diff.notes),
-        "metrics": diff.metrics.with_columns(finite).to_dicts(),
-        "gates": diff.gates.with_columns(finite).to_dicts(),
+        "metrics": finite_rows(diff.metrics).to_dicts(),
+        "gates": finite_rows(diff.gates).to_dicts(),
     }
-    return json.dumps(content, ensure_ascii=False, allow_nan=False, indent=2) + "\n"
+    return indented_json(content)
 
 
 def diff_csv(diff: Diff) -> str:
@@ -85,11 +84,7 @@ def _head(diff: Diff, width: int) -> list[Text]:
 
 
 def _notes(diff: Diff, width: int) -> list[Text]:
-    return [
-        line
-        for note in diff.notes
-        for line in wrap(Text(f"note: {printable(note)}", "yellow"), width, indent=0)
-    ]
+    return remarks([f"note: {note}" for note in diff.notes], width, "yellow", indent=0)
 
 
 def _gates(diff: Diff, width: int) -> list[Text]:
@@ -99,7 +94,9 @@ def _gates(diff: Diff, width: int) -> list[Text]:
     cells = []
     for row in rows[:_SHOWN]:
         verdicts = Text(f"{row['before'] or MISSING} -> {row['after'] or MISSING}")
-        observed = f"{_number(row['before_observed'])} -> {_number(row['after_observed'])}"
+        observed = (
+            f"{number_or_missing(row['before_observed'])} -> {number_or_missing(row['after_observed'])}"
+        )
         cells.append([Text(printable(row["gate"])), *_place(row), verdicts, Text(observed, FAINT)])
     columns = [Column("gate"), Column("model"), Column("slice"), Column("verdict"), Column("observed")]
     return (
@@ -147,13 +144,11 @@ def _remaining_changes(diff: Diff, width: int) -> list[Text]:
         for change, words in (("within_interval", "moved within the interval"), ("same", "the same"))
         if counts[change]
     ]
-    return wrap(Text(", ".join(changes), FAINT), width, indent=0) if changes else []
+    return remarks([", ".join(changes)] if changes else [], width, indent=0)
 
 
 def _omission_lines(rows: int, width: int) -> list[Text]:
-    if rows <= _SHOWN:
-        return []
-    return wrap(Text(f"and {rows - _SHOWN:,} more: --format csv lists all", FAINT), width)
+    return remarks([f"and {rows - _SHOWN:,} more: --format csv lists all"] if rows > _SHOWN else [], width)
 
 
 def _place(row: Row) -> list[Text]:
@@ -167,7 +162,3 @@ def _place(row: Row) -> list[Text]:
 def _value(row: Row, side: str) -> str:
     value = row[side]
     return f"{MISSING} ({row[f'{side}_status']})" if value is None else number(value)
-
-
-def _number(value: float | None) -> str:
-    return MISSING if value is None else number(value)

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from plmetrics.report.layout import filled_places
 from plmetrics.report.leaderboard import BEST, clear_bests, leaderboard, primary_metric
 from plmetrics.report.numbers import count, omission, p_value, plural, row_estimate
-from plmetrics.report.sections.differences import usual_tests
-from plmetrics.report.sections.gates import gate_checks, observed_text, place_text
+from plmetrics.report.sections.differences import tested_p, usual_tests
+from plmetrics.report.sections.gates import CHECK_TITLES, check_texts, gate_checks
 from plmetrics.report.sections.overall import metric_label
 from plmetrics.report.sections.worst import prevalence_remark, worst_slices
 
@@ -50,22 +51,9 @@ def digest(summary: Summary) -> list[Grid]:
 def _gates(summary: Summary) -> Grid:
     """The checks that did not pass, the worst first."""
     checks = [row for row in gate_checks(summary.gates) if row["outcome"] != "pass"]
-    columns = ("verdict", "gate", "rule", "model", "slice", "observed", "note")
-    rows = [
-        [
-            row["outcome"],
-            "" if row["gate"] == (rule := f"{row['metric']} {row['rule']}") else row["gate"] or "",
-            rule,
-            row["model"] or "",
-            place_text(row),
-            str(observed_text(row)),
-            row["note"] or "",
-        ]
-        for row in checks[:MOST_GATES]
-    ]
     return Grid(
         "Gates",
-        *_nonempty_columns(columns, rows),
+        *_nonempty_columns(CHECK_TITLES, [check_texts(row) for row in checks[:MOST_GATES]]),
         "".join(omission(len(checks) - MOST_GATES, "check", "gates")),
     )
 
@@ -109,7 +97,7 @@ def _comparisons(title: str, frame: pl.DataFrame, names: list[str]) -> Grid:
 
 
 def _p_text(row: Row) -> str:
-    p = row["p_value"] if row["p_adjusted"] is None else row["p_adjusted"]
+    p = tested_p(row)
     return "" if p is None else p_value(p)
 
 
@@ -182,7 +170,7 @@ def _worst(summary: Summary) -> Grid:
 
 def _nonempty_columns(columns: Sequence[str], rows: list[list[str]]) -> tuple[list[str], list[list[str]]]:
     """The columns that have a text somewhere."""
-    places = [place for place in range(len(columns)) if any(row[place] for row in rows)]
+    places = filled_places(rows)
     return [columns[place] for place in places], [[row[place] for place in places] for row in rows]
 
 

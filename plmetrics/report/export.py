@@ -27,10 +27,19 @@ def to_json(result: Outcome, folder: Place | None = None, exit_code: int = 0) ->
         "run_id": result.record.get("run_id"),
         "folder": None if folder is None else str(folder),
     }
-    floats = pl.col(pl.Float64)
-    finite = pl.when(floats.is_finite()).then(floats)
-    tables = {name: table.with_columns(finite).to_dicts() for name, table in result.tables.items()}
+    tables = {name: finite_rows(table).to_dicts() for name, table in result.tables.items()}
     return json_text(head | tables)
+
+
+def finite_rows(table: pl.DataFrame) -> pl.DataFrame:
+    """A table without NaN and infinities: they are null."""
+    floats = pl.col(pl.Float64)
+    return table.with_columns(pl.when(floats.is_finite()).then(floats))
+
+
+def indented_json(content: object) -> str:
+    """JSON for programs, its characters as they are."""
+    return json.dumps(content, ensure_ascii=False, allow_nan=False, indent=2) + "\n"
 
 
 def json_text(content: Mapping[str, Any]) -> str:

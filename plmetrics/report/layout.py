@@ -11,6 +11,8 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
+from plmetrics.core.names import printable
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
@@ -35,6 +37,11 @@ class Column:
 def terminal_width() -> int:
     """Columns for a report: the terminal's or COLUMNS, 100 where there is no terminal."""
     return min(shutil.get_terminal_size((100, 24)).columns, WIDEST)
+
+
+def filled_places(rows: Sequence[Sequence[object]]) -> list[int]:
+    """Places of the columns that have a text in some row."""
+    return [place for place, column in enumerate(zip(*rows, strict=True)) if any(column)]
 
 
 def align(estimates: Sequence[Estimate]) -> list[Text]:
@@ -130,6 +137,11 @@ def wrap(text: Text, width: int, *, indent: int = INDENT) -> list[Text]:
     """Lines of at most `width` cells, broken between words where that is possible."""
     lines = text.wrap(_console(width, color=False), max(width - indent, 1), overflow="fold")
     return [Text(" " * indent).append_text(line) for line in lines]
+
+
+def remarks(texts: Iterable[str], width: int, style: str = FAINT, *, indent: int = INDENT) -> list[Text]:
+    """Remarks, each on lines of its own, with what is not printable escaped."""
+    return [line for text in texts for line in wrap(Text(printable(text), style), width, indent=indent)]
 
 
 def heading(title: str, remark: str = "", width: int = 80) -> list[Text]:

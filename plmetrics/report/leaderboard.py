@@ -135,7 +135,7 @@ def _side(compared: pl.DataFrame) -> pl.DataFrame:
 
 
 def _reverse(compared: pl.DataFrame) -> pl.DataFrame:
-    """The same comparisons, said of the baseline."""
+    """Comparisons turned round: of the baseline with the model."""
     return compared.with_columns(
         model="baseline",
         baseline="model",

@@ -81,6 +81,11 @@ def number(value: float, *, signed: bool = False) -> str:
     return min(exact, rounded, key=len)
 
 
+def number_or_missing(value: float | None, *, signed: bool = False) -> str:
+    """One number as `number` writes it, or a dash."""
+    return MISSING if value is None else number(value, signed=signed)
+
+
 def count(value: int) -> str:
     """A number of rows, with thousands apart.
 

@@ -30,8 +30,26 @@ if TYPE_CHECKING:
 NARROWEST = 40
 SCREEN = 24
 """A report of more lines ends with the verdict, where the first one has scrolled away."""
-_PLACED = ("leakage", "cross_validation", "find_slices", "drift")
-"""The features whose part has a place of its own; those of others come behind them."""
+_BRIEF = (verdict, gates)
+_PARTS: tuple[Any, ...] = (
+    verdict,
+    gates,
+    "leakage",
+    overall,
+    ranking,
+    classes,
+    confusion,
+    "cross_validation",
+    differences,
+    counted_differences,
+    decomposition,
+    slice_comparisons,
+    tests,
+    worst,
+    "find_slices",
+    "drift",
+)
+"""The parts of a report in their order: functions, and the keys of features; those of others come behind them."""
 
 
 def render(
@@ -55,33 +73,10 @@ def render(
         ConfigError: there is no slice set of such a name.
     """
     width = max(width, NARROWEST)
-    makers: tuple[Any, ...] = (
-        (verdict, gates)
-        if brief
-        else (
-            verdict,
-            gates,
-            "leakage",
-            overall,
-            ranking,
-            classes,
-            confusion,
-            "cross_validation",
-            differences,
-            counted_differences,
-            decomposition,
-            slice_comparisons,
-            tests,
-            worst,
-            "find_slices",
-            "drift",
-            *(key for key in FEATURES if key not in _PLACED),
-            gaps,
-        )
-    )
+    others = [key for key in FEATURES if key not in _PARTS]
     sections = [
         feature(maker).report(summary, width) if isinstance(maker, str) else maker(summary, width)
-        for maker in makers
+        for maker in (_BRIEF if brief else (*_PARTS, *others, gaps))
         if not isinstance(maker, str) or _ran(summary, maker)
     ]
     if slices:

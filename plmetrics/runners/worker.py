@@ -12,7 +12,9 @@ import sys
 import traceback
 from contextlib import suppress
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
+
+from plmetrics.core.names import function_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,9 +25,7 @@ THREADS = "POLARS_MAX_THREADS"
 def call(task: str, text: str, threads: int | None = None) -> str:
     """Call a task by its name, `module:function`, on at most so many threads where Polars has not begun yet."""
     _limit(threads)
-    module, _, function = task.partition(":")
-    receipt: str = getattr(import_module(module), function)(text)
-    return receipt
+    return str(function_of(task)(text))
 
 
 def _limit(threads: int | None) -> None:
@@ -49,9 +49,7 @@ def error_answer(error: BaseException) -> str:
 def call_on_batches(batches: Iterator[Any], task: str, text: str, threads: int) -> Iterator[Any]:
     """Call a task on the batches of a Spark partition: Spark imports this module before Polars is."""
     _limit(threads)
-    module, _, function = task.partition(":")
-    batches_of_task: Iterator[Any] = getattr(import_module(module), function)(batches, text)
-    yield from batches_of_task
+    yield from cast("Iterator[Any]", function_of(task)(batches, text))
 
 
 def serve() -> None:

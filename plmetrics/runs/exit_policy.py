@@ -22,10 +22,10 @@ _CHECKS = {
 
 @dataclass(frozen=True, slots=True)
 class ExitPolicy:
-    """What else fails a run, and whether absent data counts as skipped. The verdict stays what the gates say.
+    """Policy of exit codes: what else fails a run, and whether absent data counts as skipped.
 
-    `warn` lets failed gates of level warn fail the run as those of level fail do, `inconclusive` gates that could not
-    be decided: those of level fail, and with `warn` all.
+    The verdict stays what the gates say. `warn` lets failed gates of level warn fail the run as those of level fail do,
+    `inconclusive` gates that could not be decided: those of level fail, and with `warn` all.
     """
 
     fail_on: tuple[FailOn, ...] = ()

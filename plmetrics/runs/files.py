@@ -87,7 +87,7 @@ def create(path: Place, content: bytes) -> bool:
 
 
 def _create_without_link(path: Path, content: bytes) -> bool:
-    """The same where a file system has no links: a crash meanwhile leaves a file that is not whole."""
+    """Create a file where the file system has no links: a crash meanwhile leaves one that is not whole."""
     try:
         write_durable(path, content, "xb")
     except FileExistsError:
@@ -276,7 +276,7 @@ def json_bytes(value: Any) -> bytes:
 
 
 def plain(value: Any) -> Any:
-    """The same value in JSON's types; what JSON cannot say becomes null (NaN) or text.
+    """Value in JSON's types; what JSON cannot say becomes null (NaN) or text.
 
     >>> plain({"edges": (0.5, float("nan")), 1: None})
     {'edges': [0.5, None], '1': None}

@@ -100,4 +100,4 @@ class SuiteFile(Protocol):
         """The folder its file lies in."""
 
     def locate(self, error: PlmetricsError) -> PlmetricsError:
-        """The same error, with line and column where its problems name a place in the suite."""
+        """Error with line and column where its problems name a place in the suite."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from plmetrics.core.errors import AbsentDataError, ConfigError, DataError, Problem
-from plmetrics.core.results import FURTHER_COLUMNS, TABLES, ResultTables, table_schema
+from plmetrics.core.results import FURTHER_COLUMNS, TABLES, ResultTables, in_schema, table_schema
 from plmetrics.runs.documents import POINTER, Shape, misfit
 from plmetrics.runs.documents import RECORD as RECORD_SHAPE
 from plmetrics.runs.files import json_bytes, names_in, sizes_in, write_atomic
@@ -90,46 +90,44 @@ class StoredRun:
         """
         if self.record["status"] == "failed":
             raise _failure(self)
-        notes = []
+        listed, removed = self.record.get("tables", {}), self.record.get("removed", ())
+        notes: list[str] = []
         if self.record.get("schema_version", 0) > SCHEMA_VERSION:
             version = self.record.get("versions", {}).get("plmetrics", "?")
             notes.append(
                 f"{self.run_id} was written by a newer plmetrics ({version}): what is new is not shown"
             )
-        if self.record.get("removed"):
+        if removed:
             notes.append(f"{self.run_id} is old: tables of it were removed, as its suite says")
         tables = {}
         for name, schema in TABLES.items():
-            absent = name not in self.record.get("tables", {})
-            if absent and (name != _NEVER_EMPTY or table_file(name) in self.record.get("removed", ())):
-                tables[name] = (
-                    schema.to_frame()
-                )  # It had no rows, was removed, or its version knew no such table.
-                continue
-            stored = self.table(name)
-            missing = [
-                column for column in schema if column not in {*stored.columns, *_DERIVED.get(name, ())}
-            ]
-            if _KEYS & set(missing):
-                message = f"{shown_path(self.folder / table_file(name))} has no column '{missing[0]}'"
-                raise RunFault(Problem(message, hint="run the suite again with this version"))
-            if missing:
-                notes.append(f"{self.run_id}: the table {name} has no {', '.join(missing)} (another version)")
-            further = [column for column in FURTHER_COLUMNS.get(name, ()) if column in stored.columns]
-            tables[name] = _conform(stored, pl.Schema({**schema, **table_schema(" ".join(further))}))
-            if name == "comparisons" and "reading" not in stored.columns:
-                tables[name] = _with_readings(tables[name], self.record.get("suite", {}))
-        listed = self.record.get("tables", {})
+            # An absent table had no rows, was removed, or is not known to the version that wrote the run.
+            is_absent = name not in listed and (name != _NEVER_EMPTY or table_file(name) in removed)
+            tables[name] = schema.to_frame() if is_absent else self._result_table(name, schema, notes)
         others = {name: self.table(name) for name in listed if name not in TABLES and name not in _RETAINED}
-        verdict = str(self.record.get("verdict", "none"))
         return StoredResult(
             **tables,
             others=others,
-            verdict=verdict,
+            verdict=str(self.record.get("verdict", "none")),
             record=self.record,
             folder=self.folder,
             notes=tuple(notes),
         )
+
+    def _result_table(self, name: str, schema: pl.Schema, notes: list[str]) -> pl.DataFrame:
+        """A table in the columns of this version; what another version wrote in another way is noted."""
+        stored = self.table(name)
+        missing = [column for column in schema if column not in {*stored.columns, *_DERIVED.get(name, ())}]
+        if _KEYS & set(missing):
+            message = f"{shown_path(self.folder / table_file(name))} has no column '{missing[0]}'"
+            raise RunFault(Problem(message, hint="run the suite again with this version"))
+        if missing:
+            notes.append(f"{self.run_id}: the table {name} has no {', '.join(missing)} (another version)")
+        further = [column for column in FURTHER_COLUMNS.get(name, ()) if column in stored.columns]
+        table = in_schema(stored, pl.Schema({**schema, **table_schema(" ".join(further))}), strict=False)
+        if name == "comparisons" and "reading" not in stored.columns:
+            return _with_readings(table, self.record.get("suite", {}))
+        return table
 
 
 _NEVER_EMPTY = "metrics"
@@ -298,14 +296,6 @@ def _failure(run: StoredRun) -> RunFault:
         place = f"{problem['where']}: " if problem.get("where") else ""
         problems.append(Problem(f"{place}{problem['message']}", hint=problem.get("hint")))
     return RunFault(problems)
-
-
-def _conform(frame: pl.DataFrame, schema: pl.Schema) -> pl.DataFrame:
-    """The columns of a schema, null where the frame has none."""
-    return frame.select(
-        pl.col(name).cast(dtype, strict=False) if name in frame.columns else pl.lit(None, dtype).alias(name)
-        for name, dtype in schema.items()
-    )
 
 
 def _with_readings(comparisons: pl.DataFrame, suite: Mapping[str, Any]) -> pl.DataFrame:

@@ -53,7 +53,7 @@ def build(suite: Suite, verdict: str, facts: Mapping[str, Any]) -> dict[str, Any
 
 
 def _where_identity(suite: Suite) -> dict[str, str | None]:
-    """What tells the condition on rows from one with other values, where these are not told."""
+    """Digest that tells the condition on rows from one with other values, where these are not shown."""
     from plmetrics.runs.history.data import condition_identity
 
     return {"where_identity": condition_identity(suite)} if suite.has_template("data", "where") else {}

@@ -49,7 +49,7 @@ def record_refusal(
 
 
 def _suite_content(file: Path, overrides: Mapping[str, Any] | None) -> dict[str, Any]:
-    """What the suite and its defaults say; what the suite says alone if that does not depend on bad defaults."""
+    """Content of the suite with its defaults; of the suite alone if that does not depend on bad defaults."""
     try:
         return read_layers(file, overrides).value
     except PlmetricsError:

@@ -12,7 +12,7 @@ from plmetrics.api.nights.night import section_of
 from plmetrics.api.suite_run import open_suite
 from plmetrics.core.durations import Duration
 from plmetrics.core.errors import PlmetricsError
-from plmetrics.features.nights.interval_section import keeping
+from plmetrics.features.nights.interval_section import Keep
 from plmetrics.features.nights.manifests import INTERVALS, Manifests
 from plmetrics.features.nights.reach import reach_of
 from plmetrics.features.nights.states import CONSTANTS, STATE, constants_file, constants_of_states
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from plmetrics.features.nights.calendar import Calendar
-    from plmetrics.features.nights.interval_section import Keep
     from plmetrics.features.nights.manifests import Manifest
     from plmetrics.features.nights.reach import Reach
     from plmetrics.suite.model import Suite
@@ -86,7 +85,7 @@ def collect_garbage(
     reach = reach_of(loaded.suite, calendar, current)
     if reach is None:
         return []
-    ages = _ages(keeping(loaded.suite), calendar, current, reach)
+    ages = _ages(Keep.find(loaded.suite) or Keep(), calendar, current, reach)
     removals = [*_idle_runs(manifests.home, {*reach.runs, *(manifest.run for manifest in current)})]
     for manifest in current:
         if manifest.run in reach.runs:

@@ -17,7 +17,7 @@ from plmetrics.api.stopwatch import Stopwatch
 from plmetrics.api.suite_files import redact_head
 from plmetrics.api.suite_run import Evaluation, RunOptions, deliver, write_run
 from plmetrics.core.errors import AbsentDataError, ConfigError, Problem
-from plmetrics.features.nights.interval_section import adds_states, decomposes_scores, interval_section
+from plmetrics.features.nights.interval_section import IntervalSection, adds_states, decomposes_scores
 from plmetrics.features.nights.manifests import Manifest, Manifests, digest_of_value
 from plmetrics.features.nights.maturity import Maturity
 from plmetrics.features.nights.references import EarlierIntervals
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from plmetrics.api.result import Result
     from plmetrics.core.results import RecordedFile, RecordedInterval
     from plmetrics.features.nights.calendar import Interval
-    from plmetrics.features.nights.interval_section import IntervalSection
     from plmetrics.features.nights.manifests import Acceptance
     from plmetrics.features.nights.states import IntervalState
     from plmetrics.runs.folder import FileFacts
@@ -53,7 +52,7 @@ def section_of(loaded: LoadedSuite) -> IntervalSection:
     Raises:
         ConfigError: it has none.
     """
-    section = interval_section(loaded.suite)
+    section = IntervalSection.find(loaded.suite)
     if section is None:
         msg = f"{loaded.file} has no intervals"
         hint = "add interval: {partition: day, every: 1d}, or {column: scored_at}"

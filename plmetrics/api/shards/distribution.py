@@ -16,7 +16,7 @@ from plmetrics.api.suite_run import Evaluation
 from plmetrics.core.errors import ConfigError, Problem, call_errors, errors_at
 from plmetrics.engine.memory.budget import budget_of
 from plmetrics.features.registry import features_of
-from plmetrics.features.shards.engine_section import EngineSection, engine_section
+from plmetrics.features.shards.engine_section import EngineSection
 from plmetrics.features.shards.unit_plan import TASK, UnitPlan
 from plmetrics.runners.choice import process_count, runner_of
 from plmetrics.runs.files import names_in, place_of
@@ -153,7 +153,7 @@ def evaluate_units(suite: Suite, source: Source, on: On | None) -> Result:
         opened(source)
         return plan_units(suite, source, watch.stage, by_folder=section.unit == "folder")
 
-    section = engine_section(suite) or EngineSection()
+    section = EngineSection.find(suite) or EngineSection()
     if section.states is not None:
         return Distribution(section, on, place_of(section.states)).result(suite, plan_of_units)
     with tempfile.TemporaryDirectory(prefix="plmetrics-units-") as folder:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from plmetrics.api.stopwatch import Stopwatch
 from plmetrics.api.suite_files import error_places, open_rows, without_values
-from plmetrics.features.shards.engine_section import EngineSection, engine_section
+from plmetrics.features.shards.engine_section import EngineSection
 from plmetrics.runs.files import place_of
 
 if TYPE_CHECKING:
@@ -92,4 +92,4 @@ def plan_of(
 
 def engine_of(loaded: LoadedSuite) -> EngineSection:
     """Section of the engine that counts a suite's units, with defaults for what it leaves out."""
-    return engine_section(loaded.suite) or EngineSection()
+    return EngineSection.find(loaded.suite) or EngineSection()

@@ -12,7 +12,7 @@ import typer
 
 from plmetrics.cli.options import Debug  # noqa: TC001 (typer reads the annotations)
 from plmetrics.cli.terminal.completion import run_folders
-from plmetrics.cli.terminal.console import say, shown_path, wants_color, width, write_result
+from plmetrics.cli.terminal.console import say, say_warnings, shown_path, wants_color, width, write_result
 from plmetrics.cli.terminal.guard import UsageError, guard, usage
 from plmetrics.core.errors import Problem
 
@@ -78,7 +78,6 @@ def history(
     with guard(debug=debug, json=form == "json"):
         if form is HistoryFormat.parquet and output is None:
             raise UsageError(Problem("--format parquet needs a file", hint="--output history.parquet"))
-        from plmetrics.core.names import printable
         from plmetrics.features.nights.change_points.history_levels import read_rows
         from plmetrics.features.nights.history_folders import home_of
         from plmetrics.features.nights.history_selection import OVERALL
@@ -90,8 +89,7 @@ def history(
             _write(output, _content(values, rows, form))
         else:
             write_result(_content(values, rows, form).decode())
-        for words in values.warnings:
-            say(printable(f"warning: {words}"))
+        say_warnings(values.warnings)
 
 
 def _content(values: History, rows: pl.DataFrame, form: HistoryFormat) -> bytes:

@@ -48,7 +48,7 @@ _HANDLER = ctypes.CFUNCTYPE(None, ctypes.c_int)(_handle)
 
 
 def _console() -> int:
-    """What Python writes its errors to: the standard error itself may lead to a file for a while."""
+    """Descriptor that Python writes its errors to: the standard error itself may lead to a file for a while."""
     try:
         return sys.stderr.fileno()
     except (OSError, ValueError, AttributeError):

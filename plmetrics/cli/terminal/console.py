@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import TextIO
 
     from plmetrics.table.storage.places import Place
@@ -47,6 +48,22 @@ def say(text: str) -> None:
         encoding = sys.stderr.encoding or "utf-8"
         sys.stderr.write(f"{text}\n".encode(encoding, "backslashreplace").decode(encoding))
         sys.stderr.flush()
+
+
+def say_warnings(texts: Iterable[str]) -> None:
+    """Write warnings to stderr, a line each."""
+    from plmetrics.core.names import printable
+
+    for text in texts:
+        say(printable(f"warning: {text}"))
+
+
+def write_html(text: str, path: Path) -> None:
+    """Write a page to a file, and say so."""
+    from plmetrics.report.html.rendering import write_page
+
+    write_page(text, path)
+    say(f"written: {shown_path(path)}")
 
 
 def width() -> int:

@@ -19,6 +19,7 @@ from plmetrics.runs.failure import BUG, INTERRUPTED, Failure, failure_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+    from pathlib import Path
 
     from plmetrics.runs.exit_policy import ExitPolicy
 
@@ -32,6 +33,17 @@ class UsageError(CallError):
     def unknown(cls, name: str, names: Iterable[str], kind: str) -> UsageError:
         """A name on the command line that nothing has, with the nearest one."""
         return cls(Problem(f"unknown {kind} '{name}'", hint=did_you_mean(name, names)))
+
+
+def refuse_existing(path: Path, *, force: bool) -> None:
+    """Refuse to replace a file without `--force`.
+
+    Raises:
+        UsageError: it is there.
+    """
+    if path.exists() and not force:
+        message = f"{path} is there already"
+        raise UsageError(Problem(message, hint="choose another name, or replace it with --force"))
 
 
 @contextmanager

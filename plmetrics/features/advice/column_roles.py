@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 import polars as pl
 
 from plmetrics.core.errors import Problem
-from plmetrics.core.names import did_you_mean, is_pattern
+from plmetrics.core.names import did_you_mean, is_pattern, name_list
 from plmetrics.features.advice.column_names import (
     LABELS,
     bare_name,
@@ -156,14 +156,12 @@ def named_scores(facts: Facts, label: str | None) -> list[str]:
 
 
 def question(message: str, candidates: Sequence[ColumnFacts], option: str) -> AmbiguousRoles:
-    """What is open: the columns that were seen, the best guesses first, and the option that decides."""
+    """Open question as an error: the candidate columns, the best guesses first, and the option that decides."""
     if not candidates:
         return AmbiguousRoles(
             Problem(f"{message}: none has a fitting type", hint=f"name one with {option} COLUMN")
         )
-    more = len(candidates) - _SHOWN
-    names = ", ".join(column.name or _NAMELESS for column in candidates[:_SHOWN])
-    listed = names + (f" and {more} more" if more > 0 else "")
+    listed = name_list([column.name or _NAMELESS for column in candidates], _SHOWN)
     seen = "; ".join(_description(column) for column in candidates[:2])
     guesses = " or ".join(f"{option} {column.name or _NAMELESS}" for column in candidates[:2])
     return AmbiguousRoles(Problem(f"{message}: {listed}", hint=f"name it: {guesses} ({seen})"))

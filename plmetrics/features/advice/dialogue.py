@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from plmetrics.catalogue import registry
 from plmetrics.catalogue.advice.goals import goals_of
+from plmetrics.core.names import name_list
 from plmetrics.features.advice.table_description import Table
 from plmetrics.features.advice.table_roles import AmbiguousRoles, Wishes
 from plmetrics.features.advice.table_task import recognised_roles
@@ -32,7 +33,7 @@ _TASKS = {
 
 
 class Prompt(Protocol):
-    """Who is asked: an answer is one of the choices, a list of them, or a number; the default is taken on Enter."""
+    """Prompt for answers: one of the choices, a list of them, or a number; the default is taken on Enter."""
 
     def say(self, text: str) -> None:
         """Show a text."""
@@ -51,7 +52,7 @@ class Prompt(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """What was said or answered."""
+    """Choices that were given as options or as answers."""
 
     wishes: Wishes
     goals: tuple[str, ...] = ()
@@ -183,7 +184,5 @@ def description(column: ColumnFacts) -> str:
 
 
 def _overview(look: TableSample) -> str:
-    names = list(look.sampled)
-    more = f" and {len(names) - _MOST_COLUMNS} more" if len(names) > _MOST_COLUMNS else ""
-    listed = ", ".join(names[:_MOST_COLUMNS])
-    return f"{look.rows.height:,} rows were looked at; columns: {listed}{more}"
+    listed = name_list(list(look.sampled), _MOST_COLUMNS)
+    return f"{look.rows.height:,} rows were looked at; columns: {listed}"

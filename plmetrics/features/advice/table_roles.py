@@ -101,7 +101,7 @@ class Roles:
 
 @contextmanager
 def list_advice(rows: pl.DataFrame) -> Iterator[None]:
-    """What to do with columns of lists, where the others leave open what to evaluate."""
+    """Add advice on columns of lists to errors where the others leave open what to evaluate."""
     try:
         yield
     except AmbiguousRoles as error:

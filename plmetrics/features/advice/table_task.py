@@ -77,7 +77,7 @@ def _task_reason(roles: Roles) -> str:
 
 
 def _unfit(facts: Facts, wishes: Wishes) -> AmbiguousRoles:
-    """What a table lacks for the task that was asked for, with what was seen."""
+    """Error on a table that does not fit the task asked for, with what was seen."""
     shown = ", ".join(list(facts)[:12]) + (" ..." if len(facts) > 12 else "")
     msg = f"the table does not look like one of task '{wishes.task}': {_WANTED[wishes.task or '']}"
     return AmbiguousRoles(Problem(f"{msg}; its columns are {shown}", hint=_HINTS.get(wishes.task or "")))

@@ -6,19 +6,16 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from plmetrics.features.cross_validation.cross_validation_section import CrossValidation, folds_of
-from plmetrics.features.protocol import Feature, Outputs
+from plmetrics.features.protocol import Feature, FeatureTable, Outputs
 from plmetrics.report.charts.entry import Entry
-from plmetrics.report.html.feature_table import FeatureTable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import polars as pl
-    from rich.text import Text
 
     from plmetrics.core.names import SuitePath
     from plmetrics.features.protocol import Run
-    from plmetrics.report.summary import Summary
     from plmetrics.suite.model import Suite
     from plmetrics.table.checks import Requirement
     from plmetrics.table.slice_keys import SliceKey
@@ -37,6 +34,7 @@ class CrossValidationFeature(Feature):
         "cross_validation",
         "model slice metric kind configuration x value folds sd minimum maximum verdict status",
     )
+    text = "plmetrics.features.cross_validation.cross_validation_report:cross_validation"
     after = "order"
     charts = MappingProxyType(
         {
@@ -95,9 +93,3 @@ class CrossValidationFeature(Feature):
         assert run.analysis is not None
         folds, summaries = cross_validation_tables(run.analysis, run.ordered, repeated_sums(run.analysis))
         return Outputs({"folds": folds, self.key: summaries})
-
-    def report(self, summary: Summary, width: int) -> list[Text]:
-        """Summary of all rows of the folds."""
-        from plmetrics.features.cross_validation.cross_validation_report import cross_validation
-
-        return cross_validation(summary, width)

@@ -8,8 +8,8 @@ import polars as pl
 from rich.text import Text
 
 from plmetrics.core.names import printable
-from plmetrics.report.layout import FAINT, Column, heading, table_or_stack, wrap
-from plmetrics.report.numbers import MISSING, estimate, number, plural, row_estimate
+from plmetrics.report.layout import Column, heading, remarks, table_or_stack
+from plmetrics.report.numbers import MISSING, estimate, number, number_or_missing, plural, row_estimate
 from plmetrics.report.sections.overall import metric_of_class
 
 if TYPE_CHECKING:
@@ -45,12 +45,11 @@ def cross_validation(summary: Summary, width: int) -> list[Text]:
         ("diagnosis", _diagnosis),
     ):
         rows = frame.filter(kind=kind)
-        for row in rows.head(_MOST).iter_rows(named=True):
-            lines += wrap(Text(printable(write(row))), width)
+        lines += remarks(map(write, rows.head(_MOST).iter_rows(named=True)), width, "")
         lines += _omission_lines(rows.height, width)
     lines += _notes(frame.filter(kind="nested"), width)
-    for row in frame.filter(pl.col("kind").is_in(_PARTS)).head(_MOST).iter_rows(named=True):
-        lines += wrap(Text(printable(f"{_row_label(row)}: {row['kind']} {_value(row)}")), width)
+    parts = frame.filter(pl.col("kind").is_in(_PARTS)).head(_MOST).iter_rows(named=True)
+    lines += remarks((f"{_row_label(row)}: {row['kind']} {_value(row)}" for row in parts), width, "")
     return lines + _notes(frame.filter(pl.col("kind").is_in(_MEANS)), width)
 
 
@@ -75,10 +74,10 @@ def _cells(row: dict[str, Any]) -> list[Text]:
         Text(metric_of_class(row)),
         Text(printable(row["model"] or "")),
         Text(printable(" ".join(filter(None, [repeats, _where(row)])))),
-        Text(str(estimate(row["value"], status=row["status"]))),
-        Text(_number(row["sd"])),
+        Text(_value(row)),
+        Text(number_or_missing(row["sd"])),
         Text(spread),
-        Text(_number(row["pooled"])),
+        Text(number_or_missing(row["pooled"])),
         Text(f"{row['folds']}{undefined}"),
     ]
 
@@ -91,10 +90,6 @@ def _where(row: dict[str, Any]) -> str:
 
 def _row_label(row: dict[str, Any]) -> str:
     return " ".join(filter(None, [row["model"], row["metric"], _where(row)]))
-
-
-def _number(value: float | None) -> str:
-    return MISSING if value is None else number(value)
 
 
 def _value(row: dict[str, Any]) -> str:
@@ -118,16 +113,16 @@ def _gap(row: dict[str, Any]) -> str:
 
 def _diagnosis(row: dict[str, Any]) -> str:
     verdict = row["verdict"] or f"not judged ({row['status']})"
-    return f"{_row_label(row)}: {verdict} ({_number(row['value'])}; {row['note']})"
+    return f"{_row_label(row)}: {verdict} ({number_or_missing(row['value'])}; {row['note']})"
 
 
 def _omission_lines(height: int, width: int) -> list[Text]:
-    if height <= _MOST:
-        return []
-    return wrap(Text(f"and {height - _MOST} more in cross_validation.parquet", FAINT), width)
+    return remarks(
+        [f"and {height - _MOST} more in cross_validation.parquet"] if height > _MOST else [], width
+    )
 
 
 def _notes(frame: pl.DataFrame, width: int) -> list[Text]:
-    """What rows say besides, each once."""
+    """Notes of rows, each once."""
     notes = frame["note"].drop_nulls().unique(maintain_order=True)
-    return [line for note in notes.head(3) for line in wrap(Text(printable(note), FAINT), width)]
+    return remarks(notes.head(3), width)

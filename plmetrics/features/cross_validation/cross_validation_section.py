@@ -169,16 +169,9 @@ class CrossValidation(Section):
         return repeated_totals(self.repeated, self.truth, table, every=every) if self.repeated else ()
 
 
-def section_of(suite: Suite) -> CrossValidation | None:
-    """The section of a suite, None where there is none."""
-    section = suite.sections.get("cross_validation")
-    assert section is None or isinstance(section, CrossValidation)
-    return section
-
-
 def folds_of(suite: Suite) -> CrossValidation | None:
     """The section, or its defaults where there is nothing but a column of folds."""
-    section = section_of(suite)
+    section = CrossValidation.find(suite)
     if section is None and suite.columns.fold is not None and suite.task != "ranking":
         return CrossValidation()
     return section

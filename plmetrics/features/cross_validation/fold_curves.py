@@ -10,8 +10,17 @@ import polars as pl
 from plmetrics.core.errors import Problem
 from plmetrics.report.charts.figure import Figure
 from plmetrics.report.charts.layers import base, layer_charts
-from plmetrics.report.charts.marks import MOST_SERIES, PANEL, SMALL_PANEL, add_title, axis, nice_ticks, span
-from plmetrics.report.charts.panels import rows_of_panels
+from plmetrics.report.charts.marks import (
+    MOST_SERIES,
+    PANEL,
+    SMALL_PANEL,
+    add_title,
+    axis,
+    ends,
+    nice_ticks,
+    span,
+)
+from plmetrics.report.charts.panels import model_panel, rows_of_panels
 from plmetrics.report.charts.selection import NothingToDraw
 from plmetrics.report.charts.texts import short
 from plmetrics.report.charts.theme import DASHES, LIGHT, SERIES
@@ -50,8 +59,8 @@ def _fold_curve(selection: Selection, kind: str, name: str, across: str, hint: s
     models: list[str] = means["model"].unique(maintain_order=True).to_list()
     shown = models[:MOST_SERIES]
     kept = means.filter(pl.col("model").is_in(shown))
-    ends = [kept[column] for column in ("value", "lower", "upper")]
-    y = span(*ends, folds.filter(pl.col("model").is_in(shown))["value"])
+    columns = [kept[column] for column in ("value", "lower", "upper")]
+    y = span(*columns, folds.filter(pl.col("model").is_in(shown))["value"])
     x = _across(kept["x"], across)
     up = axis("y", f"{short(metric, 40)}{direction_words(selection, metric)}", y, ticks=nice_ticks(y, 6))
     panels = [
@@ -93,14 +102,8 @@ def _panel(means: pl.DataFrame, folds: pl.DataFrame, x: dict[str, Any], y: dict[
             part.filter(pl.col("split").eq_missing(pl.lit(split, dtype=pl.String))) for part in (means, folds)
         )
         layers += _split(mine.sort("x"), points, x, y, ink, dash)
-    chart = layer_charts(*layers).properties(
-        width=SMALL_PANEL + 20 if name else PANEL + 60, height=SMALL_PANEL if name else PANEL - 80
-    )
-    return (
-        chart.properties(title=alt.Title(short(name), fontSize=12, offset=8, anchor="start"))
-        if name
-        else chart
-    )
+    small, alone = (SMALL_PANEL + 20, SMALL_PANEL), (PANEL + 60, PANEL - 80)
+    return model_panel(layer_charts(*layers), short(name), small, alone)
 
 
 def _splits(means: pl.DataFrame) -> list[tuple[str | None, str, list[int]]]:
@@ -120,10 +123,9 @@ def _split(
     frame = means.select("x", y="value", lo="lower", hi="upper", t=pl.col("split").fill_null(""))
     across, up = alt.X(**x), alt.Y(**y)
     bars = frame.filter(pl.col("lo").is_not_null(), pl.col("hi").is_not_null())
-    lower = alt.Y(**{**y, "shorthand": "lo:Q"})
     return [
         base(folds.select("x", y="value")).mark_point(color=ink, size=18, opacity=0.3).encode(x=across, y=up),
-        base(bars).mark_rule(color=ink).encode(x=across, y=lower, y2="hi:Q"),
+        base(bars).mark_rule(color=ink).encode(x=across, **ends(y)),
         base(frame).mark_line(color=ink, strokeDash=dash).encode(x=across, y=up),
         base(frame)
         .mark_point(color=ink, size=56, stroke=LIGHT["paper"], strokeWidth=1.2)
@@ -149,10 +151,10 @@ def _finding(title: str, means: pl.DataFrame) -> str:
     """Summary in words: the first and last mean of each model and split."""
     words = []
     for (model, split), part in means.sort("x").group_by("model", "split", maintain_order=True):
-        ends = part.filter(pl.col("value").is_not_null())
-        if ends.is_empty():
+        means_of_part = part.filter(pl.col("value").is_not_null())
+        if means_of_part.is_empty():
             continue
-        first, last = ends.row(0, named=True), ends.row(-1, named=True)
+        first, last = means_of_part.row(0, named=True), means_of_part.row(-1, named=True)
         words.append(
             f"{short(str(model))}{f' ({split})' if split else ''}: {number(first['value'])} at {number(first['x'])}, "
             f"{number(last['value'])} at {number(last['x'])}"

@@ -15,7 +15,7 @@ import polars as pl
 from plmetrics.core.errors import Collected, ConfigError, DataError, Problem
 from plmetrics.engine.binding.slice_keys import slice_keys
 from plmetrics.engine.prepare.slices import MOST_DERIVED
-from plmetrics.features.cross_validation.cross_validation_section import folds_of, section_of
+from plmetrics.features.cross_validation.cross_validation_section import CrossValidation, folds_of
 from plmetrics.suite.sections.basics import SliceSet as SliceSpec
 from plmetrics.table.checks import not_numbers
 from plmetrics.table.roles import require
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from plmetrics.core.names import SuitePath
-    from plmetrics.features.cross_validation.cross_validation_section import CrossValidation
     from plmetrics.suite.model import Suite
     from plmetrics.table.slices import Slices
 
@@ -182,7 +181,7 @@ def _no_folds(suite: Suite, slices: Sequence[Slices]) -> list[str]:
 
 
 def _dependent(suite: Suite) -> list[str]:
-    spec = section_of(suite)
+    spec = CrossValidation.find(suite)
     if spec is None or suite.uncertainty is None or suite.columns.unit is not None:
         return []
     axes = spec.axes(suite.columns.fold)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from plmetrics.core.results import SLICE_VALUES
+from plmetrics.core.results import SLICE_VALUES, in_schema
 from plmetrics.features.cross_validation.cross_validation_section import AXES
 from plmetrics.inference.chunks import chunks
 from plmetrics.inference.model_estimates import Estimates
@@ -80,10 +80,7 @@ class Names:
         for names in self.frames.values():
             on = [name for name in names.columns if name in IDENTITY]
             frame = frame.join(names, on=on, how="left", maintain_order="left")
-        missing = [name for name in schema if name not in frame.columns]
-        return frame.with_columns(pl.lit(None).alias(name) for name in missing).select(
-            pl.col(name).cast(dtype) for name, dtype in schema.items()
-        )
+        return in_schema(frame, schema)
 
 
 def _number_table(number: str, name: str, texts: Sequence[str]) -> pl.DataFrame:
@@ -151,7 +148,7 @@ def derived_sets(analysis: Analysis, kind: str, axes: Sequence[str]) -> Iterator
 
 
 def without_replicates(analysis: Analysis) -> Analysis:
-    """The same for values alone: folds of few rows are folds, and nothing is resampled."""
+    """Analysis of values alone: folds of few rows are folds, and nothing is resampled."""
     suite = analysis.suite.model_copy(update={"min_rows": 0})
     return replace(analysis, suite=suite, weights=None, units=None)
 

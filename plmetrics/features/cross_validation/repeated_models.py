@@ -16,8 +16,8 @@ import numpy as np
 import polars as pl
 
 from plmetrics.core.errors import Collected
-from plmetrics.core.results import CROSS_VALIDATION_SCHEMA
-from plmetrics.features.cross_validation.cross_validation_section import section_of
+from plmetrics.core.results import CROSS_VALIDATION_SCHEMA, in_schema
+from plmetrics.features.cross_validation.cross_validation_section import CrossValidation
 from plmetrics.features.cross_validation.repeated_totals import BIAS, LOSS, NOISE, VARIANCE, repeated_column
 from plmetrics.table.checks import Requirement, require_numbers
 from plmetrics.table.roles import require
@@ -45,7 +45,7 @@ class RepeatedSums:
 
 def repeated_requirements(suite: Suite) -> tuple[Requirement, ...]:
     """The columns that are read, and what they must hold."""
-    spec = section_of(suite)
+    spec = CrossValidation.find(suite)
     if spec is None or not spec.repeated:
         return ()
     named: list[tuple[str, SuitePath]] = [
@@ -81,7 +81,7 @@ def check_repeats(suite: Suite, schema: pl.Schema) -> None:
 
 def repeated_sums(analysis: Analysis) -> list[RepeatedSums]:
     """The sums of the run for overall and the slice sets of the cross-validation; nothing without such columns."""
-    spec = section_of(analysis.suite)
+    spec = CrossValidation.find(analysis.suite)
     if spec is None or not spec.repeated:
         return []
     out = []
@@ -123,10 +123,7 @@ def bias_and_variance(parts: Sequence[RepeatedSums], task: str) -> pl.DataFrame:
         pl.col("model").replace_strict(numbers, return_dtype=pl.Int64).alias("@model"),
         pl.col("slice_set").replace_strict(sets, return_dtype=pl.Int64).alias("@set"),
     ).sort("@model", "@set", "@slice", "@order", maintain_order=True)
-    missing = [name for name in CROSS_VALIDATION_SCHEMA if name not in ordered.columns]
-    return ordered.with_columns(pl.lit(None).alias(name) for name in missing).select(
-        pl.col(name).cast(dtype) for name, dtype in CROSS_VALIDATION_SCHEMA.items()
-    )
+    return in_schema(ordered, CROSS_VALIDATION_SCHEMA)
 
 
 def _rows(part: RepeatedSums, task: str, kind: str, order: int) -> pl.DataFrame:

@@ -44,7 +44,7 @@ def repeated_column(name: str) -> str:
 def _row_sums(
     weight: pl.Expr | None, repeated: Mapping[str, Sequence[str]], truth: str | None
 ) -> dict[str, pl.Expr]:
-    """What a row adds to each sum."""
+    """Terms of a row in each sum."""
     label = pl.col(LABEL)
     target = label if truth is None else pl.col(plain_column(truth)).cast(pl.Float64)
     out = {} if weight is None else {"weight": weight}

@@ -8,7 +8,7 @@ from plmetrics.core.errors import PlmetricsError
 from plmetrics.features.drift.against_counts import drift_against, on_slices_of
 from plmetrics.features.drift.counts import DriftCounts, WindowsCounting
 from plmetrics.features.drift.drift_gates import drift_gates
-from plmetrics.features.drift.drift_section import section_of
+from plmetrics.features.drift.drift_section import Drift
 from plmetrics.features.drift.drift_table import drift_tables
 from plmetrics.features.drift.references import ReferenceCounts
 from plmetrics.features.drift.stored_counts import (
@@ -46,7 +46,7 @@ def drift_look(
     Raises:
         DataError: a window has no rows, or the reference has bad values or lacks what is compared.
     """
-    if not section_of(request.suite).is_counted:
+    if not Drift.of(request.suite).is_counted:
         return WindowsCounting.look(request, view)
     if isinstance(reference, ReferenceCounts) and reference.states:
         view = _on_its_slices(request, view, reference)

@@ -225,7 +225,7 @@ class _Column:
         return needed // _WAITING if self.scattered else needed
 
     def with_addition(self, windows: Windows) -> Question[_Column]:
-        """The same with how it is added up."""
+        """Column with the way it is added up."""
         addition = yield from windows.view.arithmetic.addition(windows.frame, self.added)
         return replace(self, addition=addition)
 

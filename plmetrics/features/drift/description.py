@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from plmetrics.core.errors import ConfigError, DataError, Problem
+from plmetrics.core.names import name_list
 from plmetrics.features.stored.pinning import said_of_key
 
 if TYPE_CHECKING:
@@ -138,7 +139,7 @@ class Description:
 
 
 def _of_key(key: SliceKey, name: str, window: Window) -> Any:
-    """What a key means beyond the name of its column."""
+    """Meaning of a key beyond the name of its column."""
     if key.kind == "predicate":
         where = window.view.suite.slices[name].where
         return where if isinstance(where, str) or where is None else where[key.label]
@@ -146,7 +147,7 @@ def _of_key(key: SliceKey, name: str, window: Window) -> Any:
 
 
 def _widest(columns: Sequence[tuple[str, ...]]) -> tuple[tuple[str, ...], ...]:
-    """Those that are part of no other."""
+    """Sets of columns that are part of no other."""
     unique = list(dict.fromkeys(tuple(sorted(names)) for names in columns))
     return tuple(names for names in unique if not any(set(names) < set(other) for other in unique))
 
@@ -177,9 +178,7 @@ def _misfits(needed: Description, reference: Description, place: str) -> Iterato
         ]
         yield f"{place} weighs rows {weighting[0]}, and this suite {weighting[1]}", again
     names = [subject.words for subject in reference.subjects]
-    listed = ", ".join(names[:_LISTED]) + (
-        f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
-    )
+    listed = name_list(names, _LISTED)
     for subject in needed.subjects:
         there = reference.found(subject)
         if there is None:

@@ -6,28 +6,24 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from plmetrics.engine.step import Step
-from plmetrics.features.drift.drift_section import Drift, section_of
-from plmetrics.features.protocol import Feature, Outputs
+from plmetrics.features.drift.drift_section import Drift
+from plmetrics.features.protocol import Feature, FeatureTable, Outputs
 from plmetrics.report.charts.entry import Entry
-from plmetrics.report.html.feature_table import FeatureTable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     import polars as pl
-    from rich.text import Text
 
     from plmetrics.core.errors import Problem
     from plmetrics.engine.inquiry import Question
     from plmetrics.engine.request import Request, TableView
     from plmetrics.features.protocol import CountedRows, Run
     from plmetrics.features.stored.alignment import AlignedStates, StateReference
-    from plmetrics.report.summary import Summary
     from plmetrics.runs.history.earlier_runs import EarlierRuns
     from plmetrics.states.state_format import Builder, State
     from plmetrics.suite.model import Suite
-    from plmetrics.suite.sections.section import Section
     from plmetrics.table.source import Source
     from plmetrics.table.storage.places import Place
 
@@ -43,7 +39,9 @@ class DriftFeature(Feature):
         "drift",
         "subject model column slice measure value reference current p_adjusted status",
     )
+    text = "plmetrics.features.drift.drift_report:drift"
     paths = ("reference", "state", "run")
+    state_paths = ("state", "run")
     charts = MappingProxyType(
         {
             "drift": Entry("plmetrics.features.drift.charts.measures", "drift"),
@@ -76,16 +74,9 @@ class DriftFeature(Feature):
 
         return counts_for_merge(suite, runs)
 
-    def anchor(self, section: Section, folder: Path) -> Section:
-        """The counts of the reference by paths that do not depend on where the suite is."""
-        from plmetrics.features.drift.references import anchor_references
-
-        assert isinstance(section, Drift)
-        return anchor_references(section, folder)
-
     def columns(self, suite: Suite) -> tuple[str, ...]:
         """The other columns that are compared."""
-        return section_of(suite).columns
+        return Drift.of(suite).columns
 
     def bind(self, suite: Suite, schema: pl.Schema, table: Source | None) -> None:
         """Check the columns of both windows."""
@@ -107,7 +98,7 @@ class DriftFeature(Feature):
 
     def rows(self, suite: Suite) -> str | None:
         """The condition on the rows of the reference, where these are of the same table."""
-        spec = section_of(suite)
+        spec = Drift.of(suite)
         return spec.where if spec.reference is None and not spec.is_counted else None
 
     def look(self, request: Request, view: TableView, counts: object) -> Question[Any]:
@@ -116,13 +107,8 @@ class DriftFeature(Feature):
 
         return drift_look(request, view, counts)
 
-    def count(self, known: Any) -> Question[object]:
-        """The counts of both windows, or of the rows alone."""
-        counting: Question[object] = known.count()
-        return counting
-
     def steps(self, request: Request) -> Iterator[Step]:
-        """What it is for: its looks and counts are those of the preparation, and of the sums."""
+        """Purpose alone: its looks and counts are those of the preparation, and of the sums."""
         from plmetrics.features.drift.windows import compared_columns
 
         yield Step("drift", does=compared_columns(request.suite))
@@ -165,9 +151,3 @@ class DriftFeature(Feature):
 
         file = folder / DRIFT_STATE
         return read_state(file) if file.is_file() else None
-
-    def report(self, summary: Summary, width: int) -> list[Text]:
-        """A line a column, and the slices that moved most."""
-        from plmetrics.features.drift.drift_report import drift
-
-        return drift(summary, width)

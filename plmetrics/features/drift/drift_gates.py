@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from plmetrics.core.names import number_text
-from plmetrics.core.results import GATES_SCHEMA
-from plmetrics.features.drift.drift_section import section_of
+from plmetrics.core.results import GATES_SCHEMA, gate_table, in_schema
+from plmetrics.features.drift.drift_section import Drift
 from plmetrics.gates.rules import Rule
 from plmetrics.gates.verdicts import NO_MATCH
 
 if TYPE_CHECKING:
-    from plmetrics.features.drift.drift_section import Drift, DriftGate
+    from plmetrics.features.drift.drift_section import DriftGate
     from plmetrics.suite.model import Suite
 
 
@@ -28,7 +28,7 @@ def drift_gates(suite: Suite, table: pl.DataFrame) -> pl.DataFrame:
         A row per gate, column and slice. A value that is undefined, or a p value that there is not, is inconclusive,
         failed or skipped as the gate says; a gate that finds nothing to judge is inconclusive.
     """
-    spec = section_of(suite)
+    spec = Drift.of(suite)
     if not spec.gates:
         return GATES_SCHEMA.to_frame()
     return pl.concat([_gate_rows(gate, spec, suite, table) for gate in spec.gates])
@@ -50,19 +50,18 @@ def _gate_rows(gate: DriftGate, spec: Drift, suite: Suite, table: pl.DataFrame) 
         return _empty_gate(gate, measure.text, text)
     no_p = pl.when(pl.col("status") == "ok").then(pl.lit("no_p_value")).otherwise(pl.col("status"))
     observed = rows.with_columns(
-        pl.col("p_adjusted" if by_p else "value").alias("observed"),
-        pl.lit(None, dtype=pl.Float64).alias("lower"),
-        pl.lit(None, dtype=pl.Float64).alias("upper"),
-    ).with_columns(
-        pl.when(pl.col("observed").is_null() & by_p).then(no_p).otherwise(pl.col("status")).alias("status")
+        observed="p_adjusted" if by_p else "value",
+        lower=pl.lit(None, dtype=pl.Float64),
+        upper=pl.lit(None, dtype=pl.Float64),
+    ).with_columns(status=pl.when(pl.col("observed").is_null() & by_p).then(no_p).otherwise("status"))
+    judged = observed.with_columns(
+        gate=_gate_name(gate, measure.text, text),
+        level=pl.lit(gate.level),
+        metric="measure",
+        rule=pl.lit(text),
+        verdict=rule.verdict(),
     )
-    return observed.with_columns(
-        _gate_name(gate, measure.text, text).alias("gate"),
-        pl.lit(gate.level).alias("level"),
-        pl.col("measure").alias("metric"),
-        pl.lit(text).alias("rule"),
-        rule.verdict().alias("verdict"),
-    ).select(pl.col(name).cast(dtype) for name, dtype in GATES_SCHEMA.items())
+    return in_schema(judged, GATES_SCHEMA)
 
 
 def _sets(gate: DriftGate, spec: Drift, suite: Suite) -> list[str]:
@@ -79,7 +78,7 @@ def _gate_name(gate: DriftGate, measure: str, rule: str) -> pl.Expr:
 
 def _empty_gate(gate: DriftGate, measure: str, rule: str) -> pl.DataFrame:
     """The row of a gate that finds nothing to judge, such as a distance of means in a column of texts."""
-    columns = {
+    row = {
         "gate": gate.name or f"drift: {measure} of {gate.column or 'every column'} {rule}",
         "level": gate.level,
         "metric": measure,
@@ -91,4 +90,4 @@ def _empty_gate(gate: DriftGate, measure: str, rule: str) -> pl.DataFrame:
         "status": NO_MATCH,
         "note": "no column was measured so",
     }
-    return pl.DataFrame([dict.fromkeys(GATES_SCHEMA) | columns], schema=GATES_SCHEMA, orient="row")
+    return gate_table([row])

@@ -8,7 +8,7 @@ import polars as pl
 from rich.text import Text
 
 from plmetrics.core.names import printable
-from plmetrics.report.layout import FAINT, Column, heading, table_or_stack, wrap
+from plmetrics.report.layout import FAINT, Column, heading, remarks, table_or_stack
 from plmetrics.report.numbers import number, p_value, plural
 
 if TYPE_CHECKING:
@@ -42,11 +42,10 @@ def drift(summary: Summary, width: int) -> list[Text]:
     parts = overall.partition_by("subject", "model", "column", maintain_order=True)
     cells = [_cells(part, names, nulls=nulls) for part in parts[:_MOST_COLUMNS]]
     lines += table_or_stack(titles, cells, width)
-    remarks = [f"and {plural(len(parts) - _MOST_COLUMNS, 'column')} more in drift.parquet"]
-    remarks = remarks if len(parts) > _MOST_COLUMNS else []
-    remarks += _slices(frame)
-    remarks += [_SAYS] if any(name.startswith("psi") for name in names) else []
-    return lines + [line for text in remarks for line in wrap(Text(text, FAINT), width)]
+    words = [f"and {plural(len(parts) - _MOST_COLUMNS, 'column')} more in drift.parquet"]
+    words = [*(words if len(parts) > _MOST_COLUMNS else []), *_slices(frame)]
+    words += [_SAYS] if any(name.startswith("psi") for name in names) else []
+    return lines + remarks(words, width)
 
 
 def _cells(part: pl.DataFrame, names: list[str], *, nulls: bool) -> list[Text]:
@@ -58,7 +57,7 @@ def _cells(part: pl.DataFrame, names: list[str], *, nulls: bool) -> list[Text]:
     cells.append(Text("-", FAINT) if least is None else Text(p_value(float(least))))  # type: ignore[arg-type]
     if nulls:
         shares = rows[_NULLS]
-        cells.append(Text(_shift_text(shares["reference"], shares["current"], "{:.1%}")))
+        cells.append(Text(_shift_text(shares["reference"], shares["current"])))
     return cells
 
 
@@ -76,27 +75,25 @@ def _cell(row: dict[str, Any]) -> Text:
     return Text(number(row["value"]))
 
 
-def _shift_text(before: float | None, now: float | None, style: str) -> str:
-    if before is None or now is None:
-        return "-"
-    return f"{style.format(before)} -> {style.format(now)}"
+def _shift_text(before: float | None, now: float | None) -> str:
+    return "-" if before is None or now is None else f"{before:.1%} -> {now:.1%}"
 
 
 def _slices(frame: pl.DataFrame) -> list[str]:
     """The slices with the largest psi, and how many have no value."""
     sliced = frame.filter(pl.col("slice_set") != "overall", pl.col("measure").str.starts_with("psi"))
     ranked = sliced.filter(pl.col("value").is_not_null()).sort("value", descending=True, maintain_order=True)
-    remarks = []
+    words = []
     if not ranked.is_empty():
         worst = [
             f"{printable(_label(row))} in {printable(row['slice'])} {number(row['value'])}"
             for row in ranked.head(_MOST_SLICES).iter_rows(named=True)
         ]
-        remarks.append(f"largest psi in slices: {'; '.join(worst)}")
+        words.append(f"largest psi in slices: {'; '.join(worst)}")
     absent = (
         sliced.filter(pl.col("value").is_null()).group_by("status", maintain_order=True).len().sort("status")
     )
-    remarks += [
+    words += [
         f"no psi for {plural(count, 'slice')} of columns: {status}" for status, count in absent.iter_rows()
     ]
-    return remarks
+    return words

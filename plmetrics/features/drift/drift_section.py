@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from plmetrics.core.names import SuitePath
-    from plmetrics.suite.model import Suite
     from plmetrics.suite.problems import Findings
     from plmetrics.suite.sections.section import ReadMetric
 
@@ -145,7 +144,7 @@ class Drift(Section):
 
     @property
     def choice(self) -> str:
-        """Which of a folder's runs may be the reference: `accepted` or `any`."""
+        """Choice among a folder's runs: `accepted` or `any`."""
         return self.reference if isinstance(self.reference, str) else CHOICES[0]
 
     @property
@@ -197,13 +196,6 @@ class Drift(Section):
             problems.add("drift compares nothing", _PATH, "give it scores, label or columns")
         for place, gate in enumerate(self.gates):
             _gate(gate, (*_PATH, "gates", place), self, fields, problems.add)
-
-
-def section_of(suite: Suite) -> Drift:
-    """The section of a suite that has it."""
-    section = suite.sections["drift"]
-    assert isinstance(section, Drift)
-    return section
 
 
 def _texts(entries: Any, findings: Findings) -> list[Any]:

@@ -9,7 +9,7 @@ import polars as pl
 
 from plmetrics.core.results import DRIFT_HISTOGRAMS_SCHEMA, DRIFT_SCHEMA
 from plmetrics.features.drift.drift_measures import NULL_SHARE, Measure, measure_of
-from plmetrics.features.drift.drift_section import TESTS, section_of
+from plmetrics.features.drift.drift_section import TESTS, Drift
 from plmetrics.features.drift.histograms.histogram_table import column_histograms, histogram_table
 from plmetrics.features.drift.sides import Edges, Sides
 from plmetrics.inference.comparisons.correction import adjust
@@ -58,7 +58,7 @@ def drift_tables(suite: Suite, counts: DriftCounts | None) -> tuple[pl.DataFrame
         suite: its section drift says what is measured.
         counts: both windows; None where there is no reference yet.
     """
-    spec = section_of(suite)
+    spec = Drift.of(suite)
     if counts is None:
         return DRIFT_SCHEMA.to_frame(), DRIFT_HISTOGRAMS_SCHEMA.to_frame()
     rows = Rows(counts.slices, DRIFT_SCHEMA)
@@ -277,7 +277,7 @@ def _shift(before: Array, now: Array) -> Batch:
 
 
 def _correct(table: pl.DataFrame, correction: str) -> pl.DataFrame:
-    """The same rows with p values adjusted in their families; only tests have one."""
+    """Rows with p values adjusted in their families; only tests have one."""
     tested = pl.col("p_status") != "no_test"
     label = pl.concat_str([pl.col("measure"), pl.lit(" / "), pl.col("slice_set")])
     table = table.with_columns(pl.when(tested).then(label).alias("family")).with_row_index("@row")

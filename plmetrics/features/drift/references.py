@@ -7,10 +7,10 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from plmetrics.core.errors import ConfigError, DataError, PlmetricsError, Problem, errors_at
-from plmetrics.core.names import is_address
+from plmetrics.core.names import is_address, name_list
 from plmetrics.features.drift.against_counts import on_slices_of
 from plmetrics.features.drift.description import Description
-from plmetrics.features.drift.drift_section import section_of
+from plmetrics.features.drift.drift_section import Drift
 from plmetrics.features.drift.stored_counts import check_reference, descriptions_of
 from plmetrics.features.drift.windows import current_window
 from plmetrics.features.stored.compatibility import check_once
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
     from plmetrics.core.names import SuitePath
     from plmetrics.engine.request import TableView
-    from plmetrics.features.drift.drift_section import Drift
     from plmetrics.features.stored.alignment import StateReference
     from plmetrics.runs.history.earlier_runs import EarlierRuns
     from plmetrics.runs.reading import StoredRun
@@ -66,7 +65,7 @@ def reference_table(suite: Suite, argument: Any, base: Path | None) -> Source | 
     Raises:
         DataError: as for the rows to evaluate; located at `drift.reference`.
     """
-    spec = section_of(suite)
+    spec = Drift.of(suite)
     if spec.reference is None or spec.is_counted:
         return None
     where = spec.where or (None if suite.data.long else suite.data.where)
@@ -90,7 +89,7 @@ def reference_counts(
     Raises:
         DataError: a file is no state, or a folder no run that keeps what drift counts.
     """
-    spec = section_of(suite)
+    spec = Drift.of(suite)
     if not spec.is_counted:
         return None
     if isinstance(spec.reference, IntervalReference):
@@ -110,7 +109,7 @@ def reference_counts(
 
 def merge_gap(suite: Suite) -> Problem | None:
     """Why states of a suite are not compared with its reference once they are merged, and what to do."""
-    spec = section_of(suite)
+    spec = Drift.of(suite)
     cut = [
         name
         for name in spec.sets(tuple(suite.slices))
@@ -147,22 +146,6 @@ def counts_for_merge(suite: Suite, runs: EarlierRuns) -> ReferenceCounts | None:
     return None if counts is None else replace(counts, optional=True)
 
 
-def anchor_references(spec: Drift, folder: Path) -> Drift:
-    """The section with paths of states and runs that do not depend on where the suite is."""
-
-    def absolute(path: str) -> str:
-        return path if path == HANDED_OVER or is_address(path) else str((folder / path).absolute())
-
-    state = spec.state
-    if state is None and spec.run is None:
-        return spec
-    paths: dict[str, Any] = {
-        "state": tuple(map(absolute, state)) if isinstance(state, tuple) else state and absolute(state),
-        "run": spec.run and absolute(spec.run),
-    }
-    return spec.model_copy(update=paths)
-
-
 def _open_states(sources: Sequence[Any], base: Path | None) -> tuple[StateReference, ...]:
     """States, with the files in folders; one that is there twice would count twice."""
     out: list[StateReference] = []
@@ -180,7 +163,7 @@ def _open_states(sources: Sequence[Any], base: Path | None) -> tuple[StateRefere
 
 
 def _states_of_run(run: Any, choice: str, runs: EarlierRuns, base: Path | None) -> tuple[StateReference, ...]:
-    """What an earlier run keeps; nothing before the first run of the suite itself."""
+    """Counts that an earlier run keeps; none before the first run of the suite itself."""
     if not isinstance(run, (str, Path)):
         if getattr(run, "drift_state", None) is None:
             msg = "the result holds no counts for drift: it had no drift.state or drift.run"
@@ -213,8 +196,11 @@ def _check_counts(run: StoredRun) -> None:
 def _no_counts_problem(run: StoredRun) -> Problem:
     """A run has the results of drift, not what was counted of its rows: say what has."""
     files = [str(file["path"]) for file in run.record.get("files", ())]
-    named = ", ".join(files[:_NAMED]) + (f" and {len(files) - _NAMED} more" if len(files) > _NAMED else "")
-    rows = f"name the rows it read by reference: [{named}]" if files else "name its rows by reference"
+    rows = (
+        f"name the rows it read by reference: [{name_list(files, _NAMED)}]"
+        if files
+        else "name its rows by reference"
+    )
     msg = f"the run {run.run_id} keeps no counts for drift: only runs with drift.run or drift.state do"
     hint = "write a state of its rows (plmetrics state SUITE --output before.state) for drift: {state: before.state}"
     return Problem(msg, hint=f"{hint}; or {rows}")

@@ -33,7 +33,7 @@ class Edges:
 
     @classmethod
     def of(cls, column: ColumnCounts) -> Edges | None:
-        """Those of a column; None where it is no number."""
+        """Edges of a column; None where it is no number."""
         if not column.subject.of_numbers:
             return None
         defined = column.sliced[0].defined

@@ -178,7 +178,7 @@ def _cells(group: Sequence[str], frames: Iterable[pl.DataFrame]) -> pl.DataFrame
 
 
 def _tally(frame: pl.DataFrame, cells: pl.DataFrame) -> Tally:
-    """What a plan counted, by the number of a cell in place of the values of its keys."""
+    """Counts of a plan by the number of a cell in place of the values of its keys."""
     keys = [name for name in cells.columns if name != CELL]
     if keys:
         frame = frame.join(cells, on=keys, how="left", nulls_equal=True).drop(keys)
@@ -220,7 +220,7 @@ def canonical_summary(summary: Summary) -> Summary:
 
 
 def _fold(tally: Tally, column: ColumnDescription) -> Tally:
-    """The same with values where they are not told apart: at the edges of bins, or as any."""
+    """Summary with values where they are not told apart: at the edges of bins, or as any."""
     if column.kind in {"category", None}:
         counts = tally.counts.with_columns(_folded_place(pl.col(TEXT), column.kind).alias(TEXT))
         return replace(tally, counts=counts)
@@ -312,7 +312,7 @@ def _comparable(cells: Sequence[pl.DataFrame], keys: Sequence[str]) -> Iterator[
 
 
 def _renumber(tally: Tally, numbers: pl.DataFrame) -> Tally:
-    """The same with the new numbers of cells."""
+    """Counts with the new numbers of cells."""
     new = pl.col(_NEW).cast(pl.UInt32).alias(CELL)
     counts, offsets = (
         frame.join(numbers, on=CELL, how="left").with_columns(new).drop(_NEW)

@@ -13,7 +13,7 @@ from plmetrics.engine.binding.long_form import WHERE, wide_table
 from plmetrics.engine.binding.row_expressions import predicate
 from plmetrics.engine.binding.slice_keys import slice_keys
 from plmetrics.engine.inquiry import answer
-from plmetrics.features.drift.drift_section import section_of
+from plmetrics.features.drift.drift_section import Drift
 from plmetrics.features.drift.subjects import Subject, common_kind, from_raw, subjects_of, value_of
 from plmetrics.table.checks import bad_rows
 from plmetrics.table.common_types import common_type
@@ -47,7 +47,7 @@ def check_drift_columns(suite: Suite, schema: pl.Schema, reference: Source | Non
         DataError: columns are absent, or of types that do not compare; all are named.
         ConfigError: the condition on the reference's rows does not fit its columns.
     """
-    spec, collected = section_of(suite), Collected()
+    spec, collected = Drift.of(suite), Collected()
     if (spec.reference is not None and reference is None) or spec.is_counted:
         for place, name in enumerate(spec.columns):
             with collected.step():
@@ -76,7 +76,7 @@ def reference_of(request: Request) -> Source | None:
 
 def compared_columns(suite: Suite) -> str:
     """Subject of the comparison, in words."""
-    spec = section_of(suite)
+    spec = Drift.of(suite)
     scores = sum(len(model.columns()) for model in suite.models.values()) if spec.scores else 0
     columns = scores + int(spec.label) + len(set(spec.columns))
     sets = len(spec.sets(tuple(suite.slices)))
@@ -90,7 +90,7 @@ def check_drift_windows(request: Request) -> None:
     Raises:
         DataError: columns of the reference are absent, or of types that their role cannot take.
     """
-    spec = section_of(request.suite)
+    spec = Drift.of(request.suite)
     if spec.is_counted:
         current_window(request.view)
     elif spec.reference is None or reference_of(request) is not None:
@@ -107,7 +107,7 @@ def _reference_errors() -> Iterator[None]:
 
 
 def in_reference(error: PlmetricsError) -> PlmetricsError:
-    """The same error, as one of the reference."""
+    """Error of rows, as one of the reference."""
     path = (*_PATH, "reference")
     problems = [
         replace(problem, message=f"in the reference: {problem.message}", path=path)
@@ -118,7 +118,7 @@ def in_reference(error: PlmetricsError) -> PlmetricsError:
 
 def _reference(suite: Suite, reference: Source) -> Source:
     """The reference with a row per forecast. Its rows are chosen by what chooses the run's, or by drift's own."""
-    has_where = section_of(suite).where is not None
+    has_where = Drift.of(suite).where is not None
     return answer(
         wide_table(reference, suite.data.long, None if has_where else suite.data.where, every=has_where)
     )
@@ -126,7 +126,7 @@ def _reference(suite: Suite, reference: Source) -> Source:
 
 def _condition(suite: Suite, schema: pl.Schema) -> pl.Expr | None:
     """Condition on the rows of the reference."""
-    spec = section_of(suite)
+    spec = Drift.of(suite)
     if spec.where is not None:
         return predicate(spec.where, schema, (*_PATH, "where"), "drift's where")
     if suite.data.where is None:
@@ -180,7 +180,7 @@ def current_window(view: TableView, there: pl.Schema | None = None) -> Window:
     Raises:
         DataError: columns are absent or of types that do not compare.
     """
-    spec = section_of(view.suite)
+    spec = Drift.of(view.suite)
     names = spec.sets(tuple(view.suite.slices))
     sets = (view.sets[0], *(part for part in view.sets if part.name in names))
     keys = tuple({key.column: key for part in sets for key in part.keys}.values())
@@ -194,7 +194,7 @@ def current_window(view: TableView, there: pl.Schema | None = None) -> Window:
 
 def _compared_models(view: TableView) -> dict[str, PredictionColumns]:
     """The models whose scores are compared: those that columns hold."""
-    models = view.roles.models if section_of(view.suite).scores else {}
+    models = view.roles.models if Drift.of(view.suite).scores else {}
     return {name: model for name, model in models.items() if not model.made}
 
 
@@ -208,7 +208,7 @@ def drift_windows(request: Request, view: TableView) -> Windows:
     Raises:
         DataError: columns of the reference are absent or of types that do not compare.
     """
-    spec, reference = section_of(request.suite), reference_of(request)
+    spec, reference = Drift.of(request.suite), reference_of(request)
     source = view.source if reference is None else _reference(request.suite, reference)
     where = _condition(request.suite, source.schema)
     if not spec.label:
@@ -245,7 +245,7 @@ def _one_scan(
 ) -> pl.LazyFrame:
     """Both windows of one table, which is read once: the rows of the reference, and of the others those of the run."""
     assert before.where is not None
-    no_label = [] if section_of(view.suite).label else [_any_label(view).alias(_NO_LABEL)]
+    no_label = [] if Drift.of(view.suite).label else [_any_label(view).alias(_NO_LABEL)]
     roles, there = view.roles, before.where.fill_null(value=False)
     here = ~there if view.where is None else ~there & view.where.fill_null(value=False)
     if roles.missing != "error" and roles.unit is not None and roles.unit_name is not None:

@@ -26,7 +26,7 @@ from plmetrics.features.experiment.outcomes import COVARIATE, VALUE, centred_num
 from plmetrics.features.experiment.slice_places import add_slices, slices_in, table_with_places
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -122,19 +122,27 @@ def experiment_sums(source: Source, experiment: Experiment, *, apart: bool = Fal
     shape = (len(slices), len(constants.arms))
     sums = []
     for index, outcome in enumerate(experiment.outcomes):
-        ranks, values = (
-            [
-                table_with_places(frames[f"{kind}|{index}|{at}"], place)
-                for at, place in enumerate(places)
-                if f"{kind}|{index}|{at}" in frames
-            ]
-            for kind in ("ranks", "values")
-        )
+        ranks = _tables_by_set(frames, f"ranks|{index}", places)
         column = {part_column(VALUE, index): "value"}
-        counted = tuple(table.rename(column).sort("@place", "value") for table in values)
-        sums.append(_sums(outcome, index, constants, shape, placed, ranks, counted))
+        values = [
+            table.rename(column).sort("@place", "value")
+            for table in _tables_by_set(frames, f"values|{index}", places)
+        ]
+        sums.append(_sums(outcome, index, constants, shape, placed, ranks, tuple(values)))
     shared = int(frames["shared"].item()) if clustered else 0
     return ExperimentSums(constants.arms, tuple(slices), tuple(sums), constants.sizes, shared)
+
+
+def _tables_by_set(
+    frames: Mapping[str, pl.DataFrame], plan: str, places: Sequence[pl.DataFrame]
+) -> list[pl.DataFrame]:
+    """The tables of a plan by slice set, with the places of their slices; of sets that it was not run for none."""
+    keys = [f"{plan}|{at}" for at in range(len(places))]
+    return [
+        table_with_places(frames[key], place)
+        for key, place in zip(keys, places, strict=True)
+        if key in frames
+    ]
 
 
 def _plans(

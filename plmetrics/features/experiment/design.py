@@ -42,7 +42,7 @@ class Experiment:
 
 
 def experiment_columns(schema: pl.Schema, experiment: Experiment) -> dict[str, pl.Expr]:
-    """What a readout reads of a row.
+    """Columns of a row that a readout reads.
 
     Raises:
         DataError: a column is absent, or of a type that its role cannot take.

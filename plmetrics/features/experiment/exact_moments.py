@@ -57,7 +57,7 @@ def exact_moments(
 
 
 def _averages(numbers: Mapping[str, pl.Expr], index: int) -> list[tuple[str, str, str]]:
-    """What is averaged, by part: its column, and that of its sizes; numbers of values where there are none."""
+    """Averages by part: the column, and that of its sizes; numbers of values where there are none."""
     return [
         (
             part,
@@ -98,7 +98,7 @@ def _ratios(
 def _around(
     rows: pl.LazyFrame, outcomes: Outcomes, keys: Sequence[str], ratios: pl.DataFrame
 ) -> pl.LazyFrame:
-    """What each row adds beyond the ratio of its cell."""
+    """Residual of each row about the ratio of its cell."""
     joined = rows.join(
         ratios.lazy().select(*keys, pl.col(f"^{_RATIO}.*$")), on=keys, how="left", nulls_equal=True
     )
@@ -159,7 +159,7 @@ def _exact(frame: pl.DataFrame, exponents: Mapping[str, int]) -> pl.DataFrame:
 
 
 def _moments(frame: pl.DataFrame, keys: Sequence[str], outcomes: Outcomes) -> pl.DataFrame:
-    """What a readout reads, from ratios and sums of squares around them."""
+    """Moments for a readout, from ratios and sums of squares around them."""
     out = []
     for index, numbers in enumerate(outcomes):
         units, sizes = pl.col(f"units|{index}"), {}

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from plmetrics.engine.step import Step
-from plmetrics.features.experiment.experiment_section import ExperimentPlan, experiment_defaults, section_of
-from plmetrics.features.protocol import Feature, Outputs
-from plmetrics.report.html.feature_table import FeatureTable
+from plmetrics.features.experiment.experiment_section import ExperimentPlan, experiment_defaults
+from plmetrics.features.protocol import Feature, FeatureTable, Outputs
 from plmetrics.table.checks import Requirement
 
 if TYPE_CHECKING:
@@ -45,7 +44,7 @@ class ExperimentFeature(Feature):
 
     def requirements(self, suite: Suite) -> Sequence[Requirement]:
         """Every row must be in an arm, and have a number of each ratio and covariate unless it may lack an outcome."""
-        plan = section_of(suite)
+        plan = ExperimentPlan.of(suite)
         by_outcome = suite.data.missing == "drop_per_model"
         needs = [Requirement(plan.arm, "null", lambda value: value.is_null(), "arm", (self.key, "arm"))]
         for name in plan.further_columns[1:]:
@@ -57,7 +56,7 @@ class ExperimentFeature(Feature):
         """See that the columns of ratios, quantiles, covariates and strata are there, and hold numbers."""
         from plmetrics.features.experiment.outcomes import check_columns
 
-        plan = section_of(suite)
+        plan = ExperimentPlan.of(suite)
         check_columns(plan.compared, plan.strata, schema, known=plan.outcomes)
 
     def check_slices(self, suite: Suite, slices: Sequence[Slices]) -> Sequence[str]:  # noqa: ARG002
@@ -69,7 +68,7 @@ class ExperimentFeature(Feature):
 
     def steps(self, request: Request) -> Iterator[Step]:
         """The passes over the rows: arms, then sums by arm and slice."""
-        yield Step(self.key, does=f"{len(section_of(request.suite).names)} outcomes by arm and slice")
+        yield Step(self.key, does=f"{len(ExperimentPlan.of(request.suite).names)} outcomes by arm and slice")
 
     def run(self, run: Run) -> Outputs:
         """Compare the arms."""

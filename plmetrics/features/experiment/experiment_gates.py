@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from plmetrics.core.results import GATES_SCHEMA
-from plmetrics.features.experiment.experiment_section import section_of
+from plmetrics.core.results import GATES_SCHEMA, gate_table, in_schema
+from plmetrics.features.experiment.experiment_section import ExperimentPlan
 from plmetrics.gates.rules import Rule
 from plmetrics.gates.verdicts import NO_MATCH
 from plmetrics.table.slice_keys import value_text
@@ -38,7 +38,7 @@ def experiment_gates(suite: Suite, table: pl.DataFrame) -> pl.DataFrame:
         A row per gate, outcome, arm and slice. Where the arms are not as large as planned, every gate but those on
         the sample ratio is inconclusive: their numbers cannot be trusted.
     """
-    gates = section_of(suite).gates
+    gates = ExperimentPlan.of(suite).gates
     wrong = not table.filter(status=_MISMATCH).is_empty()
     rows = [_gate_rows(gate, suite, table, wrong=wrong) for gate in gates]
     return pl.concat(rows) if rows else GATES_SCHEMA.to_frame()
@@ -57,21 +57,22 @@ def _gate_rows(gate: ExperimentGate, suite: Suite, table: pl.DataFrame, *, wrong
     if rows.is_empty():
         return _empty_gate(gate, rule.text)
     nothing = pl.lit(None, dtype=pl.Float64)
-    judged = rows.with_columns(
-        pl.col(value).alias("observed"),
-        (nothing if lower is None else pl.col(lower)).alias("lower"),
-        (nothing if upper is None else pl.col(upper)).alias("upper"),
+    observed = rows.with_columns(
+        observed=value,
+        lower=nothing if lower is None else lower,
+        upper=nothing if upper is None else upper,
     )
     untrusted = wrong and not of_ratio
-    return judged.with_columns(
-        _name(gate, rule.text).alias("gate"),
-        pl.lit(gate.level).alias("level"),
-        _metric(gate).alias("metric"),
-        pl.col("outcome").alias("model"),
-        pl.lit(rule.text).alias("rule"),
-        (pl.lit("inconclusive") if untrusted else rule.verdict()).alias("verdict"),
-        (pl.lit(_MISMATCH) if untrusted else pl.col("status")).alias("status"),
-    ).select(pl.col(name).cast(dtype) for name, dtype in GATES_SCHEMA.items())
+    judged = observed.with_columns(
+        gate=_name(gate, rule.text),
+        level=pl.lit(gate.level),
+        metric=_metric(gate),
+        model="outcome",
+        rule=pl.lit(rule.text),
+        verdict=pl.lit("inconclusive") if untrusted else rule.verdict(),
+        status=pl.lit(_MISMATCH) if untrusted else "status",
+    )
+    return in_schema(judged, GATES_SCHEMA)
 
 
 def _selection(gate: ExperimentGate, suite: Suite) -> pl.Expr:
@@ -94,7 +95,7 @@ def _name(gate: ExperimentGate, rule: str) -> pl.Expr:
 
 
 def _metric(gate: ExperimentGate) -> pl.Expr:
-    """What is judged, with the arm that it is of; the outcome stands where other gates have the model."""
+    """Measure and arm that are judged; the outcome stands where other gates have the model."""
     if gate.measure == "sample_ratio":
         return pl.lit(gate.measure)
     return pl.format("{} in {}", pl.lit(gate.measure), "arm")
@@ -102,7 +103,7 @@ def _metric(gate: ExperimentGate) -> pl.Expr:
 
 def _empty_gate(gate: ExperimentGate, rule: str) -> pl.DataFrame:
     """The row of a gate that finds nothing to judge, such as an arm without rows."""
-    columns = {
+    row = {
         "gate": gate.name or f"{gate.measure} {rule}",
         "level": gate.level,
         "metric": gate.measure,
@@ -114,4 +115,4 @@ def _empty_gate(gate: ExperimentGate, rule: str) -> pl.DataFrame:
         "status": NO_MATCH,
         "note": "there is no such arm" if gate.arm is not None else "there is no such slice",
     }
-    return pl.DataFrame([dict.fromkeys(GATES_SCHEMA) | columns], schema=GATES_SCHEMA, orient="row")
+    return gate_table([row])

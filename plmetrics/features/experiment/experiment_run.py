@@ -13,7 +13,7 @@ from plmetrics.engine.treatment_balance import SIZEABLE, unlike_shares
 from plmetrics.features.experiment.arm_sums import experiment_sums
 from plmetrics.features.experiment.design import Experiment
 from plmetrics.features.experiment.experiment_gates import experiment_gates
-from plmetrics.features.experiment.experiment_section import TASK, Sequential, section_of
+from plmetrics.features.experiment.experiment_section import TASK, ExperimentPlan, Sequential
 from plmetrics.features.experiment.readout import by_outcome, planned_shares
 from plmetrics.features.experiment.readout_table import Plan, Spending, readout_table, unlike_covariates
 from plmetrics.features.protocol import Outputs
@@ -23,7 +23,6 @@ from plmetrics.table.roles import UNIT, plain_column
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from plmetrics.features.experiment.experiment_section import ExperimentPlan
     from plmetrics.features.protocol import Run
     from plmetrics.suite.model import Suite
     from plmetrics.table.slices import Slices
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
 def experiment_outputs(run: Run) -> Outputs:
     """The table `experiment`, the verdicts of its gates, and a warning where arms are not as large as planned."""
     suite = run.request.suite
-    section = section_of(suite)
+    section = ExperimentPlan.of(suite)
     with errors_at(TASK):
         apart = reads_apart(run.request.view)
         sums = experiment_sums(_rows(run), _experiment(run, section), apart=apart)
@@ -68,7 +67,7 @@ def _rows(run: Run) -> Source:
     frame = run.prepared.table.frame
     keys = [key.column for key in run.prepared.table.roles.keys]
     unit = [] if suite.columns.unit is None else [UNIT]
-    further = {name: pl.col(plain_column(name)) for name in section_of(suite).further_columns}
+    further = {name: pl.col(plain_column(name)) for name in ExperimentPlan.of(suite).further_columns}
     scores = {model.score: pl.col(score_column(name)) for name, model in suite.models.items() if model.score}
     frame = frame.select(*unit, *keys, **(further | scores))
     return replace(run.source, frame=frame, schema=frame.collect_schema(), reader=None, files=())
@@ -95,7 +94,7 @@ def _experiment(run: Run, section: ExperimentPlan) -> Experiment:
 
 
 def _plan(suite: Suite) -> Plan:
-    section = section_of(suite)
+    section = ExperimentPlan.of(suite)
     return Plan(
         section.level,
         section.power,

@@ -17,7 +17,6 @@ from plmetrics.suite.sections.section import Column, OrOne, Section, Strict, eac
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from plmetrics.suite.model import Suite
     from plmetrics.suite.problems import Findings
 
 _PATH = ("experiment",)
@@ -146,7 +145,7 @@ class ExperimentPlan(Section):
 
     @property
     def compared(self) -> tuple[Outcome, ...]:
-        """What is compared."""
+        """The outcomes with their columns."""
         return outcomes_of(self.outcomes, self.ratios, self.covariates, self.quantiles)
 
     @property
@@ -245,13 +244,6 @@ class ExperimentPlan(Section):
                     problems.add(
                         f"the sample ratio is that of all arms and rows: leave {key} out", (*path, key)
                     )
-
-
-def section_of(suite: Suite) -> ExperimentPlan:
-    """The section of a suite that has it."""
-    section = suite.sections[TASK]
-    assert isinstance(section, ExperimentPlan)
-    return section
 
 
 def experiment_defaults(raw: Mapping[str, Any]) -> Mapping[str, Any]:

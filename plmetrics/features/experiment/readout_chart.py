@@ -39,9 +39,9 @@ def readout_chart(readout: pl.DataFrame, *, level: float = 0.95) -> Figure:
     [('B', 0.05)]
     """
     require("altair", needed_for="a chart")
-    import altair as alt
 
     from plmetrics.report.charts.figure import Figure
+    from plmetrics.report.charts.panels import column_of_panels
     from plmetrics.report.charts.selection import NothingToDraw
     from plmetrics.report.charts.slices.rows import add_heading
     from plmetrics.report.charts.texts import short
@@ -58,12 +58,12 @@ def readout_chart(readout: pl.DataFrame, *, level: float = 0.95) -> Figure:
     notes = (f"{plural(more, 'more row')} in the table",) if more else ()
     title = f"Effects against {short(str(rows['control'][0]), 60)}"
     subtitle = (_ratio(readout), f"hollow grey: adjusted p of {number(round(1 - level, 9))} or more", *notes)
-    chart = panels[0] if len(panels) == 1 else alt.vconcat(*panels, spacing=12)
+    chart = column_of_panels(panels)
     return Figure(add_heading(chart, title, subtitle), shown, title, _finding(title, shown), notes)
 
 
 def _ratio(readout: pl.DataFrame) -> str:
-    """What the sample ratio says: a mismatch stands before everything else."""
+    """Sample ratio in words: a mismatch stands before everything else."""
     rows = readout.filter(test="sample_ratio")
     if rows.is_empty():
         return ""
@@ -76,7 +76,16 @@ def _ratio(readout: pl.DataFrame) -> str:
 def _panel(part: pl.DataFrame, level: float, *, titled: bool) -> Any:
     from plmetrics.report.charts.slices.estimate_texts import estimate_texts, minus
     from plmetrics.report.charts.slices.panels import Texts, columns_of
-    from plmetrics.report.charts.slices.rows import WIDTH, Scale, forest_domain, panel
+    from plmetrics.report.charts.slices.rows import (
+        WIDTH,
+        Scale,
+        forest_domain,
+        header,
+        look_where,
+        panel,
+        stack_rows,
+        with_marks,
+    )
     from plmetrics.report.charts.texts import short
 
     records = [row | {"interval_status": "not_requested"} for row in part.rows(named=True)]
@@ -88,23 +97,9 @@ def _panel(part: pl.DataFrame, level: float, *, titled: bool) -> Any:
         "c3": [p_value(row["p_value"]) for row in records],
         "c4": [p_value(row["p_adjusted"]) for row in records],
     }
-    p = pl.coalesce("p_adjusted", "p_value")
-    looks = (
-        pl.when(pl.col("difference").is_null())
-        .then(pl.lit("undefined"))
-        .when(p < 1 - level)
-        .then(pl.lit("plain"))
-        .otherwise(pl.lit("unclear"))
-    )
-    drawn = part.with_columns(
-        x="difference",
-        lo="lower",
-        hi="upper",
-        look=looks,
-        **{name: pl.Series(name, values, dtype=pl.String) for name, values in texts.items()},
-    )
-    header = pl.DataFrame({"t": [short(str(part["outcome"][0]), 60)], "look": ["header"]})
-    rows = pl.concat([header, drawn], how="diagonal").with_columns(k=pl.int_range(pl.len()))
+    clear = pl.coalesce("p_adjusted", "p_value") < 1 - level
+    drawn = with_marks(part, "difference", look_where("difference", clear, "plain", "unclear"), texts)
+    rows = stack_rows(header(short(str(part["outcome"][0]), 60)), drawn)
     columns = (
         Texts("c0", "n / control", 110),
         Texts("c1", f"difference [{number(100 * level)}% interval]", 172, "left"),
@@ -112,8 +107,7 @@ def _panel(part: pl.DataFrame, level: float, *, titled: bool) -> Any:
         Texts("c3", "p", 46),
         Texts("c4", "adjusted p", 64),
     )
-    named = columns if titled else [Texts(text.field, "", text.room, text.align) for text in columns]
-    places, end = columns_of(named, WIDTH)
+    places, end = columns_of(columns, WIDTH, titled=titled)
     return panel(rows, Scale(forest_domain(rows, [0.0]), "", 0.0), places, end=end)
 
 

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 from rich.text import Text
 
 from plmetrics.core.names import printable
+from plmetrics.report.export import indented_json
 from plmetrics.report.layout import (
-    FAINT,
     Column,
     align,
     heading,
     join_blocks,
+    remarks,
     table,
     table_or_stack,
     to_text,
     wrap,
 )
-from plmetrics.report.numbers import MISSING, count, number, p_value, row_estimate
+from plmetrics.report.numbers import MISSING, count, number_or_missing, p_value, row_estimate
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,7 +46,7 @@ def readout_lines(readout: pl.DataFrame, width: int) -> list[Text]:
 
 def readout_json(table: pl.DataFrame) -> str:
     """The rows as a list of records; what is undefined is null."""
-    return json.dumps(table.to_dicts(), ensure_ascii=False, allow_nan=False, indent=2) + "\n"
+    return indented_json(table.to_dicts())
 
 
 def readout_csv(table: pl.DataFrame) -> str:
@@ -83,9 +83,8 @@ def _of_outcome(rows: Sequence[Row], width: int) -> list[Text]:
     longest = min(max(row[0].cell_len for row in cells), _LONGEST)
     lines += table(columns, cells, width, least=longest) or table_or_stack(columns, cells, width)
     if len(rows) > _SHOWN:
-        more = f"and {len(rows) - _SHOWN:,} more: --format csv lists all"
-        lines += wrap(Text(more, FAINT), width)
-    return lines + [line for note in _notes(first) for line in wrap(Text(printable(note), "yellow"), width)]
+        lines += remarks([f"and {len(rows) - _SHOWN:,} more: --format csv lists all"], width)
+    return lines + remarks(_notes(first), width, "yellow")
 
 
 def _notes(rows: Sequence[Row]) -> list[str]:
@@ -106,22 +105,18 @@ def _cells(row: Row, difference: Text) -> list[Text]:
         Text(printable(_slice(row))),
         Text(printable(row["arm"])),
         Text(count(row["units"])),
-        Text(_number(row["mean"])),
+        Text(number_or_missing(row["mean"])),
         Text(count(row["units_control"])),
-        Text(_number(row["mean_control"])),
+        Text(number_or_missing(row["mean_control"])),
         difference,
         Text(MISSING if lift is None else f"{lift:+.1%}"),
         Text(p_value(row["p_value"])),
         Text(p_value(row["p_adjusted"])),
         Text(MISSING if row["required_n"] is None else count(row["required_n"])),
-        Text(_number(row["minimum_effect"])),
+        Text(number_or_missing(row["minimum_effect"])),
     ]
 
 
 def _slice(row: Row) -> str:
     name: str = row["slice"]
     return "overall" if row["slice_set"] == "overall" else name
-
-
-def _number(value: float | None) -> str:
-    return MISSING if value is None else number(value)

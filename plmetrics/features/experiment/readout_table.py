@@ -122,7 +122,7 @@ def _of_outcome(experiment: ExperimentSums, sums: ArmSums, plan: Plan) -> pl.Dat
 
 
 def _status(sums: ArmSums, test: TestOutcomes, plan: Plan) -> NDArray[np.str_]:
-    """What the test says, but where an arm has no rows, or sizes of a ratio add up to 0."""
+    """Status of the test, but where an arm has no rows, or sizes of a ratio add up to 0."""
     lost = (sums.units > 1) & ~np.isfinite(sums.mean)
     if plan.stratified or sums.outcome.quantile is not None:
         lost = np.zeros_like(lost)
@@ -254,7 +254,7 @@ def _power_columns(
 
 
 def _notes(experiment: ExperimentSums, sums: ArmSums, plan: Plan) -> list[str | None]:
-    """What is to be known of each line: few units, units of several arms, strata, and what a covariate is good for."""
+    """Notes of each line: few units, units of several arms, strata, and what a covariate is good for."""
     arms = len(experiment.arms) - 1
     sizes = np.minimum(*(_flat(sums.units, part, arms) for part in (slice(1, None), slice(0, 1))))
     few = plan.clustered & (sizes < _FEW_UNITS)
@@ -293,7 +293,7 @@ def _to_frame(columns: Mapping[str, Any], height: int) -> pl.DataFrame:
 
 
 def _correct(table: pl.DataFrame, correction: str) -> pl.DataFrame:
-    """The same with p values corrected for all outcomes, arms and slices of one slice set."""
+    """Table with p values corrected for all outcomes, arms and slices of one slice set."""
     p = table["p_value"].cast(pl.Float64).fill_null(float("nan")).to_numpy()
     sets = table["slice_set"].to_numpy()
     adjusted, sizes = np.full(len(p), np.nan), np.zeros(len(p), dtype=np.int64)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from typing import TYPE_CHECKING
 
 from rich.text import Text
 
 from plmetrics.core.names import printable
 from plmetrics.engine.memory.budget import LIBRARIES
+from plmetrics.report.export import indented_json
 from plmetrics.report.layout import (
     FAINT,
     Column,
@@ -17,9 +17,9 @@ from plmetrics.report.layout import (
     flow,
     heading,
     join_blocks,
+    remarks,
     table_or_stack,
     to_text,
-    wrap,
 )
 from plmetrics.report.numbers import count, plural
 from plmetrics.report.terminal import NARROWEST
@@ -37,26 +37,14 @@ _MINUTES, _HOURS = 120, 7200
 def explain_json(explanation: Explanation) -> str:
     """One JSON object; what was not looked up is null."""
     content = dataclasses.asdict(explanation) | {"streams": explanation.streams}
-    return json.dumps(content, ensure_ascii=False, allow_nan=False, indent=2) + "\n"
+    return indented_json(content)
 
 
 def explain_text(explanation: Explanation, width: int = 100, *, color: bool = False) -> str:
     """The explanation in lines of at most `width` cells (40 at the least)."""
     width = max(width, NARROWEST)
-    sections = [
-        _head(explanation, width),
-        _reads(explanation, width),
-        _sets(explanation, width),
-        _cubes(explanation, width),
-    ]
-    sections += [
-        _passes(explanation, width),
-        _memory(explanation, width),
-        _time(explanation, width),
-        _state(explanation, width),
-        _advice(explanation, width),
-    ]
-    return to_text(join_blocks(sections), width, color=color)
+    sections = (_head, _reads, _sets, _cubes, _passes, _memory, _time, _state, _advice)
+    return to_text(join_blocks(section(explanation, width) for section in sections), width, color=color)
 
 
 def size(value: int) -> str:
@@ -94,7 +82,7 @@ def _head(explanation: Explanation, width: int) -> list[Text]:
     lines += flow(pieces, width, indent=0, gap=1)
     if explanation.verdict is not None:
         color = "green" if explanation.verdict.kind in {"fits", "passes"} else "yellow"
-        lines += wrap(Text(f"Verdict: {explanation.verdict.text}", color), width, indent=0)
+        lines += remarks([f"Verdict: {explanation.verdict.text}"], width, color, indent=0)
     return lines
 
 
@@ -155,10 +143,8 @@ def _passes(explanation: Explanation, width: int) -> list[Text]:
         return lines
     stuck = list(dict.fromkeys(label for part in explanation.passes for label in part.fallbacks))
     if not stuck:
-        return lines + wrap(Text("every plan streams", FAINT), width)
-    for label in stuck:
-        lines += wrap(Text(f"does not stream: {printable(label)}", "yellow"), width)
-    return lines
+        return lines + remarks(["every plan streams"], width)
+    return lines + remarks([f"does not stream: {label}" for label in stuck], width, "yellow")
 
 
 def _times(part: Pass) -> str:
@@ -189,12 +175,8 @@ def _memory(explanation: Explanation, width: int) -> list[Text]:
     )
     pairs.append(("budget", size(explanation.budget)))
     if explanation.exact is not None:
-        how = (
-            "exact: sorted in memory, or in passes"
-            if explanation.exact
-            else "counted on a grid, with a bound"
-        )
-        pairs.append(("ordered metrics", how))
+        exact, counted = "exact: sorted in memory, or in passes", "counted on a grid, with a bound"
+        pairs.append(("ordered metrics", exact if explanation.exact else counted))
     return heading("Memory", width=width) + definition_list(pairs, width)
 
 
@@ -225,19 +207,12 @@ def _time(explanation: Explanation, width: int) -> list[Text]:
 
 
 def _state(explanation: Explanation, width: int) -> list[Text]:
-    """What a state would hold, and what needs the rows: a few of those."""
+    """Content of a state, and a few of the things that need the rows."""
     state = explanation.state
     if state is None:
         return []
-    metrics = f"{count(state.kept)} of {plural(explanation.metrics, 'metric')}"
-    pairs = [
-        (
-            "keeps",
-            metrics
-            if state.kept < explanation.metrics
-            else f"all of {plural(explanation.metrics, 'metric')}",
-        )
-    ]
+    share = count(state.kept) if state.kept < explanation.metrics else "all"
+    pairs = [("keeps", f"{share} of {plural(explanation.metrics, 'metric')}")]
     if state.rows is not None and state.bytes is not None:
         drift = ", beside what drift counts" if state.drift else ""
         pairs.append(("size", f"about {plural(state.rows, 'row')}, {size(state.bytes)}{drift}"))
@@ -259,7 +234,4 @@ def _state(explanation: Explanation, width: int) -> list[Text]:
 def _advice(explanation: Explanation, width: int) -> list[Text]:
     if not explanation.advice:
         return []
-    lines = heading("Worth a thought", width=width)
-    for words in explanation.advice:
-        lines += wrap(Text(printable(words), "yellow"), width)
-    return lines
+    return heading("Worth a thought", width=width) + remarks(explanation.advice, width, "yellow")

@@ -68,7 +68,7 @@ class CubeSize:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """What a run would do. Without a look at the data, what stands in it is None or empty.
+    """Explanation of a run. Without a look at the data, what stands in it is None or empty.
 
     `memory` is about how many bytes the large things take, and `peak` of the stage that takes most, beside what
     Python and Polars take at the start. `state` is what `plmetrics state` would write, `work` what `time` is told from,
@@ -169,9 +169,9 @@ def explain(request: Request, *, data: bool = True) -> Explanation:
 
 
 def _other_work(request: Request) -> Iterator[str]:
-    """What a run does beyond what its time is told from."""
+    """Work of a run that the estimate of its time leaves out."""
     for feature in features_of(request.suite):
-        if type(feature).count is not Feature.count or any(feature.steps(request)):
+        if type(feature).look is not Feature.look or any(feature.steps(request)):
             yield feature.key
     suite = request.suite
     if suite.compare is not None:

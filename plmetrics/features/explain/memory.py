@@ -141,7 +141,7 @@ def _sorts_values(prepared: RunPlan) -> bool:
 
 
 def _of_features(prepared: RunPlan) -> tuple[dict[str, int], int]:
-    """What features count, and the rows that wait for the slowest of these counts; and the latter by themselves."""
+    """Counts of features, and the rows that wait for the slowest of them; and the latter by themselves."""
     counts = {f"counts of {key}": getattr(known, "bytes", 0) for key, known in prepared.looks.items()}
     waiting = 0
     if counts and not reads_apart(prepared.view):
@@ -221,5 +221,5 @@ def _coarse(prepared: RunPlan, sizes: Sizes) -> int:
 
 
 def _channels(prepared: RunPlan) -> int:
-    """What is counted in a bin: two classes, or two arms with their outcomes."""
+    """Counts of a bin: of two classes, or of two arms with their outcomes."""
     return len(CLASSES if prepared.view.roles.treatment is None else ARMS)

@@ -100,7 +100,7 @@ def state_size(request: Request, prepared: RunPlan | None, entries: Sequence[int
 
 
 def _place(request: Request, problem: Problem) -> str:
-    """What of a suite a problem is about: a metric by its text."""
+    """Place of a problem in a suite: of a metric its text."""
     match problem.path:
         case ("metrics", int(index)):
             return request.suite.metrics[index].text
@@ -139,7 +139,7 @@ def _units(prepared: RunPlan) -> int:
 
 
 def _scores(prepared: RunPlan, blocks: int) -> Iterator[_CountSize]:
-    """What is counted of what each model's rows are ordered by, and the grids."""
+    """Counts of each ordering of rows by set and kind of bins, and the grids."""
     if not needs_rows(prepared):
         return
     fine = min(FINE_BINS, prepared.rows.read)

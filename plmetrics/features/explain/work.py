@@ -94,7 +94,7 @@ def _preparing(prepared: RunPlan, sizes: Sizes) -> Iterator[Work]:
 
 
 def _sums(prepared: RunPlan, sizes: Sizes) -> Iterator[Work]:
-    """What is added of each row, and what becomes of the sums."""
+    """Additions of each row to sums, and entries of these."""
     rows = prepared.rows.read
     for cube, plans, entries in zip(prepared.cubes, sum_plans(prepared), sizes.entries, strict=True):
         schemas = [plan.collect_schema() for plan in plans]
@@ -109,7 +109,7 @@ def _sums(prepared: RunPlan, sizes: Sizes) -> Iterator[Work]:
 
 
 def _bins(prepared: RunPlan) -> Work:
-    """What is added by bins for curves: a row by group for each table of a model and slice set."""
+    """Additions by bins for curves: a row by group for each table of a model and slice set."""
     tables = len(first_plans(sum_bins(prepared)))
     return Work("aggregate", "rows by group", prepared.rows.read * tables)
 

@@ -8,8 +8,8 @@ import polars as pl
 from rich.text import Text
 
 from plmetrics.core.names import printable
-from plmetrics.report.layout import FAINT, Column, align, heading, table_or_stack, wrap
-from plmetrics.report.numbers import count, estimate, number, plural
+from plmetrics.report.layout import FAINT, Column, align, heading, remarks, table_or_stack
+from plmetrics.report.numbers import count, estimate, number_or_missing, plural
 
 if TYPE_CHECKING:
     from plmetrics.report.summary import Summary
@@ -39,8 +39,8 @@ def labelling(summary: Summary, width: int) -> list[Text]:
     rows = [*overall.iter_rows(named=True), *far.iter_rows(named=True)]
     lines += table_or_stack(_COLUMNS, _cells(rows), width)
     without = frame.filter(pl.col("slice_set") != "overall", status="unlabelled")["slice"].unique()
-    remark = f"{plural(len(without), 'slice')} without labels" if len(without) else None
-    return lines if remark is None else [*lines, *wrap(Text(remark, FAINT), width)]
+    words = [f"{plural(len(without), 'slice')} without labels"] if len(without) else []
+    return lines + remarks(words, width)
 
 
 def _cells(rows: list[dict[str, Any]]) -> list[list[Text]]:
@@ -52,17 +52,13 @@ def _cells(rows: list[dict[str, Any]]) -> list[list[Text]]:
             Text(printable(row["model"])),
             Text(printable(row["slice"])),
             Text("-" if row["share"] is None else f"{row['share']:.1%}"),
-            _mean(row["mean_labelled"]),
-            _mean(row["mean_unlabelled"]),
+            Text(number_or_missing(row["mean_labelled"])),
+            Text(number_or_missing(row["mean_unlabelled"])),
             difference,
-            Text("-" if row["standardised"] is None else number(row["standardised"], signed=True)),
+            Text(number_or_missing(row["standardised"], signed=True)),
             Text(
                 f"{count(row['n_labelled'])} of {count(row['n_labelled'] + row['n_unlabelled'])} rows", FAINT
             ),
         ]
         for row, difference in zip(rows, differences, strict=True)
     ]
-
-
-def _mean(value: float | None) -> Text:
-    return Text("-" if value is None else number(value))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from plmetrics.core.results import LABELLING_SCHEMA
+from plmetrics.core.results import LABELLING_SCHEMA, in_schema
 from plmetrics.core.special import stdtrit
 from plmetrics.suite.sections.labels import SIDES, side_column
 from plmetrics.table.tags import in_result_order
@@ -41,7 +41,7 @@ class Side:
 
     @classmethod
     def of(cls, columns: Mapping[str, Array], model: str, side: str) -> Side:
-        """Those of a model; a model without one number a row has no scores."""
+        """Sums of a model; a model without one number a row has no scores."""
         names = (side_column(model, side, name) for name in ("n", "weight", "score", "squares"))
         return cls(*(columns.get(name) for name in names))  # type: ignore[arg-type]
 
@@ -89,8 +89,7 @@ def _rows(analysis: Analysis, model: str, states: SetStates, name: str) -> pl.Da
     texts = {column: values.tolist() for column, values in data.items() if values.dtype == object}
     places = {"slice": states.slices.texts(), "slice_values": states.slices.pair_lists()}
     frame = pl.DataFrame({"model": [model] * size, "slice_set": [name] * size, **places, **data, **texts})
-    numbers = pl.selectors.float().fill_nan(None)
-    return frame.with_columns(numbers).select(pl.col(c).cast(t) for c, t in LABELLING_SCHEMA.items())
+    return in_schema(frame.with_columns(pl.selectors.float().fill_nan(None)), LABELLING_SCHEMA)
 
 
 def _columns(analysis: Analysis, model: str, blocks: Mapping[str, Array]) -> dict[str, Any]:

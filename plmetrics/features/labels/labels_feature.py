@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from plmetrics.features.protocol import Feature, Outputs
-from plmetrics.report.html.feature_table import FeatureTable
+from plmetrics.features.protocol import Feature, FeatureTable, Outputs
 from plmetrics.suite.sections.labels import Labels
 
 if TYPE_CHECKING:
-    from rich.text import Text
-
     from plmetrics.features.protocol import Run
-    from plmetrics.report.summary import Summary
 
 
 class LabelsFeature(Feature):
@@ -28,6 +24,7 @@ class LabelsFeature(Feature):
         "labelling",
         "model slice share mean_labelled mean_unlabelled difference standardised n_labelled n_unlabelled status",
     )
+    text = "plmetrics.features.labels.labelling_report:labelling"
 
     def run(self, run: Run) -> Outputs:
         """Compare the scores of rows with a label with those of rows without one; of queries there is nothing."""
@@ -38,9 +35,3 @@ class LabelsFeature(Feature):
         table = labelling_table(run.analysis)
         record = {self.key: {"absent_labels": run.analysis.population.label_status}}
         return Outputs({"labelling": table}, warnings=tuple(labelling_warnings(table)), record=record)
-
-    def report(self, summary: Summary, width: int) -> list[Text]:
-        """A line a model, and the slices with the fewest labels."""
-        from plmetrics.features.labels.labelling_report import labelling
-
-        return labelling(summary, width)

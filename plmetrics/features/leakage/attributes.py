@@ -20,7 +20,7 @@ from plmetrics.core.names import is_pattern
 from plmetrics.engine.arithmetic import Arithmetic, exponents_in
 from plmetrics.engine.inquiry import frames_by_name, together
 from plmetrics.engine.memory.budget import working_memory
-from plmetrics.features.leakage.leakage_section import section_of
+from plmetrics.features.leakage.leakage_section import Leakage
 from plmetrics.table.common_types import common_type
 from plmetrics.table.roles import LABEL
 
@@ -122,7 +122,7 @@ Strength = tuple[float, str, str]
 def attribute_candidates(view: TableView) -> tuple[str, ...]:
     """The columns to look at: those that are named, else all that play no role and hold plain values."""
     suite = view.suite
-    spec = section_of(suite)
+    spec = Leakage.of(suite)
     if not spec.attributes:
         return ()
     if isinstance(spec.attributes, tuple):
@@ -226,7 +226,7 @@ class _Column:
         self.is_number = not self.classes and dtype.is_numeric()
         self.ordered = task == "binary" and (dtype.is_numeric() or dtype.is_temporal())
         self.sums: LabelSums | None = None
-        """What adds up labels that are numbers, where that must not depend on the order of the rows."""
+        """Sums of labels that are numbers, where these must not depend on the order of the rows."""
 
     @property
     def finite(self) -> pl.Expr:

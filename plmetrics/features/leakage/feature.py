@@ -7,24 +7,20 @@ from typing import TYPE_CHECKING, Any
 from plmetrics.core.errors import errors_at
 from plmetrics.engine.step import Step
 from plmetrics.features.leakage.leakage_section import Leakage
-from plmetrics.features.protocol import Feature, Outputs
-from plmetrics.report.html.feature_table import FeatureTable
+from plmetrics.features.protocol import Feature, FeatureTable, Outputs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     import polars as pl
-    from rich.text import Text
 
     from plmetrics.engine.inquiry import Question
     from plmetrics.engine.request import Request, TableView
     from plmetrics.features.protocol import CountedRows, Run
     from plmetrics.features.stored.alignment import AlignedStates
-    from plmetrics.report.summary import Summary
     from plmetrics.states.state_format import Builder
     from plmetrics.suite.model import Suite
-    from plmetrics.suite.sections.section import Section
     from plmetrics.table.source import Source
 
 
@@ -35,31 +31,21 @@ class LeakageFeature(Feature):
     section = Leakage
     description = "Checks for rows and attributes that give the label away; none if not given."
     page = FeatureTable("Leakage", "leakage", "check columns rows share observed limit verdict example note")
-    paths = ("train",)
+    text = "plmetrics.features.leakage.leakage_report:leakage"
+    paths = state_paths = ("train",)
     of_sums = True
 
     def refusal(self, suite: Suite) -> str | None:
         """Values of attributes are too many for a state, and a frame is no file that another process can read."""
-        from plmetrics.features.leakage.leakage_section import section_of
+        from plmetrics.features.leakage.leakage_section import Leakage
         from plmetrics.suite.sections.section import HANDED_OVER
 
-        spec = section_of(suite)
+        spec = Leakage.of(suite)
         if spec.attributes:
             return "leakage's attributes are judged by each of their values, which a state does not hold"
         if spec.train == HANDED_OVER:
             return "leakage's train is a frame, which states of other rows could not be compared with"
         return None
-
-    def anchor(self, section: Section, folder: Path) -> Section:
-        """The training table by a path that does not depend on where the suite is."""
-        train = getattr(section, "train", None)
-        if train is None:
-            return section
-        from plmetrics.core.names import is_address
-
-        paths = [train] if isinstance(train, str) else train
-        places = tuple(path if is_address(path) else str((folder / path).absolute()) for path in paths)
-        return section.model_copy(update={"train": places[0] if isinstance(train, str) else places})
 
     def table(self, suite: Suite, argument: Any, base: Path | None) -> Source | None:
         """The training table.
@@ -67,11 +53,11 @@ class LeakageFeature(Feature):
         Raises:
             DataError: as for the rows to evaluate; located at `leakage.train`.
         """
-        from plmetrics.features.leakage.leakage_section import section_of
+        from plmetrics.features.leakage.leakage_section import Leakage
         from plmetrics.suite.sections.section import HANDED_OVER
         from plmetrics.table.opening import open_source
 
-        train = section_of(suite).train
+        train = Leakage.of(suite).train
         if train is None:
             return None
         with errors_at(self.key, "train"):
@@ -89,13 +75,8 @@ class LeakageFeature(Feature):
 
         return LeakageCounting.look(view, request.tables.get(self.key))
 
-    def count(self, known: Any) -> Question[object]:
-        """The checks of rows, and of attributes."""
-        counting: Question[object] = known.count()
-        return counting
-
     def steps(self, request: Request) -> Iterator[Step]:
-        """What it is for: its looks and checks are those of the preparation, and of the sums."""
+        """Purpose alone: its looks and checks are those of the preparation, and of the sums."""
         from plmetrics.features.leakage.leakage_counting import leakage_text
 
         yield Step("leakage", does=leakage_text(request.view))
@@ -132,9 +113,3 @@ class LeakageFeature(Feature):
         from plmetrics.features.leakage.stored_checks import merge
 
         merge(alike, builder)
-
-    def report(self, summary: Summary, width: int) -> list[Text]:
-        """Findings beyond their limit, and how many checks found nothing."""
-        from plmetrics.features.leakage.leakage_report import leakage
-
-        return leakage(summary, width)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from plmetrics.engine.inquiry import constant_question, frames_by_name, together
 from plmetrics.engine.memory.budget import passes_to_hold
 from plmetrics.features.leakage.attributes import AttributesCounting, attribute_candidates
-from plmetrics.features.leakage.leakage_section import section_of
+from plmetrics.features.leakage.leakage_section import Leakage
 from plmetrics.features.leakage.training_rows import (
     Finding,
     LeakagePlans,
@@ -32,7 +32,7 @@ _IN_TABLE = 10
 
 def leakage_text(view: TableView) -> str:
     """Checks of the section `leakage`, in words."""
-    spec, columns = section_of(view.suite), attribute_candidates(view)
+    spec, columns = Leakage.of(view.suite), attribute_candidates(view)
     requests = {
         "keys": spec.keys,
         "times": spec.time,
@@ -76,7 +76,7 @@ class LeakageCounting:
         return [*self.checks.findings(frames), *(Finding("attributes", **each) for each in facts)]
 
     def _frames(self) -> Question[dict[str, pl.DataFrame]]:
-        """What the plans find, of all passes together."""
+        """Frames of the plans, all passes together."""
         keyed = self.checks.keyed_plans(0, self.passes)
         frames = yield from frames_by_name({**self.checks.plans(), **keyed})
         for number in range(1, self.passes):

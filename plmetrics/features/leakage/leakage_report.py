@@ -8,7 +8,7 @@ import polars as pl
 from rich.text import Text
 
 from plmetrics.core.names import printable
-from plmetrics.report.layout import FAINT, Column, heading, table_or_stack, wrap
+from plmetrics.report.layout import FAINT, Column, heading, remarks, table_or_stack
 from plmetrics.report.numbers import number, plural
 
 if TYPE_CHECKING:
@@ -37,12 +37,12 @@ def leakage(summary: Summary, width: int) -> list[Text]:
     if not failures.is_empty():
         rows = [_cells(row) for row in failures.head(_MOST).iter_rows(named=True)]
         lines += table_or_stack(_COLUMNS, rows, width)
-    remarks = []
+    words = []
     if failures.height > _MOST:
-        remarks.append(f"and {failures.height - _MOST} more in leakage.parquet")
+        words.append(f"and {failures.height - _MOST} more in leakage.parquet")
     if passed:
-        remarks.append(f"{plural(passed, 'check')} within the limit")
-    return lines + [line for text in remarks for line in wrap(Text(text, FAINT), width)]
+        words.append(f"{plural(passed, 'check')} within the limit")
+    return lines + remarks(words, width)
 
 
 def _cells(row: dict[str, Any]) -> list[Text]:

@@ -11,7 +11,6 @@ from plmetrics.suite.sections.section import Column, OneOrMore, Section, Strict
 
 if TYPE_CHECKING:
     from plmetrics.core.names import SuitePath
-    from plmetrics.suite.model import Suite
     from plmetrics.suite.problems import Findings
     from plmetrics.suite.sections.section import ReadMetric
 
@@ -108,13 +107,6 @@ class Leakage(Section):
         for key in self.limit.model_fields_set:
             if not _asks_for(self, key, fold=fold):
                 problems.add(f"limit names '{key}', which is not checked", (*_PATH, "limit", key))
-
-
-def section_of(suite: Suite) -> Leakage:
-    """The section of a suite that has it."""
-    section = suite.sections["leakage"]
-    assert isinstance(section, Leakage)
-    return section
 
 
 def _asks_for(spec: Leakage, check: str, *, fold: bool) -> bool:

@@ -6,14 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from plmetrics.core.names import number_text
-from plmetrics.core.results import GATES_SCHEMA, LEAKAGE_SCHEMA
-from plmetrics.features.leakage.leakage_section import section_of
+from plmetrics.core.names import name_list, number_text
+from plmetrics.core.results import LEAKAGE_SCHEMA, gate_table
+from plmetrics.features.leakage.leakage_section import Leakage
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from plmetrics.features.leakage.leakage_section import Leakage
     from plmetrics.features.leakage.training_rows import Finding
     from plmetrics.suite.model import Suite
 
@@ -42,7 +41,7 @@ def leakage_table(suite: Suite, findings: Sequence[Finding]) -> pl.DataFrame:
         share, or how well an attribute tells the label (`measure`). An attribute fails at its limit, rows above
         theirs. `verdict` is pass, fail, warn at that level, or inconclusive where nothing can be said.
     """
-    spec = section_of(suite)
+    spec = Leakage.of(suite)
     rows = [_row(finding, spec) for finding in findings]
     return pl.DataFrame(rows, schema=LEAKAGE_SCHEMA, orient="row")
 
@@ -86,14 +85,14 @@ def _verdict(spec: Leakage, bad: bool | None) -> str:  # noqa: FBT001
 def leakage_gates(table: pl.DataFrame) -> pl.DataFrame:
     """A gate per check, for the table `gates`; that of attributes is about the one that tells most."""
     checks = table.partition_by("check", maintain_order=True)
-    return pl.DataFrame([_gate(rows) for rows in checks], schema=GATES_SCHEMA, orient="row")
+    return gate_table([_gate(rows) for rows in checks])
 
 
 def _gate(rows: pl.DataFrame) -> dict[str, Any]:
     worst = rows.sort("observed", descending=True, nulls_last=True, maintain_order=True).row(0, named=True)
     sign = "<" if worst["check"] == "attributes" else "<="
     failed = worst["verdict"] in _BAD
-    return dict.fromkeys(GATES_SCHEMA) | {
+    return {
         "gate": f"leakage: {worst['check']}",
         "level": worst["level"],
         "metric": _STRENGTH if worst["check"] == "attributes" else worst["measure"],
@@ -119,11 +118,7 @@ def _note(rows: pl.DataFrame, worst: dict[str, Any]) -> str | None:
 def _attributes(rows: pl.DataFrame) -> str | None:
     """The attributes that tell too much, strongest first."""
     bad = rows.filter(pl.col("verdict").is_in(_BAD)).sort("observed", descending=True, maintain_order=True)
-    if bad.is_empty():
-        return None
-    named = ", ".join(bad["columns"].head(_NAMED))
-    more = bad.height - _NAMED
-    return f"{named} and {more} more" if more > 0 else named
+    return name_list(bad["columns"].to_list(), _NAMED) or None
 
 
 def leakage_warnings(table: pl.DataFrame) -> list[str]:

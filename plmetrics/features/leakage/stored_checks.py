@@ -14,7 +14,7 @@ import polars as pl
 from plmetrics.core.errors import DataError, Problem
 from plmetrics.engine.inquiry import answer, frames_by_name
 from plmetrics.features.leakage.leakage_counting import LeakageCounting
-from plmetrics.features.leakage.leakage_section import section_of
+from plmetrics.features.leakage.leakage_section import Leakage
 from plmetrics.features.leakage.training_rows import (
     EXAMPLE,
     REPEATED,
@@ -82,7 +82,7 @@ def merge(alike: Sequence[AlignedStates], builder: Builder) -> None:
 
 def findings_of_state(suite: Suite, saved: SavedState) -> list[Finding]:
     """Findings of the checks of all rows of a state, as those of a run over them."""
-    spec, frames = section_of(suite), {}
+    spec, frames = Leakage.of(suite), {}
     for number, part in saved.head.numbers(KIND).items():
         frames[part.bins] = _frame_of(part, saved.of(number))
     if _DUPLICATES in frames:

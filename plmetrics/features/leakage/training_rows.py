@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from plmetrics.core.errors import Collected, DataError, Problem
-from plmetrics.features.leakage.leakage_section import section_of
+from plmetrics.features.leakage.leakage_section import Leakage
 from plmetrics.features.registry import features_of
 from plmetrics.table.common_types import as_type, common_type
 from plmetrics.table.prediction_table import unchecked_table
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from plmetrics.core.names import SuitePath
     from plmetrics.engine.inquiry import Question
     from plmetrics.engine.request import TableView
-    from plmetrics.features.leakage.leakage_section import Leakage
     from plmetrics.suite.model import Suite
     from plmetrics.table.source import Source
 
@@ -68,7 +67,7 @@ def check_leakage_columns(suite: Suite, schema: pl.Schema, train: Source | None)
     Raises:
         DataError: columns are absent, or of types that do not compare; all are named.
     """
-    spec = section_of(suite)
+    spec = Leakage.of(suite)
     collected = Collected()
     for name, train_name, path in _pairs(spec):
         with collected.step():
@@ -165,7 +164,7 @@ class LeakagePlans:
     @classmethod
     def of(cls, view: TableView, train: Source | None) -> Question[LeakagePlans]:
         """The plans of rows beside a training table; looks up when training ended."""
-        spec, schema = section_of(view.suite), view.schema
+        spec, schema = Leakage.of(view.suite), view.schema
         fold = view.suite.columns.fold if spec.keys else None
         keys: dict[str, pl.Expr] = (
             {} if fold is None else {_FOLD: pl.col(fold).cast(_fold_type(schema[fold]))}
@@ -217,7 +216,7 @@ class LeakagePlans:
         return plans
 
     def keyed_plans(self, number: int, passes: int) -> dict[str, pl.LazyFrame]:
-        """What is looked up by key in one of some passes, by name: of the keys whose hash belongs to it."""
+        """Look-ups by key in one of some passes, by name: of the keys whose hash belongs to it."""
         plans = self.lookups(number, passes)
         for check, (groups, by) in self.groups(number, passes).items():
             plans |= _sample_plans(check, groups.filter(REPEATED[check]), by)
@@ -344,7 +343,7 @@ def _moments(
 
 
 def _scopes(view: TableView) -> dict[str, pl.Expr]:
-    """What tells the repetitions of a cross-validation apart, in each of which a row may be held out once."""
+    """Keys of the repetitions of a cross-validation, in each of which a row may be held out once."""
     if "cross_validation" not in {feature.key for feature in features_of(view.suite)}:
         return {}
     from plmetrics.features.cross_validation.fold_slices import fold_keys
@@ -372,7 +371,7 @@ def _moment_text(value: pl.Series) -> str:
 
 
 def _lacking(train: pl.DataFrame) -> tuple[str | None, bool]:
-    """What the training table lacks, in words, and whether it has no key at all."""
+    """Shortage of keys in the training table, in words, and whether it has none at all."""
     rows, nulls = train.row(0)
     if rows == 0:
         return "the training table has no rows", True

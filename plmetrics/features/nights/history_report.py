@@ -10,7 +10,7 @@ from rich.text import Text
 from plmetrics.core.names import printable
 from plmetrics.features.nights.change_points.history_levels import change_lines, changes_of
 from plmetrics.features.nights.interval_history import CURRENT, DAMAGED, MISSING, MOMENT, SUPERSEDED
-from plmetrics.report.export import json_text
+from plmetrics.report.export import finite_rows, json_text
 from plmetrics.report.layout import (
     FAINT,
     Column,
@@ -18,9 +18,9 @@ from plmetrics.report.layout import (
     flow,
     heading,
     join_blocks,
+    remarks,
     table_or_stack,
     to_text,
-    wrap,
 )
 from plmetrics.report.numbers import MISSING as UNDEFINED
 from plmetrics.report.numbers import Estimate, estimate, number, plural
@@ -84,7 +84,6 @@ def history_text(history: History, rows: pl.DataFrame, width: int = 100, *, colo
 
 def history_json(history: History, rows: pl.DataFrame) -> str:
     """One JSON object: exit code, the folder, what could not be read, and the rows as a list of records."""
-    finite = pl.when(pl.col(pl.Float64).is_finite()).then(pl.col(pl.Float64))
     moments = pl.col(MOMENT).dt.to_string("iso:strict")
     return json_text(
         {
@@ -94,7 +93,7 @@ def history_json(history: History, rows: pl.DataFrame) -> str:
             "folder": str(history.home),
             "warnings": list(history.warnings),
             "changes": changes_of(rows).with_columns(moments).to_dicts(),
-            "history": rows.with_columns(finite, moments).to_dicts(),
+            "history": finite_rows(rows).with_columns(moments).to_dicts(),
         }
     )
 
@@ -137,7 +136,7 @@ def moves(rows: pl.DataFrame, width: int) -> list[Text]:
     """The changes of level in words, the last ones first."""
     lines = [*change_lines(changes_of(rows))][::-1]
     more = [f"{plural(len(lines) - _MOST_MOVES, 'earlier change')}"] if len(lines) > _MOST_MOVES else []
-    return [line for words in [*lines[:_MOST_MOVES], *more] for line in wrap(Text(words), width)]
+    return remarks([*lines[:_MOST_MOVES], *more], width, "")
 
 
 def _head(history: History, rows: pl.DataFrame, width: int) -> list[Text]:
@@ -225,7 +224,7 @@ def _verdict(place: Mapping[str, Any]) -> Text:
 
 
 def _marks(place: Mapping[str, Any]) -> str:
-    """What is to be said of a result that is not the usual one."""
+    """Marks of a result that is not the usual one."""
     words = [] if place["status"] == CURRENT else [place["status"]]
     if place["verdict"] == "fail" and place["accepted"] and place["status"] != MISSING:
         words.append("accepted")

@@ -6,9 +6,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from plmetrics.features.nights.interval_section import IntervalSection, Keep
-from plmetrics.features.protocol import Feature, Outputs
+from plmetrics.features.protocol import Feature, FeatureTable, Outputs
 from plmetrics.report.charts.entry import Entry
-from plmetrics.report.html.feature_table import FeatureTable
 
 if TYPE_CHECKING:
     import polars as pl

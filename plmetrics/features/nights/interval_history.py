@@ -15,7 +15,7 @@ import polars as pl
 
 from plmetrics.core.durations import Duration
 from plmetrics.core.errors import Problem
-from plmetrics.core.results import GATES_SCHEMA, METRICS_SCHEMA, first_rows
+from plmetrics.core.results import GATES_SCHEMA, METRICS_SCHEMA, first_rows, in_schema
 from plmetrics.core.threads import parallel_map
 from plmetrics.features.nights.calendar import Calendar
 from plmetrics.features.nights.history_folders import FOLDERS, every_of
@@ -223,7 +223,7 @@ def _frame_of(
     facts = facts.with_columns(numbers, pl.Series("status", statuses, dtype=pl.String))
     rows = facts.join(_estimates(tables), on=_PART, how="left", maintain_order="left_right")
     judged = [gates for number, (_, gates) in tables if parts[number].status == CURRENT]
-    return _conform(rows), judged[-1] if judged else GATES_SCHEMA.to_frame()
+    return in_schema(rows, HISTORY_SCHEMA), judged[-1] if judged else GATES_SCHEMA.to_frame()
 
 
 def _estimates(tables: Sequence[tuple[int, _Tables]]) -> pl.DataFrame:
@@ -315,14 +315,8 @@ def _gap_rows(gaps: Sequence[Interval], lost: set[str]) -> pl.DataFrame:
         "end": [gap.end for gap in gaps],
         "status": [DAMAGED if gap.key in lost else MISSING for gap in gaps],
     }
-    return _conform(pl.DataFrame(rows, schema={name: HISTORY_SCHEMA[name] for name in rows}))
-
-
-def _conform(frame: pl.DataFrame) -> pl.DataFrame:
-    return frame.select(
-        pl.col(name).cast(dtype) if name in frame.columns else pl.lit(None, dtype).alias(name)
-        for name, dtype in HISTORY_SCHEMA.items()
-    )
+    absent = pl.DataFrame(rows, schema={name: HISTORY_SCHEMA[name] for name in rows})
+    return in_schema(absent, HISTORY_SCHEMA)
 
 
 def _part_of_interval(home: Place, manifest: Manifest, status: str) -> _Part:

@@ -68,7 +68,7 @@ def _format(text: str) -> str:
 
 
 class IntervalSection(Section):
-    """What one run evaluates of a growing table: the rows of one interval of time."""
+    """Rows of a growing table that one run evaluates: those of one interval of time."""
 
     cosmetic: ClassVar[Any] = True
     example: ClassVar[str | None] = "write interval: {partition: day, every: 1d}, or {column: scored_at}"
@@ -141,22 +141,8 @@ class Keep(Section):
             problems.add("keep is about intervals, and there are none", ("keep",), "add interval: {...}")
 
 
-def interval_section(suite: Suite) -> IntervalSection | None:
-    """The section of a suite; None where it has no intervals."""
-    section = suite.sections.get("interval")
-    assert section is None or isinstance(section, IntervalSection)
-    return section
-
-
-def keeping(suite: Suite) -> Keep:
-    """What a suite says of keeping; nothing is removed by default."""
-    section = suite.sections.get("keep")
-    assert section is None or isinstance(section, Keep)
-    return section or Keep()
-
-
 def references(suite: Suite) -> dict[tuple[str, str], IntervalReference]:
-    """What a suite compares an interval with, by the keys that say it."""
+    """References that an interval is compared with, by their keys in the suite."""
     compared = None if suite.compare is None else suite.compare.run
     drift = suite.sections.get("drift")
     named = {("compare", "run"): compared, ("drift", "reference"): getattr(drift, "reference", None)}
@@ -166,9 +152,8 @@ def references(suite: Suite) -> dict[tuple[str, str], IntervalReference]:
 def adds_states(suite: Suite) -> bool:
     """Whether states of the intervals are written, as several that are compared with need, and score counts."""
     compared = references(suite).get(("compare", "run"))
-    if compared is None or keeping(suite).states is not None:
-        return keeping(suite).states is not None
-    return compared.adds or decomposes_scores(suite)
+    kept = (Keep.find(suite) or Keep()).states is not None
+    return kept or (compared is not None and (compared.adds or decomposes_scores(suite)))
 
 
 def decomposes_scores(suite: Suite) -> bool:

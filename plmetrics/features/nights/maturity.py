@@ -28,7 +28,7 @@ class Maturity:
 
     @classmethod
     def of(cls, labels: Labels | None, interval_end: datetime, as_of: datetime) -> Maturity:
-        """That of an interval, looked at from a moment."""
+        """Maturity of an interval, looked at from a moment."""
         if labels is None:
             return cls(due=True)
         status = label_status(interval_end, labels.mature_after, as_of)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from plmetrics.core.durations import Duration
-from plmetrics.features.nights.interval_section import decomposes_scores, interval_section, references
+from plmetrics.features.nights.interval_section import IntervalSection, decomposes_scores, references
 from plmetrics.features.nights.references import intervals_of
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ class Reach:
 
 
 def reach_of(suite: Suite, calendar: Calendar, manifests: Sequence[Manifest]) -> Reach | None:
-    """What the last interval with a result, and those that it looks back to, are compared with.
+    """References of the last interval with a result, and of those that it looks back to.
 
     Args:
         suite: names its references.
@@ -67,7 +67,7 @@ def reach_of(suite: Suite, calendar: Calendar, manifests: Sequence[Manifest]) ->
 
 def _first_again(suite: Suite, calendar: Calendar, newest: Interval) -> Interval:
     """The first interval that is looked at again together with the last one."""
-    section = interval_section(suite)
+    section = IntervalSection.find(suite)
     if section is None or section.lookback is None:
         return newest
     return next(iter(calendar.before(newest, Duration.of(section.lookback))), newest)

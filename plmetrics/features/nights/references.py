@@ -106,7 +106,7 @@ class EarlierIntervals(EarlierRuns):
         rejections: list[dict[str, str]],
         most: int | None,
     ) -> list[T]:
-        """What is read of the first candidates that may serve, at most so many."""
+        """Contents of the first candidates that may serve, at most so many."""
         values: list[T] = []
         taken: list[Manifest] = []
         unusable: list[dict[str, str]] = []

@@ -116,7 +116,7 @@ class SideScores:
 
     @classmethod
     def of(cls, scores: FineScores, model: str, number: int, slices: Slices, whole: Slices) -> Self:
-        """Those of the slices of a set, which goes by its number in the states."""
+        """Counts of the slices of a set, which goes by its number in the states."""
         of_slices = scores.counts(number, model, slices.values)
         of_all = scores.counts(0, model, whole.values)
         rest = of_all - of_slices.sum(axis=0, keepdims=True)
@@ -128,7 +128,7 @@ class SideScores:
         return np.concatenate([self.of_slices, self.rest]) if rest else self.of_slices
 
     def blocks(self, starts: NDArray[np.int64], *, rest: bool) -> Array:
-        """The same by block, on bins that begin at some of the fine ones."""
+        """Counts by block, on bins that begin at some of the fine ones."""
         counts = self.scores.blocks(self.number, self.model, self.slices, self.of_slices, starts)
         if not rest:
             return counts

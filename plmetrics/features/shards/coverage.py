@@ -7,17 +7,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import polars as pl
-
 from plmetrics.core.errors import ConfigError, Problem, UnitsMissingError
 from plmetrics.core.names import is_address
-from plmetrics.core.results import GATES_SCHEMA
+from plmetrics.core.results import gate_table
 from plmetrics.features.shards.unit_plan import PLAN, read_plan
 from plmetrics.runs.files import place_of
 from plmetrics.table.files import shown_path
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    import polars as pl
 
     from plmetrics.core.results import Json
     from plmetrics.features.shards.unit_plan import Unit, UnitPlan
@@ -66,7 +66,7 @@ class UnitCoverage:
 
     def gates(self) -> pl.DataFrame:
         """The row of the gate on it, where units are missing."""
-        columns = {
+        row = {
             "gate": _GATE,
             "level": "fail",
             "metric": "coverage",
@@ -78,7 +78,7 @@ class UnitCoverage:
             "status": "ok",
             "note": f"{_count(self)} missing",
         }
-        return pl.DataFrame([dict.fromkeys(GATES_SCHEMA) | columns], schema=GATES_SCHEMA, orient="row")
+        return gate_table([row])
 
 
 def _count(coverage: UnitCoverage) -> str:

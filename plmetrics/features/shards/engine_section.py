@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from typing import Self
 
     from plmetrics.core.names import SuitePath
-    from plmetrics.suite.model import Suite
     from plmetrics.suite.problems import Findings
     from plmetrics.suite.sections.section import ReadMetric
 
@@ -73,10 +72,3 @@ class EngineSection(Section):
         except ConfigError as error:
             for problem in error.problems:
                 problems.add(problem.message, ("engine", "states"), problem.hint)
-
-
-def engine_section(suite: Suite) -> EngineSection | None:
-    """The section of a suite; None where it has none."""
-    section = suite.sections.get("engine")
-    assert section is None or isinstance(section, EngineSection)
-    return section

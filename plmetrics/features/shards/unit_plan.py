@@ -205,7 +205,7 @@ def balanced_shard(units: Sequence[Unit], index: int, count: int) -> list[Unit]:
 
 
 def read_shard(text: str) -> tuple[int, int]:
-    """Which shard of how many, as it is written: 3/8.
+    """Number of a shard and of all, from a text such as 3/8.
 
     Raises:
         ConfigError: it is none.

@@ -11,7 +11,7 @@ from plmetrics.report.charts.figure import Figure
 from plmetrics.report.charts.selection import NothingToDraw
 from plmetrics.report.charts.slices.estimate_texts import estimate_texts, minus
 from plmetrics.report.charts.slices.panels import Panel, Texts, side_by_side
-from plmetrics.report.charts.slices.rows import add_heading
+from plmetrics.report.charts.slices.rows import add_heading, look_where, stack_rows, with_marks
 from plmetrics.report.charts.texts import short
 from plmetrics.report.charts.words import level_words
 from plmetrics.report.numbers import count, number, omission, p_value, plural
@@ -58,13 +58,7 @@ def _rows(rows: pl.DataFrame) -> pl.DataFrame:
         short(f"{row['slice']}", 16 if several else 30) + (f", {short(row['model'], 12)}" if several else "")
         for row in rows.rows(named=True)
     ]
-    looks = (
-        pl.when(pl.col("difference").is_null())
-        .then(pl.lit("undefined"))
-        .when(pl.col("confirmed").fill_null(value=False))
-        .then(pl.lit("worse"))
-        .otherwise(pl.lit("plain"))
-    )
+    look = look_where("difference", pl.col("confirmed").fill_null(value=False), "worse")
     texts = {
         "t": names,
         "c0": [count(n or 0) for n in rows["n"]],
@@ -72,14 +66,7 @@ def _rows(rows: pl.DataFrame) -> pl.DataFrame:
         "c2": [p_value(p) for p in rows["p_adjusted"]],
         "c3": ["" if seen is None else minus(number(seen, signed=True)) for seen in rows["searched"]],
     }
-    return rows.with_columns(
-        k=pl.int_range(pl.len()),
-        x="difference",
-        lo="lower",
-        hi="upper",
-        look=looks,
-        **{name: pl.Series(name, values, dtype=pl.String) for name, values in texts.items()},
-    )
+    return stack_rows(with_marks(rows, "difference", look, texts))
 
 
 def _finding(title: str, rows: pl.DataFrame) -> str:

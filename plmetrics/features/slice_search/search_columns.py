@@ -15,7 +15,7 @@ from plmetrics.core.hashing import SAMPLE_SALT, mix_expr
 from plmetrics.core.quantiles import averaged_inverse
 from plmetrics.core.slice_texts import NULL, quote
 from plmetrics.engine.streaming import collected_frames
-from plmetrics.features.slice_search.search_section import section_of
+from plmetrics.features.slice_search.search_section import FindSlices
 from plmetrics.table.roles import UNIT, WEIGHT, require
 from plmetrics.table.slice_keys import SliceKey, bin_index, place_in, refuse_name_of_rest
 from plmetrics.table.slices import plain_values
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from plmetrics.engine.run_plan import RunPlan
-    from plmetrics.features.slice_search.search_section import FindSlices
     from plmetrics.suite.model import Suite
 
 _DECIMALS = 300
@@ -150,7 +149,7 @@ def check_searched_columns(suite: Suite, schema: pl.Schema) -> None:
     Raises:
         DataError: one is absent, or of a type that has no slices; all are named.
     """
-    _raw_keys(schema, section_of(suite))
+    _raw_keys(schema, FindSlices.of(suite))
 
 
 def _raw_keys(schema: pl.Schema, spec: FindSlices) -> list[SliceKey]:

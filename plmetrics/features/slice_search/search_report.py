@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from rich.text import Text
 
 from plmetrics.core.names import printable
-from plmetrics.report.layout import FAINT, Column, align, heading, table_or_stack, wrap
+from plmetrics.report.layout import FAINT, Column, align, heading, remarks, table_or_stack
 from plmetrics.report.numbers import count, estimate, number, p_value, plural
 
 if TYPE_CHECKING:
@@ -41,18 +41,15 @@ def found_slices(summary: Summary, width: int) -> list[Text]:
     rows = confirmed.head(_MOST).rows(named=True)
     if rows:
         lines += table_or_stack(_COLUMNS, _cells(rows), width)
-    for row in rows:
-        if row["note"] is not None:
-            text = Text(f"{printable(row['slice'])}: {printable(row['note'])}", FAINT)
-            lines += wrap(text, width)
     largest = f", {count(frame.height)} went on" if frame.height < searched["stood_out"] else ""
-    remarks = [
+    words = [f"{row['slice']}: {row['note']}" for row in rows if row["note"] is not None]
+    words.append(
         f"{plural(searched['tested'], 'slice')} searched, {count(searched['stood_out'])} stood out{largest}, "
         f"{count(confirmed.height)} confirmed"
-    ]
+    )
     if confirmed.height > _MOST:
-        remarks.append(f"and {confirmed.height - _MOST} more in found_slices.parquet")
-    return lines + [line for text in remarks for line in wrap(Text(text, FAINT), width)]
+        words.append(f"and {confirmed.height - _MOST} more in found_slices.parquet")
+    return lines + remarks(words, width)
 
 
 def _cells(rows: list[dict[str, Any]]) -> list[list[Text]]:

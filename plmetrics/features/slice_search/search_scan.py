@@ -31,7 +31,7 @@ from plmetrics.features.slice_search.search_plan import (
     column_groups,
     possible,
 )
-from plmetrics.features.slice_search.search_section import section_of
+from plmetrics.features.slice_search.search_section import FindSlices
 from plmetrics.states.sums import SumsState
 from plmetrics.suite.sections.uncertainty import Uncertainty
 from plmetrics.table.checks import SCORED, VALID, scored_column, valid_column
@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from plmetrics.engine.run_plan import RunPlan
     from plmetrics.features.slice_search.row_sums import Tally
     from plmetrics.features.slice_search.search_columns import Encoding, SearchedColumn
-    from plmetrics.features.slice_search.search_section import FindSlices
     from plmetrics.suite.model import Suite
     from plmetrics.table.prediction_table import PredictionTable
     from plmetrics.table.source import Source
@@ -56,7 +55,7 @@ def search_plan(suite: Suite, source: Source) -> SearchPlan:
         ConfigError: there are more slices than `max_slices`.
         DataError: a column is absent, or of a type that has no slices.
     """
-    spec = section_of(suite)
+    spec = FindSlices.of(suite)
     prepared = prepare(bind(inner_suite(suite, spec), source))
     encodings = column_encodings(prepared, spec)
     columns = searched_columns(prepared.view.schema, spec, encodings)

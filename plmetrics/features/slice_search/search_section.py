@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from plmetrics.core.names import SuitePath
-    from plmetrics.suite.model import Suite
     from plmetrics.suite.problems import Findings
     from plmetrics.suite.sections.section import ReadMetric
 
@@ -101,13 +100,6 @@ class FindSlices(Section):
             )
         elif fields["task"]:
             _models(self, fields, problems.add)
-
-
-def section_of(suite: Suite) -> FindSlices:
-    """The section of a suite that has it."""
-    section = suite.sections["find_slices"]
-    assert isinstance(section, FindSlices)
-    return section
 
 
 def _metric(metric: Metric, add: Callable[..., None]) -> None:

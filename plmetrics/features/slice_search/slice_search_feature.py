@@ -5,22 +5,19 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from plmetrics.features.protocol import Feature, Outputs
-from plmetrics.features.slice_search.search_section import FindSlices, section_of
+from plmetrics.features.protocol import Feature, FeatureTable, Outputs
+from plmetrics.features.slice_search.search_section import FindSlices
 from plmetrics.report.charts.entry import Entry
-from plmetrics.report.html.feature_table import FeatureTable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     import polars as pl
-    from rich.text import Text
 
     from plmetrics.engine.request import Request
     from plmetrics.engine.step import Step
     from plmetrics.features.protocol import CountedRows, Run
     from plmetrics.features.stored.alignment import AlignedStates
-    from plmetrics.report.summary import Summary
     from plmetrics.states.state_format import Builder
     from plmetrics.suite.model import Suite
     from plmetrics.table.source import Source
@@ -42,6 +39,7 @@ class SliceSearchFeature(Feature):
         "found_slices",
         "slice model metric value rest difference p_adjusted n confirmed status",
     )
+    text = "plmetrics.features.slice_search.search_report:found_slices"
     stage = "search"
     after = "tests"
     charts = MappingProxyType(
@@ -51,7 +49,7 @@ class SliceSearchFeature(Feature):
 
     def columns(self, suite: Suite) -> tuple[str, ...]:
         """The columns that are searched."""
-        return section_of(suite).columns
+        return FindSlices.of(suite).columns
 
     def bind(self, suite: Suite, schema: pl.Schema, table: Source | None) -> None:  # noqa: ARG002
         """Check that the columns can be searched."""
@@ -95,9 +93,3 @@ class SliceSearchFeature(Feature):
         from plmetrics.features.slice_search.stored_search import merge
 
         merge(alike, builder)
-
-    def report(self, summary: Summary, width: int) -> list[Text]:
-        """Slices that were confirmed."""
-        from plmetrics.features.slice_search.search_report import found_slices
-
-        return found_slices(summary, width)

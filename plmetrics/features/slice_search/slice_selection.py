@@ -168,7 +168,7 @@ class _TestedSlices:
     searched: Array
 
     def candidates(self, chosen: NDArray[np.bool_]) -> Iterator[Candidate]:
-        """Those that are chosen."""
+        """Candidates that are chosen."""
         for index in np.flatnonzero(chosen):
             values = (float(part[index]) for part in (self.rank, self.searched))
             yield Candidate(self.model, self.crossing, int(self.place[index]), *values)
@@ -193,7 +193,7 @@ def _tested_slices(search: Search, crossing: Crossing) -> Iterator[_TestedSlices
 def _residual_candidates(
     search: Search, candidates: Sequence[Candidate], selected: Sequence[Candidate]
 ) -> list[Candidate]:
-    """Those that are worse than what else is in each kept slice that holds them."""
+    """Slices that are worse than what else is in each kept slice that holds them."""
     by_name = {(candidate.model, candidate.name): candidate for candidate in selected}
     pairs = [
         (number, parent)
@@ -310,7 +310,7 @@ def _confirmation(search: Search, model: str, of_model: Sequence[Candidate]) -> 
 
 
 def _because(search: Search, rows: Sequence[Candidate]) -> dict[tuple[str, Name], str]:
-    """What the note says of a slice that is no worse, in the confirming part, without one that it holds."""
+    """Note on a slice that is no worse, in the confirming part, without one that it holds."""
     notes: dict[tuple[str, Name], str] = {}
     for row in rows:
         parts = [part for part in rows if part.model == row.model and part.name > row.name]

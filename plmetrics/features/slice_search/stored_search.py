@@ -29,7 +29,7 @@ from plmetrics.features.slice_search.search_scan import (
     states_of,
     tallies,
 )
-from plmetrics.features.slice_search.search_section import section_of
+from plmetrics.features.slice_search.search_section import FindSlices
 from plmetrics.features.slice_search.slice_selection import slices_of_states
 from plmetrics.features.stored.capture import said_of
 from plmetrics.features.stored.pinning import read_constants
@@ -72,7 +72,7 @@ def write(builder: Builder, rows: CountedRows) -> None:
     """Add the parts that hold the sums of a search."""
     content: Mapping[str, Any] = rows.constants
     suite, source = rows.request.written, rows.source
-    spec = section_of(suite)
+    spec = FindSlices.of(suite)
     constants = read_constants(content["constants"], None)
     bound = bind(inner_suite(suite, spec), source, classes=constants.classes)
     plan = _plan(prepare(bound, constants), suite, content, _open_encodings(content))
@@ -82,7 +82,7 @@ def write(builder: Builder, rows: CountedRows) -> None:
 
 def merge(alike: Sequence[AlignedStates], builder: Builder) -> None:
     """Add the parts that hold the sums of a search in all states."""
-    spec = section_of(suite_of(alike[0].head))
+    spec = FindSlices.of(suite_of(alike[0].head))
     content = alike[0].head.constants["features"]["find_slices"]
     exponents = content["constants"]["exponents"]
     sizes = [sum(encoding.codes) for encoding in _open_encodings(content)]
@@ -127,7 +127,7 @@ def _name(members: Sequence[int]) -> str:
 
 
 def _open_encodings(content: Mapping[str, Any]) -> list[Encoding]:
-    """What codes mean in states: there is one for whatever the rows of any state may hold."""
+    """Codes of values in states: there is one for whatever the rows of any state may hold."""
     return [replace(Encoding.read(column), open=True) for column in content["columns"]]
 
 
@@ -159,7 +159,7 @@ def _restored_plan(
     suite: Suite, saved: SavedState, content: Mapping[str, Any], encodings: Sequence[Encoding]
 ) -> SearchPlan:
     """The plan of a search whose rows were counted, on none."""
-    spec, constants = section_of(suite), read_constants(content["constants"], None)
+    spec, constants = FindSlices.of(suite), read_constants(content["constants"], None)
     request, view = empty_rows(inner_suite(suite, spec), saved.head, constants)
     prepared = RunPlan(
         request,
@@ -181,6 +181,6 @@ def _plan(
     prepared: RunPlan, suite: Suite, content: Mapping[str, Any], encodings: Sequence[Encoding]
 ) -> SearchPlan:
     """The plan of a search whose codes and groupings are known."""
-    spec = section_of(suite)
+    spec = FindSlices.of(suite)
     columns = searched_columns(prepared.view.schema, spec, encodings)
     return plan_of(prepared, spec, encodings, columns, tuple(map(tuple, content["groupings"])))

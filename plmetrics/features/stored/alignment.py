@@ -27,7 +27,7 @@ class StateReference:
     content: str
 
     def at(self, addresses: Mapping[Path, str]) -> StateReference:
-        """The same state, called by its address where its file is a copy."""
+        """Reference to the state, by its address where its file is a copy."""
         address = addresses.get(self.table) if isinstance(self.table, Path) else None
         return self if address is None else replace(self, place=address)
 

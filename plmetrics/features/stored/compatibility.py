@@ -149,7 +149,7 @@ def _check_types(first: StateReference, other: StateReference) -> None:
 
 
 def _check_features(first: StateReference, other: StateReference) -> None:
-    """What features count must have one meaning."""
+    """Check that counts of features have one meaning."""
     try:
         for feature in features_in(first.head.suite):
             feature.check_states(first, other)

@@ -70,7 +70,7 @@ class FineScores:
     def blocks(
         self, number: int, model: str, slices: Slices, fine: Array, starts: NDArray[np.int64]
     ) -> Array:
-        """The same by block, on the bins that begin at some fine ones: `[slice, block, class, bin]`.
+        """Weight by block, on the bins that begin at some fine ones: `[slice, block, class, bin]`.
 
         States count blocks on coarse bins of each slice. What a block has in one of them is spread over the fine bins
         as all rows `[slice, class, bin]` are. Blocks of states that number them apart are folded alike.
@@ -110,7 +110,7 @@ class FineScores:
         return part.totals(counts)
 
     def _part(self, number: int, model: str, bins: str) -> Part:
-        """What counts of scores on bins of a kind are; it has no bins where no state has such of the set."""
+        """Part with the counts of scores on bins of a kind; without bins where no state has such of the set."""
         places = ((saved, saved.head.number("scores", (number,), model, bins)) for saved in self.states)
         parts = (saved.head.parts[place] for saved, place in places if place is not None)
         return next(parts, Part("scores", size=(0, 2)))

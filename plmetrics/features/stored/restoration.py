@@ -184,7 +184,7 @@ def _blocks(saved: SavedState) -> Blocks | None:
 
 
 def _scores(prepared: RunPlan, sums: Aggregates, saved: SavedState) -> Scores:
-    """What each model's rows are ordered by on its grid; see `grid_scores.models_on_grids`."""
+    """Counts of each ordering of rows on its grid; see `grid_scores.models_on_grids`."""
     if not needs_rows(prepared) or prepared.grids is None:
         return
     for ordering in orderings(prepared.request):

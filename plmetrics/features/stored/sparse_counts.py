@@ -142,7 +142,7 @@ def summarise_part(part: Part, rows: pl.DataFrame, total: int | None) -> Part:
 
 
 def _narrow(values: NDArray[np.generic]) -> NDArray[np.generic]:
-    """The same numbers in as few bytes as hold them; floats where they are no whole numbers."""
+    """Numbers in as few bytes as hold them; floats where they are no whole numbers."""
     if float(values.min()) >= 0 and _are_integers(values):
         largest = float(values.max())
         for size in _SIZES:

@@ -70,7 +70,7 @@ def add_parts(
 def _sums(
     groups: Sequence[tuple[int, ...]], alike: Sequence[AlignedStates], blocks: MergedBlocks, room: int
 ) -> list[CubeSums]:
-    """What sums are added in: the cells of each group of sets are a part, in their order."""
+    """Accumulators of sums: the cells of each group of sets are a part, in their order."""
     sums = []
     for number, sets in enumerate(groups):
         sums.append(cube_sums(sets, number, alike, blocks, room))
@@ -99,7 +99,7 @@ def _scores(
     blocks: MergedBlocks,
     room: int,
 ) -> Iterator[ScoreCounts]:
-    """What counts are added in: of each ordering, slice set and kind of bins of any state.
+    """Accumulators of counts: of each ordering, slice set and kind of bins of any state.
 
     `slices` is the number of the part that tells the slices of a set apart.
     """
@@ -124,7 +124,7 @@ def _jobs(
     sums: Sequence[CubeSums],
     scores: Sequence[ScoreCounts],
 ) -> Iterator[Callable[[], None]]:
-    """What there is to do with the table of a state; no two add to the same."""
+    """Tasks on the table of a state; no two add to the same."""
     for sums_of_state in sums:
         yield partial(sums_of_state.add, group, state.rows(table, group.sums_of(sums_of_state.sets[0])))
     number = state.head.number("blocks")

@@ -114,7 +114,7 @@ def _fits(suite: Suite) -> Iterator[Problem]:
 
 
 def _order_dependent(suite: Suite) -> Iterator[Problem]:
-    """What depends on the order of rows in a state, although the suite is to be reproducible."""
+    """Problems of a reproducible suite in a state: counts that depend on the order of rows."""
     for feature in features_of(suite):
         if feature.state_rounding is not None:
             msg = f"reproducible serves sums of rows, and {feature.state_rounding}"

@@ -80,6 +80,11 @@ def unit(field: str, title: str | None) -> dict[str, Any]:
     return axis(field, title, UNIT, form=".1f", ticks=UNIT_TICKS)
 
 
+def ends(y: dict[str, Any], low: str = "lo", high: str = "hi") -> dict[str, Any]:
+    """The vertical channels of a mark from one field to another, on the axis of a channel."""
+    return {"y": alt.Y(**{**y, "shorthand": f"{low}:Q"}), "y2": f"{high}:Q"}
+
+
 def span(*columns: pl.Series, margin: float = 0.04, include: Sequence[float] = ()) -> tuple[float, float]:
     """The range of what is finite in these columns and of these values, with a margin on both sides."""
     values = np.concatenate([np.asarray(include, dtype=np.float64), *(_floats(column) for column in columns)])
@@ -260,8 +265,8 @@ def bands(
     if both.is_empty():
         return []
     area = base(both).mark_area(opacity=0.18, interpolate=interpolate)  # type: ignore[arg-type]
-    ends = {"y": alt.Y(**{**y, "shorthand": "lo:Q"}), "y2": "hi:Q"}
-    return [area.encode(x=alt.X(**x), detail="s:N", **ends, fill=alt.Fill("ink:N", scale=None, legend=None))]
+    fill = alt.Fill("ink:N", scale=None, legend=None)
+    return [area.encode(x=alt.X(**x), detail="s:N", **ends(y), fill=fill)]
 
 
 def background(frame: pl.DataFrame, interpolate: str) -> alt.Chart:

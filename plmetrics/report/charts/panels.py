@@ -98,6 +98,22 @@ def rows_of_panels(charts: Sequence[Chart], alone: float, small: float, spacing:
     return PanelGrid(chart, small * min(len(charts), _MOST_COLUMNS))
 
 
+def column_of_panels(
+    charts: Sequence[alt.LayerChart], spacing: float = 12
+) -> alt.LayerChart | alt.VConcatChart:
+    """Panels below each other."""
+    return charts[0] if len(charts) == 1 else alt.vconcat(*charts, spacing=spacing)
+
+
+def model_panel(
+    chart: alt.LayerChart, name: str, small: tuple[float, float], alone: tuple[float, float]
+) -> alt.LayerChart:
+    """The panel of a model in its size: as one of several, with its name above it, or as the only one."""
+    width, height = small if name else alone
+    panel: alt.LayerChart = chart.properties(width=width, height=height)
+    return panel.properties(title=alt.Title(name, fontSize=12, offset=8, anchor="start")) if name else panel
+
+
 def layout_of(number: int) -> tuple[int, int]:
     """The columns of so many panels, and the width of each in pixels."""
     if number <= 2:

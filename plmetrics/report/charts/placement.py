@@ -87,7 +87,7 @@ class Canvas:
         self._boxes.append(box)
 
     def cost(self, box: Box) -> float:
-        """What lies in a rectangle: 0 where it is free."""
+        """Cost of covering a rectangle: 0 where it is free."""
         outside = (
             max(0.0, -box.left)
             + max(0.0, box.right - self.width)

@@ -167,7 +167,7 @@ def _thin_points(points: pl.DataFrame, most: int, *, by_threshold: bool) -> pl.D
 
 
 def _names(keys: Sequence[Keys]) -> tuple[str, ...]:
-    """What tells the series apart, numbered where cut texts are the same."""
+    """Names that tell series apart, numbered where cut texts are the same."""
     vary = [len({key[part] for key in keys}) > 1 for part in range(3)]
     return told_apart(
         [", ".join(_name(key[part]) for part in range(3) if vary[part] and key[part]) for key in keys]

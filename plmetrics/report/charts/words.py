@@ -52,7 +52,7 @@ def heading_of(selection: Selection, series: Series, metric: str) -> str | None:
 
 
 def direction_words(selection: Selection, metric: str) -> str:
-    """Which side of a metric is better, in brackets; empty where none is."""
+    """Better side of a metric, in brackets; empty where none is."""
     direction = selection.summary.directions.get(metric, "none")
     words = {"higher": "higher is better", "lower": "lower is better", "zero": "best at 0"}.get(direction)
     return f" ({words})" if words else ""

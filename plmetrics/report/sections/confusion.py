@@ -9,14 +9,13 @@ from rich.text import Text
 
 from plmetrics.core.names import printable
 from plmetrics.report.layout import (
-    FAINT,
     Column,
     align,
     heading,
     join_blocks,
+    remarks,
     table,
     table_or_stack,
-    wrap,
 )
 from plmetrics.report.numbers import Estimate, count, plural
 
@@ -62,8 +61,7 @@ def _in_slices(summary: Summary, width: int) -> list[Text]:
     ]
     lines = table_or_stack(columns, rows, width)
     if len(parts) > MOST_SLICES:
-        remark = f"and {plural(len(parts) - MOST_SLICES, 'more line')} in curves.parquet"
-        lines += wrap(Text(remark, FAINT), width)
+        lines += remarks([f"and {plural(len(parts) - MOST_SLICES, 'more line')} in curves.parquet"], width)
     return heading("Confusion in slices", "rows", width) + lines
 
 
@@ -108,8 +106,7 @@ def _largest(counts: pl.DataFrame, width: int) -> list[Text]:
     ]
     lines = table_or_stack([Column("true"), Column("called"), Column("rows")], rows, width)
     if wrong.height > MOST:
-        remark = f"and {plural(wrong.height - MOST, 'other confusion')} in curves.parquet"
-        lines += wrap(Text(remark, FAINT), width)
+        lines += remarks([f"and {plural(wrong.height - MOST, 'other confusion')} in curves.parquet"], width)
     return lines
 
 

@@ -8,15 +8,7 @@ import polars as pl
 from rich.text import Text
 
 from plmetrics.core.names import printable
-from plmetrics.report.layout import (
-    FAINT,
-    Column,
-    align,
-    heading,
-    join_blocks,
-    table_or_stack,
-    wrap,
-)
+from plmetrics.report.layout import FAINT, Column, align, heading, join_blocks, remarks, table_or_stack, wrap
 from plmetrics.report.numbers import number, plural, row_estimate
 from plmetrics.report.sections.overall import metric_of_class
 
@@ -62,11 +54,11 @@ def _block(part: pl.DataFrame, width: int) -> list[Text]:
     words = [*_columns(every), *_accuracy(part)]
     if len(by_slice) > len(largest):
         words.append(f"and {plural(len(by_slice) - len(largest), 'slice')} more in decomposition.parquet")
-    return [*lines, *(line for text in words for line in wrap(Text(text, FAINT), width))]
+    return lines + remarks(words, width)
 
 
 def _columns(every: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """What the shares of the values of each column do by themselves."""
+    """Effects of the shares of each column's values by themselves."""
     parts = {name: row["value"] for name, row in every.items() if name.startswith("mix|")}
     texts = [
         f"{printable(name.removeprefix('mix|'))} {number(value, signed=True)}"
@@ -83,7 +75,7 @@ def _estimate(row: Mapping[str, Any]) -> Estimate:
 
 
 def _accuracy(part: pl.DataFrame) -> list[str]:
-    """What bins and random orders may cost the parts."""
+    """Errors of the parts by bins and random orders."""
     limits = {
         "bound": "scores were binned: Shapley values are exact to within",
         "sampling_error": "orders of slices were drawn: standard errors of that are at most",

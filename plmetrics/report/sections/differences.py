@@ -11,15 +11,7 @@ from rich.text import Text
 from plmetrics.core.names import printable
 from plmetrics.inference.comparisons.readings import READINGS
 from plmetrics.inference.tables import INDEPENDENT_TEST, TESTS
-from plmetrics.report.layout import (
-    FAINT,
-    Column,
-    align,
-    heading,
-    join_blocks,
-    table_or_stack,
-    wrap,
-)
+from plmetrics.report.layout import FAINT, Column, align, heading, join_blocks, remarks, table_or_stack
 from plmetrics.report.numbers import Estimate, p_value, plural, row_estimate
 from plmetrics.report.sections.overall import metric_label
 
@@ -58,24 +50,38 @@ def usual_tests(comparisons: pl.DataFrame) -> pl.DataFrame:
     return comparisons.filter(default | ((pl.col("test") == "delong") & ~answered))
 
 
+def tested_p(row: Row) -> float | None:
+    """The p value of a comparison, adjusted where there are adjusted ones."""
+    p: float | None = row["p_value"] if row["p_adjusted"] is None else row["p_adjusted"]
+    return p
+
+
+def adjustment(summary: Summary) -> str:
+    """The correction of p values in words."""
+    return "not adjusted" if summary.correction in {None, "none"} else f"adjusted by {summary.correction}"
+
+
+def rival(row: Row) -> str:
+    """The other side of a comparison: a model, or an earlier run."""
+    return f"run {row['baseline']}" if row["contrast"] == "run" else str(row["baseline"])
+
+
 def is_tested(comparisons: pl.DataFrame) -> bool:
     """Whether one of the comparisons has a p value."""
     return bool(comparisons["p_value"].is_not_null().any())
 
 
 def _remark(summary: Summary, scale: str, *, tested: bool) -> str:
-    """What stands beside the title of comparisons: their scale, and what was done to their p values."""
-    how = "p not adjusted" if summary.correction in (None, "none") else f"p adjusted by {summary.correction}"
+    """Remark beside the title of comparisons: their scale, and what was done to their p values."""
     word = scale.replace("_", " ")
-    return f"{word}, {how}" if tested else word
+    return f"{word}, p {adjustment(summary)}" if tested else word
 
 
 def _pair(summary: Summary, pair: pl.DataFrame, width: int) -> list[Text]:
     first = pair.row(0, named=True)
     rows = pair.filter(pl.col("slice_set") == "overall").rows(named=True)
     tested = is_tested(pair)
-    other = f"run {first['baseline']}" if first["contrast"] == "run" else first["baseline"]
-    title = f"{printable(first['model'])} against {printable(other)}"
+    title = f"{printable(first['model'])} against {printable(rival(first))}"
     lines = heading(title, _remark(summary, first["scale"], tested=tested), width)
     lines += _lines(rows, width, tested=tested)
     return lines + _in_slices(pair.filter(pl.col("slice_set") != "overall"), width)
@@ -98,16 +104,15 @@ def _in_slices(frame: pl.DataFrame, width: int) -> list[Text]:
         return []
     counts = Counter(row["reading"] for row in rows)
     parts = ", ".join(f"{counts[outcome]} {outcome}" for outcome in READINGS if counts[outcome])
-    return wrap(Text(f"in slices: {parts}", FAINT), width)
+    return remarks([f"in slices: {parts}"], width)
 
 
 def _reading_cells(row: Row) -> list[Text]:
     """The p value, and a reading with its arrow and colour."""
-    p = row["p_value"] if row["p_adjusted"] is None else row["p_adjusted"]
     outcome = row["reading"] or ""
     arrow = ARROWS.get(outcome)
     text = Text(f"{arrow} {outcome}" if arrow else outcome, _STYLES.get(outcome, FAINT))
-    return [Text(p_value(p)), text]
+    return [Text(p_value(tested_p(row))), text]
 
 
 def _difference(row: Row) -> Estimate:
@@ -138,12 +143,12 @@ def _block(summary: Summary, part: pl.DataFrame, width: int) -> list[Text]:
     numbers = align([_difference(row) for row in rows[:_MOST]])
     cells = [_cells(row, number, tested=tested) for row, number in zip(rows[:_MOST], numbers, strict=True)]
     lines += table_or_stack(columns, cells, width)
-    remarks = []
+    words = []
     if len(rows) > _MOST:
-        remarks.append(f"and {plural(len(rows) - _MOST, 'comparison')} more in comparisons.parquet")
+        words.append(f"and {plural(len(rows) - _MOST, 'comparison')} more in comparisons.parquet")
     if part.height > defined.height:
-        remarks.append(f"{plural(part.height - defined.height, 'comparison')} without a value")
-    return lines + [line for text in remarks for line in wrap(Text(text, FAINT), width)]
+        words.append(f"{plural(part.height - defined.height, 'comparison')} without a value")
+    return lines + remarks(words, width)
 
 
 def _cells(row: dict[str, Any], number: Text, *, tested: bool) -> list[Text]:

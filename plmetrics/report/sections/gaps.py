@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import polars as pl
 from rich.text import Text
 
-from plmetrics.core.names import printable
-from plmetrics.report.layout import FAINT, flow, heading, join_blocks, wrap
+from plmetrics.core.names import name_list, printable
+from plmetrics.report.layout import flow, heading, join_blocks, remarks
 from plmetrics.report.numbers import number, plural
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def _no_intervals(summary: Summary, width: int) -> list[Text]:
     if asked or statuses.is_empty() or not (statuses == "not_requested").all():
         return []
     key = "uncertainty=True" if summary.place is None else "uncertainty: true in the suite"
-    return wrap(Text(f"Intervals are off: {key} adds them", FAINT), width, indent=0)
+    return remarks([f"Intervals are off: {key} adds them"], width, indent=0)
 
 
 def _reasons(title: str, frame: pl.DataFrame, reason: str, width: int) -> list[Text]:
@@ -49,10 +49,8 @@ def _reasons(title: str, frame: pl.DataFrame, reason: str, width: int) -> list[T
     for (status,), part in frame.group_by(reason, maintain_order=True):
         places = part.select("slice_set", "slice").unique().height
         metrics: list[str] = part["metric"].unique(maintain_order=True).to_list()
-        more = len(metrics) - _NAMED
-        named = ", ".join(metrics[:_NAMED]) + (f" and {more} more" if more > 0 else "")
         counts = [Text(plural(part.height, "value")), Text(f"in {plural(places, 'slice')}")]
-        rows.append([Text(printable(str(status))), *counts, Text(printable(named))])
+        rows.append([Text(printable(str(status))), *counts, Text(printable(name_list(metrics, _NAMED)))])
     longest = max(status.cell_len for status, *_ in rows)
     lines = heading(title, width=width)
     for status, *cells in rows:
@@ -71,4 +69,4 @@ def _notes(frame: pl.DataFrame, width: int) -> list[Text]:
         texts.append(f"scores were binned: values are exact to within {number(bound)} (column `bound`)")
     if not texts:
         return []
-    return heading("Notes", width=width) + [line for note in texts for line in wrap(Text(note, FAINT), width)]
+    return heading("Notes", width=width) + remarks(texts, width)

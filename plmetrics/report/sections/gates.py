@@ -17,10 +17,11 @@ from plmetrics.report.layout import (
     INDENT,
     Column,
     align,
+    filled_places,
     flow,
     heading,
+    remarks,
     table,
-    wrap,
 )
 from plmetrics.report.numbers import Estimate, estimate, number
 
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from plmetrics.report.summary import Summary
 
 OUTCOMES = ("fail", "inconclusive", "warn", "skipped", "pass")
+CHECK_TITLES = ("verdict", "gate", "rule", "model", "slice", "observed", "note")
 _STYLES = {
     "fail": "bold red",
     "inconclusive": "bold yellow",
@@ -47,9 +49,10 @@ _MOST = 60
 Row = dict[str, Any]
 
 
-def outcomes(frame: pl.DataFrame) -> Counter[str]:
-    """How many checks ended in which way."""
-    return Counter(outcome(row) for row in frame.select("level", "verdict").iter_rows(named=True))
+def outcome_counts(frame: pl.DataFrame) -> list[str]:
+    """The number of checks of each outcome, such as `3 fail`; without gates says so."""
+    counts = Counter(outcome(row) for row in frame.select("level", "verdict").iter_rows(named=True))
+    return [f"{counts[name]} {name}" for name in OUTCOMES if counts[name]] or ["no gates"]
 
 
 def gates(summary: Summary, width: int) -> list[Text]:
@@ -57,11 +60,11 @@ def gates(summary: Summary, width: int) -> list[Text]:
     if summary.gates.is_empty():
         return []
     rows = list(_condense(gate_checks(summary.gates)))
-    shown, remarks = _common_notes(rows[:_MOST])
+    shown, words = _common_notes(rows[:_MOST])
     if len(rows) > _MOST:
-        remarks.append(f"and {len(rows) - _MOST} more in the table gates")
+        words.append(f"and {len(rows) - _MOST} more in the table gates")
     lines = heading("Gates", width=width) + _lines(shown, width)
-    return lines + [line for text in remarks for line in wrap(Text(text, FAINT), width)]
+    return lines + remarks(words, width)
 
 
 def gate_checks(frame: pl.DataFrame) -> list[Row]:
@@ -103,11 +106,10 @@ def _common_notes(rows: list[Row]) -> tuple[list[Row], list[str]]:
 def _lines(rows: list[Row], width: int) -> list[Text]:
     cells = [_cells(row) for row in rows]
     observed = align([observed_text(row) for row in rows])
-    titles = ["verdict", "gate", "rule", "model", "slice", "observed", "note"]
     grid = [[*before, value, note] for (*before, _, note), value in zip(cells, observed, strict=True)]
-    filled = [i for i in range(len(titles)) if any(row[i].plain for row in grid)]
+    filled = filled_places(grid)
     longest = max(len(row["outcome"]) for row in rows)
-    columns = [Column(titles[i]) for i in filled]
+    columns = [Column(CHECK_TITLES[i]) for i in filled]
     fitting = table(columns, [[row[i] for i in filled] for row in grid], width, least=longest)
     if fitting is not None:
         return fitting
@@ -115,18 +117,26 @@ def _lines(rows: list[Row], width: int) -> list[Text]:
 
 
 def _cells(row: Row) -> list[Text]:
-    """Verdict, name if it has one, rule, model, slice, what was observed, and why it is not clear."""
-    rule = f"{row['metric']} {row['rule']}"
-    name = "" if row["gate"] == rule else row["gate"] or ""
-    note = "" if row["outcome"] == "pass" else row["note"] or ""
+    verdict, *names, _, note = check_texts(row)
     return [
-        Text(row["outcome"], _STYLES[row["outcome"]]),
-        Text(printable(name)),
-        Text(printable(rule)),
-        Text(printable(row["model"] or "")),
-        Text(printable(place_text(row))),
+        Text(verdict, _STYLES[verdict]),
+        *(Text(printable(name)) for name in names),
         align([observed_text(row)])[0],
         Text(printable(note), FAINT),
+    ]
+
+
+def check_texts(row: Row) -> list[str]:
+    """The texts of a check below `CHECK_TITLES`: its name if it has one, and its note unless it passed."""
+    rule = f"{row['metric']} {row['rule']}"
+    return [
+        row["outcome"],
+        "" if row["gate"] == rule else row["gate"] or "",
+        rule,
+        row["model"] or "",
+        _place_text(row),
+        str(observed_text(row)),
+        "" if row["outcome"] == "pass" else row["note"] or "",
     ]
 
 
@@ -165,7 +175,7 @@ def _condense(checks: list[Row]) -> Iterator[Row]:
         else:
             yield group[0] | {
                 "model": _several([row["model"] or "" for row in group], "models"),
-                "place": _several([place_text(row) for row in group], "slices"),
+                "place": _several([_place_text(row) for row in group], "slices"),
                 "note": None,
                 "together": [row["observed"] for row in group if row["observed"] is not None],
             }
@@ -176,7 +186,7 @@ def _several(names: list[str], word: str) -> str:
     return names[0] if len(different) == 1 else f"{len(different)} {word}"
 
 
-def place_text(row: Row) -> str:
+def _place_text(row: Row) -> str:
     """The slice of a check, or the set that it is put together over."""
     if "place" in row:
         return str(row["place"])

@@ -10,15 +10,7 @@ from rich.text import Text
 
 from plmetrics.core.names import printable
 from plmetrics.inference.comparisons.readings import READINGS
-from plmetrics.report.layout import (
-    FAINT,
-    Column,
-    align,
-    heading,
-    join_blocks,
-    table_or_stack,
-    wrap,
-)
+from plmetrics.report.layout import Column, align, heading, join_blocks, remarks, table_or_stack
 from plmetrics.report.leaderboard import leaderboard, primary_metric
 from plmetrics.report.numbers import Estimate, plural, row_estimate
 from plmetrics.report.sections.differences import ARROWS, MOST_PAIRS, pairs, usual_tests
@@ -49,15 +41,13 @@ def ranking(summary: Summary, width: int) -> list[Text]:
     shown = [metric, *(label for label in labels if label != metric)][:METRICS]
     lines = heading(f"Models by {printable(metric)}", width=width)
     lines += _board(summary, board.head(SHOWN), shown, values, width)
-    remarks = []
+    words = []
     if len(ordered) > SHOWN:
         last = printable(ordered[-1])
-        remarks.append(
-            f"and {plural(len(ordered) - SHOWN, 'model')} more in metrics.parquet, {last} the last"
-        )
+        words.append(f"and {plural(len(ordered) - SHOWN, 'model')} more in metrics.parquet, {last} the last")
     if len(labels) > len(shown):
-        remarks.append(f"{plural(len(labels) - len(shown), 'metric')} more in metrics.parquet")
-    return lines + [line for text in remarks for line in wrap(Text(text, FAINT), width)]
+        words.append(f"{plural(len(labels) - len(shown), 'metric')} more in metrics.parquet")
+    return lines + remarks(words, width)
 
 
 def _board(

@@ -10,14 +10,13 @@ from rich.text import Text
 from plmetrics.core.errors import ConfigError, Problem
 from plmetrics.core.names import did_you_mean, printable
 from plmetrics.report.layout import (
-    FAINT,
     Column,
     align,
     heading,
     join_blocks,
+    remarks,
     table,
     table_or_stack,
-    wrap,
 )
 from plmetrics.report.numbers import Estimate, count, plural, row_estimate
 
@@ -68,7 +67,7 @@ def _slice_set(summary: Summary, name: str, width: int) -> list[Text]:
     }
     lines = heading(f"Slices of {printable(name)}", width=width) + _fitting(first, numbers, width)
     if len(places) > MOST:
-        lines += wrap(Text(f"and {plural(len(places) - MOST, 'row')} more in metrics.parquet", FAINT), width)
+        lines += remarks([f"and {plural(len(places) - MOST, 'row')} more in metrics.parquet"], width)
     return lines
 
 

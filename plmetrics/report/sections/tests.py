@@ -9,8 +9,9 @@ from rich.text import Text
 
 from plmetrics.core.names import printable
 from plmetrics.inference.tables import DELONG, TESTS
-from plmetrics.report.layout import FAINT, Column, heading, table_or_stack, wrap
+from plmetrics.report.layout import FAINT, Column, heading, remarks, table_or_stack
 from plmetrics.report.numbers import count, estimate, p_value, plural
+from plmetrics.report.sections.differences import adjustment, tested_p
 from plmetrics.report.sections.overall import metric_label
 
 if TYPE_CHECKING:
@@ -40,14 +41,13 @@ def tests(summary: Summary, width: int) -> list[Text]:
         return []
     together = (pl.col("slice_set") == "overall") | (pl.col("contrast") == "models")
     rows = frame.filter(together)
-    how = "p not adjusted" if summary.correction in {None, "none"} else f"p adjusted by {summary.correction}"
-    lines = heading("Tests", how, width)
+    lines = heading("Tests", f"p {adjustment(summary)}", width)
     if not rows.is_empty():
         cells = [_cells(row) for row in rows.head(_MOST).iter_rows(named=True)]
         lines += table_or_stack(_COLUMNS, cells, width)
-    remarks = [f"and {rows.height - _MOST} more in comparisons.parquet"] if rows.height > _MOST else []
-    remarks += _in_slices(frame.filter(~together), 1 - (0.95 if summary.level is None else summary.level))
-    return lines + [line for text in remarks for line in wrap(Text(text, FAINT), width)]
+    words = [f"and {rows.height - _MOST} more in comparisons.parquet"] if rows.height > _MOST else []
+    words += _in_slices(frame.filter(~together), 1 - (0.95 if summary.level is None else summary.level))
+    return lines + remarks(words, width)
 
 
 def _in_slices(frame: pl.DataFrame, alpha: float) -> list[str]:
@@ -60,14 +60,13 @@ def _in_slices(frame: pl.DataFrame, alpha: float) -> list[str]:
 
 def _cells(row: Row) -> list[Text]:
     pair = "all" if row["model"] is None else f"{row['model']} against {row['baseline']}"
-    p = row["p_value"] if row["p_adjusted"] is None else row["p_adjusted"]
     return [
         Text(printable(row["test"])),
         Text(printable(pair)),
         Text(metric_label(row)),
         _effect(row),
         Text("-" if row["n"] is None else count(row["n"])),
-        Text(p_value(p)),
+        Text(p_value(tested_p(row))),
     ]
 
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 from rich.text import Text
 
 from plmetrics.core.names import printable
-from plmetrics.report.layout import FAINT, flow, wrap
+from plmetrics.report.layout import FAINT, flow, remarks
 from plmetrics.report.numbers import count, number, plural
-from plmetrics.report.sections.gates import OUTCOMES, outcomes
+from plmetrics.report.sections.gates import outcome_counts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -29,7 +29,7 @@ def verdict(summary: Summary, width: int) -> list[Text]:
     lines = verdict_line(summary, width)
     lines += flow([Text(size, FAINT) for size in _comma_list(sizes(summary))], width, indent=0, gap=1)
     if labels := labels_text(summary):
-        lines += wrap(Text(labels, FAINT), width, indent=0)
+        lines += remarks([labels], width, indent=0)
     for key, reference in summary.record.get("references", {}).items():
         from plmetrics.runs.history.earlier_runs import passed_over_text
 
@@ -46,7 +46,7 @@ def labels_text(summary: Summary) -> str:
 
 
 def _band_text(key: str) -> str:
-    """What a key says of the intervals of a control band.
+    """Intervals of a control band in words, from their key in the record.
 
     >>> _band_text("gates.within (28d)")
     'band of 28d from'
@@ -73,9 +73,7 @@ def verdict_line(summary: Summary, width: int) -> list[Text]:
 
 def headline(summary: Summary) -> list[str]:
     """The word of the verdict, and how many checks ended in which way."""
-    counts = outcomes(summary.gates)
-    checks = [f"{counts[outcome]} {outcome}" for outcome in OUTCOMES if counts.get(outcome)]
-    return [HEADLINES.get(summary.verdict, ("DONE", ""))[0], *(checks or ["no gates"])]
+    return [HEADLINES.get(summary.verdict, ("DONE", ""))[0], *outcome_counts(summary.gates)]
 
 
 def sizes(summary: Summary) -> list[str]:

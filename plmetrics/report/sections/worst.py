@@ -11,7 +11,7 @@ import polars as pl
 from rich.text import Text
 
 from plmetrics.core.names import printable
-from plmetrics.report.layout import FAINT, Column, align, heading, table_or_stack, wrap
+from plmetrics.report.layout import Column, align, heading, remarks, table_or_stack
 from plmetrics.report.leaderboard import primary_metric
 from plmetrics.report.numbers import count, number, row_estimate
 
@@ -40,7 +40,7 @@ def worst(summary: Summary, width: int) -> list[Text]:
     return [
         *heading(f"Worst slices by {printable(metric)}", remark, width),
         *_lines(rows, width),
-        *(wrap(Text(printable(caution), FAINT), width) if caution else ()),
+        *remarks([caution] if caution else [], width),
     ]
 
 

@@ -43,7 +43,7 @@ class EarlierRuns:
 
     @classmethod
     def of(cls, suite: Suite, files: Sequence[Mapping[str, Any]], home: Place | None = None) -> EarlierRuns:
-        """Those of a run over some files, as run.json lists them."""
+        """Runs before one over some files, as run.json lists these."""
         from plmetrics.runs.history.data import Data, condition_identity
 
         return cls(Data.of(files, condition_identity(suite)), home)
@@ -163,7 +163,7 @@ class EarlierRuns:
         reader: Callable[[StoredRun], T],
         check: Callable[[StoredRun], None] | None,
     ) -> T:
-        """What is read of one run, whatever it covers and however it ended."""
+        """Content of one run, whatever it covers and however it ended."""
         from plmetrics.runs.history.data import data_of
         from plmetrics.runs.reading import open_run
 

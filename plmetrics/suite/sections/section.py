@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from os import PathLike
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Protocol, Self
 
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic_core import PydanticCustomError
 from pydantic_core.core_schema import no_info_before_validator_function
 
 from plmetrics.catalogue.metric import Metric
+from plmetrics.core.names import is_address
 from plmetrics.core.text import value_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
     from pydantic_core import CoreSchema
@@ -66,6 +68,13 @@ def plain_path(value: Any) -> Any:
         return HANDED_OVER
     texts = [path if path is None else str(path) for path in paths]
     return texts if isinstance(value, (list, tuple)) else texts[0]
+
+
+def anchored_path(path: str | tuple[str, ...], folder: Path) -> str | tuple[str, ...]:
+    """A path or several, where relative ones start from a folder."""
+    if isinstance(path, tuple):
+        return tuple(str(anchored_path(each, folder)) for each in path)
+    return path if path == HANDED_OVER or is_address(path) else str((folder / path).absolute())
 
 
 def with_label_columns(columns: Any) -> Any:
@@ -123,6 +132,14 @@ class Strict(BaseModel):
     )
 
 
+class SectionHolder(Protocol):
+    """A suite, as far as its sections are asked for."""
+
+    @property
+    def sections(self) -> Mapping[str, Section]:
+        """The sections by their keys."""
+
+
 class Section(Strict):
     """The section of a feature.
 
@@ -135,6 +152,18 @@ class Section(Strict):
     cosmetic: ClassVar[Mapping[str, Any]] = {}
     example: ClassVar[str | None] = None
     switch: ClassVar[bool] = False
+
+    @classmethod
+    def of(cls, suite: SectionHolder) -> Self:
+        """The section of this kind of a suite that has one."""
+        section = cls.find(suite)
+        assert section is not None
+        return section
+
+    @classmethod
+    def find(cls, suite: SectionHolder) -> Self | None:
+        """The section of this kind of a suite, None where it has none."""
+        return next((section for section in suite.sections.values() if isinstance(section, cls)), None)
 
     @classmethod
     def read(cls, value: Any, path: SuitePath, problems: Findings, read_metric: ReadMetric) -> Self | None:

@@ -5,20 +5,32 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-import altair as alt
 import polars as pl
 
 from plmetrics.core.errors import Problem
 from plmetrics.report.charts.comparisons.gate_limits import Limit, zone
 from plmetrics.report.charts.figure import Figure
+from plmetrics.report.charts.panels import column_of_panels
 from plmetrics.report.charts.selection import NothingToDraw
 from plmetrics.report.charts.slices.estimate_texts import minus
 from plmetrics.report.charts.slices.panels import Texts, columns_of
-from plmetrics.report.charts.slices.rows import WIDTH, Scale, add_heading, forest_domain, panel
+from plmetrics.report.charts.slices.rows import (
+    WIDTH,
+    Scale,
+    add_heading,
+    forest_domain,
+    header,
+    look_where,
+    panel,
+    stack_rows,
+    text_columns,
+)
 from plmetrics.report.charts.texts import short
 from plmetrics.report.numbers import count, number, p_value, plural
 
 if TYPE_CHECKING:
+    import altair as alt
+
     from plmetrics.report.charts.selection import Selection
 
 MOST_ROWS = 60
@@ -55,7 +67,7 @@ def draw(selection: Selection) -> Figure:
         "shaded: beyond the limit of a gate; orange: a gate failed" if limited else "",
         *notes,
     )
-    chart = panels[0] if len(panels) == 1 else alt.vconcat(*panels, spacing=10)
+    chart = column_of_panels(panels, spacing=10)
     return Figure(
         add_heading(chart, title, subtitle), shown.select(table.columns), title, _finding(title, parts), notes
     )
@@ -66,7 +78,7 @@ def _largest(part: pl.DataFrame, most: int) -> pl.DataFrame:
 
 
 def _size(part: pl.DataFrame) -> pl.Expr:
-    """What is drawn: shifts in standard deviations of the reference, so that columns of any unit stand together."""
+    """Size to draw: shifts in standard deviations of the reference, so that columns of any unit stand together."""
     shift = part["measure"][0].startswith(_SHIFTS) or part["measure"][0] == "wasserstein"
     return pl.col("per_sd") if shift and part["per_sd"].is_not_null().any() else pl.col("value")
 
@@ -75,20 +87,18 @@ def _panel(selection: Selection, part: pl.DataFrame, *, titled: bool) -> alt.Lay
     scaled = _size(part).meta.output_name() == "per_sd"
     name = short(part["measure"][0], 60) + (" (in standard deviations)" if scaled else "")
     limits = [] if scaled else _limits(selection, part)
-    rows = part.with_columns(
-        t=pl.Series([_label(row) for row in part.rows(named=True)], dtype=pl.String),
-        x=_size(part),
-        lo=pl.lit(None, dtype=pl.Float64),
-        hi=pl.lit(None, dtype=pl.Float64),
-        c1=pl.Series([_value(row) for row in part.rows(named=True)], dtype=pl.String),
-        c2=pl.Series([_windows(row) for row in part.rows(named=True)], dtype=pl.String),
-        c3=pl.Series([p_value(row["p_adjusted"]) for row in part.rows(named=True)], dtype=pl.String),
-    ).with_columns(look=_look(selection, part))
-    header = pl.DataFrame({"t": [name], "look": ["header"]})
-    rows = pl.concat([header, rows], how="diagonal").with_columns(k=pl.int_range(pl.len()))
+    records = part.rows(named=True)
+    texts = {
+        "t": [_label(row) for row in records],
+        "c1": [_value(row) for row in records],
+        "c2": [_windows(row) for row in records],
+        "c3": [p_value(row["p_adjusted"]) for row in records],
+    }
+    none = pl.lit(None, dtype=pl.Float64)
+    drawn = part.with_columns(x=_size(part), lo=none, hi=none, **text_columns(texts))
+    rows = stack_rows(header(name), drawn.with_columns(look=_look(selection, part)))
     domain = forest_domain(rows, [0.0, *(limit.value for limit in limits)])
-    texts = [text if titled else Texts(text.field, "", text.room, text.align) for text in _TEXTS]
-    columns, end = columns_of(texts, WIDTH)
+    columns, end = columns_of(_TEXTS, WIDTH, titled=titled)
     under = [mark for limit in limits for mark in zone(limit, domain)]
     return panel(rows, Scale(domain, "", 0.0), columns, under=under, end=end)
 
@@ -97,13 +107,7 @@ def _look(selection: Selection, part: pl.DataFrame) -> pl.Expr:
     """Orange where a gate failed on the very value: others may have limits of their own."""
     failed = selection.summary.gates.filter(metric=part["measure"][0], verdict="fail")
     keys = pl.struct("slice", "value").is_in(failed.select("slice", value="observed").to_struct().implode())
-    return (
-        pl.when(pl.col("x").is_null())
-        .then(pl.lit("undefined"))
-        .when(keys)
-        .then(pl.lit("worse"))
-        .otherwise(pl.lit("plain"))
-    )
+    return look_where("x", keys, "worse")
 
 
 def _limits(selection: Selection, part: pl.DataFrame) -> list[Limit]:

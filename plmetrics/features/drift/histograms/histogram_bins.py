@@ -52,7 +52,7 @@ class Bins:
 
     @classmethod
     def of(cls, column: ColumnCounts) -> Bins:
-        """Those of a column, from its counts in all rows."""
+        """Bins of a column, from its counts in all rows."""
         defined, absent = column.sliced[0].defined, column.sliced[0].absent
         if defined.height == 0:
             bins = _categories(defined)
@@ -89,7 +89,7 @@ class Bins:
         return [np.column_stack([total, lost]) for total, (_, lost) in zip(totals, masses, strict=True)]
 
     def with_null(self) -> Bins:
-        """The same with a bin of nulls, the last."""
+        """Bins with one of nulls, the last."""
         null = _rows([(None, "null", None, None)]).with_columns(pl.lit(self.listed.height).alias(BIN))
         return replace(self, listed=pl.concat([self.listed, null.cast(LIST)]), has_nulls=True)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from plmetrics.core.results import DRIFT_HISTOGRAMS_SCHEMA
+from plmetrics.core.results import DRIFT_HISTOGRAMS_SCHEMA, in_schema
 from plmetrics.features.drift.histograms.histogram_bins import BIN, Bins
 from plmetrics.table.tags import in_result_order
 
@@ -46,11 +46,7 @@ def column_histograms(column: ColumnCounts, sides: Sequence[Sides]) -> pl.DataFr
     }
     frames = [_of_set(*of_set, bins) for of_set in zip(column.sliced, sides, strict=True)]
     named = [pl.lit(value, dtype=pl.String).alias(name) for name, value in constants.items()]
-    return (
-        pl.concat(frames)
-        .with_columns(named)
-        .select(pl.col(name).cast(dtype) for name, dtype in DRIFT_HISTOGRAMS_SCHEMA.items())
-    )
+    return in_schema(pl.concat(frames).with_columns(named), DRIFT_HISTOGRAMS_SCHEMA)
 
 
 def _of_set(sliced: SlicedCounts, sides: Sides, bins: Bins) -> pl.DataFrame:

@@ -38,7 +38,7 @@ _LIMIT = re.compile(r"(>=|<=) (-?[\d.]+(?:e[-+]?\d+)?)")
 
 @dataclass(frozen=True, slots=True)
 class _Subject:
-    """What a panel is about: a metric of a class in a slice, a series a model."""
+    """Subject of a panel: a metric of a class in a slice, a series a model."""
 
     metric: str
     of_class: str | None
@@ -203,7 +203,7 @@ def _span(places: pl.DataFrame) -> str:
 
 
 def _marks(drawn: Sequence[pl.DataFrame]) -> str:
-    """What the marks mean."""
+    """Legend of the marks."""
     rows = pl.concat(drawn)
     words = []
     if rows["lower"].is_not_null().any():

@@ -12,6 +12,7 @@ from plmetrics.report.charts.marks import (
     CORNERS,
     canvas_of,
     dashes,
+    ends,
     free_corner,
     nice_ticks,
     series_paint,
@@ -37,14 +38,14 @@ def axes(
     """The channels of time and of the value; times are those of the clocks of a zone."""
     places = _wall(shown, zone).to_list()
     step = (places[-1] - places[0]) / max(len(places) - 1, 1)
-    ends = [places[0] - step / 2, places[-1] + step / 2]
-    length = ends[1] - ends[0]
+    room = [places[0] - step / 2, places[-1] + step / 2]
+    length = room[1] - room[0]
     form = "%H:%M" if length <= 2 * _DAY else "%-d %b" if length <= 400 * _DAY else "%b %Y"
     every = max(1, -(-len(places) // (3 if small else WIDTH // _TICK)))
     x = {
         "shorthand": "x:T",
         "title": None,
-        "scale": alt.Scale(type="utc", domain=ends, nice=False),
+        "scale": alt.Scale(type="utc", domain=room, nice=False),
         "axis": alt.Axis(format=form, values=places[::every], grid=False),
     }
     columns = (rows[name] for name in ("value", "lower", "upper", "band_lower", "band_upper"))
@@ -80,7 +81,7 @@ def _wall(moments: pl.Series, zone: str) -> pl.Series:
 
 
 def _points(rows: pl.DataFrame, shown: pl.Series, zone: str, labels: dict[str, str]) -> pl.DataFrame:
-    """What is drawn, in short names; `g` numbers the stretches of a series without a gap."""
+    """Points to draw, in short names; `g` numbers the stretches of a series without a gap."""
     places = pl.DataFrame({"start": shown, "place": range(len(shown))})
     numbered = rows.join(places, on="start", how="inner", maintain_order="left").sort("model", "start")
     stretch = (pl.col("place").diff().over("model").fill_null(1) != 1).cum_sum()
@@ -106,8 +107,7 @@ def _control(points: pl.DataFrame, x: dict[str, Any], y: dict[str, Any]) -> list
     if both.is_empty():
         return []
     area = base(both.select("x", "low", "high", "g")).mark_area(opacity=0.22, color=LIGHT["faint"])
-    ends = {"y": alt.Y(**{**y, "shorthand": "low:Q"}), "y2": "high:Q"}
-    return [area.encode(x=alt.X(**x), detail="g:N", **ends)]
+    return [area.encode(x=alt.X(**x), detail="g:N", **ends(y, "low", "high"))]
 
 
 def _levels(points: pl.DataFrame, x: dict[str, Any], y: dict[str, Any]) -> list[alt.Chart]:
@@ -117,8 +117,8 @@ def _levels(points: pl.DataFrame, x: dict[str, Any], y: dict[str, Any]) -> list[
         return []
     stretches = rows.select("x", "level", "ink", g=pl.struct("ink", "level").rle_id())
     line = base(stretches).mark_line(strokeWidth=7, opacity=0.28)
-    ends = {"y": alt.Y(**{**y, "shorthand": "level:Q"}), "detail": "g:N"}
-    return [line.encode(x=alt.X(**x), stroke=alt.Stroke("ink:N", scale=None, legend=None), **ends)]
+    level = {"y": alt.Y(**{**y, "shorthand": "level:Q"}), "detail": "g:N"}
+    return [line.encode(x=alt.X(**x), stroke=alt.Stroke("ink:N", scale=None, legend=None), **level)]
 
 
 def _bars(points: pl.DataFrame, x: dict[str, Any], y: dict[str, Any]) -> list[alt.Chart]:
@@ -126,8 +126,7 @@ def _bars(points: pl.DataFrame, x: dict[str, Any], y: dict[str, Any]) -> list[al
     if both.is_empty():
         return []
     rule = base(both.select("x", "lo", "hi", "ink")).mark_rule(opacity=0.45)
-    ends = {"y": alt.Y(**{**y, "shorthand": "lo:Q"}), "y2": "hi:Q"}
-    return [rule.encode(x=alt.X(**x), stroke=alt.Stroke("ink:N", scale=None, legend=None), **ends)]
+    return [rule.encode(x=alt.X(**x), stroke=alt.Stroke("ink:N", scale=None, legend=None), **ends(y))]
 
 
 def _limits(limits: Sequence[tuple[str, float]], x: dict[str, Any], y: dict[str, Any]) -> list[alt.Chart]:

@@ -19,7 +19,7 @@ from plmetrics.report.charts.calibration.score_bars import (
 )
 from plmetrics.report.charts.figure import Figure
 from plmetrics.report.charts.layers import base, layer_charts
-from plmetrics.report.charts.marks import PANEL, add_title, axis, reference, remark, unit
+from plmetrics.report.charts.marks import PANEL, add_title, axis, ends, reference, remark, unit
 from plmetrics.report.charts.panels import Panel, panels
 from plmetrics.report.charts.series import series_of
 from plmetrics.report.charts.theme import LIGHT, SERIES
@@ -74,17 +74,16 @@ def _marks(panel: Panel, level: float, corp: pl.DataFrame) -> list[alt.Chart | a
     x, y = alt.X(**panel.x), alt.Y(**panel.y)
     canvas = panel.canvas()
     canvas.line([0, 1], [0, 1])
-    ends = {"y": alt.Y(**{**panel.y, "shorthand": "lo:Q"}), "y2": "hi:Q"}
+    vertical = ends(panel.y)
     calibrated = _calibration_range(frame, level)
     ranges = base(calibrated)
     # An area of one bin would have no width.
     style: dict[str, Any] = {"color": LIGHT["faint"], "opacity": 0.28}
     one = calibrated.height == 1
-    area = (ranges.mark_rule(strokeWidth=12, **style) if one else ranges.mark_area(**style)).encode(
-        x=x, **ends
-    )
+    mark = ranges.mark_rule(strokeWidth=12, **style) if one else ranges.mark_area(**style)
+    area = mark.encode(x=x, **vertical)
     bars = frame.filter(pl.col("lo").is_not_null(), pl.col("hi").is_not_null())
-    rule = base(bars.select("x", "lo", "hi")).mark_rule(color=SERIES[0]).encode(x=x, **ends)
+    rule = base(bars.select("x", "lo", "hi")).mark_rule(color=SERIES[0]).encode(x=x, **vertical)
     line = base(frame.select("x", "y", "k")).mark_line(color=SERIES[0], strokeWidth=1.4).encode(x=x, y=y)
     point = base(frame.select("x", "y")).mark_point(
         color=SERIES[0],

@@ -11,7 +11,7 @@ from plmetrics.inference.comparisons.tests.friedman import critical_difference
 from plmetrics.report.charts.figure import Figure
 from plmetrics.report.charts.selection import NothingToDraw
 from plmetrics.report.charts.slices.panels import Texts, columns_of
-from plmetrics.report.charts.slices.rows import WIDTH, Scale, add_heading, panel
+from plmetrics.report.charts.slices.rows import WIDTH, Scale, add_heading, header, panel, stack_rows
 from plmetrics.report.charts.texts import short
 from plmetrics.report.charts.words import direction_words, level_words
 from plmetrics.report.numbers import p_value, plural
@@ -116,15 +116,15 @@ def _panel(ranks: pl.DataFrame, groups: Sequence[tuple[int, int]], limit: float)
                 "look": ["overall"] * len(groups),
             }
         )
-        parts += [pl.DataFrame({"t": ["not told apart"], "look": ["header"]}), bars]
-    rows = pl.concat(parts, how="diagonal").with_columns(k=pl.int_range(pl.len()))
+        parts += [header("not told apart"), bars]
+    rows = stack_rows(*parts)
     columns, end = columns_of([Texts("c1", "mean rank", 70)], WIDTH)
     most = max(float(ranks.height), 1.0 + limit)
     return panel(rows, Scale((0.8, most + 0.2), "Mean rank (lower is better)"), columns, end=end)
 
 
 def _omnibus(selection: Selection, metric: str, slice_set: str) -> str:
-    """What Friedman's test says of all models, where it was asked for."""
+    """Result of Friedman's test of all models, where it was asked for."""
     rows = selection.summary.comparisons.filter(
         pl.col("scale") == "statistic",
         pl.col("metric") == metric,

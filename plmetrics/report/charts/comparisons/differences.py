@@ -4,16 +4,26 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import altair as alt
 import polars as pl
 
 from plmetrics.core.errors import Problem
 from plmetrics.report.charts.comparisons.gate_limits import gate_limits, zone
 from plmetrics.report.charts.figure import Figure
+from plmetrics.report.charts.panels import column_of_panels
 from plmetrics.report.charts.selection import NothingToDraw
 from plmetrics.report.charts.slices.panels import columns_of
 from plmetrics.report.charts.slices.readings import usual_differences
-from plmetrics.report.charts.slices.rows import STEP, WIDTH, Scale, add_heading, forest_domain, panel, sides
+from plmetrics.report.charts.slices.rows import (
+    STEP,
+    WIDTH,
+    Scale,
+    add_heading,
+    forest_domain,
+    header,
+    panel,
+    sides,
+    stack_rows,
+)
 from plmetrics.report.charts.slices.slice_differences import (
     by_slice,
     difference_columns,
@@ -27,6 +37,8 @@ from plmetrics.report.leaderboard import ranked_models
 from plmetrics.report.numbers import omission
 
 if TYPE_CHECKING:
+    import altair as alt
+
     from plmetrics.report.charts.selection import Selection
 
 MOST_ROWS = 40
@@ -50,7 +62,7 @@ def draw(selection: Selection) -> Figure:
     ]
     title = "Differences" if several else f"Differences to {_opponent(shown.row(0, named=True))}"
     notes = omission(len(rows) - len(shown), "difference", "comparisons")
-    chart = panels[0] if len(panels) == 1 else alt.vconcat(*panels, spacing=12)
+    chart = column_of_panels(panels)
     limited = any(gate_limits(selection.summary, part) for part in shown.partition_by("metric"))
     legend = (difference_legend(selection, shown), "shaded: fails a gate" if limited else "")
     return Figure(
@@ -89,16 +101,15 @@ def _panel(selection: Selection, part: pl.DataFrame, *, several: bool, titled: b
     """A header with the metric, a row a model, and words that say on which side of 0 a model is better."""
     first = part.row(0, named=True)
     name = short(first["metric"], 60) + (f" [{short(first['class'])}]" if first["class"] else "")
-    header = pl.DataFrame({"t": [name + direction_words(selection, first["metric"])], "look": ["header"]})
     names = [
         f"{short(row['model'], 14)} to {short(row['baseline'], 12)}" if several else short(row["model"], 30)
         for row in part.rows(named=True)
     ]
     rows = difference_rows(part.with_columns(t=pl.Series(names, dtype=pl.String)))
-    rows = pl.concat([header, rows], how="diagonal").with_columns(k=pl.int_range(pl.len()))
+    rows = stack_rows(header(name + direction_words(selection, first["metric"])), rows)
     limits = gate_limits(selection.summary, part)
     domain = forest_domain(rows, [0.0, *(limit.value for limit in limits)])
-    columns, end = columns_of(difference_columns(selection, part, titled=titled), WIDTH)
+    columns, end = columns_of(difference_columns(selection, part), WIDTH, titled=titled)
     under = [mark for limit in limits for mark in zone(limit, domain)]
     words = sides(selection.summary.directions.get(first["metric"], "none"), STEP * rows.height)
     over = [] if words is None else [words]

@@ -18,7 +18,7 @@ from plmetrics.report.charts.marks import (
     reference,
     span,
 )
-from plmetrics.report.charts.panels import rows_of_panels
+from plmetrics.report.charts.panels import model_panel, rows_of_panels
 from plmetrics.report.charts.series import by_model, model_names
 from plmetrics.report.charts.slices.estimate_texts import minus
 from plmetrics.report.charts.texts import short
@@ -65,9 +65,8 @@ def _metric_and_baseline(selection: Selection) -> tuple[str, str]:
     summary = selection.summary
     rows = summary.comparisons.filter(contrast="model", metric=summary.query_metric or "")
     baselines = rows["baseline"].unique()
-    return summary.query_metric or "the metric", short(baselines[0]) if len(
-        baselines
-    ) == 1 else "earlier models"
+    baseline = short(baselines[0]) if len(baselines) == 1 else "earlier models"
+    return summary.query_metric or "the metric", baseline
 
 
 def tally(points: pl.DataFrame, *, lower: bool = False) -> str:
@@ -106,10 +105,5 @@ def _panel(points: pl.DataFrame, y: dict[str, Any], name: str, *, lower: bool) -
         area = base(side).mark_area(color=ink, opacity=0.85, interpolate="step")
         layers.append(area.encode(x=alt.X(**x), y=alt.Y(**y), y2="zero:Q"))
     layers.append(reference([(0.5, 0), (total + 0.5, 0)]))
-    size = (
-        {"width": SMALL_PANEL + 20, "height": SMALL_PANEL - 20}
-        if name
-        else {"width": PANEL + 80, "height": PANEL - 100}
-    )
-    chart = layer_charts(*layers).properties(**size)
-    return chart.properties(title=alt.Title(name, fontSize=12, offset=8, anchor="start")) if name else chart
+    small, alone = (SMALL_PANEL + 20, SMALL_PANEL - 20), (PANEL + 80, PANEL - 100)
+    return model_panel(layer_charts(*layers), name, small, alone)

@@ -13,6 +13,7 @@ from plmetrics.report.charts.marks import (
     PANEL,
     add_title,
     axis,
+    ends,
     legend,
     nice_ticks,
     note,
@@ -49,14 +50,7 @@ def draw(selection: Selection) -> Figure:
             note(high, high, "as predicted", align="right", dx=-10, dy=12),
         ]
     layers += [
-        base(bars)
-        .mark_rule()
-        .encode(
-            x=alt.X(**x),
-            y=alt.Y(**{**y, "shorthand": "lo:Q"}),
-            y2="hi:Q",
-            color=alt.Color("ink:N", scale=None),
-        ),
+        base(bars).mark_rule().encode(x=alt.X(**x), **ends(y), color=alt.Color("ink:N", scale=None)),
         base(frame)
         .mark_point(stroke=LIGHT["paper"], strokeWidth=1.2, size=60)
         .encode(x=alt.X(**x), y=alt.Y(**y), fill=_fill(series.labels, key), shape=shapes(series.labels, key)),
@@ -72,7 +66,7 @@ def draw(selection: Selection) -> Figure:
 
 
 def _ends(points: pl.DataFrame) -> str:
-    """What was observed in the first and in the last tenth."""
+    """Observed effects of the first and of the last tenth."""
     tenths = points.drop_nulls(["x", "y"]).sort("x")
     if tenths.is_empty():
         return ""

@@ -6,17 +6,27 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
-import altair as alt
 import polars as pl
 
 from plmetrics.catalogue.metric import leaves
 from plmetrics.core.errors import Problem
 from plmetrics.report.charts.figure import Figure
 from plmetrics.report.charts.layers import base
+from plmetrics.report.charts.panels import column_of_panels
 from plmetrics.report.charts.selection import NothingToDraw
 from plmetrics.report.charts.slices.estimate_texts import estimate_texts
 from plmetrics.report.charts.slices.panels import Texts, columns_of
-from plmetrics.report.charts.slices.rows import WIDTH, Scale, add_heading, forest_domain, panel
+from plmetrics.report.charts.slices.rows import (
+    WIDTH,
+    Scale,
+    add_heading,
+    forest_domain,
+    header,
+    look_where,
+    panel,
+    stack_rows,
+    with_marks,
+)
 from plmetrics.report.charts.slices.slice_choice import with_slice_labels
 from plmetrics.report.charts.texts import short
 from plmetrics.report.charts.theme import LIGHT
@@ -24,6 +34,8 @@ from plmetrics.report.charts.words import level_words
 from plmetrics.report.numbers import count, omission, plural
 
 if TYPE_CHECKING:
+    import altair as alt
+
     from plmetrics.catalogue.fairness.base import GroupMetric
     from plmetrics.report.charts.selection import Selection
     from plmetrics.report.summary import Summary
@@ -52,7 +64,7 @@ def draw(selection: Selection) -> Figure:
         "orange: below four fifths of the largest" if any(gap.is_ratio for gap in shown) else "",
         *notes,
     )
-    chart = panels[0] if len(panels) == 1 else alt.vconcat(*panels, spacing=12)
+    chart = column_of_panels(panels)
     columns = selection.summary.metrics.columns
     frames = [pl.DataFrame([gap.row], schema=selection.summary.metrics.schema) for gap in shown]
     drawn = pl.concat(
@@ -66,7 +78,6 @@ def _panel(selection: Selection, gap: Gap, *, several: bool, titled: bool) -> al
     groups = _groups(gap)
     if gap.groups.height > groups.height:
         name += f" ({groups.height} of {plural(gap.groups.height, 'group')})"
-    header = pl.DataFrame({"t": [name], "look": ["header"]})
     bracket = pl.DataFrame(
         {
             "t": ["ratio" if gap.is_ratio else "gap"],
@@ -77,12 +88,7 @@ def _panel(selection: Selection, gap: Gap, *, several: bool, titled: bool) -> al
         },
         schema_overrides={"lo": pl.Float64, "hi": pl.Float64},
     )
-    rows = pl.concat([header, groups, bracket], how="diagonal").with_columns(k=pl.int_range(pl.len()))
-    rows = (
-        rows.with_columns(x=pl.col("x").cast(pl.Float64))
-        if "x" in rows.columns
-        else rows.with_columns(x=pl.lit(None, dtype=pl.Float64))
-    )
+    rows = stack_rows(header(name), groups, bracket)
     limit = _four_fifths(gap)
     domain = forest_domain(rows, [limit])
     level = level_words(selection)
@@ -99,34 +105,23 @@ def _groups(gap: Gap) -> pl.DataFrame:
     """The groups, those between which the gap lies and the largest others, by value."""
     if gap.groups.is_empty():
         name = f"no groups: the result lacks {short(gap.rate, 24)}"
-        return pl.DataFrame({"t": [name], "look": ["undefined"], "c0": [""]})
+        row = {"t": [name], "look": ["undefined"], "c0": [""], "x": [None]}
+        return pl.DataFrame(row, schema_overrides={"x": pl.Float64})
     ends = [end[0] for end in (gap.low, gap.high) if end is not None]
     order = gap.groups.sort(pl.col("t").is_in(ends).not_(), pl.col("n"), descending=[False, True])
     rows = order.head(MOST_GROUPS).sort("value", descending=True, nulls_last=True)
-    looks = (
-        pl.when(pl.col("value").is_null())
-        .then(pl.lit("undefined"))
-        .when(pl.col("judged"))
-        .then(pl.lit("plain"))
-        .otherwise(pl.lit("small"))
-    )
+    look = look_where("value", pl.col("judged"), "plain", "small")
     limit = _four_fifths(gap)
     if limit is not None:
-        looks = pl.when(pl.col("judged") & (pl.col("value") < limit)).then(pl.lit("worse")).otherwise(looks)
+        look = pl.when(pl.col("judged") & (pl.col("value") < limit)).then(pl.lit("worse")).otherwise(look)
     texts = estimate_texts(rows.rows(named=True))
     judged = [
         text if ok or text.startswith("undefined") else f"{text}, not judged"
         for text, ok in zip(texts, rows["judged"], strict=True)
     ]
-    return rows.select(
-        "t",
-        x="value",
-        lo="lower",
-        hi="upper",
-        look=looks,
-        c0=pl.Series([count(n or 0) for n in rows["n"]], dtype=pl.String),
-        c1=pl.Series(judged, dtype=pl.String),
-    )
+    sizes = [count(n or 0) for n in rows["n"]]
+    drawn = with_marks(rows, "value", look, {"c0": sizes, "c1": judged})
+    return drawn.select("t", "x", "lo", "hi", "look", "c0", "c1")
 
 
 def _gap_text(gap: Gap) -> str:
@@ -237,7 +232,7 @@ def _explains(low: float, high: float, value: float | None, *, is_ratio: bool) -
 
 
 def _anchor(metric: GroupMetric, groups: pl.DataFrame, whole: pl.DataFrame) -> tuple[str, float] | None:
-    """What groups are held against: all rows, or one of them."""
+    """Reference of the groups: all rows, or one of them."""
     if metric.reads_overall:
         return None if whole.is_empty() else ("all rows", float(whole["value"][0]))
     place = metric.reference_among(groups["slice"].to_list())

@@ -19,7 +19,7 @@ from plmetrics.report.charts.marks import (
     reference,
     unit,
 )
-from plmetrics.report.charts.panels import rows_of_panels
+from plmetrics.report.charts.panels import model_panel, rows_of_panels
 from plmetrics.report.charts.series import by_model, model_names
 from plmetrics.report.charts.theme import LIGHT, SERIES
 from plmetrics.report.numbers import count
@@ -79,13 +79,8 @@ def _panel(bins: pl.DataFrame, top: float, name: str) -> Any:
         *_chance(bins),
         reference([(0, 1), (1, 1)]),
     ]
-    size = (
-        {"width": SMALL_PANEL, "height": SMALL_PANEL - 40}
-        if name
-        else {"width": PANEL + 40, "height": PANEL - 120}
-    )
-    chart = layer_charts(*layers).properties(**size)
-    return chart.properties(title=alt.Title(name, fontSize=12, offset=8, anchor="start")) if name else chart
+    small, alone = (SMALL_PANEL, SMALL_PANEL - 40), (PANEL + 40, PANEL - 120)
+    return model_panel(layer_charts(*layers), name, small, alone)
 
 
 def _chance(bins: pl.DataFrame) -> list[alt.Chart]:
@@ -93,17 +88,12 @@ def _chance(bins: pl.DataFrame) -> list[alt.Chart]:
     rows = int(bins["n"].sum() or 0)
     if rows == 0:
         return []
-    ends = [
-        (low, high, _Z * sqrt((high - low) * (1 - high + low) / rows) / (high - low))
+    reach = [
+        _Z * sqrt((high - low) * (1 - high + low) / rows) / (high - low)
         for low, high in bins.select("low", "threshold").rows()
     ]
-    frame = pl.DataFrame(
-        {
-            "low": [e[0] for e in ends],
-            "high": [e[1] for e in ends],
-            "lo": [max(0.0, 1 - e[2]) for e in ends],
-            "hi": [1 + e[2] for e in ends],
-        }
+    frame = bins.select("low", high="threshold").with_columns(
+        lo=pl.Series([max(0.0, 1 - each) for each in reach]), hi=pl.Series([1 + each for each in reach])
     )
     mark = base(frame).mark_rect(color=LIGHT["ink"], opacity=0.22)
     chart: alt.Chart = mark.encode(x="low:Q", x2="high:Q", y="lo:Q", y2="hi:Q")

@@ -10,7 +10,7 @@ import polars as pl
 
 from plmetrics.report.charts.figure import Figure
 from plmetrics.report.charts.layers import base, layer_charts
-from plmetrics.report.charts.marks import add_title, lines, point_label, unit
+from plmetrics.report.charts.marks import add_title, ends, lines, point_label, unit
 from plmetrics.report.charts.operating import threshold_axis
 from plmetrics.report.charts.panels import panels
 from plmetrics.report.charts.series import every_point, series_of
@@ -44,12 +44,12 @@ def draw(selection: Selection) -> Figure:
         step = "step-before" if panel.series.exact else "linear"
         curves = lines(long, panel.x, panel.y, CLASSES, corner, interpolate=step, canvas=canvas)
         gap = gaps[panel.series.keys[0]]
-        ends = pl.DataFrame({"x": [gap["h"]], "lo": [gap["positives"]], "hi": [gap["negatives"]]})
-        rule = base(ends).mark_rule(color=LIGHT["ink"], strokeWidth=1.6)
+        classes = pl.DataFrame({"x": [gap["h"]], "lo": [gap["positives"]], "hi": [gap["negatives"]]})
+        rule = base(classes).mark_rule(color=LIGHT["ink"], strokeWidth=1.6)
         text = _gap_words(gap)
         canvas.line([gap["h"], gap["h"]], [gap["positives"], gap["negatives"]])
         label = point_label(*_gap_label(canvas, gap["h"], (gap["positives"], gap["negatives"]), text))
-        rule = rule.encode(x=alt.X(**panel.x), y=alt.Y(**{**panel.y, "shorthand": "lo:Q"}), y2="hi:Q")
+        rule = rule.encode(x=alt.X(**panel.x), **ends(panel.y))
         return layer_charts(curves, rule, label)
 
     drawn = panels(series, x, y, panel, alone=True, shared=True)
@@ -80,10 +80,10 @@ def _gap_words(gap: dict[str, float]) -> str:
 
 
 def _gap_label(
-    canvas: Canvas, x: float, ends: tuple[float, float], text: str
+    canvas: Canvas, x: float, gap: tuple[float, float], text: str
 ) -> tuple[float, float, str, Side]:
     """The text on the side of the rule where it covers less."""
-    heights = np.linspace(*ends, 9)[1:-1].tolist()
+    heights = np.linspace(*gap, 9)[1:-1].tolist()
     x, y, side = canvas.spot([(x, at) for at in heights], text, [("left", 6, 0), ("right", -6, 0)])
     return x, y, text, side
 

@@ -83,7 +83,7 @@ def _grey(panel: Panel, ends: Mapping[Keys, float]) -> list[alt.Chart]:
 
 
 def _prevalence(selection: Selection, panel: Panel, canvas: Canvas) -> list[alt.Chart]:
-    """What precision a score without skill has: a line for all series, or one for each where they differ."""
+    """Precision of a score without skill: a line for all series, or one for each where they differ."""
     rates = prevalence_of(selection, panel.series)
     same = len(set(rates.values())) == 1
     colors = dict(series_paint(panel.series.labels).select("s", "fill").iter_rows())

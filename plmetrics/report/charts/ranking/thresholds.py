@@ -77,7 +77,7 @@ def _highest_f1(points: pl.DataFrame) -> str:
 
 
 def _doubt(selection: Selection) -> str:
-    """That thresholds were chosen on the rows they are judged by, where the run warned of it."""
+    """Caution that thresholds were chosen on the rows they are judged by, where the run warned of it."""
     warnings = selection.summary.record.get("warnings", ())
     same = any(str(text).startswith("chosen on the rows that are evaluated") for text in warnings)
     return "thresholds were chosen on these rows: values there look better than they are" if same else ""

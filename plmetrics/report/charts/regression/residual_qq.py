@@ -11,7 +11,7 @@ import polars as pl
 from plmetrics.core import special
 from plmetrics.report.charts.figure import Figure
 from plmetrics.report.charts.layers import base, layer_charts
-from plmetrics.report.charts.marks import PANEL, add_title, axis, lines, note, reference, span
+from plmetrics.report.charts.marks import PANEL, add_title, axis, ends, lines, note, reference, span
 from plmetrics.report.charts.series import series_of
 from plmetrics.report.charts.theme import LIGHT
 from plmetrics.report.charts.words import finding, heading_of, level_words, size_words, title_of
@@ -59,11 +59,11 @@ def _normal_range(selection: Selection, series: Series) -> pl.DataFrame | None:
     if sizes.is_empty() or sizes["n"].n_unique() > 1 or (sizes["n"] != sizes["weight"]).any():
         return None
     rows = int(sizes["n"][0])
-    ends = series.frame["x"].drop_nulls().to_numpy()
-    if rows < 2 or not len(ends):
+    quantiles = series.frame["x"].drop_nulls().to_numpy()
+    if rows < 2 or not len(quantiles):
         return None
     edge = float(special.ndtri(0.5 / rows))
-    quantile = np.linspace(max(ends.min(), edge), min(ends.max(), -edge), _PLACES)
+    quantile = np.linspace(max(quantiles.min(), edge), min(quantiles.max(), -edge), _PLACES)
     # The middle of a rank's share is the normal quantile that it is drawn over.
     rank = special.ndtr(quantile) * rows + 0.5
     outside = (1 - (selection.summary.level or 0.95)) / 2
@@ -73,10 +73,10 @@ def _normal_range(selection: Selection, series: Series) -> pl.DataFrame | None:
     return pl.DataFrame({"x": quantile, "lo": low, "hi": high})
 
 
-def _band(normal: pl.DataFrame, x: dict[str, Any], y: dict[str, Any], ends: tuple[float, float]) -> alt.Chart:
-    inside = normal.filter(pl.col("hi") >= ends[0], pl.col("lo") <= ends[1])
-    mark = base(inside.with_columns(pl.col("lo", "hi").clip(*ends))).mark_area(
+def _band(normal: pl.DataFrame, x: dict[str, Any], y: dict[str, Any], room: tuple[float, float]) -> alt.Chart:
+    inside = normal.filter(pl.col("hi") >= room[0], pl.col("lo") <= room[1])
+    mark = base(inside.with_columns(pl.col("lo", "hi").clip(*room))).mark_area(
         color=LIGHT["faint"], opacity=0.28
     )
-    chart: alt.Chart = mark.encode(x=alt.X(**x), y=alt.Y(**{**y, "shorthand": "lo:Q"}), y2="hi:Q")
+    chart: alt.Chart = mark.encode(x=alt.X(**x), **ends(y))
     return chart

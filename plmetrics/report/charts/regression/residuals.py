@@ -14,6 +14,7 @@ from plmetrics.report.charts.marks import (
     SMALL_PANEL,
     add_title,
     axis,
+    ends,
     nice_ticks,
     reference,
     span,
@@ -63,9 +64,8 @@ def _panel(points: pl.DataFrame, x: tuple[float, float], y: tuple[float, float],
     frame = mean.select("x", "y", lo="lower", hi="upper", k=pl.int_range(pl.len()))
     layers = [*_spread(points, horizontal, vertical), reference([(x[0], 0), (x[1], 0)])]
     across = alt.X(**horizontal)
-    lower = alt.Y(**{**vertical, "shorthand": "lo:Q"})
     layers += [
-        base(frame).mark_area(color=SERIES[0], opacity=0.22).encode(x=across, y=lower, y2="hi:Q"),
+        base(frame).mark_area(color=SERIES[0], opacity=0.22).encode(x=across, **ends(vertical)),
         base(frame).mark_line(color=SERIES[0]).encode(x=across, y=alt.Y(**vertical), order=alt.Order("k:Q")),
         base(frame)
         .mark_point(color=SERIES[0], stroke=LIGHT["paper"], strokeWidth=1, size=44)
@@ -82,16 +82,16 @@ def _spread(points: pl.DataFrame, x: dict[str, Any], y: dict[str, Any]) -> list[
     quantiles = points.filter(curve="residual_quantiles")
     areas = []
     for low, high, opacity in _BANDS:
-        ends = [
+        levels = [
             quantiles.filter(pl.col("class") == level).select("x", pl.col("y").alias(name))
             for level, name in ((low, "lo"), (high, "hi"))
         ]
-        frame = ends[0].with_columns(ends[1]["hi"]) if len(ends[0]) == len(ends[1]) else ends[0].clear()
+        first, last = levels
+        frame = first.with_columns(last["hi"]) if len(first) == len(last) else first.clear()
         if frame.is_empty():
             continue
-        lower = alt.Y(**{**y, "shorthand": "lo:Q"})
         area = base(frame).mark_area(color=LIGHT["reference"], opacity=opacity)
-        areas.append(area.encode(x=alt.X(**x), y=lower, y2="hi:Q"))
+        areas.append(area.encode(x=alt.X(**x), **ends(y)))
     return areas
 
 

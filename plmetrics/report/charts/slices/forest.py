@@ -11,7 +11,7 @@ from plmetrics.report.charts.marks import MOST_SERIES
 from plmetrics.report.charts.slices.estimate_texts import estimate_texts
 from plmetrics.report.charts.slices.panels import Panel, Texts, side_by_side
 from plmetrics.report.charts.slices.readings import slice_tests
-from plmetrics.report.charts.slices.rows import add_heading
+from plmetrics.report.charts.slices.rows import add_heading, text_columns
 from plmetrics.report.charts.slices.slice_choice import (
     FEW_UNITS,
     KEYS,
@@ -104,7 +104,7 @@ def _with_texts(rows: pl.DataFrame) -> pl.DataFrame:
     texts = iter(estimate_texts(rows.filter(_ROWS).rows(named=True)))
     values = [None if look == "header" else next(texts) for look in rows["look"]]
     sizes = [None if n is None else count(n) for n in rows["n"]]
-    return rows.with_columns(c0=pl.Series(sizes, dtype=pl.String), c1=pl.Series(values, dtype=pl.String))
+    return rows.with_columns(**text_columns({"c0": sizes, "c1": values}))
 
 
 def _chart(selection: Selection, metric: str, shown: Sequence[str], parts: Sequence[pl.DataFrame]) -> object:
@@ -142,7 +142,7 @@ def _overall_words(parts: Sequence[pl.DataFrame]) -> str:
 
 
 def _legend(parts: Sequence[pl.DataFrame], tests: pl.DataFrame) -> str:
-    """What shapes mean, of those that are there."""
+    """Legend of the shapes that are there."""
     looks = {look for part in parts for look in part["look"].unique()}
     words = []
     if "worse" in looks:

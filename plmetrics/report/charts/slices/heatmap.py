@@ -97,7 +97,7 @@ def _cells(
 
 
 def _signs(cells: pl.DataFrame) -> str:
-    """What grey numbers and dots mean, where there are some, with the reasons of what is undefined."""
+    """Legend of grey numbers and dots, where there are some, with the reasons of what is undefined."""
     reasons = cells.filter(pl.col("value").is_null())["status"].drop_nulls().unique().sort()
     words = [f"grey: fewer than {FEW_UNITS} units"] if cells["small"].any() else []
     if len(reasons):

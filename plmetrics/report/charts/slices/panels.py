@@ -79,12 +79,18 @@ def side_by_side(
     return parts[0] if len(parts) == 1 else alt.hconcat(*parts, spacing=_SPACING)
 
 
-def columns_of(texts: Sequence[Texts], width: float) -> tuple[list[Column], float]:
-    """The columns with their places, and where the last one ends."""
+def columns_of(texts: Sequence[Texts], width: float, *, titled: bool = True) -> tuple[list[Column], float]:
+    """The columns with their places, and where the last one ends; only the first panel of several has titles."""
     columns, end = [], width
     for text in texts:
         start, end = end + _INSET, end + _INSET + text.room
         columns.append(
-            Column(text.field, text.title, end if text.align == "right" else start, text.align, text.common)
+            Column(
+                text.field,
+                text.title if titled else "",
+                end if text.align == "right" else start,
+                text.align,
+                text.common,
+            )
         )
     return columns, end

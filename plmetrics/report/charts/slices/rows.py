@@ -78,6 +78,39 @@ class Scale:
     form: str | None = None
 
 
+def look_where(value: str, chosen: pl.Expr, look: str, other: str = "plain") -> pl.Expr:
+    """The look of rows: `look` where an expression holds, `undefined` where they have no value, else `other`."""
+    return (
+        pl.when(pl.col(value).is_null())
+        .then(pl.lit("undefined"))
+        .when(chosen)
+        .then(pl.lit(look))
+        .otherwise(pl.lit(other))
+    )
+
+
+def with_marks(
+    rows: pl.DataFrame, value: str, look: pl.Expr, texts: Mapping[str, Sequence[str]]
+) -> pl.DataFrame:
+    """The rows with the point at a value, its interval, their look and columns of texts."""
+    return rows.with_columns(x=value, lo="lower", hi="upper", look=look, **text_columns(texts))
+
+
+def text_columns(texts: Mapping[str, Sequence[str | None]]) -> dict[str, pl.Series]:
+    """The columns of texts, of that type where there are no rows as well."""
+    return {name: pl.Series(name, values, dtype=pl.String) for name, values in texts.items()}
+
+
+def header(text: str) -> pl.DataFrame:
+    """A row that is the header of those below."""
+    return pl.DataFrame({"t": [text], "look": ["header"]})
+
+
+def stack_rows(*parts: pl.DataFrame) -> pl.DataFrame:
+    """Rows below each other, with their places."""
+    return pl.concat(parts, how="diagonal").with_columns(k=pl.int_range(pl.len()))
+
+
 def forest_domain(rows: pl.DataFrame, include: Sequence[float | None]) -> tuple[float, float]:
     """The range of all points and of the intervals that are not much wider than the others.
 

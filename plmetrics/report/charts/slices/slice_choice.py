@@ -8,6 +8,7 @@ import polars as pl
 
 from plmetrics.core.errors import Problem
 from plmetrics.report.charts.selection import NothingToDraw, check_names
+from plmetrics.report.charts.slices.rows import header
 from plmetrics.report.charts.texts import clean, short, width
 from plmetrics.report.numbers import count
 
@@ -92,8 +93,7 @@ def group_by_set(slices: pl.DataFrame, column: str) -> pl.DataFrame:
         part = slices.filter(slice_set=name).sort(
             column, descending=True, nulls_last=True, maintain_order=True
         )
-        header = pl.DataFrame({"t": [short(name, 60)], "look": ["header"]})
-        parts += [header, part.select(*KEYS, "t")]
+        parts += [header(short(name, 60)), part.select(*KEYS, "t")]
     return pl.concat(parts, how="diagonal")
 
 

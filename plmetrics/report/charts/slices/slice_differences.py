@@ -13,7 +13,7 @@ from plmetrics.report.charts.selection import NothingToDraw
 from plmetrics.report.charts.slices.estimate_texts import estimate_texts
 from plmetrics.report.charts.slices.panels import Panel, Texts, side_by_side
 from plmetrics.report.charts.slices.readings import slice_contrasts
-from plmetrics.report.charts.slices.rows import add_heading
+from plmetrics.report.charts.slices.rows import add_heading, with_marks
 from plmetrics.report.charts.slices.slice_choice import (
     FEW_UNITS,
     KEYS,
@@ -106,16 +106,10 @@ def difference_rows(rows: pl.DataFrame) -> pl.DataFrame:
         "c3": [p_value(p) for p in rows["p_adjusted"]],
         "c4": [text or "" for text in rows["reading"]],
     }
-    return rows.with_columns(
-        x="difference",
-        lo="lower",
-        hi="upper",
-        look=look_of_slices("difference", "n"),
-        **{name: pl.Series(name, values, dtype=pl.String) for name, values in texts.items()},
-    )
+    return with_marks(rows, "difference", look_of_slices("difference", "n"), texts)
 
 
-def difference_columns(selection: Selection, rows: pl.DataFrame, *, titled: bool = True) -> list[Texts]:
+def difference_columns(selection: Selection, rows: pl.DataFrame) -> list[Texts]:
     """The columns of text beside differences: p values only where there are some."""
     intervals = rows["lower"].is_not_null().any()
     name = f"difference [{level_words(selection)} interval]" if intervals else "difference"
@@ -125,7 +119,7 @@ def difference_columns(selection: Selection, rows: pl.DataFrame, *, titled: bool
         if rows["p_adjusted"].is_not_null().any():
             columns.append(Texts("c3", "adjusted p", 58))
         columns.append(Texts("c4", "reading", 46, "left"))
-    return columns if titled else [Texts(c.field, "", c.room, c.align) for c in columns]
+    return columns
 
 
 def _chart(selection: Selection, metric: str, shown: Sequence[str], parts: Sequence[pl.DataFrame]) -> Any:

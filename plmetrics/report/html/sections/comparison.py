@@ -11,7 +11,14 @@ from plmetrics.inference.comparisons.readings import READINGS
 from plmetrics.report.html.blocks import Cell, Section, Table, value_cell, words
 from plmetrics.report.html.sections.features import shown_table
 from plmetrics.report.numbers import p_value, plural
-from plmetrics.report.sections.differences import MOST_PAIRS, is_tested, usual_tests
+from plmetrics.report.sections.differences import (
+    MOST_PAIRS,
+    adjustment,
+    is_tested,
+    rival,
+    tested_p,
+    usual_tests,
+)
 from plmetrics.report.sections.overall import MOST_MODELS, metric_label
 
 if TYPE_CHECKING:
@@ -46,7 +53,7 @@ def _tables(summary: Summary, contrast: str) -> list[Table]:
     parts = frame.partition_by("model", "baseline", "scale", maintain_order=True)
     if len(parts) > MOST_PAIRS:
         return _by_metric(summary, frame.filter(slice_set="overall"))
-    return [table for part in parts if (table := _pair(summary, part, contrast)) is not None]
+    return [table for part in parts if (table := _pair(summary, part)) is not None]
 
 
 def _by_metric(summary: Summary, frame: pl.DataFrame) -> list[Table]:
@@ -73,13 +80,12 @@ def _by_metric(summary: Summary, frame: pl.DataFrame) -> list[Table]:
     return tables
 
 
-def _pair(summary: Summary, part: pl.DataFrame, contrast: str) -> Table | None:
+def _pair(summary: Summary, part: pl.DataFrame) -> Table | None:
     first = part.row(0, named=True)
     rows = part.filter(slice_set="overall").rows(named=True)
     if not rows:
         return None
-    other = f"run {first['baseline']}" if contrast == "run" else first["baseline"]
-    caption = f"{first['model']} against {other}"
+    caption = f"{first['model']} against {rival(first)}"
     tested = is_tested(part)
     cells = [[words(metric_label(row)), *_difference(row, tested=tested)] for row in rows]
     columns = ["metric", first["scale"].replace("_", " "), *_columns(tested=tested)]
@@ -91,15 +97,14 @@ def slice_differences(summary: Summary, gallery: Gallery) -> Section:
     frame = summary.comparisons.filter(pl.col("contrast").is_in(["slice", "rest"]))
     tables = []
     many = frame["model"].n_unique() > MOST_MODELS
+    named = ["slice", "model", "baseline"] if many else ["slice", "baseline"]
     for part in frame.partition_by(*(() if many else ("model",)), "scale", maintain_order=True):
         first = part.row(0, named=True)
         tested, p = is_tested(part), pl.coalesce("p_adjusted", "p_value")
         rows = part.filter(pl.col("difference").is_not_null()).sort(p, nulls_last=True, maintain_order=True)
         cells = [
             [
-                words(row["slice"]),
-                *([words(row["model"])] if many else []),
-                words(row["baseline"]),
+                *(words(row[name]) for name in named),
                 words(metric_label(row)),
                 *_difference(row, tested=tested),
             ]
@@ -111,14 +116,7 @@ def slice_differences(summary: Summary, gallery: Gallery) -> Section:
             order = "the smallest p values; " if tested else ""
             notes.append(f"{order}{plural(left, 'comparison')} more in the table comparisons")
         scale = first["scale"].replace("_", " ")
-        columns = [
-            "slice",
-            *(["model"] if many else []),
-            "against",
-            "metric",
-            scale,
-            *_columns(tested=tested),
-        ]
+        columns = [*named[:-1], "against", "metric", scale, *_columns(tested=tested)]
         caption = "Slices of all models" if many else f"Slices of {first['model']}"
         if cells:
             tables.append(Table(words(caption).text, columns, cells, notes))
@@ -136,7 +134,7 @@ def _difference(row: dict[str, Any], *, tested: bool) -> list[Cell]:
     if not tested:
         return [difference]
     reading = row["reading"] or ""
-    p = row["p_value"] if row["p_adjusted"] is None else row["p_adjusted"]
+    p = tested_p(row)
     return [
         difference,
         Cell("" if p is None else p_value(p), value=p, number=True),
@@ -145,7 +143,4 @@ def _difference(row: dict[str, Any], *, tested: bool) -> list[Cell]:
 
 
 def _p_words(summary: Summary, *, tested: bool) -> list[str]:
-    if not tested:
-        return []
-    how = summary.correction in (None, "none")
-    return ["p values are not adjusted" if how else f"p values are adjusted by {summary.correction}"]
+    return [f"p values are {adjustment(summary)}"] if tested else []

@@ -13,8 +13,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from plmetrics.features.protocol import Feature
-    from plmetrics.report.html.feature_table import FeatureTable
+    from plmetrics.features.protocol import Feature, FeatureTable
     from plmetrics.report.html.sections.pictures import Gallery
     from plmetrics.report.summary import Summary
 

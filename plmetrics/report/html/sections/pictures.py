@@ -65,7 +65,7 @@ class Gallery:
         return Section(title, [*blocks, *self.pictures(*PLACES[title])])
 
     def pictures(self, *names: str) -> list[Block]:
-        """Those of these charts that the result has rows for; words in place of one that cannot be drawn."""
+        """Charts that the result has rows for; words in place of one that cannot be drawn."""
         there = [name for name in names if name in self._drawable]
         if there and not self._complete:
             missing = ", ".join(there)
