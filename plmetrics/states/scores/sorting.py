@@ -99,20 +99,46 @@ def _workers(rows: int) -> int:
     return max(1, min(processors(), rows // WORTH_A_THREAD))
 
 
+def ascending_order(values: Array) -> Codes:
+    """The places of rows in the order of a number of theirs, those of equal numbers in any order.
+
+    >>> ascending_order(np.array([2.0, -1.0, 0.5])).tolist()
+    [1, 2, 0]
+    """
+    keys, room = _sorted_keys(values)
+    order = keys & ((1 << room) - 1)
+    ascending = values[order]
+    falls = np.flatnonzero(ascending[1:] < ascending[:-1])
+    if len(falls):
+        keys >>= room
+        alike = np.unique(keys[falls])
+        sizes = np.searchsorted(keys, alike, side="right") - (low := np.searchsorted(keys, alike))
+        rows = np.repeat(low - np.cumsum(sizes) + sizes, sizes) + np.arange(sizes.sum())
+        order[rows] = order[rows][np.argsort(ascending[rows])]
+    return order
+
+
+def _sorted_keys(values: Array) -> tuple[Codes, int]:
+    """The upper bits of each number with the place of its row, ascending, and how many bits the place has.
+
+    They sort several times faster than pairs, or places by their numbers.
+    """
+    room = len(values).bit_length()
+    keys = values.view(np.int64)
+    if values.min(initial=0.0) < 0:
+        keys = keys ^ ((keys >> 63) & np.iinfo(np.int64).max)
+    keys = (keys >> room << room) | np.arange(len(values))
+    keys.sort()
+    return keys, room
+
+
 def sort_with_weights(score: Array, weight: Array) -> tuple[Array, Array]:
     """Scores ascending with their weights, and those of equal scores ascending as well.
-
-    The upper bits of a score and the place of its row are one whole number: these sort several times faster than pairs.
 
     >>> [part.tolist() for part in sort_with_weights(np.array([2.0, -1.0, 2.0]), np.array([5.0, 4.0, 3.0]))]
     [[-1.0, 2.0, 2.0], [4.0, 3.0, 5.0]]
     """
-    room = len(score).bit_length()
-    keys = score.view(np.int64)
-    if score.min(initial=0.0) < 0:
-        keys = keys ^ ((keys >> 63) & np.iinfo(np.int64).max)
-    keys = (keys >> room << room) | np.arange(len(score))
-    keys.sort()
+    keys, room = _sorted_keys(score)
     place = keys & ((1 << room) - 1)
     score, weight, keys = score[place], weight[place], keys >> room
     starts = np.flatnonzero(np.concatenate(([True], keys[1:] != keys[:-1], [True])))

@@ -10,7 +10,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from plmetrics.states.scores import sorting
-from plmetrics.states.scores.sorting import by_slice, sort_slices, sort_with_weights
+from plmetrics.states.scores.sorting import ascending_order, by_slice, sort_slices, sort_with_weights
 
 
 @pytest.fixture(autouse=True, params=[1 << 17, 5])
@@ -59,3 +59,21 @@ def test_weighted_rows_are_sorted_as_pairs(rows, values, shift, weights, seed):
     assert [part.tolist() for part in found] == (
         [list(part) for part in zip(*pairs, strict=True)] or [[], []]
     )
+
+
+@settings(phases=(Phase.explicit, Phase.generate), max_examples=60)
+@given(
+    st.integers(0, 400),
+    st.sampled_from([1, 3, 100, 1 << 52]),
+    st.sampled_from([0.0, -0.5, 1e9]),
+    st.integers(0, 2**20),
+)
+def test_an_order_of_numbers_holds_each_row_once_and_falls_nowhere(rows, values, shift, seed):
+    rng = np.random.default_rng(seed)
+    numbers = rng.integers(0, values, rows) / values + shift
+    numbers[rng.random(rows) < 0.2] += np.spacing(1.0)  # closer to another number than the upper bits tell
+    rare = rng.random(rows) < 0.1
+    numbers[rare] = rng.choice([0.0, -0.0, np.inf, -np.inf, 5e-324], rare.sum())
+    order = ascending_order(numbers)
+    assert sorted(order.tolist()) == list(range(rows))
+    assert numbers[order].tolist() == sorted(numbers.tolist())
