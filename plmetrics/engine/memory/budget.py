@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 POINT_ROWS = 1_000_000
 """Fewer rows are simply held: reading them again costs more than it brings."""
 
-BIN_ROWS = 4_000_000
-"""So many, or fewer, are held where they are counted in bins: a grid would read them once more than points do."""
+_READ_TWICE = 4
+"""Up to so many times as many are held where they are counted in bins: a grid would read them once more than points."""
 
 LIBRARIES = 250_000_000
 """Bytes that Python, what it loads and the batches of a scan take, however little is asked of a run."""
@@ -144,7 +144,7 @@ def order_plan(request: Request, rows: int, cubes: int, slices: int = 1) -> Orde
     in_memory = OrderPlan("rows", orders, 1, 0, sort_bytes(request, rows, cubes))
     fits = in_memory.bytes <= budget
     enough = rows if fits else max(rows, POINT_ROWS)
-    sorts = request.areas_alone or (rows <= BIN_ROWS and _counts_bins(request))
+    sorts = request.areas_alone or (rows <= _READ_TWICE * POINT_ROWS and _counts_bins(request))
     sorts = fits and (sorts or not _orders_classes(request))
     sorts = sorts or (fits and _replicates_rows(request.suite, rows, slices))
     asked = exact or _orders_classes(request)

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from plmetrics.states.scores.sorting import ascending_order
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -117,7 +119,7 @@ class _Cells:
             absent, key, place = key[~defined], key[defined], place.drop_nulls()
         if key.max(initial=0) > 1:
             values = place.to_numpy()
-            order = np.argsort(values)
+            order = ascending_order(values)
             key, values = key[order], values[order]
         else:
             values = place.to_numpy()
