@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from plmetrics.catalogue.needs import Bins, Need, OrderedRows, Points, Quantiles, Queries, Ranks, Sums
 from plmetrics.engine.arithmetic import Arithmetic
 from plmetrics.suite.sections.basics import ModelColumns
-from plmetrics.suite.tasks import CLASS_CURVES, CLASS_TASKS
+from plmetrics.suite.tasks import BINNED_CURVES, CLASS_CURVES, CLASS_TASKS
 from plmetrics.table.prediction_table import prediction_table
 from plmetrics.table.slices import SliceSet
 
@@ -194,6 +194,11 @@ class Request:
     def binnings(self) -> tuple[Binning, ...]:
         """The fixed bins of scores that metrics need."""
         return tuple(dict.fromkeys(need.binning for need in self.orders if isinstance(need, Bins)))
+
+    @property
+    def counts_bins(self) -> bool:
+        """Whether rows are counted in bins, for metrics or for curves."""
+        return bool(self.binnings) or any(curve.curve in BINNED_CURVES for curve in self.suite.curves)
 
     @property
     def query_values(self) -> tuple[QueryValue, ...]:

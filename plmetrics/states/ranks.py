@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from plmetrics.core.threads import parallel_map
 from plmetrics.states.scores.limits import RANK_BINS
+from plmetrics.states.scores.sorting import ascending_order
 from plmetrics.states.sums import View, sum_by_place
 
 if TYPE_CHECKING:
@@ -29,11 +30,19 @@ Codes = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class _Side:
-    """One side of the rows: the tie group of each in order, its middle rank, and the weight of tied pairs, twice."""
+    """One side of rows: their order, where ties start in it, middle ranks, and the weight of tied pairs, twice."""
 
-    group: Codes
+    order: Codes
+    starts: NDArray[np.bool_]
     middle: Array
     tied: float
+
+    @property
+    def group(self) -> Codes:
+        """The number of the tie group of each row."""
+        group = np.empty_like(self.order)
+        group[self.order] = np.cumsum(self.starts) - 1
+        return group
 
 
 def rank_view(pairs: SlicedPairs, *, pairwise: bool = True) -> View:
@@ -67,8 +76,12 @@ def _sums(part: Pairs, *, pairwise: bool) -> list[float]:
     total = np.float64(len(part.label) if weight is None else weight.sum())
     predicted, actual = _side(part.score, weight), _side(part.label, weight)
     x, y = predicted.middle - total / 2.0, actual.middle - total / 2.0
-    products = (x * y, x * x, y * y)
-    moments = [float((values if weight is None else weight * values).sum()) for values in products]
+    moments, products = [], np.empty_like(x)
+    for left, right in ((x, y), (x, x), (y, y)):
+        np.multiply(left, right, out=products)
+        if weight is not None:
+            products *= weight
+        moments.append(float(products.sum()))
     untied = [(total**2 - side.tied) / 2.0 for side in (predicted, actual)]
     out = [total, *untied, *moments]
     return [*out, _concordance(predicted, actual, weight, sum(untied) - total**2 / 2.0)] if pairwise else out
@@ -80,16 +93,17 @@ def _concordance(predicted: _Side, actual: _Side, weight: Array | None, untied: 
     Rows stand in the order of predictions, ties in the falling order of labels, which are numbered so that equal ones
     fall, too: then a later row has a higher number only if both of its sides are higher.
     """
-    rows = len(actual.group)
+    group = actual.group
+    rows = len(group)
     if not rows:
         return 0.0
-    levels = int(actual.group.max()) + 1
+    levels = np.count_nonzero(actual.starts)
     key = predicted.group * levels
-    key += levels - 1 - actual.group
+    key += levels - 1 - group
     order = np.argsort(key)
     key = key[order]
     place = np.empty(rows, dtype=np.int64)
-    place[np.argsort(actual.group[order] * rows + np.arange(rows - 1, -1, -1))] = np.arange(rows)
+    place[np.argsort(group[order] * rows + np.arange(rows - 1, -1, -1))] = np.arange(rows)
     ordered = None if weight is None else weight[order]
     mass = _masses(_starts(key), ordered)
     return 2.0 * ordered_pairs(place, ordered) - (untied + float((mass**2).sum()) / 2.0)
@@ -145,12 +159,13 @@ def _bin(side: _Side, weight: Array) -> Codes:
 
 def _side(values: Array, weight: Array | None) -> _Side:
     """Rows in the order of one side."""
-    order = np.argsort(values)
+    order = ascending_order(values)
     new = _starts(values[order])
     mass = _masses(new, None if weight is None else weight[order])
-    group = np.empty(len(order), dtype=np.int64)
-    group[order] = np.cumsum(new) - 1
-    return _Side(group, (np.cumsum(mass) - mass / 2.0)[group], float((mass**2).sum()))
+    ranks, middle = np.cumsum(mass), np.empty(len(order))
+    ranks -= mass / 2.0
+    middle[order] = ranks if len(ranks) == len(order) else ranks[np.cumsum(new) - 1]
+    return _Side(order, new, middle, float((mass**2).sum()))
 
 
 def _starts(ascending: NDArray[np.generic]) -> NDArray[np.bool_]:

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 POINT_ROWS = 1_000_000
 """Fewer rows are simply held: reading them again costs more than it brings."""
 
+_READ_TWICE = 4
+"""Up to so many times as many are held where they are counted in bins: a grid would read them once more than points."""
+
 LIBRARIES = 250_000_000
 """Bytes that Python, what it loads and the batches of a scan take, however little is asked of a run."""
 
@@ -141,7 +144,8 @@ def order_plan(request: Request, rows: int, cubes: int, slices: int = 1) -> Orde
     in_memory = OrderPlan("rows", orders, 1, 0, sort_bytes(request, rows, cubes))
     fits = in_memory.bytes <= budget
     enough = rows if fits else max(rows, POINT_ROWS)
-    sorts = fits and (request.areas_alone or not _orders_classes(request))
+    sorts = request.areas_alone or (rows <= _READ_TWICE * POINT_ROWS and _counts_bins(request))
+    sorts = fits and (sorts or not _orders_classes(request))
     sorts = sorts or (fits and _replicates_rows(request.suite, rows, slices))
     asked = exact or _orders_classes(request)
     if asked and not sorts and by_points(request, enough):
@@ -191,6 +195,11 @@ def _orders(request: Request) -> int:
 def _orders_classes(request: Request) -> bool:
     """Whether rows of two classes are ordered by scores and nothing else: points are then the quickest way, too."""
     return not request.values and request.view.roles.treatment is None
+
+
+def _counts_bins(request: Request) -> bool:
+    """Whether rows that count once are counted in bins, which needs no order of those that are held."""
+    return request.counts_bins and request.suite.uncertainty is None and not request.weighted
 
 
 def _replicates_rows(suite: Suite, rows: int, slices: int) -> bool:

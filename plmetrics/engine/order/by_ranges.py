@@ -214,9 +214,7 @@ def _needing_points(prepared: RunPlan, together: Sequence[Ordering]) -> tuple[Or
 
 def _counts_on_grid(prepared: RunPlan) -> bool:
     """Whether blocks or bins are counted beside points."""
-    request = prepared.request
-    has_curves = any(curve.curve in BINNED_CURVES for curve in request.suite.curves)
-    return request.suite.uncertainty is not None or bool(request.binnings) or has_curves
+    return prepared.request.suite.uncertainty is not None or prepared.request.counts_bins
 
 
 def _ranges(prepared: RunPlan, ordering: Ordering) -> Iterator[Limits]:

@@ -142,8 +142,8 @@ class _Reader:
         if measure.of_numbers and not column.subject.of_numbers:
             reasons.append((everywhere, "no_numbers"))
         elif measure.of_numbers:
-            reasons.append((sides.known_rows(0) == 0, "only_nulls_in_reference"))
-            reasons.append((sides.known_rows(1) == 0, "only_nulls_in_current"))
+            reasons.append((sides.known_rows[0] == 0, "only_nulls_in_reference"))
+            reasons.append((sides.known_rows[1] == 0, "only_nulls_in_current"))
         elif column.too_many and measure.name != NULL_SHARE:
             reasons.append((everywhere, "too_many_values"))
         conditions, words = zip(*reasons, strict=True)
@@ -196,7 +196,7 @@ class _Reader:
         """The distance and its p value."""
         sides = self._sides
         distance = ks_distance(*sides.weight)
-        p_value = ks_p_value(distance, sides.known_rows(0), sides.known_rows(1))
+        p_value = ks_p_value(distance, sides.known_rows[0], sides.known_rows[1])
         return {"value": distance, "statistic": distance, "p_value": p_value, "bound": sides.apart()}
 
     def wasserstein(self, measure: Measure) -> Batch:
@@ -214,7 +214,7 @@ class _Reader:
         """Both means, and Welch's test of their difference."""
         sides = self._sides
         before, now = self._both()
-        tested = welch(before, now, sides.known_rows(0), sides.known_rows(1))
+        tested = welch(before, now, sides.known_rows[0], sides.known_rows[1])
         difference = now.mean - before.mean
         columns = _shift(before.mean, now.mean) | {"statistic": tested.statistic, "p_value": tested.p_value}
         return columns | {"per_sd": _over(difference, np.sqrt(before.variance)), "note": self._unit()}

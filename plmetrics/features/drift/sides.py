@@ -48,7 +48,8 @@ class Edges:
 class Sides:
     """The counts of one slice set as arrays: what is not null as segments, and what is null by slice.
 
-    `rows`, `weight`, `offset` and `square` are pairs: the reference, and the rows that are evaluated.
+    `rows`, `weight`, `offset` and `square` are pairs: the reference, and the rows that are evaluated; `known_rows` are
+    those of each slice that have a value.
     """
 
     column: ColumnCounts
@@ -56,6 +57,7 @@ class Sides:
     slices: int
     values: Segments
     rows: tuple[Segments, Segments]
+    known_rows: tuple[Array, Array]
     weight: tuple[Segments, Segments]
     offset: tuple[Any, Any]
     square: tuple[Any, Any]
@@ -77,8 +79,10 @@ class Sides:
             return np.bincount(absent["slice"].to_numpy(), weights=values, minlength=size).astype(np.float64)
 
         numbers = defined["place"].to_numpy() if column.subject.of_numbers else np.zeros(defined.height)
+        rows = cut("rows_0"), cut("rows_1")
         pairs: Any = {
-            "rows": (cut("rows_0"), cut("rows_1")),
+            "rows": rows,
+            "known_rows": tuple(side.total() for side in rows),
             "weight": (cut("weight_0"), cut("weight_1")),
             "offset": (cut("offset_0"), cut("offset_1")) if column.binned else (0.0, 0.0),
             "square": (cut("square_0"), cut("square_1")) if column.binned else (0.0, 0.0),
@@ -88,15 +92,10 @@ class Sides:
         }
         return cls(column, edges, size, Segments(numbers, offsets), **pairs)
 
-    def known_rows(self, side: int) -> Array:
-        """How many rows of each slice have a value."""
-        total: Array = self.rows[side].total()
-        return total
-
     def rows_of(self, side: int, *, nulls: bool) -> Array:
         """How many rows of each slice are compared; those that lack a score or a label are if `nulls` are looked at."""
         counted = nulls or self._null_counts
-        return self.known_rows(side) + self.null_rows[side] if counted else self.known_rows(side)
+        return self.known_rows[side] + self.null_rows[side] if counted else self.known_rows[side]
 
     @property
     def _null_counts(self) -> bool:

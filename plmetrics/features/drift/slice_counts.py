@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from plmetrics.states.scores.sorting import ascending_order
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -117,19 +119,24 @@ class _Cells:
             absent, key, place = key[~defined], key[defined], place.drop_nulls()
         if key.max(initial=0) > 1:
             values = place.to_numpy()
-            order = np.argsort(values)
+            order = ascending_order(values)
             key, values = key[order], values[order]
         else:
-            parts = [place.filter(pl.Series(key == side)).sort().to_numpy() for side in (0, 1)]
-            both = np.concatenate(parts)
-            order = np.argsort(both, kind="stable")
-            key, values = (order >= len(parts[0])).astype(np.uint8), both[order]
-        changes = np.ones(len(values) + len(absent), dtype=np.int64)
+            values = place.to_numpy()
+            now = key != 0
+            before = len(values) - np.count_nonzero(now)
+            values = np.concatenate((values[~now], values[now]))
+            values[:before].sort()
+            values[before:].sort()
+            order = np.argsort(values, kind="stable")  # which merges the two
+            key, values = (order >= before).astype(np.uint8), values[order]
+        changes = np.zeros(len(values) + len(absent), dtype=np.bool_)
         changes[1 : len(values)] = values[1:] != values[:-1]
-        changes[len(values) + 1 :] = 0
-        key = np.concatenate((key, absent))
-        nulls = pl.Series([None], dtype=pl.Float64).new_from_index(0, len(absent))
-        places = pl.Series(PLACE, values).append(nulls)
+        changes[len(values) : len(values) + 1] = True
+        places = pl.Series(PLACE, values)
+        if len(absent):
+            key = np.concatenate((key, absent))
+            places = places.extend_constant(None, len(absent))
         return cls(key >> 1, key & 1, np.cumsum(changes), places, {})
 
     def rolled_up(self, codes: NDArray[np.int64]) -> pl.DataFrame:
@@ -144,7 +151,9 @@ class _Cells:
         starts = np.ones(len(codes), dtype=np.bool_)
         starts[1:] = (codes[1:] != codes[:-1]) | (rank[1:] != rank[:-1])
         first = np.flatnonzero(starts)
-        columns: dict[str, object] = {"slice": codes[first], "place": place.gather(first)}
+        if len(first) < len(codes):
+            codes, place = codes[first], place.gather(first)
+        columns: dict[str, object] = {"slice": codes, "place": place}
         if not sums:
             return pl.DataFrame(columns | _rows_by_window(window, first))
         for name, values in sums.items():
@@ -156,11 +165,8 @@ class _Cells:
 
 def _rows_by_window(window: NDArray[np.integer[Any]], first: NDArray[np.int64]) -> dict[str, pl.Series]:
     """Numbers of rows of weight 1 in both windows, from the first of each place on; their weights are the same."""
-    now = window.astype(np.float64)
-    if len(first) == len(window):
-        before = 1.0 - now
-    else:
-        now = np.add.reduceat(now, first)
-        before = np.diff(first, append=len(window)) - now
-    counts = {side: pl.Series(rows) for side, rows in enumerate((before, now))}
+    now, rows = window, np.ones(1, dtype=window.dtype)
+    if len(first) < len(window):
+        now, rows = np.add.reduceat(window, first, dtype=np.int64), np.diff(first, append=len(window))
+    counts = {side: pl.Series(part.astype(np.float64)) for side, part in enumerate((rows - now, now))}
     return {f"{name}_{side}": rows for name in ("rows", "weight") for side, rows in counts.items()}

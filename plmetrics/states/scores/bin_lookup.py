@@ -60,6 +60,11 @@ class Keys:
         kinds = (even, by_bits) if even_first else (by_bits, even)
         return max(kinds, key=lambda keys: np.count_nonzero(np.bincount(keys(scores))))
 
+    @classmethod
+    def between(cls, low: float, high: float) -> Keys:
+        """A few keys for scores between the ends of a span."""
+        return cls(low, (_FEW_KEYS - 1) / (high - low), 0, _FEW_KEYS)
+
     def __call__(self, score: Array) -> Codes:
         """The key of each score."""
         if self.scale:
@@ -115,8 +120,7 @@ class Locator:
     @classmethod
     def around(cls, edges: Array, span: tuple[float, float]) -> Locator:
         """Bins that tell fixed ones between the ends of a span apart: what shares a key with an edge has one alone."""
-        low, high = span
-        keys = Keys(low, (_FEW_KEYS - 1) / (high - low), 0, _FEW_KEYS)
+        keys = Keys.between(*span)
         crossed = keys(edges)
         return locator_at(keys.ends_of(np.concatenate([crossed - 1, crossed])), keys)
 

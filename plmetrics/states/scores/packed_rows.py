@@ -7,13 +7,14 @@ from the rows as they came.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 
-from plmetrics.core.threads import parallel_map, processors
+from plmetrics.core.threads import parallel_map
+from plmetrics.states.scores.bin_lookup import FixedBins, Keys
 from plmetrics.states.scores.coarse import Array, Codes, coarse_edges, coarse_number
 from plmetrics.states.scores.limits import DENSE_LIMIT
 from plmetrics.states.scores.sorted_rows import (
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from plmetrics.core.segments import Segments
 
 
-_ROWS_A_THREAD = 250_000
+_PIECE = 1 << 16
 _SPARSE = 8
 """A row takes as long as so many counts."""
 
@@ -54,36 +55,31 @@ class PackedRows:
         self.score = score
         self.positive = positive
         self.block = block
-        self.keys = (score.view(np.uint64) << _CLASS) | positive
-        self._bins: dict[bytes, NDArray[np.int32]] = {}
+        self._bins: dict[bytes, NDArray[np.uint16]] = {}
 
     @staticmethod
     def fits(score: Array) -> bool:
         """Whether the scores sort by their bits: none is negative, so the highest bit is free."""
         return bool(score.min(initial=0.0) >= 0)
 
-    def bins(self, edges: Array) -> NDArray[np.int32]:
+    @cached_property
+    def keys(self) -> NDArray[np.uint64]:
+        """Score and class of each row."""
+        return (self.score.view(np.uint64) << _CLASS) | self.positive
+
+    def bins(self, binning: Binning) -> NDArray[np.uint16]:
         """The bin of each row: the number of edges below its score."""
+        edges = binning.uniform_edges()
         name = edges.tobytes()
         if name not in self._bins:
-            self._bins[name] = _in_threads(
-                lambda part: np.searchsorted(edges, part).astype(np.int32), self.score
-            )
+            keys = Keys.between(*binning.span)
+            fixed = FixedBins.at(edges, keys)
+            self._bins[name] = _in_pieces(lambda part: fixed.bins(part, keys(part)), self.score)
         return self._bins[name]
 
     def regroup(self, codes: Codes | None, slices: int) -> PackedSlices:
         """The rows of a slice set; `codes` is None where all rows are one slice, -1 for rows of none."""
-        if codes is None:
-            offsets = np.array([0, len(self.keys)])
-            keys, block = self.keys, self.block
-        else:
-            order, offsets = group_order(codes, slices)
-            keys, block = self.keys[order], None if self.block is None else self.block[order]
-        ascending = keys.copy()
-        sort_slices(ascending, offsets)
-        score, member = (ascending >> _CLASS).view(np.float64), (ascending & _CLASS).astype(np.bool_)
-        ordered = SlicedRows(OrderedRows(score, member, None, None), offsets, len(self.keys))
-        return PackedSlices(self, ordered, codes, keys, block)
+        return PackedSlices(self, codes, slices)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,24 +132,33 @@ class RowCounts:
         return self._code * (self.bins * 2) + self.place
 
 
-@dataclass(frozen=True, slots=True)
 class PackedSlices(ExactPoints):
-    """Packed rows by slice: `ordered` for values, `source` and `codes` for counts by block on fixed bins.
+    """Packed rows by slice, put in order when that is first asked for: counts on fixed bins need none."""
 
-    `keys` and `block` are for counts on coarse bins: slice after slice, and there in any order.
-    """
-
-    source: PackedRows
-    ordered: SlicedRows
-    codes: Codes | None
-    keys: NDArray[np.uint64]
-    block: NDArray[np.int32] | None
     weighted: ClassVar[bool] = False
 
-    @property
-    def slices(self) -> int:
-        """Number of slices."""
-        return self.ordered.slices
+    def __init__(self, source: PackedRows, codes: Codes | None, slices: int) -> None:
+        self.slices = slices
+        self._source = source
+        self._codes = codes
+
+    @cached_property
+    def _grouped(self) -> tuple[NDArray[np.uint64], NDArray[np.int32] | None, Codes]:
+        """Keys and blocks slice after slice, there in any order, and the slices' boundaries."""
+        keys, block = self._source.keys, self._source.block
+        if self._codes is None:
+            return keys, block, np.array([0, len(keys)])
+        order, offsets = group_order(self._codes, self.slices)
+        return keys[order], None if block is None else block[order], offsets
+
+    @cached_property
+    def ordered(self) -> SlicedRows:
+        """The rows of each slice ascending, without their blocks."""
+        keys, _, offsets = self._grouped
+        ascending = keys.copy()
+        sort_slices(ascending, offsets)
+        score, member = (ascending >> _CLASS).view(np.float64), (ascending & _CLASS).astype(np.bool_)
+        return SlicedRows(OrderedRows(score, member, None, None), offsets, len(self._source.score))
 
     def point_state(self) -> dict[str, Segments]:
         """Distinct scores per slice with the weight of each class."""
@@ -174,12 +179,13 @@ class PackedSlices(ExactPoints):
     def sparse_counts(self, blocks: int) -> RowCounts | None:
         """The same of all slices, where most of the counts are 0, so that rows are drawn sooner."""
         size = self.slices * blocks * coarse_number(self.slices) * len(CLASSES)
-        return self._row_counts(blocks) if len(self.keys) * _SPARSE < size else None
+        return self._row_counts(blocks) if len(self._grouped[0]) * _SPARSE < size else None
 
     def _row_counts(self, blocks: int) -> RowCounts:
-        assert self.block is not None
-        places = _coarse_places(self.keys, self.ordered)
-        return RowCounts(places, self.block, self.ordered.offsets, coarse_number(self.slices), blocks)
+        keys, block, offsets = self._grouped
+        assert block is not None
+        places = _coarse_places(keys, self.ordered)
+        return RowCounts(places, block, offsets, coarse_number(self.slices), blocks)
 
     def coarse_scores(self) -> Array:
         """Mean score of the rows in each coarse bin."""
@@ -191,36 +197,36 @@ class PackedSlices(ExactPoints):
 
     def bin_counts(self, binning: Binning, blocks: int) -> Iterator[tuple[int, int, Array]]:
         """The channels of fixed bins by block."""
-        if blocks == 1 or self.source.block is None:
+        if binning.strategy == "quantile":
+            if blocks > 1 and self._source.block is not None:
+                raise NotImplementedError
             yield from self.ordered.bin_counts(binning, 1)
             return
-        if binning.strategy == "quantile":
-            raise NotImplementedError
-        bin_of = self.source.bins(binning.uniform_edges())
+        source, bin_of = self._source, self._source.bins(binning)
         step = max(1, DENSE_LIMIT // (blocks * binning.bins * binning.channels))
         for first in range(0, self.slices, step):
             last = min(first + step, self.slices)
-            key, keep = self._places(first, last, blocks, binning.bins)
-            key = key + _select(bin_of, keep)
+            code, keep = self._members(first, last)
+            key = _select(bin_of, keep).astype(np.int64)
+            if source.block is not None and blocks > 1:
+                key += _select(source.block, keep) * np.int64(binning.bins)
+            if code is not None:
+                key += code * (blocks * binning.bins)
             shape = (last - first, blocks, binning.bins)
-            score, positive = _select(self.source.score, keep), _select(self.source.positive, keep)
+            score, positive = _select(source.score, keep), _select(source.positive, keep)
             yield first, last, count_bins(binning, key, score, positive, None, shape)
 
     def quantile_edges(self, bins: int) -> Array:
         """Quantiles i/bins of each slice's scores: `[slice, bins - 1]`."""
         return self.ordered.quantile_edges(bins)
 
-    def _places(
-        self, first: int, last: int, blocks: int, inner: int
-    ) -> tuple[Codes, NDArray[np.bool_] | None]:
-        """Where the counts of each row's slice and block begin, and which rows belong to these slices."""
-        assert self.source.block is not None
-        if self.codes is None:
-            return self.source.block.astype(np.int64) * inner, None
-        keep = (self.codes >= first) & (self.codes < last)
+    def _members(self, first: int, last: int) -> tuple[Codes | None, NDArray[np.bool_] | None]:
+        """The slice of each row of a range of slices, counted from the first of them, and which rows these are."""
+        if self._codes is None:
+            return None, None
+        keep = (self._codes >= first) & (self._codes < last)
         mask = None if keep.all() else keep
-        code, block = _select(self.codes, mask), _select(self.source.block, mask)
-        return ((code - first) * blocks + block) * inner, mask
+        return _select(self._codes, mask) - first, mask
 
 
 def _coarse_places(keys: NDArray[np.uint64], ordered: SlicedRows) -> NDArray[np.uint16]:
@@ -229,7 +235,7 @@ def _coarse_places(keys: NDArray[np.uint64], ordered: SlicedRows) -> NDArray[np.
     edges = coarse_edges(rows.score, rows.positive, ordered.offsets).view(np.uint64) << _CLASS
     out = np.empty(len(keys), dtype=np.uint16)
     for cuts, (first, last) in zip(edges, pairwise(ordered.offsets.tolist()), strict=True):
-        out[first:last] = _in_threads(partial(_coarse_place, cuts), keys[first:last])
+        out[first:last] = _in_pieces(partial(_coarse_place, cuts), keys[first:last])
     return out
 
 
@@ -238,9 +244,9 @@ def _coarse_place(edges: NDArray[np.uint64], keys: NDArray[np.uint64]) -> NDArra
     return bins * np.uint16(2) + (keys & _CLASS).astype(np.uint16)
 
 
-def _in_threads(function: Callable[[NDArray[Any]], NDArray[Number]], values: NDArray[Any]) -> NDArray[Number]:
-    """An element-wise function over an array, in pieces where it is long."""
-    pieces = min(processors(), len(values) // _ROWS_A_THREAD)
+def _in_pieces(function: Callable[[NDArray[Any]], NDArray[Number]], values: NDArray[Any]) -> NDArray[Number]:
+    """An element-wise function over an array, of so few values at a time that they stay in the processor's cache."""
+    pieces = -(-len(values) // _PIECE)
     if pieces <= 1:
         return function(values)
     return np.concatenate(parallel_map(function, np.array_split(values, pieces)))

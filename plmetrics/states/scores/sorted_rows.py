@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 import numpy as np
 
 from plmetrics.core.segments import Segments
+from plmetrics.core.threads import steps
 from plmetrics.states.scores.class_members import Members, in_parts
 from plmetrics.states.scores.coarse import (
     Array,
@@ -38,6 +39,7 @@ BIN_CHANNELS = ("bin_weight", "bin_positive", "bin_score", "bin_distance")
 """What the channels of fixed bins are called; see `Binning`."""
 
 _TIE = 1e-12
+_PIECE = 1 << 16  # rows that are counted at a time: what is made of them stays near the processor
 
 
 @dataclass(frozen=True, slots=True)
@@ -324,7 +326,6 @@ class SlicedRows:
 
         `edges` `[slice, edge]` replace the quantiles of the slices' scores.
         """
-        uniform = binning.uniform_edges()
         if binning.strategy == "quantile" and edges is None:
             edges = self.quantile_edges(binning.bins)
         step = max(1, DENSE_LIMIT // (blocks * binning.bins * binning.channels))
@@ -333,7 +334,7 @@ class SlicedRows:
             part = slice(self.offsets[first], self.offsets[last])
             code, score = self.code(first, last), self.ordered.score[part]
             if edges is None:
-                bin_of = np.searchsorted(uniform, score)
+                bin_of = np.searchsorted(binning.uniform_edges(), score)
             else:
                 bin_of = np.zeros(len(score), dtype=np.int64)
                 for column in edges[first:last].T:
@@ -353,17 +354,18 @@ def count_bins(
     weight: Array | None,
     shape: tuple[int, ...],
 ) -> Array:
-    """The channels of fixed bins, from the place of each row: `[..., channel]`."""
-    channels = [
-        count(key, weight, shape),
-        count(key[positive], None if weight is None else weight[positive], shape),
-    ]
-    if binning.scores:
-        channels.append(count(key, score if weight is None else score * weight, shape))
-    if binning.distances:
-        distance = (score - positive) ** 2
-        channels.append(count(key, distance if weight is None else distance * weight, shape))
-    return np.stack(channels, axis=-1)
+    """The channels of fixed bins, from the place of each row: `[..., channel]`; a few rows at a time."""
+    counts = np.zeros((*shape, binning.channels))
+    for rows in (slice(*step) for step in steps(0, len(key), max(_PIECE, counts.size))):
+        part, member, mass = key[rows], positive[rows], None if weight is None else weight[rows]
+        classes = count(2 * part + member, mass, (*shape, 2))
+        counts[..., 0] += classes.sum(axis=-1)
+        counts[..., 1] += classes[..., 1]
+        sums = [score[rows]] if binning.scores else []
+        sums += [(score[rows] - member) ** 2] if binning.distances else []
+        for channel, values in enumerate(sums, 2):
+            counts[..., channel] += count(part, values if mass is None else values * mass, shape)
+    return counts
 
 
 def group_order(codes: Codes, slices: int) -> tuple[Codes, Codes]:

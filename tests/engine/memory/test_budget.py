@@ -17,6 +17,7 @@ ROWS = 20_000_000
 FRAME = pl.DataFrame(
     {"y": [0, 1], "a": [0.1, 0.2], "b": [0.3, 0.4], "w": [1.0, 2.0], "g": ["x", "y"], "u": [1, 2]}
 )
+HELD = {"rows": 4_000_000}
 INTERVALS = {"unit": "u", "uncertainty": {"replicates": 1000}}
 
 
@@ -31,7 +32,13 @@ def plan(rows=ROWS, memory=4_000_000_000, number_of_slices=1, **options):
     [
         ("points", {}),
         ("points", INTERVALS),
-        ("points", {"metrics": ["pr_auc", "precision_at_k(k=10)", "ece"]}),
+        ("points", {"metrics": ["pr_auc", "precision_at_k(k=10)"]}),
+        ("points", {"metrics": ["pr_auc", "ece"]}),
+        ("rows", {"metrics": ["pr_auc", "ece"], **HELD}),
+        ("rows", {"curves": ["roc", "reliability"], **HELD}),
+        ("points", {"metrics": ["pr_auc", "ece"], "weight": "w", **HELD}),
+        ("points", {"metrics": ["pr_auc", "ece"], **INTERVALS, **HELD}),
+        ("grid", {"metrics": ["pr_auc", "ece"], "memory": 4e8, **HELD}),
         ("points", {"exact": True}),
         ("grid", {"exact": False}),
         ("rows", {"rows": 10_000}),

@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from plmetrics.states.scores import packed_rows
 from plmetrics.states.scores.packed_rows import PackedRows, RowCounts
+from plmetrics.states.scores.sorted_rows import Binning
 
 SLICES, BLOCKS, BINS = 3, 6, 5
 
@@ -47,3 +49,20 @@ def test_counts_are_sparse_where_there_are_more_of_them_than_rows():
     assert sparse is not None
     np.testing.assert_array_equal(sparse.dense(), next(sliced.block_counts(50))[2])
     assert packed.regroup(None, 1).sparse_counts(1) is None
+
+
+@pytest.mark.parametrize("piece", [1 << 16, 7])
+def test_bins_at_fixed_edges_are_counted_without_an_order(monkeypatch, piece):
+    monkeypatch.setattr(packed_rows, "sort_slices", None)
+    monkeypatch.setattr(packed_rows, "_PIECE", piece)
+    rng = np.random.default_rng(3)
+    score, positive = rng.integers(0, 61, 300) / 60, rng.random(300) < 0.3  # edges are among the scores
+    codes = rng.integers(-1, 3, 300)
+    binning = Binning(15, distances=True)
+    ((_, _, found),) = PackedRows(score, positive, None).regroup(codes, 3).bin_counts(binning, 1)
+    expected = np.zeros((3, 1, 15, 4))
+    for code, value, label in zip(codes, score, positive, strict=True):
+        if code >= 0:
+            place = sum(value > edge / 15 for edge in range(1, 15))
+            expected[code, 0, place] += [1, label, value, (value - label) ** 2]
+    np.testing.assert_allclose(found, expected, rtol=1e-14)

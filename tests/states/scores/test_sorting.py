@@ -79,3 +79,21 @@ def test_rows_are_ordered_by_all_bits_and_equal_ones_as_they_came(rows, values, 
 
 def test_rows_with_infinite_scores_have_an_order():
     assert ascending_order(np.array([np.inf, 5e-324, -np.inf, 0.0, -5e-324])).tolist() == [2, 4, 3, 1, 0]
+
+
+@settings(phases=(Phase.explicit, Phase.generate), max_examples=60)
+@given(
+    st.integers(0, 400),
+    st.sampled_from([1, 3, 100, 1 << 52]),
+    st.sampled_from([0.0, -0.5, 1e9]),
+    st.integers(0, 2**20),
+)
+def test_an_order_of_numbers_holds_each_row_once_and_falls_nowhere(rows, values, shift, seed):
+    rng = np.random.default_rng(seed)
+    numbers = rng.integers(0, values, rows) / values + shift
+    numbers[rng.random(rows) < 0.2] += np.spacing(1.0)  # closer to another number than the upper bits tell
+    rare = rng.random(rows) < 0.1
+    numbers[rare] = rng.choice([0.0, -0.0, np.inf, -np.inf, 5e-324], rare.sum())
+    order = ascending_order(numbers)
+    assert sorted(order.tolist()) == list(range(rows))
+    assert numbers[order].tolist() == sorted(numbers.tolist())

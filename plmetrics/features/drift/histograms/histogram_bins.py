@@ -101,9 +101,12 @@ def _rows(rows: Sequence[tuple[str | None, str, float | None, float | None]]) ->
 
 def _pooled_share(defined: pl.DataFrame) -> Array:
     """The share of each place, the mean of its shares in both windows: neither counts for more."""
-    masses = [defined[f"weight_{side}"].to_numpy() for side in (0, 1)]
-    present = [mass / mass.sum() for mass in masses if mass.sum() > 0]
-    share: Array = sum(present, np.zeros(defined.height)) / max(len(present), 1)
+    share, present = np.zeros(defined.height), 0
+    for mass in (defined[f"weight_{side}"].to_numpy() for side in (0, 1)):
+        if (total := mass.sum()) > 0:
+            share += mass / total
+            present += 1
+    share /= max(present, 1)
     return share
 
 

@@ -38,9 +38,10 @@ _FEW_EXPECTED = 5
 def shares(weight: Segments) -> Segments:
     """The share of each point in its segment's total, 0 where that is 0."""
     totals = weight.total()
-    return Segments(
-        weight.values / np.repeat(np.where(totals > 0, totals, 1.0), weight.sizes), weight.offsets
-    )
+    divisor = np.where(totals > 0, totals, 1.0)
+    if len(divisor) > 1:
+        divisor = np.repeat(divisor, weight.sizes)
+    return Segments(weight.values / divisor, weight.offsets)
 
 
 def bin_edges(ascending: Array, weight: Array, bins: int) -> Array:
@@ -126,7 +127,8 @@ def chi2_homogeneity(reference: Segments, current: Segments) -> Homogeneity:
 def ks_distance(reference: Segments, current: Segments) -> Array:
     """The largest distance of two distribution functions, by ascending value."""
     apart = shares(reference).cumulative() - shares(current).cumulative()
-    distance: Array = np.clip(np.abs(apart).largest(), 0.0, 1.0)
+    np.abs(apart.values, out=apart.values)
+    distance: Array = np.clip(apart.largest(), 0.0, 1.0)
     return distance
 
 
