@@ -101,7 +101,8 @@ class Encoder:
         further = () if sums is None else sums.columns
         plan = rows_plan(self._prepared, models, further, unlabelled=unlabelled)
         fit = self._room // (_BATCH_COPIES * 8 * len(plan.collect_schema()))
-        size = max(1, min(BATCH_ROWS, max(_LEAST_ROWS, fit)) // self._prepared.request.width)
+        most = BATCH_ROWS if sums is None else BATCH_ROWS // 2  # what rows add makes them about twice as wide
+        size = max(1, min(most, max(_LEAST_ROWS, fit)) // self._prepared.request.width)
         for frame in collected_batches(plan, size):
             yield from self._flat(frame if sums is None else sums.take(frame))
 
