@@ -177,7 +177,8 @@ def part_checks(
         seen.add(name)
         value, path, role = pl.col(part_column(model, part)), part_path(model, part), part_role(model, part)
         yield Check(role, name, "null", value.is_null(), path, model)
-        yield Check(role, name, "NaN or infinite", ~value.is_finite(), path, model)
+        text = "NaN or infinite" + (", or in a row whose sum is 0" if predicted.normalise else "")
+        yield Check(role, name, text, ~value.is_finite(), path, model)
         if part == "sd":
             yield Check(role, name, "negative", value < 0, path, model)
         if predicted.normalise:

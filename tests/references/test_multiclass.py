@@ -505,6 +505,13 @@ def test_probabilities_may_be_normalised() -> None:
     assert found["value"].item() == pytest.approx(values(rows, ["log_loss"])["log_loss"], rel=1e-12)
 
 
+def test_a_row_without_any_probability_is_not_normalised() -> None:
+    rows = pl.DataFrame({"y": ["a", "b"], "p_a": [0.0, 1.0], "p_b": [0.0, 3.0]})
+    models = {"m": {"proba": "p_", "normalise": True}}
+    with pytest.raises(plm.DataError, match="in a row whose sum is 0; the first is 0.0 in row 0"):
+        plm.evaluate(rows, task="multiclass", label="y", models=models, metrics=["accuracy"])
+
+
 @pytest.mark.parametrize("metrics", [["accuracy"], ["accuracy", "log_loss"], ["roc_auc"]])
 def test_logarithms_of_probabilities_are_not_normalised(metrics: list[str]) -> None:
     """Divided by their sum they would be positive, and the least likely class the largest: refused, or dropped."""
