@@ -107,7 +107,7 @@ def test_undefined_statuses_are_words(metric: type[Metric]) -> None:
     [
         ("binary", "n", ()),
         ("binary", "precision", ("zero_denominator",)),
-        ("binary", "roc_auc", ("no_positives", "no_negatives")),
+        ("binary", "roc_auc", ("no_positives", "no_negatives", "overflow")),
         ("regression", "r2", ("rounding", "zero_denominator")),
         ("regression", "mape", ("zero_label",)),
     ],
