@@ -117,14 +117,16 @@ def _aggregate(prepared: RunPlan) -> tuple[Aggregates, Mapping[str, object], Sco
     from plmetrics.engine.aggregate.aggregation import aggregate, needs_rows
 
     counts, digested = counting(prepared), prepared.request.suite.keeps_replicates
-    passes = None
+    both = None
     if needs_rows(prepared) and not prepared.exact:
         from plmetrics.engine.order.grid_scores import passes_with_sums
 
-        passes = passes_with_sums(prepared, digested=digested)
-    sums = None if passes is None or passes.sums is None else passes.sums.frames()
+        both = passes_with_sums(prepared, digested=digested)
+    if both is None:
+        return *aggregate(prepared, counts, digested=digested), None
+    passes, sums = both
     aggregated, counted = aggregate(prepared, counts, digested=digested, sums=sums)
-    return aggregated, counted, None if passes is None else passes.models(aggregated)
+    return aggregated, counted, passes.models(aggregated)
 
 
 def with_additions(record: RunRecord, outputs: Sequence[Outputs], context: RunContext) -> RunRecord:

@@ -118,10 +118,14 @@ def sum_cubes(
     Raises:
         DataError: rows failed a check, and the suite says that is an error.
     """
-    groups, step = sums_scan(prepared, digested=digested)
-    parts = iter((yield step.plans) if sums is None else ())
-    frames = [_side_by_side([next(parts) for _ in group]) for group in groups] if sums is None else list(sums)
-    rows = next(parts, None)
+    rows: pl.DataFrame | None = None
+    if sums is not None:
+        frames = list(sums)
+    else:
+        groups, step = sums_scan(prepared, digested=digested)
+        parts = iter((yield step.plans))
+        frames = [_side_by_side([next(parts) for _ in group]) for group in groups]
+        rows = next(parts, None)
     if rows is not None and not frames:
         from plmetrics.engine.aggregate.row_counts import counted_rows
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -49,14 +49,15 @@ class CellSums:
         self._cubes = prepared.cubes
         self._finish: Callable[[], None] = lambda: None
         every = [[*totals(prepared, summed_in(prepared, cube)), *shared] for cube in prepared.cubes]
+        self._names = [[total.name for total in of_cube] for of_cube in every]
         self._terms = {total.name: total.term for of_cube in every for total in of_cube}
         self.columns = [term.alias(_column(name)) for name, term in self._terms.items() if term is not None]
         schema = prepared.table.frame.select(self.columns).collect_schema()
         self._types = {name: schema.get(_column(name)) for name in self._terms}
-        self._tallies = [
-            self._tally([total.name for total in of_cube], cube.cells)
-            for cube, of_cube in zip(prepared.cubes, every, strict=True)
-        ]
+
+    @cached_property
+    def _tallies(self) -> list[BinTally]:
+        return [self._tally(names, cube.cells) for names, cube in zip(self._names, self._cubes, strict=True)]
 
     def _tally(self, names: Sequence[str], cells: int) -> BinTally:
         floats = [_column(name) for name in names if self._types[name] == pl.Float64]
@@ -67,6 +68,14 @@ class CellSums:
     def simple(self) -> bool:
         """Whether each sum is of numbers or words, or counts rows."""
         return all(kind in {pl.Boolean, pl.Float64, pl.UInt64} for kind in self._types.values())
+
+    @property
+    def bytes(self) -> int:
+        """How much memory they take."""
+        numbers = sum(
+            cube.cells * (len(names) + 1) for cube, names in zip(self._cubes, self._names, strict=True)
+        )
+        return 8 * len(self.block_keys) * numbers
 
     def take(self, rows: pl.DataFrame) -> pl.DataFrame:
         """Add a batch of rows beside what follows; gives it without the columns that were there for that.
@@ -91,17 +100,14 @@ class CellSums:
             values = {name: rows[name].fill_null(strategy="zero").to_numpy() for name in tally.columns}
             tally.add({PLACE: place}, values)
 
-    @property
-    def complete(self) -> bool:
-        """Whether each block has rows."""
-        self._finish()
-        place = self._tallies[0].frame()[PLACE].to_numpy()
-        return len(np.unique(place % len(self.block_keys))) == len(self.block_keys)
+    def frames(self) -> list[pl.DataFrame] | None:
+        """The sums of the entries that have rows, as a grouping gives them, with the cell in place of keys.
 
-    def frames(self) -> list[pl.DataFrame]:
-        """The sums of the entries that have rows, as a grouping gives them, with the cell in place of keys."""
+        None where a block has no rows: the run is about those that have.
+        """
         self._finish()
-        return [self._frame(tally.frame()) for tally in self._tallies]
+        frames = [self._frame(tally.frame()) for tally in self._tallies]
+        return None if self._blocks and frames[0][BLOCK].n_unique() < len(self.block_keys) else frames
 
     def _frame(self, sums: pl.DataFrame) -> pl.DataFrame:
         cell, block = np.divmod(sums[PLACE].to_numpy(), len(self.block_keys))
@@ -136,15 +142,10 @@ def sums_beside_counts(prepared: RunPlan, *, digested: bool) -> CellSums | None:
     else:
         return None
     entries = sum(cube.cells for cube in prepared.cubes) * len(keys)
-    room = counting_room(request.suite) // _ROOM_SHARE
     if entries * _ROWS_AN_ENTRY > prepared.rows.read:
         return None
-    shared = digests(prepared) if digested else []
-    columns = len(totals(prepared, request.sums)) + len(shared) + 1
-    if 8 * entries * columns > room:
-        return None
-    sums = CellSums(prepared, keys, shared)
-    return sums if sums.simple else None
+    sums = CellSums(prepared, keys, digests(prepared) if digested else ())
+    return sums if sums.simple and sums.bytes <= counting_room(request.suite) // _ROOM_SHARE else None
 
 
 def _column(name: str) -> str:

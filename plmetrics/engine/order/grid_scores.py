@@ -11,6 +11,8 @@ from plmetrics.engine.order.on_grid import Passes
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    import polars as pl
+
     from plmetrics.engine.aggregate.aggregation import Aggregates
     from plmetrics.engine.run_plan import RunPlan
     from plmetrics.states.scores.sliced_grid import SlicedGrid
@@ -24,8 +26,8 @@ def models_on_grids(
         yield from Passes(prepared, aggregated.block_keys).models(aggregated)
 
 
-def passes_with_sums(prepared: RunPlan, *, digested: bool) -> Passes | None:
-    """The counts of a run whose first pass adds its sums, too; None where these are better added before.
+def passes_with_sums(prepared: RunPlan, *, digested: bool) -> tuple[Passes, list[pl.DataFrame]] | None:
+    """The counts of a run whose first pass adds its sums, too, and these; None where they are better added before.
 
     With `digested` digests of units are asked for.
     """
@@ -36,4 +38,5 @@ def passes_with_sums(prepared: RunPlan, *, digested: bool) -> Passes | None:
         passes = Passes(prepared, sums.block_keys, sums)
     except BadRowsError:
         return None
-    return passes if sums.complete else None
+    frames = sums.frames()
+    return None if frames is None else (passes, frames)

@@ -66,7 +66,6 @@ class Passes:
         self, prepared: RunPlan, block_keys: NDArray[np.uint64], sums: CellSums | None = None
     ) -> None:
         """Make the first pass; with `sums` it adds these, too."""
-        self.sums = sums
         self._prepared = prepared
         self._exact_single = False
         self._room = counting_room(prepared.request.suite, beside_points=prepared.exact)

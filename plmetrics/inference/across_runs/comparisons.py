@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 
 from plmetrics.catalogue.metric import TOTAL
+from plmetrics.core.results import in_schema
 from plmetrics.inference.across_runs.alignment import ROUNDING, aligned_metrics
 from plmetrics.inference.across_runs.sides import pairing_of, sample
 from plmetrics.inference.comparisons.independent import independent_difference
@@ -182,7 +183,4 @@ def _rows(
         baseline=pl.lit(runs[1].name),
         note=note,
     ).with_columns(pl.col(pl.Float64).fill_nan(None))
-    return made_here.select(
-        pl.col(name).cast(dtype) if name in made_here.columns else pl.lit(None, dtype).alias(name)
-        for name, dtype in COMPARED_SCHEMA.items()
-    )
+    return in_schema(made_here, COMPARED_SCHEMA)
