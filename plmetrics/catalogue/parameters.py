@@ -12,7 +12,7 @@ from plmetrics.core.names import number_text
 from plmetrics.core.text import value_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from _typeshed import DataclassInstance
 
@@ -42,13 +42,17 @@ def parameter(
     doc: str,
     check: Callable[[Any], bool] | None = None,
     domain: str = "",
+    options: Sequence[str] = (),
     name: str | None = None,
     unnamed: bool = False,
 ) -> Any:
     """A metric's parameter: its default, what it means, its domain, and its name where the field has another.
 
-    An `unnamed` one stands first in texts, without its name.
+    The domain is what a `check` accepts, or one of some `options`. An `unnamed` one stands first in texts, without its
+    name.
     """
+    if options:
+        check, domain = options.__contains__, f"{', '.join(options[:-1])} or {options[-1]}"
     metadata = {"doc": doc, "check": check, "domain": domain, "name": name, "unnamed": unnamed}
     return dataclasses.field(default=default, metadata=metadata, kw_only=default is dataclasses.MISSING)
 
@@ -134,8 +138,3 @@ def bins_parameter(default: int, doc: str, least: int = 1) -> Any:
     """The number of bins or groups of a metric: each takes memory in every slice and block."""
     domain = f"a whole number from {least} to {MOST_BINS:,}"
     return parameter(default, doc=doc, check=lambda value: least <= value <= MOST_BINS, domain=domain)
-
-
-def one_of(*options: str) -> Callable[[Any], bool]:
-    """Domain check: one of some words."""
-    return lambda value: value in options

@@ -10,7 +10,6 @@ from plmetrics.catalogue.parameters import (
     ParameterError,
     finite,
     nonnegative,
-    one_of,
     parameter,
     positive,
     share,
@@ -125,12 +124,18 @@ def test_metrics_are_equal_when_their_texts_are():
         (positive, [1e-300, 3], [0, -1, float("inf")]),
         (nonnegative, [0, 3], [-1e-300, float("inf"), float("nan")]),
         (share, [1e-9, 0.5], [0, 1, -1, float("nan")]),
-        (one_of("a", "b"), ["a", "b"], ["c", ""]),
+        (parameter(options=("a", "b"), doc="").metadata["check"], ["a", "b"], ["c", ""]),
     ],
 )
 def test_domains(check, inside, outside):
     assert all(check(value) for value in inside)
     assert not any(check(value) for value in outside)
+
+
+def test_options_are_the_domain():
+    three = parameter("x", options=("x", "y", "z"), doc="")
+    assert three.metadata["domain"] == "x, y or z"
+    assert parameter(options=("a", "b"), doc="").metadata["domain"] == "a or b"
 
 
 class TwoNorm(Norm):

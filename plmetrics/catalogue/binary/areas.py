@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from plmetrics.catalogue.bases import BothClasses, Positives
 from plmetrics.catalogue.metric import Metric
 from plmetrics.catalogue.needs import Points
-from plmetrics.catalogue.parameters import one_of, parameter
+from plmetrics.catalogue.parameters import parameter
 from plmetrics.catalogue.registry import register
 from plmetrics.core import ops
 
@@ -161,8 +161,7 @@ class PrAuc(PrecisionRecallArea):
     method: str = parameter(
         "lower_trapezoid",
         doc="how points are joined",
-        check=one_of("lower_trapezoid", "upper_trapezoid", "davis_goadrich"),
-        domain="lower_trapezoid, upper_trapezoid or davis_goadrich",
+        options=("lower_trapezoid", "upper_trapezoid", "davis_goadrich"),
     )
 
     def __post_init__(self) -> None:

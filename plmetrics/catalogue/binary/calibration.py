@@ -10,7 +10,7 @@ from plmetrics.catalogue.bases import Norm, Positives
 from plmetrics.catalogue.binary.counts import INFINITY
 from plmetrics.catalogue.metric import Metric, Noise
 from plmetrics.catalogue.needs import Bins, Sums
-from plmetrics.catalogue.parameters import ParameterError, bins_parameter, one_of, parameter
+from plmetrics.catalogue.parameters import ParameterError, bins_parameter, parameter
 from plmetrics.catalogue.registry import register
 from plmetrics.core import ops
 from plmetrics.states.scores.sorted_rows import Binning
@@ -25,16 +25,13 @@ def strategy_parameter() -> Any:
     return parameter(
         "uniform",
         doc="bins of equal width, or of equal weight in each slice",
-        check=one_of("uniform", "quantile"),
-        domain="uniform or quantile",
+        options=("uniform", "quantile"),
     )
 
 
 def norm_parameter() -> Any:
     """The parameter `norm`."""
-    return parameter(
-        "l1", doc="how the gaps are put together", check=one_of("l1", "l2", "max"), domain="l1, l2 or max"
-    )
+    return parameter("l1", doc="how the gaps are put together", options=("l1", "l2", "max"))
 
 
 def check_debias(name: str, norm: str, *, debias: bool) -> None:

@@ -17,7 +17,7 @@ from plmetrics.catalogue.binary.probability import FLOAT_EPSILON
 from plmetrics.catalogue.binary.skill import class_shares
 from plmetrics.catalogue.metric import Metric
 from plmetrics.catalogue.needs import Points, Sums
-from plmetrics.catalogue.parameters import one_of, parameter
+from plmetrics.catalogue.parameters import parameter
 from plmetrics.catalogue.registry import register
 from plmetrics.core import ops
 from plmetrics.core.segments import Segments
@@ -42,8 +42,7 @@ class CorpPart(Metric):
     score: str = parameter(
         "brier",
         doc="the proper score that is taken apart",
-        check=one_of("brier", "log_loss"),
-        domain="brier or log_loss",
+        options=("brier", "log_loss"),
     )
 
     def divergence(self, rate: Any, forecast: Any) -> Any:

@@ -10,7 +10,7 @@ from plmetrics.catalogue.binary.counts import INFINITY
 from plmetrics.catalogue.binary.decomposition import shrinkage
 from plmetrics.catalogue.metric import Metric
 from plmetrics.catalogue.needs import Bins
-from plmetrics.catalogue.parameters import bins_parameter, one_of, parameter
+from plmetrics.catalogue.parameters import bins_parameter, parameter
 from plmetrics.catalogue.registry import register
 from plmetrics.core import ops
 from plmetrics.states.scores.sorted_rows import Binning
@@ -39,8 +39,7 @@ class Goodness(Metric):
     df: str = parameter(
         "groups",
         doc="degrees of freedom of the p value: groups-2 on the rows that the model was fitted to",
-        check=one_of("groups", "groups-2"),
-        domain="groups or groups-2",
+        options=("groups", "groups-2"),
     )
 
     @property

@@ -11,7 +11,7 @@ from plmetrics.catalogue.bases import BothClasses
 from plmetrics.catalogue.binary.counts import INFINITY
 from plmetrics.catalogue.binary.probability import FLOAT_EPSILON
 from plmetrics.catalogue.needs import Points
-from plmetrics.catalogue.parameters import one_of, parameter
+from plmetrics.catalogue.parameters import parameter
 from plmetrics.catalogue.registry import register
 from plmetrics.core import ops
 
@@ -100,9 +100,7 @@ class CalibrationIntercept(Recalibration):
     )
     beware = "With slope free it depends on the slope and is no measure of the level: report the one with slope one."
 
-    slope: str = parameter(
-        "one", doc="whether b is 1 or fitted as well", check=one_of("one", "free"), domain="one or free"
-    )
+    slope: str = parameter("one", doc="whether b is 1 or fitted as well", options=("one", "free"))
 
     def finalise(self, state: Any) -> Any:
         """The level, alone or with the slope."""

@@ -13,7 +13,7 @@ import numpy as np
 
 from plmetrics.catalogue.composite_metrics import AcrossSlices
 from plmetrics.catalogue.metric import fact_of, leaves
-from plmetrics.catalogue.parameters import ParameterError, one_of, parameter
+from plmetrics.catalogue.parameters import ParameterError, parameter
 from plmetrics.core import ops
 from plmetrics.core.names import number_text
 from plmetrics.core.slice_texts import only_value, slice_place
@@ -134,8 +134,7 @@ class GroupComparison(GroupMetric):
     method: str = parameter(
         "between_groups",
         doc="largest against smallest, each against all rows, or each against one group",
-        check=one_of(*METHODS),
-        domain="between_groups, to_overall or reference",
+        options=METHODS,
     )
     held_against: str | float | bool | None = parameter(
         None,

@@ -9,7 +9,7 @@ from plmetrics.catalogue.composite_metrics import AcrossSlices
 from plmetrics.catalogue.fairness.base import GroupComparison, MetricOfGroups
 from plmetrics.catalogue.fairness.shrinkage import is_rate, shrunken
 from plmetrics.catalogue.metric import TOTAL, Metric
-from plmetrics.catalogue.parameters import ParameterError, one_of, parameter
+from plmetrics.catalogue.parameters import ParameterError, parameter
 from plmetrics.catalogue.registry import register_for
 
 if TYPE_CHECKING:
@@ -25,8 +25,7 @@ class _Disparity(MetricOfGroups):
     form: str = parameter(
         "difference",
         doc="largest difference, or smallest ratio",
-        check=one_of("difference", "ratio"),
-        domain="difference or ratio",
+        options=("difference", "ratio"),
         name="kind",
     )
 
@@ -61,8 +60,7 @@ class Disparity(GroupComparison, _Disparity):
     shrinkage: str = parameter(
         "none",
         doc="whether rates of groups are drawn towards their mean first, see shrunken_rate",
-        check=one_of("none", "empirical_bayes"),
-        domain="none or empirical_bayes",
+        options=("none", "empirical_bayes"),
     )
 
     def __post_init__(self) -> None:

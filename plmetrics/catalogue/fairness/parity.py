@@ -22,7 +22,7 @@ from plmetrics.catalogue.binary.threshold import (
 )
 from plmetrics.catalogue.fairness.base import GroupComparison, GroupMetric
 from plmetrics.catalogue.fairness.rates import MeanGap, RateMetric, RejectionRate, favourable_parameter
-from plmetrics.catalogue.parameters import one_of, parameter
+from plmetrics.catalogue.parameters import parameter
 from plmetrics.catalogue.registry import register
 
 if TYPE_CHECKING:
@@ -163,8 +163,7 @@ class _Aggregate(GroupMetric):
     agg: str = parameter(
         "max",
         doc="the worse of the two rates, or their mean",
-        check=one_of("max", "mean"),
-        domain="max or mean",
+        options=("max", "mean"),
     )
 
 
@@ -313,8 +312,7 @@ class _GroupCalibration(GroupMetric):
     form: str = parameter(
         "mean",
         doc="mean score minus rate of positives, or the calibration error without the share of noise",
-        check=one_of("mean", "ece"),
-        domain="mean or ece",
+        options=("mean", "ece"),
         name="kind",
     )
 

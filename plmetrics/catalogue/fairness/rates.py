@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from plmetrics.catalogue.binary.counts import DecisionShare, Rate
 from plmetrics.catalogue.metric import Facts, Metric
 from plmetrics.catalogue.needs import Sums
-from plmetrics.catalogue.parameters import one_of, parameter
+from plmetrics.catalogue.parameters import parameter
 from plmetrics.core import ops
 from plmetrics.states.sums import Atom
 
@@ -73,6 +73,5 @@ def favourable_parameter() -> Any:
     return parameter(
         "positive",
         doc="the decision that people want",
-        check=one_of("positive", "negative"),
-        domain="positive or negative",
+        options=("positive", "negative"),
     )

@@ -9,7 +9,7 @@ import numpy as np
 
 from plmetrics.catalogue.multiclass.base import MEASURES, Multiclass, class_atoms, hits_of, left_out
 from plmetrics.catalogue.needs import Sums
-from plmetrics.catalogue.parameters import one_of, parameter
+from plmetrics.catalogue.parameters import parameter
 from plmetrics.catalogue.registry import register
 from plmetrics.core import ops
 from plmetrics.states.sums import Atom
@@ -235,8 +235,7 @@ class CohenKappa(_Agreement):
     weighting: str = parameter(
         "none",
         doc="how far apart two classes are",
-        check=one_of("none", "linear", "quadratic"),
-        domain="none, linear or quadratic",
+        options=("none", "linear", "quadratic"),
     )
 
     def atoms(self) -> Mapping[str, Atom | tuple[Atom, ...]]:

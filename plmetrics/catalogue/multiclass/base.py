@@ -10,7 +10,7 @@ import numpy as np
 from plmetrics.catalogue.bases import Quotient
 from plmetrics.catalogue.metric import Metric, fact_of
 from plmetrics.catalogue.needs import Sums
-from plmetrics.catalogue.parameters import one_of, parameter
+from plmetrics.catalogue.parameters import parameter
 from plmetrics.core import ops
 from plmetrics.states.sums import Atom
 
@@ -97,8 +97,7 @@ def average_parameter() -> Any:
     return parameter(
         "macro",
         doc="how classes are put together; none gives a row per class",
-        check=one_of("macro", "micro", "weighted", "none"),
-        domain="macro, micro, weighted or none",
+        options=("macro", "micro", "weighted", "none"),
     )
 
 
@@ -107,8 +106,7 @@ def undefined_parameter() -> Any:
     return parameter(
         "exclude",
         doc="what a class without a value does in an average: it is left out and named in the note, or counts as 0",
-        check=one_of("exclude", "zero"),
-        domain="exclude or zero",
+        options=("exclude", "zero"),
         name="undefined",
     )
 

@@ -15,7 +15,7 @@ from plmetrics.catalogue.binary.score_order import RocAuc as BinaryRocAuc
 from plmetrics.catalogue.composite_metrics import DerivedMetric
 from plmetrics.catalogue.multiclass.base import Multiclass, left_out, undefined_parameter
 from plmetrics.catalogue.multiclass.leaves import ClassWeight, of_pool, one_vs_one, one_vs_rest
-from plmetrics.catalogue.parameters import ParameterError, one_of, parameter
+from plmetrics.catalogue.parameters import ParameterError, parameter
 from plmetrics.catalogue.registry import register
 
 if TYPE_CHECKING:
@@ -29,8 +29,7 @@ def _average_parameter() -> Any:
     return parameter(
         "macro",
         doc="how classes are put together; none gives a row per class",
-        check=one_of("macro", "weighted", "none"),
-        domain="macro, weighted or none",
+        options=("macro", "weighted", "none"),
     )
 
 
@@ -112,8 +111,7 @@ class OverClassesOrPool(OverClasses):
     average: str = parameter(
         "macro",
         doc="how classes are put together; micro: of all pairs of row and class; none gives a row per class",
-        check=one_of("macro", "micro", "weighted", "none"),
-        domain="macro, micro, weighted or none",
+        options=("macro", "micro", "weighted", "none"),
     )
 
     def terms(self) -> tuple[Metric, ...]:
@@ -162,8 +160,7 @@ class RocAuc(OverClassesOrPool):
     scheme: str = parameter(
         "ovr",
         doc="each class against the rest, or each pair",
-        check=one_of("ovr", "ovo"),
-        domain="ovr or ovo",
+        options=("ovr", "ovo"),
     )
 
     def __post_init__(self) -> None:
@@ -276,8 +273,7 @@ class PrAuc(_PrecisionRecallArea):
     method: str = parameter(
         "lower_trapezoid",
         doc="how points are joined",
-        check=one_of("lower_trapezoid", "upper_trapezoid", "davis_goadrich"),
-        domain="lower_trapezoid, upper_trapezoid or davis_goadrich",
+        options=("lower_trapezoid", "upper_trapezoid", "davis_goadrich"),
     )
 
 

@@ -9,7 +9,7 @@ from plmetrics.catalogue.binary.score_order import RocAuc as BinaryRocAuc
 from plmetrics.catalogue.multiclass import calibration, ranking
 from plmetrics.catalogue.multilabel.label_order import RowArea
 from plmetrics.catalogue.multilabel.label_rates import LabelSet
-from plmetrics.catalogue.parameters import one_of, parameter
+from plmetrics.catalogue.parameters import parameter
 from plmetrics.catalogue.registry import register
 
 if TYPE_CHECKING:
@@ -23,8 +23,7 @@ def _average_parameter() -> Any:
         "macro",
         doc="how classes are put together; micro: all pairs of row and class; samples: the mean over rows of the area "
         "over a row's classes; none gives a row per class",
-        check=one_of("macro", "micro", "weighted", "samples", "none"),
-        domain="macro, micro, weighted, samples or none",
+        options=("macro", "micro", "weighted", "samples", "none"),
     )
 
 

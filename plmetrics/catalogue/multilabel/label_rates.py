@@ -11,7 +11,7 @@ import polars as pl
 from plmetrics.catalogue.metric import Metric
 from plmetrics.catalogue.multiclass import rates
 from plmetrics.catalogue.multiclass.base import ClassRate, Multiclass
-from plmetrics.catalogue.parameters import one_of, parameter
+from plmetrics.catalogue.parameters import parameter
 from plmetrics.catalogue.registry import register
 from plmetrics.catalogue.threshold_rule import ThresholdRule
 from plmetrics.catalogue.thresholds import threshold_text
@@ -86,8 +86,7 @@ class LabelRate(LabelSet, ClassRate):
         "macro",
         doc="how classes are put together; samples: the mean over rows of the rate among a row's classes; none gives a "
         "row per class",
-        check=one_of("macro", "micro", "weighted", "samples", "none"),
-        domain="macro, micro, weighted, samples or none",
+        options=("macro", "micro", "weighted", "samples", "none"),
     )
     threshold: float | ThresholdRule = threshold_parameter()
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from plmetrics.catalogue.metric import Metric
 from plmetrics.catalogue.needs import Queries
-from plmetrics.catalogue.parameters import one_of, parameter
+from plmetrics.catalogue.parameters import parameter
 from plmetrics.core import ops
 from plmetrics.states.queries import EVERY_RANK, QueryValue, query_column
 from plmetrics.states.sums import Atom
@@ -36,7 +36,7 @@ def ties_parameter() -> Any:
         "average",
         doc="order within ties: average = expectation under random order, worst = the least relevant first, "
         "document = by descending document, as trec_eval",
-        check=one_of(*TIES),
+        check=TIES.__contains__,
         domain=" or ".join(TIES),
     )
 

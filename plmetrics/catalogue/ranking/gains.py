@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from plmetrics.catalogue.parameters import one_of, parameter
+from plmetrics.catalogue.parameters import parameter
 from plmetrics.catalogue.ranking.base import QueryMetric, cut_of, cut_parameter, ties_parameter
 from plmetrics.catalogue.registry import register
 
@@ -21,8 +21,7 @@ def _gain_parameter() -> Any:
     return parameter(
         "linear",
         doc="what a row is worth: linear = its label, exponential = 2^label - 1",
-        check=one_of("linear", "exponential"),
-        domain="linear or exponential",
+        options=("linear", "exponential"),
     )
 
 
@@ -30,8 +29,7 @@ def _empty_parameter() -> Any:
     return parameter(
         "skip",
         doc="what queries without a relevant row count: skip = they take no part, zero or one",
-        check=one_of("skip", "zero", "one"),
-        domain="skip, zero or one",
+        options=("skip", "zero", "one"),
     )
 
 

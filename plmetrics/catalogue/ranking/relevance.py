@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from plmetrics.catalogue.parameters import one_of, parameter
+from plmetrics.catalogue.parameters import parameter
 from plmetrics.catalogue.ranking.base import (
     MCSHERRY,
     QueryMetric,
@@ -57,8 +57,7 @@ class MeanAveragePrecision(QueryMetric):
     denominator: str = parameter(
         "all",
         doc="what the sum is divided by: all relevant rows, min_k = at most k, or those retrieved in the first k",
-        check=one_of("all", "min_k", "retrieved"),
-        domain="all, min_k or retrieved",
+        options=("all", "min_k", "retrieved"),
     )
     relevant_at: float = relevant_at_parameter()
     ties: str = ties_parameter()
@@ -131,8 +130,7 @@ class PrecisionAtK(QueryMetric):
     denominator: str = parameter(
         "k",
         doc="what the relevant rows are divided by: k, or the smaller of k and all relevant rows",
-        check=one_of("k", "min_k"),
-        domain="k or min_k",
+        options=("k", "min_k"),
     )
     relevant_at: float = relevant_at_parameter()
     ties: str = ties_parameter()

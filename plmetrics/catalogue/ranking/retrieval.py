@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from plmetrics.catalogue.parameters import one_of, parameter
+from plmetrics.catalogue.parameters import parameter
 from plmetrics.catalogue.ranking.base import MCSHERRY, QueryMetric, relevant_at_parameter, ties_parameter
 from plmetrics.catalogue.registry import register
 from plmetrics.core import ops
@@ -28,8 +28,7 @@ def _rounding_parameter() -> Any:
         "nearest",
         doc="how recall x R is made a number of rows: nearest = as in trec_eval 10, up = as in trec_eval 9, which adds "
         "0.9 and drops the rest",
-        check=one_of("nearest", "up"),
-        domain="nearest or up",
+        options=("nearest", "up"),
     )
 
 

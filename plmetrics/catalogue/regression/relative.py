@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from plmetrics.catalogue.parameters import ParameterError, one_of, parameter, positive
+from plmetrics.catalogue.parameters import ParameterError, parameter, positive
 from plmetrics.catalogue.registry import register
 from plmetrics.catalogue.regression.rows import ABSOLUTE_ERROR, ErrorMetric, MeanOverRows
 from plmetrics.core import ops
@@ -56,8 +56,7 @@ class MeanAbsolutePercentageError(ErrorMetric):
     zeros: str = parameter(
         "error",
         doc="what to do with labels of 0",
-        check=one_of("error", "drop", "epsilon"),
-        domain="error, drop or epsilon",
+        options=("error", "drop", "epsilon"),
     )
     epsilon: float | None = parameter(
         None,

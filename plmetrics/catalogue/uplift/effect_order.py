@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from plmetrics.catalogue.binary.top import top_parameter
 from plmetrics.catalogue.needs import Points
-from plmetrics.catalogue.parameters import one_of, parameter
+from plmetrics.catalogue.parameters import parameter
 from plmetrics.catalogue.registry import register
 from plmetrics.catalogue.uplift.arms import OfArms
 from plmetrics.catalogue.uplift.bin_bounds import area_bound, top_bound
@@ -45,8 +45,7 @@ class OfCurve(OfOrder):
     method: str = parameter(
         "radcliffe",
         doc="which curve: controls scaled to the treated above each score, or each arm by its own size",
-        check=one_of("radcliffe", "guelman"),
-        domain="radcliffe or guelman",
+        options=("radcliffe", "guelman"),
     )
 
 
@@ -84,8 +83,7 @@ class Qini(OfCurve):
     normalise: str = parameter(
         "none",
         doc="whether to divide by the area of a perfect order, for outcomes 0 and 1",
-        check=one_of("none", "perfect"),
-        domain="none or perfect",
+        options=("none", "perfect"),
     )
 
     @property
@@ -157,8 +155,7 @@ class UpliftArea(OfCurve):
     normalise: str = parameter(
         "none",
         doc="whether to divide by the size of the curve's end, the average effect",
-        check=one_of("none", "end"),
-        domain="none or end",
+        options=("none", "end"),
     )
 
     def finalise(self, state: Any) -> Any:
@@ -215,8 +212,7 @@ class UpliftAtTop(OfOrder):
     by: str = parameter(
         "overall",
         doc="whether the top is that of all rows, or of each arm by itself",
-        check=one_of("overall", "arm"),
-        domain="overall or arm",
+        options=("overall", "arm"),
     )
 
     def finalise(self, state: Any) -> Any:

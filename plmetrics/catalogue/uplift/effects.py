@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from plmetrics.catalogue.needs import Sums
-from plmetrics.catalogue.parameters import one_of, parameter
+from plmetrics.catalogue.parameters import parameter
 from plmetrics.catalogue.registry import register
 from plmetrics.catalogue.uplift.arms import OUTCOME, OfArms, centred_moment, of_arm
 from plmetrics.catalogue.uplift.errors import EffectError, WeightedEffectError
@@ -161,8 +161,7 @@ class WeightedEffect(ByPropensity):
     estimator: str = parameter(
         "hajek",
         doc="whether each arm is divided by its own weights or by the number of rows",
-        check=one_of("hajek", "horvitz_thompson"),
-        domain="hajek or horvitz_thompson",
+        options=("hajek", "horvitz_thompson"),
     )
     clip: float | None = parameter(
         None,

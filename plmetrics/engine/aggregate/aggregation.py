@@ -126,10 +126,10 @@ def sum_cubes(
         parts = iter((yield step.plans))
         frames = [_side_by_side([next(parts) for _ in group]) for group in groups]
         rows = next(parts, None)
-    if rows is not None and not frames:
-        from plmetrics.engine.aggregate.row_counts import counted_rows
+        if rows is not None and not groups:
+            from plmetrics.engine.aggregate.row_counts import counted_rows
 
-        frames, rows = counted_rows(prepared, rows)
+            frames, rows = counted_rows(prepared, rows)
     rows = None if rows is None else prepared.request.arithmetic.rows(rows)
     refuse_bad(prepared, frames[0])
     if prepared.request.suite.positive is not None:
