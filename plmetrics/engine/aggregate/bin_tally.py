@@ -11,7 +11,7 @@ from plmetrics.core.threads import add_at, parallel_map, steps
 from plmetrics.states.bin_sums import ROWS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from plmetrics.core.segments import Values
 
@@ -45,10 +45,10 @@ class BinTally:
         """What is added beside the number of rows."""
         return [name for name in self._sums if name != ROWS]
 
-    def add(self, keys: Mapping[str, Values], values: Mapping[str, Values]) -> None:
+    def add(self, keys: Mapping[str, Values], values: Mapping[str, Values | pl.Series]) -> None:
         """Add rows of some keys."""
         if self._dense:
-            columns: dict[str, Values | None] = {ROWS: None, **values}
+            columns: dict[str, Values | pl.Series | None] = {ROWS: None, **values}
             parallel_map(lambda name: _add(self._sums[name], keys[PLACE], columns[name]), list(columns))
             return
         ones = np.ones(len(keys[PLACE]), dtype=np.int64)
@@ -71,11 +71,20 @@ class BinTally:
         return frame.group_by(self._keys).agg(pl.exclude(self._keys).sum())
 
 
-def _add(sums: Values, place: Values, values: Values | None) -> None:
-    """Add values, or ones, so few at a time that they stay near the processor."""
-    if len(sums) == 1:
-        sums += len(place) if values is None else values.sum(dtype=sums.dtype)
-        return
-    for low, high in steps(0, len(place), _STEP_ROWS):
-        some = None if values is None else values[low:high].astype(sums.dtype, copy=False)
-        add_at(sums, place[low:high], some)
+def _add(sums: Values, place: Values, values: Values | pl.Series | None) -> None:
+    for some, numbers in _few_rows(place, values):
+        if len(sums) == 1:
+            sums += len(some) if numbers is None else numbers.sum(dtype=sums.dtype)
+        else:
+            add_at(sums, some, numbers)
+
+
+def _few_rows(place: Values, values: Values | pl.Series | None) -> Iterator[tuple[Values, Values | None]]:
+    """Places and values of so few rows at a time that they stay near the processor; a null is 0."""
+    first = 0
+    for part in values.get_chunks() if isinstance(values, pl.Series) else [values]:
+        numbers = part.fill_null(strategy="zero").to_numpy() if isinstance(part, pl.Series) else part
+        size = len(place) if numbers is None else len(numbers)
+        for low, high in steps(0, size, _STEP_ROWS):
+            yield place[first + low : first + high], None if numbers is None else numbers[low:high]
+        first += size

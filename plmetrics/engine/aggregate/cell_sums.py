@@ -97,8 +97,7 @@ class CellSums:
                 cell = rows[cell_column(number)].to_numpy()
                 np.multiply(cell, len(self.block_keys), out=place, casting="unsafe")
             place += block
-            values = {name: rows[name].fill_null(strategy="zero").to_numpy() for name in tally.columns}
-            tally.add({PLACE: place}, values)
+            tally.add({PLACE: place}, {name: rows[name] for name in tally.columns})
 
     def frames(self) -> list[pl.DataFrame] | None:
         """The sums of the entries that have rows, as a grouping gives them, with the cell in place of keys.
