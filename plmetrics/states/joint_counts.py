@@ -89,6 +89,8 @@ class JointTally(Tally):
     slice and block: `[slice or 1, fine bin]` each. Tables of positives lie so far `apart` from those of negatives.
     """
 
+    _by_slice = True
+
     def __init__(
         self,
         first: int,

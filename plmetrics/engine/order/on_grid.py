@@ -22,6 +22,7 @@ from plmetrics.engine.order.encoding import FINE_SHARE, Encoder, Group, counts_i
 from plmetrics.engine.order.parts import Part, PartSizes
 from plmetrics.engine.order.score_bins import by_quantile, wanted_bins
 from plmetrics.states.complements import rest_codes
+from plmetrics.states.scores.bin_lookup import FixedBins
 from plmetrics.states.scores.grid import (
     ArmsTally,
     CoarseTally,
@@ -30,7 +31,6 @@ from plmetrics.states.scores.grid import (
     PlacedRows,
     QuantileTally,
     Tally,
-    fixed_bins,
     zero_counts,
 )
 from plmetrics.states.scores.roll_up import put_together, rolled_ends, rolled_up
@@ -330,7 +330,8 @@ class Passes:
         if isinstance(part.bins, Binning):
             if table is not None:
                 return QuantileTally(first, counts, part.bins, table, power)
-            bins = fixed_bins(part.bins, self.locators[part.ordering].edges)
+            edges = self.locators[part.ordering].edges
+            bins = FixedBins.of_places(part.bins.uniform_edges(), edges)
             return FixedTally(first, counts, part.bins, bins, power)
         if arms:
             return ArmsTally(first, counts, table, power)

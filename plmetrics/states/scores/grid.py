@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from itertools import chain, pairwise
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from plmetrics.states.scores.roll_up import NO_ENDS, put_together
 from plmetrics.states.scores.sorted_rows import Binning
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -36,6 +36,9 @@ Bins = Literal["fine", "ends", "coarse", "joint"] | Binning
 UNBLOCKED: frozenset[str | Binning] = frozenset({"fine", "ends", "joint"})
 """The kinds that are counted of all blocks together."""
 _LONG_RUN = 512
+_FEW_WAITING = 1 << 14
+"""So many rows of a slice wait where values wait with them."""
+
 _ROOM_IN_32_BITS = 1 << 31
 
 
@@ -71,11 +74,7 @@ class PlacedRows:
         if index is None:
             return self
         others = (self.weight, self.block, self.score, self.outcome, self.across)
-        return PlacedRows(self.place[index], *(_select(values, index) for values in others))
-
-
-def _select(values: NDArray[Any] | None, index: NDArray[Any] | slice) -> NDArray[Any] | None:
-    return None if values is None else values[index]
+        return PlacedRows(self.place[index], *(None if part is None else part[index] for part in others))
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +116,26 @@ class Members:
             yield code, slice(first, last)
 
 
+@dataclass(frozen=True, slots=True)
+class Channel:
+    """What some rows add to counts from the `first` of a slice on: values, or ones, at their keys."""
+
+    first: int
+    key: NDArray[Any]
+    values: Array | None
+
+    def take(self, run: slice) -> Channel:
+        """Of a run of the rows."""
+        return Channel(self.first, self.key[run], None if self.values is None else self.values[run])
+
+    @classmethod
+    def joined(cls, parts: Sequence[Channel]) -> Channel:
+        """One channel of rows in parts."""
+        key = np.concatenate([part.key for part in parts])
+        values = [part.values for part in parts if part.values is not None]
+        return cls(parts[0].first, key, np.concatenate(values) if values else None)
+
+
 class Tally:
     """Counts `[slice, block, bin, channel]` of the slices, or cells, from `first` on.
 
@@ -125,14 +144,17 @@ class Tally:
     show: no value is further from 0 than about 2 to that power. Totals are in parts then, the `digits`, which add.
     """
 
+    _by_slice: ClassVar[bool] = False
+    """Whether bins differ from slice to slice."""
+
     def __init__(self, first: int, counts: NDArray[Any], exponent: int | None = None) -> None:
         self.first = first
         self.counts = counts
         self.digits: tuple[NDArray[Any], ...] = (counts,)
         self._exponent = exponent
         self._parts = None if exponent is None else Parts(counts, exponent)
-        self._waiting: dict[int, list[NDArray[Any]]] = {}
-        self._size = math.prod(counts.shape[1:])
+        self._waiting: dict[int, list[list[Channel]]] = {}
+        self._size = self._patience = math.prod(counts.shape[1:])
         self._width = math.prod(counts.shape[2:])
 
     def add(self, rows: PlacedRows, members: Members) -> None:
@@ -140,9 +162,12 @@ class Tally:
         if rows.weight is not None or members.rows < _LONG_RUN * len(members.code):
             self._add_mixed(rows, members)
             return
-        for code, run in members.runs():
-            if 0 <= code - self.first < len(self.counts):
-                self._add_run(rows.take(run), code - self.first)
+        inside = range(self.first, self.first + len(self.counts))
+        runs = [(code - self.first, run) for code, run in members.runs() if code in inside]
+        if runs:
+            first, last = runs[0][1].start, runs[-1][1].stop
+            runs = [(member, slice(run.start - first, run.stop - first)) for member, run in runs]
+            self._add_runs(rows.take(slice(first, last)), runs)
 
     def finish(self) -> None:
         """Count what still waits."""
@@ -155,15 +180,18 @@ class Tally:
         """The counts, put together where they are in parts."""
         return put_together(self.digits, self._exponent)
 
-    def _add_run(self, rows: PlacedRows, member: int) -> None:
-        """Count rows of one slice, now or later."""
-        waiting = self._waiting.setdefault(member, [])
-        waiting.append(self._keys(rows, self._place(rows, member), self._size))
-        if sum(map(len, waiting)) >= self._size:
-            self._count_waiting(member)
+    def _add_runs(self, rows: PlacedRows, runs: Sequence[tuple[int, slice]]) -> None:
+        """Count rows of one slice after another, now or later."""
+        channels = list(self._channels(rows, self._keys(rows, self._places(rows, runs), self._size)))
+        for member, run in runs:
+            waiting = self._waiting.setdefault(member, [])
+            waiting.append([channel.take(run) for channel in channels])
+            if sum(len(first.key) for first, *_ in waiting) >= self._patience:
+                self._count_waiting(member)
 
     def _count_waiting(self, member: int) -> None:
-        add_at(self.counts[member].reshape(-1), np.concatenate(self._waiting.pop(member)), None)
+        for parts in zip(*self._waiting.pop(member), strict=True):
+            self._add_at(member * self._size, self._size, Channel.joined(parts))
 
     def _add_mixed(self, rows: PlacedRows, members: Members) -> None:
         """Count rows of several slices: among the counts from the first of these to the last."""
@@ -176,10 +204,11 @@ class Tally:
         if not inside.all():
             index = np.flatnonzero(members.spread(inside))
             number, rows = number[index], rows.take(index)
-        first, room = lowest * self._size, (highest + 1 - lowest) * self._size
+        room = (highest + 1 - lowest) * self._size
         key = self._keys(rows, self._place(rows, number), room)
         key += ((number - lowest) * self._size).astype(key.dtype, copy=False)
-        self._sum(slice(first, first + room), key, rows)
+        for channel in self._channels(rows, key):
+            self._add_at(lowest * self._size, room, channel)
 
     def _keys(self, rows: PlacedRows, place: NDArray[Any], room: int) -> NDArray[Any]:
         """Where each row counts in its slice, given where it does in its block, as numbers with so much room."""
@@ -190,21 +219,30 @@ class Tally:
         key += place.astype(kind, copy=False)
         return key
 
+    def _places(self, rows: PlacedRows, runs: Sequence[tuple[int, slice]]) -> NDArray[Any]:
+        """The same of rows of one slice after another; of rows between the runs it is anywhere."""
+        if not self._by_slice:
+            return self._place(rows, 0)
+        places = np.zeros(len(rows.place), dtype=np.int32)
+        for member, run in runs:
+            places[run] = self._place(rows.take(run), member)
+        return places
+
     def _place(self, rows: PlacedRows, number: Codes | int) -> NDArray[Any]:  # noqa: ARG002
         """Where each row counts among the bins of its block; `number` is its slice among those here, or that of all."""
         return rows.place
 
-    def _sum(self, some: slice, key: NDArray[Any], rows: PlacedRows) -> None:
-        """Add what the rows weigh at their keys, among some of the counts."""
-        self._add_at(some, key, rows.weight)
+    def _channels(self, rows: PlacedRows, key: NDArray[Any]) -> Iterator[Channel]:
+        """What the rows add to their slice, given where they count."""
+        yield Channel(0, key, rows.weight)
 
-    def _add_at(self, some: slice, key: NDArray[Any], values: Array | None) -> None:
-        """Add values, or ones, at some keys."""
-        pairs: Iterable[tuple[NDArray[Any], Array | None]] = [(self.counts, values)]
-        if values is not None and self._parts is not None:
-            pairs = self._parts.cut(values)
+    def _add_at(self, place: int, size: int, channel: Channel) -> None:
+        """Add a channel to so many of the counts, from a place on."""
+        pairs: Iterable[tuple[NDArray[Any], Array | None]] = [(self.counts, channel.values)]
+        if channel.values is not None and self._parts is not None:
+            pairs = self._parts.cut(channel.values)
         for counts, part in pairs:
-            add_at(counts.reshape(-1)[some], key, part)
+            add_at(counts.reshape(-1)[place + channel.first : place + size], channel.key, part)
 
 
 class EndsTally(Tally):
@@ -233,17 +271,19 @@ class EndsTally(Tally):
 class CoarseTally(Tally):
     """Counts on coarse bins, made of fine ones by a table for each slice."""
 
+    _by_slice = True
+
     def __init__(
         self, first: int, counts: NDArray[Any], coarse: NDArray[np.uint16], exponent: int | None = None
     ) -> None:
         super().__init__(first, counts, exponent)
-        self._places = np.stack([2 * coarse, 2 * coarse + 1], axis=-1).reshape(len(coarse), -1)
+        self._table = np.stack([2 * coarse, 2 * coarse + 1], axis=-1).reshape(len(coarse), -1)
 
     def _place(self, rows: PlacedRows, number: Codes | int) -> NDArray[Any]:
         if isinstance(number, int):
-            table, place = self._places[number], rows.place
+            table, place = self._table[number], rows.place
         else:
-            table, place = self._places.reshape(-1), number * self._places.shape[1] + rows.place
+            table, place = self._table.reshape(-1), number * self._table.shape[1] + rows.place
         places: NDArray[Any] = table.take(place, mode="clip")  # which lets other threads run
         return places
 
@@ -272,11 +312,11 @@ class ArmsTally(Tally):
         key: NDArray[Any] = places.astype(np.int32) * self.counts.shape[-1] + (rows.place & 1)
         return key
 
-    def _sum(self, some: slice, key: NDArray[Any], rows: PlacedRows) -> None:
+    def _channels(self, rows: PlacedRows, key: NDArray[Any]) -> Iterator[Channel]:
         assert rows.outcome is not None
         weight = np.ones_like(rows.outcome) if rows.weight is None else rows.weight
-        values = np.concatenate([weight, weight * rows.outcome])
-        self._add_at(some, np.concatenate([key, key + 2]), values)
+        yield Channel(0, key, weight)
+        yield Channel(2, key, weight * rows.outcome)
 
 
 class FixedTally(Tally):
@@ -291,13 +331,14 @@ class FixedTally(Tally):
         first: int,
         counts: NDArray[Any],
         binning: Binning,
-        bins: FixedBins,
+        bins: FixedBins | None,
         exponent: int | None = None,
     ) -> None:
         super().__init__(first, counts, exponent)
         self._binning = binning
         self._bins = bins
         self._width = counts.shape[2]
+        self._patience = min(self._size, _FEW_WAITING)
 
     def finish(self) -> None:
         """A row is counted with its class first: what weighs in a bin are both."""
@@ -308,35 +349,28 @@ class FixedTally(Tally):
             of_channels[0] += of_channels[1]
             of_slice[:] = np.moveaxis(of_channels.copy(), 0, -1)
 
-    def _add_run(self, rows: PlacedRows, member: int) -> None:
-        """Count rows of one slice now: their bins are few, so they need not wait."""
-        key = self._keys(rows, self._place(rows, member), self._size)
-        self._sum(slice(member * self._size, (member + 1) * self._size), key, rows)
-
     def _place(self, rows: PlacedRows, number: Codes | int) -> NDArray[Any]:  # noqa: ARG002
         assert rows.score is not None
+        assert self._bins is not None
         return self._bins.bins(rows.score, rows.place)
 
-    def _sum(self, some: slice, key: NDArray[Any], rows: PlacedRows) -> None:
+    def _channels(self, rows: PlacedRows, key: NDArray[Any]) -> Iterator[Channel]:
+        """The first two together, then sums of scores and of distances."""
         score, positive = rows.score, rows.place & 1
         assert score is not None
         sums = [score] if self._binning.scores else []
         if self._binning.distances:
             sums.append((score - positive) ** 2)
-        channels = self.counts.shape[-1]
-        size = self._size // channels
-
-        def room(first: int, last: int) -> slice:
-            return slice(some.start + first * size, some.stop - (channels - last) * size)
-
-        self._add_at(room(0, 2), key + positive * key.dtype.type(size), rows.weight)
-        for channel, values in enumerate(sums, 2):
-            weighed = values if rows.weight is None else values * rows.weight
-            self._add_at(room(channel, channel + 1), key, weighed)
+        size = self._size // self.counts.shape[-1]
+        yield Channel(0, key + positive * key.dtype.type(size), rows.weight)
+        for number, values in enumerate(sums, 2):
+            yield Channel(number * size, key, values if rows.weight is None else values * rows.weight)
 
 
 class QuantileTally(FixedTally):
     """Counts on bins of equal weight, made of fine ones by a table for each slice `[slice, fine bin]`."""
+
+    _by_slice = True
 
     def __init__(
         self,
@@ -346,21 +380,12 @@ class QuantileTally(FixedTally):
         table: NDArray[np.uint16],
         exponent: int | None = None,
     ) -> None:
-        Tally.__init__(self, first, counts, exponent)
-        self._binning = binning
+        super().__init__(first, counts, binning, None, exponent)
         self._table = table
-        self._width = counts.shape[2]
 
     def _place(self, rows: PlacedRows, number: Codes | int) -> NDArray[Any]:
         places: NDArray[Any] = self._table[number, rows.place >> 1]
         return places
-
-
-def fixed_bins(binning: Binning, fine: Array) -> FixedBins:
-    """The bins of a `Binning` for rows on fine bins with such edges."""
-    from plmetrics.states.scores.bin_lookup import FixedBins
-
-    return FixedBins.of_places(binning.uniform_edges(), fine)
 
 
 def zero_counts(size: tuple[int, ...], dtype: type, spare: NDArray[Any] | None = None) -> NDArray[Any]:

@@ -11,14 +11,13 @@ import plmetrics as plm
 from plmetrics.core.segments import Segments
 from plmetrics.inference.ordered.metrics import ordered_values
 from plmetrics.inference.ordered.views import score_view
-from plmetrics.states.scores.bin_lookup import Keys, locator_at
+from plmetrics.states.scores.bin_lookup import FixedBins, Keys, locator_at
 from plmetrics.states.scores.grid import (
     CoarseTally,
     FixedTally,
     Members,
     PlacedRows,
     Tally,
-    fixed_bins,
     shape,
 )
 from plmetrics.states.scores.roll_up import rolled_up
@@ -132,7 +131,7 @@ def test_tallies_add_up_over_batches_and_slices():
         counts = np.zeros((slices, 5, *shape(bins, locator.edges, SLICES)))
         if bins == "fine":
             return Tally(first, counts)
-        return FixedTally(first, counts, bins, fixed_bins(bins, locator.edges))
+        return FixedTally(first, counts, bins, FixedBins.of_places(bins.uniform_edges(), locator.edges))
 
     for bins in ("fine", Binning(4), Binning(4, distances=True)):
         whole = tally(bins, 0, SLICES)
@@ -165,7 +164,7 @@ def test_rows_of_one_slice_in_a_row_count_as_mixed_ones_do(kind, weighted):
         made = np.zeros((SLICES, 5, *shape(bins, locator.edges, SLICES)))
         tally = Tally(0, made)
         if kind == "fixed":
-            tally = FixedTally(0, made, binning, fixed_bins(binning, locator.edges))
+            tally = FixedTally(0, made, binning, FixedBins.of_places(binning.uniform_edges(), locator.edges))
         if kind == "coarse":
             coarse = (np.arange(len(locator.edges) + 1) // np.array([[1], [2], [3]])).astype(np.uint16)
             tally = CoarseTally(0, made, coarse)
