@@ -219,7 +219,8 @@ def _look_up(
     others = together(_spans(request, table, constants), _feature_looks(start.looks, view))
     values_of_keys: Question[KeyValues] = _values_alone(plans)
     thresholds = known_thresholds(request, constants)
-    if plans and thresholds is not None and request.adds_at_once:
+    alone = start.looks is None and not start.known
+    if plans and alone and thresholds is not None and request.adds_at_once:
         from plmetrics.engine.prepare.slice_sums import has_few_slices, slice_sums
 
         centres, few = yield from together(centring, has_few_slices(view))
