@@ -75,7 +75,7 @@ def _run_stages(
         request = bind(part, source, context.tables, label_status=label_status_of(part, context))
         context = replace(context, counts=check_feature_counts(request, context.counts))
         uneven = check_rows(suite.data.missing, request.source, *tables)
-        prepared = prepare(request, looks=looks(request, context.counts))
+        prepared = prepare(request, looks=looks(request, context.counts), adds=True)
         written: dict[str, object] = {"models": suite.models, "data": suite.data}
         written |= {} if context.where is None else {"sections": suite.sections}
         suite = request.suite

@@ -163,6 +163,11 @@ class Segments(Along):
         >>> x.between(np.array([[1, 1, 3]]))
         array([[1., 0., 6., 0.]])
         """
+        if self.whole and 0 < self.values.size <= _WORTH_KEEPING:
+            ends = np.column_stack([places, self.offsets[1:]])
+            begun = ends > self.offsets[:-1, None]
+            running = np.where(begun, self.cumulative().values[np.maximum(ends, 1) - 1], 0.0)
+            return np.diff(running, axis=1, prepend=0.0)
         first = np.column_stack([self.offsets[:-1], places])
         last = np.column_stack([places, self.offsets[1:]])
         begins = first.ravel()[: np.searchsorted(first.ravel(), len(self.values))]

@@ -175,6 +175,21 @@ class Request:
         return by_score or (bool(self.suite.row_curves) and self.suite.task in {"binary", "uplift"})
 
     @property
+    def orders_rows(self) -> bool:
+        """Whether an ordered metric or a curve needs the rows themselves."""
+        return bool(self.scores or self.ranks or self.suite.row_curves)
+
+    @property
+    def adds_at_once(self) -> bool:
+        """Whether sums wait for nothing but slices, centres and thresholds, and are of all rows that have slices."""
+        suite = self.suite
+        if suite.uncertainty is not None or self.arithmetic.any_order or self.counts_every_row:
+            return False
+        if suite.data.missing != "error" or suite.bin_curves or self.orders_rows:
+            return False
+        return not any(part.is_tagged or part.is_derived for part in self.view.sets)
+
+    @property
     def areas_alone(self) -> bool:
         """Whether the models' scores are ordered for ROC areas and nothing else, of rows that count once."""
         suite = self.suite

@@ -65,13 +65,24 @@ class Blocks:
 
 
 @dataclass(frozen=True, slots=True)
+class SliceSums:
+    """Sums by all slice keys, which tell the values of these: of the one cube of a run.
+
+    `plans` would have found the values alone. `frame` is None where the run is not made.
+    """
+
+    frame: pl.DataFrame | None
+    plans: tuple[pl.LazyFrame, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class RunPlan:
     """The constants of a run and the plans that use them.
 
     `view` has the rows that are counted, with all models, on settled slice keys, and `table` their canonical columns.
     `grids` are those of another run that it takes its from, `score_spans` the ends of histograms of scores by model,
     `looks` what features know of the rows, by key, and `steps` what it took to find all that. `bin_edges` are those of
-    the bins that curves of labels and predictions are added in.
+    the bins that curves of labels and predictions are added in. `slice_sums` are there where they told slice values.
     """
 
     request: Request
@@ -92,6 +103,7 @@ class RunPlan:
     score_spans: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     steps: tuple[Step, ...] = ()
     bin_edges: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
+    slice_sums: SliceSums | None = None
 
     def row_of(self, model: str) -> Rows:
         """The roles of a model's rows, with the constants that its metrics read."""

@@ -154,6 +154,7 @@ class Feature(ABC):
         state_rounding: why what stored states hold of it depends on the order of the rows; None where it does not.
         of_sums: whether its tables follow from the sums of a run alone, or from its counts in the state that these are
             of, so that merged states have them. Those of others do where `merged_counts` are there.
+        counts_rows: whether it counts rows beside the sums, after a `look` at them.
         shares_constants: whether its counts in stored states add only where its constants are the same.
         divides_units: whether what it counts depends on the unit of a row, also without intervals.
         charts: by name the charts of its tables.
@@ -171,6 +172,7 @@ class Feature(ABC):
     state_refusal: ClassVar[str | None] = None
     state_rounding: ClassVar[str | None] = None
     of_sums: ClassVar[bool] = False
+    counts_rows: ClassVar[bool] = False
     shares_constants: ClassVar[bool] = False
     divides_units: ClassVar[bool] = False
     charts: ClassVar[Mapping[str, Entry]] = MappingProxyType({})

@@ -61,17 +61,18 @@ def features_in(keys: Container[str]) -> tuple[Feature, ...]:
 
 def looks(
     request: Request, counts: Mapping[str, object]
-) -> Callable[[TableView], Question[dict[str, object]]]:
-    """Questions of features before the rows are counted, by key, given what is evaluated.
+) -> Callable[[TableView], Question[dict[str, object]]] | None:
+    """Questions of features before the rows are counted, by key, given what is evaluated; None where there are none.
 
     `counts` are what features read in place of tables, by key.
     """
+    asking = [each for each in features_of(request.suite) if each.counts_rows]
+    if not asking:
+        return None
     from plmetrics.engine.inquiry import answers_by_name
 
     def asked(view: TableView) -> Question[dict[str, object]]:
-        questions = {
-            each.key: each.look(request, view, counts.get(each.key)) for each in features_of(request.suite)
-        }
+        questions = {each.key: each.look(request, view, counts.get(each.key)) for each in asking}
         return answers_by_name({key: question for key, question in questions.items() if question is not None})
 
     return asked

@@ -71,12 +71,14 @@ def test_running_totals_that_are_kept_are_the_same(monkeypatch, most):
     assert (ragged.cumulative(descending=True).values[..., 0] == ragged.total()[..., 1]).all()
 
 
+@pytest.mark.parametrize("whole", [False, True])
 @pytest.mark.parametrize("edges", [[], [0.5], [0.0, 0.2, 0.2, 0.9, 2.0]])
-def test_values_between_places_of_edges_are_those_of_bins(edges):
+def test_values_between_places_of_edges_are_those_of_bins(edges, whole):
     rng = np.random.default_rng(9)
     offsets = np.array([0, 0, 30, 31, 31, 50, 50])
     parts = [np.sort(rng.random(size).round(1)) for size in np.diff(offsets)]
-    ragged, weight = Segments(np.concatenate(parts), offsets), Segments(rng.random(50), offsets)
+    numbers = rng.integers(0, 9, 50).astype(np.float64) if whole else rng.random(50)
+    ragged, weight = Segments(np.concatenate(parts), offsets), Segments(numbers, offsets, whole=whole)
     places = ragged.places(np.array(edges))
     totals = weight.between(places)
     for index, (part, first) in enumerate(zip(parts, offsets, strict=False)):
@@ -88,5 +90,5 @@ def test_values_between_places_of_edges_are_those_of_bins(edges):
 
 
 def test_segments_without_values_have_bins_of_nothing():
-    empty = Segments(np.zeros(0), np.array([0, 0, 0]))
+    empty = Segments(np.zeros(0), np.array([0, 0, 0]), whole=True)
     assert empty.between(empty.places(np.array([1.0, 2.0]))).tolist() == [[0.0] * 3] * 2

@@ -119,12 +119,15 @@ def sum_cubes(
         DataError: rows failed a check, and the suite says that is an error.
     """
     rows: pl.DataFrame | None = None
+    told = prepared.slice_sums
     if sums is not None:
         frames = list(sums)
+    elif told is not None and told.frame is not None:
+        frames = [told.frame]
     else:
         groups, step = sums_scan(prepared, digested=digested)
         parts = iter((yield step.plans))
-        frames = [_side_by_side([next(parts) for _ in group]) for group in groups]
+        frames = [side_by_side([next(parts) for _ in group]) for group in groups]
         rows = next(parts, None)
         if rows is not None and not groups:
             from plmetrics.engine.aggregate.row_counts import counted_rows
@@ -200,8 +203,7 @@ def collect_aggregates(
 
 def needs_rows(prepared: RunPlan) -> bool:
     """Whether an ordered metric or a curve needs the rows themselves."""
-    suite = prepared.request.suite
-    return bool(prepared.request.scores or prepared.request.ranks or suite.row_curves)
+    return prepared.request.orders_rows
 
 
 def brings_rows(prepared: RunPlan) -> bool:
@@ -254,7 +256,8 @@ def _chunks(
         )
 
 
-def _side_by_side(parts: list[pl.DataFrame]) -> pl.DataFrame:
+def side_by_side(parts: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    """The sums of a cube from those of its plans."""
     if len(parts) == 1:
         return parts[0]
     keys = [name for name in parts[0].columns if name in parts[1].columns]

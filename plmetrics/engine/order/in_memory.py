@@ -115,9 +115,9 @@ def _by_value(
     if prepared.request.suite.uncertainty is None:
         from plmetrics.states.scores.quantile_rows import QuantileRows
 
-        weight = frame[WEIGHT].to_numpy() if WEIGHT in frame.columns else None
+        weight = WEIGHT if WEIGHT in frame.columns else None
         levels = prepared.request.levels_of(value)
-        return _cutter(prepared, frame, QuantileRows(frame[column].to_numpy(), weight, levels))
+        return _cutter(prepared, frame, QuantileRows.of(frame, column, weight, levels))
     ordered = _ascending(frame, column)
     everywhere = np.ones(ordered.height, dtype=np.bool_)
     return _cutter(prepared, ordered, _order_rows(ordered, column, everywhere, aggregated))

@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from plmetrics.core.names import number_text
+from plmetrics.states.sums import DEFAULT_THRESHOLD, class_threshold
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -12,8 +15,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from plmetrics.core.results import Json
-    from plmetrics.engine.request import TableView
+    from plmetrics.engine.request import Request, TableView
     from plmetrics.states.scores.run_grids import Grids
+    from plmetrics.suite.sections.basics import ModelColumns
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,3 +58,25 @@ class Constants:
     bin_edges: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
     calibrators: Mapping[str, Json] = field(default_factory=dict)
     baseline: Mapping[str, float] = field(default_factory=dict)
+
+
+def known_thresholds(
+    request: Request, constants: Constants | None
+) -> Mapping[str, Mapping[str, float]] | None:
+    """The thresholds of each model where none is found in the rows."""
+    if constants is not None:
+        return constants.thresholds
+    chosen = any(metric.chosen_threshold is not None for metric in request.leaves)
+    return None if chosen else given_thresholds(request)
+
+
+def given_thresholds(request: Request) -> dict[str, dict[str, float]]:
+    """The thresholds of each model that the suite gives."""
+    return {name: _thresholds_of(model) for name, model in request.suite.models.items()}
+
+
+def _thresholds_of(model: ModelColumns) -> dict[str, float]:
+    """A model's own thresholds, by the text of the default one, and the class."""
+    if isinstance(model.threshold, dict):
+        return {class_threshold(DEFAULT_THRESHOLD, name): value for name, value in model.threshold.items()}
+    return {} if model.threshold is None else {number_text(DEFAULT_THRESHOLD): model.threshold}

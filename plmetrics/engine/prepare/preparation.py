@@ -13,14 +13,19 @@ import polars as pl
 
 from plmetrics.core.errors import AbsentDataError
 from plmetrics.core.hashing import OWN_BLOCK_LIMIT
-from plmetrics.core.names import number_text
 from plmetrics.engine.inquiry import Inquiry, constant_question, frames_by_name, together
 from plmetrics.engine.memory.budget import reads_apart, sorts_in_memory
-from plmetrics.engine.prepare.constants import Calibration, Constants, ThresholdChoice
+from plmetrics.engine.prepare.constants import (
+    Calibration,
+    Constants,
+    ThresholdChoice,
+    given_thresholds,
+    known_thresholds,
+)
 from plmetrics.engine.prepare.slices import found_slices, key_codes, settled_keys, slice_plans
 from plmetrics.engine.run_plan import Accounting, Blocks, RunPlan, rows_of, units_of_rows
 from plmetrics.engine.step import Step
-from plmetrics.states.sums import DEFAULT_THRESHOLD, class_threshold
+from plmetrics.engine.streaming import SAMPLE_ROWS
 from plmetrics.suite.sections.basics import BASELINE
 from plmetrics.table.prediction_columns import PredictionColumns
 from plmetrics.table.prediction_table import unchecked_table
@@ -35,8 +40,9 @@ if TYPE_CHECKING:
 
     from plmetrics.core.results import Json
     from plmetrics.engine.inquiry import Question
+    from plmetrics.engine.prepare.slice_sums import KeyValues
     from plmetrics.engine.request import Request, TableView
-    from plmetrics.suite.sections.basics import ModelColumns
+    from plmetrics.engine.run_plan import SliceSums
     from plmetrics.table.prediction_table import PredictionTable
 
     Looks = Callable[[TableView], Question[Mapping[str, object]]]
@@ -44,13 +50,20 @@ if TYPE_CHECKING:
 MAX_CELLS = 1_000_000
 
 
-def prepare(request: Request, constants: Constants | None = None, looks: Looks | None = None) -> RunPlan:
+def prepare(
+    request: Request,
+    constants: Constants | None = None,
+    looks: Looks | None = None,
+    *,
+    adds: bool = False,
+) -> RunPlan:
     """Find the constants of a run, or take them from another.
 
     Args:
         request: the suite as it was bound.
         constants: those of another run, with the same classes.
         looks: what features must know of the rows, given those that are evaluated as they are in the data.
+        adds: whether the sums of the run are wanted, too, where they tell slice values.
 
     Raises:
         AbsentDataError: there are no rows.
@@ -62,7 +75,7 @@ def prepare(request: Request, constants: Constants | None = None, looks: Looks |
     rows, looked_up, units = inquiry.answer(
         together(
             _accounting(request, start.view, table),
-            _look_up(request, start, constants),
+            _look_up(request, start, constants, adds=adds),
             _different_units(request, start.view),
         )
     )
@@ -96,6 +109,7 @@ def prepare(request: Request, constants: Constants | None = None, looks: Looks |
         looks=looked_up.looks,
         score_spans=looked_up.spans,
         bin_edges=inquiry.answer(_bin_edges(view, table, rows, blocks, constants)),
+        slice_sums=looked_up.sums if len(cubes) == 1 else None,
     )
     if request.arithmetic.any_order:
         from plmetrics.engine.prepare.exponents import with_exponents
@@ -172,21 +186,12 @@ def with_stored_models(view: TableView, constants: Constants) -> TableView:
 
 
 def _thresholds(request: Request, view: TableView, constants: Constants | None) -> Question[ThresholdChoice]:
-    if constants is not None:
-        return constant_question(ThresholdChoice(constants.thresholds, ()))
-    given = {name: _thresholds_of(model) for name, model in request.suite.models.items()}
-    if all(metric.chosen_threshold is None for metric in request.leaves):
-        return constant_question(ThresholdChoice(given, ()))
+    known = known_thresholds(request, constants)
+    if known is not None:
+        return constant_question(ThresholdChoice(known, ()))
     from plmetrics.engine.prepare.thresholds import choose_thresholds
 
-    return choose_thresholds(request, view, given)
-
-
-def _thresholds_of(model: ModelColumns) -> dict[str, float]:
-    """A model's own thresholds, by the text of the default one, and the class."""
-    if isinstance(model.threshold, dict):
-        return {class_threshold(DEFAULT_THRESHOLD, name): value for name, value in model.threshold.items()}
-    return {} if model.threshold is None else {number_text(DEFAULT_THRESHOLD): model.threshold}
+    return choose_thresholds(request, view, given_thresholds(request))
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,19 +204,35 @@ class _LookUps:
     values: Mapping[str, pl.DataFrame]
     spans: Mapping[str, tuple[float, float]]
     looks: Mapping[str, object]
+    sums: SliceSums | None
 
 
-def _look_up(request: Request, start: _Start, constants: Constants | None) -> Question[_LookUps]:
+def _look_up(
+    request: Request, start: _Start, constants: Constants | None, *, adds: bool
+) -> Question[_LookUps]:
     """Find the baseline and settle slice keys; then find centres, slices, and what features ask."""
     baseline, keys = yield from together(start.baseline, settled_keys(start.view))
     view = with_baseline(start.view, baseline).with_keys(keys)
     table = view.table()
     plans = slice_plans(view, table.scored, every_key(view, table))
-    unknown = together(_centres(request, table, constants), _spans(request, table, constants))
-    (centres, spans), values, known = yield from together(
-        unknown, frames_by_name(plans), _feature_looks(start.looks, view)
-    )
-    return _LookUps(view, baseline, centres, values, spans, {**start.known, **known})
+    centring = _centres(request, table, constants)
+    others = together(_spans(request, table, constants), _feature_looks(start.looks, view))
+    values_of_keys: Question[KeyValues] = _values_alone(plans)
+    thresholds = known_thresholds(request, constants)
+    alone = start.looks is None and not start.known
+    if plans and alone and thresholds is not None and request.adds_at_once:
+        from plmetrics.engine.prepare.slice_sums import has_few_slices, slice_sums
+
+        centres, few = yield from together(centring, has_few_slices(view))
+        centring = constant_question(centres)
+        if few:
+            values_of_keys = slice_sums(request, view, centres, thresholds, plans, adds=adds)
+    centres, (values, sums), (spans, known) = yield from together(centring, values_of_keys, others)
+    return _LookUps(view, baseline, centres, values, spans, {**start.known, **known}, sums)
+
+
+def _values_alone(plans: Mapping[str, pl.LazyFrame]) -> Question[KeyValues]:
+    return (yield from frames_by_name(plans)), None
 
 
 def _feature_looks(looks: Looks | None, view: TableView) -> Question[Mapping[str, object]]:
@@ -253,7 +274,7 @@ def _bin_edges(
 def _centres(
     request: Request, table: PredictionTable, constants: Constants | None
 ) -> Question[Mapping[str, Mapping[str, float]]]:
-    """The means that moments are about, by model and key."""
+    """The numbers that moments are about, by model and key: means of the first rows, or of all in any order."""
     if constants is not None:
         return constants.centres
     values = {value.key: value for metric in request.sums for value in metric.centres()}
@@ -264,7 +285,10 @@ def _centres(
             for model in table.models
             for key, value in values.items()
         }
-        for name, mean in (yield from request.arithmetic.means(table.frame, numbers)).items():
+        arithmetic = request.arithmetic
+        # A mean of k of n rows is at most sqrt(n / k) standard deviations off; `recentre` sees to more than 100.
+        rows = table.frame if arithmetic.any_order else table.frame.head(SAMPLE_ROWS)
+        for name, mean in (yield from arithmetic.means(rows, numbers)).items():
             model, key = name.split("|", 1)
             centres[model][key] = mean
     return centres

@@ -32,6 +32,7 @@ class DriftFeature(Feature):
     """Scores, labels and attributes against those of a reference: a table, rows of the same one, states or a run."""
 
     key = "drift"
+    counts_rows = True
     section = Drift
     description = "How scores, labels and attributes moved from a reference window; none if not given."
     page = FeatureTable(

@@ -11,7 +11,7 @@ from plmetrics.core.results import DRIFT_HISTOGRAMS_SCHEMA, DRIFT_SCHEMA
 from plmetrics.features.drift.drift_measures import NULL_SHARE, Measure, measure_of
 from plmetrics.features.drift.drift_section import TESTS, Drift
 from plmetrics.features.drift.histograms.histogram_table import column_histograms, histogram_table
-from plmetrics.features.drift.sides import Edges, Sides
+from plmetrics.features.drift.sides import Sides
 from plmetrics.inference.comparisons.correction import adjust
 from plmetrics.inference.comparisons.tests.two_samples import (
     Array,
@@ -66,8 +66,7 @@ def drift_tables(suite: Suite, counts: DriftCounts | None) -> tuple[pl.DataFrame
     measures = (*spec.asked(), measure_of(NULL_SHARE))
     histograms = []
     for place, column in enumerate(counts.columns):
-        edges = Edges.of(column)
-        in_sets = [Sides.of(sliced, column, edges) for sliced in column.sliced]
+        in_sets = Sides.of_sets(column, weighted=counts.weighted)
         histograms.append(column_histograms(column, in_sets))
         for number, sides in enumerate(in_sets):
             reader = _Reader(sides, suite, weighted=counts.weighted)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,19 +29,11 @@ class Edges:
     """The reference's own values and their weight, of all rows: bins are cut there, the same for all slices."""
 
     values: Array
-    weight: Array
-
-    @classmethod
-    def of(cls, column: ColumnCounts) -> Edges | None:
-        """Edges of a column; None where it is no number."""
-        if not column.subject.of_numbers:
-            return None
-        defined = column.sliced[0].defined
-        return cls(defined["place"].to_numpy(), defined["weight_0"].to_numpy())
+    weight: Segments
 
     def at(self, bins: int) -> Array:
         """The edges of so many bins."""
-        return bin_edges(self.values, self.weight, bins)
+        return bin_edges(self.values, self.weight.values, bins, self.weight.cumulative().values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,24 +58,35 @@ class Sides:
     width: Segments | None
 
     @classmethod
-    def of(cls, sliced: SlicedCounts, column: ColumnCounts, edges: Edges | None) -> Sides:
-        """The counts of a column in the slices of a set."""
+    def of_sets(cls, column: ColumnCounts, *, weighted: bool) -> list[Sides]:
+        """The counts of a column in the slices of each set, the first of which has all rows."""
+        first, *others = (cls.of(sliced, column, None, weighted=weighted) for sliced in column.sliced)
+        if column.subject.of_numbers:
+            edges = Edges(first.values.values, first.weight[0])
+            return [replace(sides, edges=edges) for sides in (first, *others)]
+        return [first, *others]
+
+    @classmethod
+    def of(
+        cls, sliced: SlicedCounts, column: ColumnCounts, edges: Edges | None, *, weighted: bool = True
+    ) -> Sides:
+        """The counts of a column in the slices of a set; `weighted` says whether rows have weights."""
         size, defined, absent = len(sliced.slices), sliced.defined, sliced.absent
         offsets = np.searchsorted(defined["slice"].to_numpy(), np.arange(size + 1))
 
-        def cut(name: str) -> Segments:
-            return Segments(defined[name].to_numpy(), offsets)
+        def cut(name: str, *, whole: bool = False) -> Segments:
+            return Segments(defined[name].to_numpy(), offsets, whole=whole)
 
         def lost(name: str) -> Array:
             values = absent[name].to_numpy()
             return np.bincount(absent["slice"].to_numpy(), weights=values, minlength=size).astype(np.float64)
 
         numbers = defined["place"].to_numpy() if column.subject.of_numbers else np.zeros(defined.height)
-        rows = cut("rows_0"), cut("rows_1")
+        rows = cut("rows_0", whole=True), cut("rows_1", whole=True)
         pairs: Any = {
             "rows": rows,
             "known_rows": tuple(side.total() for side in rows),
-            "weight": (cut("weight_0"), cut("weight_1")),
+            "weight": (cut("weight_0"), cut("weight_1")) if weighted else rows,
             "offset": (cut("offset_0"), cut("offset_1")) if column.binned else (0.0, 0.0),
             "square": (cut("square_0"), cut("square_1")) if column.binned else (0.0, 0.0),
             "null_rows": (lost("rows_0"), lost("rows_1")),

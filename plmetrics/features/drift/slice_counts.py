@@ -90,11 +90,11 @@ def sliced_counts(
 
 @dataclass(frozen=True, slots=True)
 class _Cells:
-    """Counts as arrays, ascending in place, null last; `rank` numbers the different places."""
+    """Counts as arrays, ascending in place, null last; `starts` says where another place begins."""
 
     cell: NDArray[np.int64]
     window: NDArray[np.int64]
-    rank: NDArray[np.int64]
+    starts: NDArray[np.bool_]
     place: pl.Series
     sums: dict[str, Array]
 
@@ -105,9 +105,9 @@ class _Cells:
         weighted = bool((frame["weight"] != frame["rows"]).any())
         frame = frame.sort(PLACE, *([KEY, "weight"] if weighted else []), nulls_last=True)
         place, key = frame[PLACE], frame[KEY].to_numpy()
-        rank = place.ne_missing(place.shift()).cum_sum().to_numpy().astype(np.int64)
+        starts = place.ne_missing(place.shift()).to_numpy()
         sums = {name: frame[name].to_numpy().astype(np.float64) for name in SUMS if name in frame.columns}
-        return cls(key >> 1, key & 1, rank, place, sums)
+        return cls(key >> 1, key & 1, starts, place, sums)
 
     @classmethod
     def _of_rows(cls, frame: pl.DataFrame) -> _Cells:
@@ -137,19 +137,21 @@ class _Cells:
         if len(absent):
             key = np.concatenate((key, absent))
             places = places.extend_constant(None, len(absent))
-        return cls(key >> 1, key & 1, np.cumsum(changes), places, {})
+        return cls(key >> 1, key & 1, changes, places, {})
 
     def rolled_up(self, codes: NDArray[np.int64]) -> pl.DataFrame:
         """Sums by slice and place; rows of no slice, whose code is negative, are left out."""
-        place, rank, window, sums = self.place, self.rank, self.window, self.sums
+        place, window, sums, starts = self.place, self.window, self.sums, self.starts.copy()
         if codes.any():
             small = codes.astype(np.int16) if codes.max() < _SHORT else codes
             order = np.argsort(small, kind="stable")
             order = order[np.count_nonzero(codes < 0) :]
-            codes, rank, window, place = codes[order], rank[order], window[order], place.gather(order)
+            rank = np.cumsum(starts)[order]
+            codes, window, place = codes[order], window[order], place.gather(order)
             sums = {name: values[order] for name, values in sums.items()}
-        starts = np.ones(len(codes), dtype=np.bool_)
-        starts[1:] = (codes[1:] != codes[:-1]) | (rank[1:] != rank[:-1])
+            starts = np.ones(len(codes), dtype=np.bool_)
+            starts[1:] = (codes[1:] != codes[:-1]) | (rank[1:] != rank[:-1])
+        starts[:1] = True
         first = np.flatnonzero(starts)
         if len(first) < len(codes):
             codes, place = codes[first], place.gather(first)

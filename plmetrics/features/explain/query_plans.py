@@ -16,7 +16,8 @@ _LABEL = re.compile(r'label="((?:[^"\\]|\\.)*)"')
 _COUNTED = "FAST COUNT"
 """A count of lines, which holds none of them."""
 
-_SCAN = re.compile(r"(?:\w+ SCAN|FAST COUNT \(\w+\)) \[([^\],]*)[^\]]*\]")
+_FIRST_ROWS = r"\n\s*PROJECT [^\n]*\n\s*SLICE: Positive { offset: 0,"
+_SCAN = re.compile(rf"(?:\w+ SCAN|FAST COUNT \(\w+\)) \[([^\],]*)[^\]]*\](?!{_FIRST_ROWS})")
 _PROJECTED = re.compile(r"^\s*PROJECT (?:\*|(\d+))/(\d+) COLUMNS", re.MULTILINE)
 
 
@@ -37,7 +38,7 @@ def fallbacks(plan: pl.LazyFrame) -> list[str]:
 def scans(plans: Sequence[pl.LazyFrame]) -> int:
     """How often a file is read, the most of all files, when plans are collected together; 0 for frames in memory.
 
-    Plans of one table share a scan as far as Polars finds that they do.
+    A look at first rows alone is none. Plans of one table share a scan as far as Polars finds that they do.
 
     >>> import polars as pl
     >>> scans([pl.LazyFrame({"x": [1.0]})])

@@ -28,6 +28,7 @@ class LeakageFeature(Feature):
     """Rows of the training table, of other folds or repeated, and attributes that tell the label."""
 
     key = "leakage"
+    counts_rows = True
     section = Leakage
     description = "Checks for rows and attributes that give the label away; none if not given."
     page = FeatureTable("Leakage", "leakage", "check columns rows share observed limit verdict example note")

@@ -15,7 +15,8 @@ from plmetrics.core.hashing import block_numbers
 from plmetrics.features.stored.sparse_counts import (
     PIECES,
     held_in,
-    pieces,
+    piece_columns,
+    piece_frame,
     summarise_part,
     total_of,
     whole_total,
@@ -37,6 +38,9 @@ _SPARE = 8
 _FEW = 1 << 22
 _NEAR = 1 << 18
 """So many slots, or about so many counts, are written at a time: they stay near the processor."""
+
+_TOGETHER = 1 << 22
+"""About so many counts become rows of a frame together: each frame takes as long as some thousands of them."""
 
 _KINDS = (np.uint8, np.uint16, np.uint32)
 
@@ -159,11 +163,16 @@ class ScoreCounts:
     def written(self) -> tuple[Part, pl.DataFrame]:
         """The part with the counts of all states, and its rows."""
         width = len(self.keys) * self.part.size[0] * self.part.size[1]
-        frames, totals = [pl.DataFrame(schema=PIECES)], []
+        frames, together, totals = [pl.DataFrame(schema=PIECES)], [], []
+        held = 0
         for first, slots, counts in self.sums.some(self.slices, width):
-            frames.append(pieces(slots, counts, width, first))
+            together.append(piece_columns(slots, counts, width, first))
             totals.append(whole_total(counts))
-        rows = pl.concat(frames)
+            held += len(slots)
+            if held > _TOGETHER:
+                frames.append(piece_frame(together))
+                together, held = [], 0
+        rows = pl.concat([*frames, piece_frame(together)])
         return summarise_part(self.part, rows, total_of(totals)), rows
 
 

@@ -9,8 +9,8 @@ from the number of bytes. A piece without gaps holds a count for every slot from
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from itertools import pairwise
-from typing import TYPE_CHECKING
+from itertools import chain, pairwise
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     Slots = NDArray[np.int64]
     Counts = NDArray[np.float64]
+    PieceColumns = dict[str, Slots | list[bytes]]
 
 FIRST, LAST, ENTRIES, GAPS, COUNTS = "@first", "@last", "@entries", "@gaps", "@counts"
 KEYS = "@keys"
@@ -45,6 +46,7 @@ PIECE = 1 << 16
 _LONG, _CLOSE = 1 << 12, 4
 """Pieces of so many slots of which so many times fewer have a count are written in full: they are added faster."""
 
+_NONE = np.zeros(0, dtype=np.int64)
 _SIZES = (1, 2, 4)
 _MOST_WHOLE = 1 << 8 * _SIZES[-1]
 _FLOAT = 8
@@ -63,8 +65,24 @@ def pieces(slots: Slots, counts: NDArray[np.generic], width: int, first: int = 0
     >>> held.select("@cell", "@first", "@last", "@entries").rows()
     [(0, 3, 5, 2), (1, 4, 4, 1)]
     """
+    return piece_frame([piece_columns(slots, counts, width, first)])
+
+
+def piece_frame(parts: Sequence[PieceColumns]) -> pl.DataFrame:
+    """The rows of some columns of pieces, end to end."""
+    columns: dict[str, Any] = {}
+    for name, kind in PIECES.items():
+        values = [part[name] for part in parts if part]
+        columns[name] = (
+            [*chain.from_iterable(values)] if kind == pl.Binary else np.concatenate([_NONE, *values])
+        )
+    return pl.DataFrame(columns, schema=PIECES)
+
+
+def piece_columns(slots: Slots, counts: NDArray[np.generic], width: int, first: int = 0) -> PieceColumns:
+    """The columns of the rows that hold some counts, none without counts; see `pieces`."""
     if not len(slots):
-        return pl.DataFrame(schema=PIECES)
+        return {}
     edges = np.arange(int(slots[-1]) // width + 2)
     bounds = np.searchsorted(slots, edges * width)
     parts = -(-np.diff(bounds) // PIECE)
@@ -81,17 +99,14 @@ def pieces(slots: Slots, counts: NDArray[np.generic], width: int, first: int = 0
     if full.any():
         counts = _fill_pieces(slots, counts, starts, np.where(full, spans, sizes), full)
     held_counts = np.where(full, spans, sizes)
-    return pl.DataFrame(
-        {
-            CELL: cell + first,
-            FIRST: ends[0] - cell * width,
-            LAST: ends[1] - cell * width,
-            ENTRIES: held_counts,
-            GAPS: _slice_bytes(_narrow(gaps), starts, np.where(full, 0, sizes)),
-            COUNTS: _slice_bytes(_narrow(counts), np.cumsum(held_counts) - held_counts, held_counts),
-        },
-        schema=PIECES,
-    )
+    return {
+        CELL: cell + first,
+        FIRST: ends[0] - cell * width,
+        LAST: ends[1] - cell * width,
+        ENTRIES: held_counts,
+        GAPS: _slice_bytes(_narrow(gaps), starts, np.where(full, 0, sizes)),
+        COUNTS: _slice_bytes(_narrow(counts), np.cumsum(held_counts) - held_counts, held_counts),
+    }
 
 
 def _fill_pieces(

@@ -70,7 +70,7 @@ def _state(
         bound = bind(counted if where is None else counted.with_where(where), source, classes=classes)
         countable(bound.suite.model_copy(update={"exact": None}))
         uneven = check_rows(counted.data.missing, source)
-        prepared = prepare(bound, constants)
+        prepared = prepare(bound, constants, adds=True)
     with stage("aggregate"), reading(source):
         asked = together(sum_cubes(prepared), sum_bins(prepared))
         (frames, _), bins = answer(asked, apart=reads_apart(prepared.view))

@@ -14,11 +14,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from plmetrics.core.threads import parallel_map
+from plmetrics.core.threads import parallel_map, steps
 from plmetrics.states.scores.sorted_rows import OrderedRows, SlicedRows, group_order
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    import polars as pl
 
     from plmetrics.states.scores.coarse import Array, Codes
 
@@ -44,45 +46,81 @@ _TIE = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class QuantileRows:
-    """Numbers of rows in any order, with their weights if they have some, and the levels of the quantiles."""
+    """Numbers of rows in any order, in pieces, with their weights if there are some, and the levels of quantiles."""
 
-    value: Array
-    weight: Array | None
+    pieces: Sequence[Rows]
     levels: tuple[float, ...]
+
+    @classmethod
+    def of(
+        cls, rows: pl.DataFrame, value: str, weight: str | None, levels: tuple[float, ...]
+    ) -> QuantileRows:
+        """Those of a frame, whose columns stay where they are in memory: no piece is of two of its parts."""
+        ends = np.cumsum([0, *rows[value].chunk_lengths()]).tolist()
+        parts = [
+            rows.slice(first, last - first)
+            for of_part in pairwise(ends)
+            for first, last in steps(*of_part, _PIECE)
+        ]
+        numbers = [part[value].to_numpy() for part in parts]
+        masses = [None if weight is None else part[weight].to_numpy() for part in parts]
+        return cls(list(zip(numbers, masses, strict=True)), levels)
 
     def regroup(self, codes: Codes | None, slices: int) -> SlicedRows:
         """Numbers of a slice set, for their quantiles; `codes` is None where all rows are one slice, -1 for none."""
-        value, weight, offsets = self.value, self.weight, np.array([0, len(self.value)])
-        if codes is not None:
-            order, offsets = group_order(codes, slices)
-            value, weight = value[order], None if weight is None else weight[order]
-
-        def of_slice(ends: tuple[int, int]) -> Rows:
-            part = slice(*ends)
-            return self._ascending(value[part], None if weight is None else weight[part])
-
-        parts = parallel_map(of_slice, list(pairwise(offsets.tolist())))
+        number = sum(len(value) for value, _ in self.pieces)
+        sliced = [self.pieces] if codes is None else self._sliced(codes, slices)
+        parts = parallel_map(self._ascending, sliced)
         masses = [np.ones(len(each)) if mass is None else mass for each, mass in parts]
         value, weight = np.concatenate([each for each, _ in parts]), np.concatenate(masses)
         ends = np.concatenate(([0], np.cumsum([len(mass) for mass in masses])))
         everywhere = np.ones(len(value), dtype=np.bool_)
-        return SlicedRows(OrderedRows(value, everywhere, weight, None), ends, len(self.value))
+        return SlicedRows(OrderedRows(value, everywhere, weight, None), ends, number)
 
-    def _ascending(self, value: Array, weight: Array | None) -> Rows:
-        if len(value) >= _WORTH_A_SAMPLE * len(self.levels):
-            value, weight = _near(value, weight, self.levels)
+    def _sliced(self, codes: Codes, slices: int) -> list[list[Rows]]:
+        """The rows of each slice, in pieces."""
+        order, offsets = group_order(codes, slices)
+        value, weight = _concatenation(self.pieces)
+        value, weight = value[order], None if weight is None else weight[order]
+
+        def piece(first: int, last: int) -> Rows:
+            return value[first:last], None if weight is None else weight[first:last]
+
+        return [
+            [piece(*step) for step in steps(first, last, _PIECE)]
+            for first, last in pairwise(offsets.tolist())
+        ]
+
+    def _ascending(self, pieces: Sequence[Rows]) -> Rows:
+        if sum(len(value) for value, _ in pieces) >= _WORTH_A_SAMPLE * len(self.levels):
+            value, weight = _near(pieces, self.levels)
+        else:
+            value, weight = _concatenation(pieces)
         if weight is None:
             return np.sort(value), None
         order = np.argsort(value)
         return value[order], weight[order]
 
 
-def _near(value: Array, weight: Array | None, levels: Sequence[float]) -> Rows:
+def _concatenation(pieces: Sequence[Rows]) -> Rows:
+    """The rows of some pieces together."""
+    values = [np.zeros(0), *(value for value, _ in pieces)]
+    weights = [weight for _, weight in pieces if weight is not None]
+    return np.concatenate(values), np.concatenate(weights) if weights else None
+
+
+def _near(pieces: Sequence[Rows], levels: Sequence[float]) -> Rows:
     """The rows that quantiles can be at, in any order, and the weight of the others at the ends of these."""
+    step = sum(len(value) for value, _ in pieces) // _SAMPLE
+    sample, weight = _concatenation(
+        [(value[::step], mass if mass is None else mass[::step]) for value, mass in pieces]
+    )
+    order = np.argsort(sample)
+    sample, weight = sample[order], None if weight is None else weight[order]
     margin = _MARGIN
     while True:
-        spans = _spans(value, weight, levels, margin)
-        counted = [_count(value, weight, span) for span in spans]
+        spans = _spans(sample, weight, levels, margin)
+        counted = [_count(pieces, span) for span in spans]
         if all(any(map(partial(_holds, level), spans, counted)) for level in levels):
             break
         margin *= 8
@@ -95,12 +133,9 @@ def _near(value: Array, weight: Array | None, levels: Sequence[float]) -> Rows:
     return np.concatenate(values), np.concatenate(masses)
 
 
-def _spans(value: Array, weight: Array | None, levels: Sequence[float], margin: float) -> list[Span]:
-    """Between which numbers the quantiles are about, ascending; those that overlap are one."""
-    every = slice(None, None, len(value) // _SAMPLE)
-    order = np.argsort(value[every])
-    sample = value[every][order]
-    running = np.arange(1.0, len(sample) + 1) if weight is None else np.cumsum(weight[every][order])
+def _spans(sample: Array, weight: Array | None, levels: Sequence[float], margin: float) -> list[Span]:
+    """Between which numbers of an ascending sample quantiles are about, ascending; those that overlap are one."""
+    running = np.arange(1.0, len(sample) + 1) if weight is None else np.cumsum(weight)
     reach = margin * sqrt(len(sample)) / 2.0
     spans: list[Span] = []
     for place in np.searchsorted(running, np.sort(levels) * running[-1]):
@@ -113,22 +148,20 @@ def _spans(value: Array, weight: Array | None, levels: Sequence[float], margin: 
     return spans
 
 
-def _count(value: Array, weight: Array | None, span: Span) -> Counted:
+def _count(pieces: Sequence[Rows], span: Span) -> Counted:
     """The rows of a span with their weights, and how much weight is below it, up to its end, and in all."""
 
-    def of_piece(first: int) -> Counted:
-        numbers = value[first : first + _PIECE]
+    def of_piece(piece: Rows) -> Counted:
+        numbers, mass = piece
         below, upto = numbers < span[0], numbers <= span[1]
         inside = below ^ upto
         rows = numbers[inside]
-        if weight is None:
+        if mass is None:
             counts = [np.count_nonzero(below), np.count_nonzero(upto), len(numbers)]
             return rows, np.ones(len(rows)), np.array(counts, dtype=np.float64)
-        mass = weight[first : first + _PIECE]
         return rows, mass[inside], np.array([(mass * below).sum(), (mass * upto).sum(), mass.sum()])
 
-    pieces = parallel_map(of_piece, range(0, len(value), _PIECE))
-    rows, masses, sums = zip(*pieces, strict=True)
+    rows, masses, sums = zip(*parallel_map(of_piece, pieces), strict=True)
     return np.concatenate(rows), np.concatenate(masses), np.sum(sums, axis=0)
 
 

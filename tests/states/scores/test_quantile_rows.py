@@ -36,6 +36,14 @@ def quantile(values, weights, level):
     return reached
 
 
+def of_arrays(value, weight, levels):
+    """The rows of a frame, whose columns are in memory in several parts."""
+    columns = {"value": value} if weight is None else {"value": value, "weight": weight}
+    frame = pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.Float64))
+    parts = pl.concat([frame[:25], frame[25:70], frame[70:]], rechunk=False)
+    return QuantileRows.of(parts, "value", None if weight is None else "weight", levels)
+
+
 def read(sliced, level):
     """The same from the points of each slice."""
     state = sliced.point_state()
@@ -66,7 +74,7 @@ def test_quantiles_are_those_of_all_rows_in_order(rows, distinct, slices, kind, 
         value[:: max(1, rows // 12)] += 1000.0
     weight = rng.integers(1, 9, rows) / 4.0 if kind == "weighted" else None
     masses = np.ones(rows) if weight is None else weight
-    ordered = QuantileRows(value, weight, tuple(levels))
+    ordered = of_arrays(value, weight, tuple(levels))
     code = rng.integers(-1, slices, rows)
     for level in levels:
         if rows:
@@ -82,15 +90,15 @@ def test_few_rows_of_many_are_sorted(monkeypatch):
     monkeypatch.setattr(quantile_rows, "_SAMPLE", 400)
     monkeypatch.setattr(quantile_rows, "_MARGIN", 4.0)
     value = np.random.default_rng(2).normal(size=4000)
-    kept = QuantileRows(value, None, (0.5,)).regroup(None, 1)
+    kept = of_arrays(value, None, (0.5,)).regroup(None, 1)
     assert len(kept.ordered.score) < 0.3 * len(value)
     assert ops.total(kept.point_state()["positive"]).tolist() == [4000.0]
 
 
 def test_numbers_without_end_are_numbers():
     value = np.append(np.full(300, np.inf), np.arange(100.0))
-    assert read(QuantileRows(value, None, (0.2, 0.5)).regroup(None, 1), 0.5) == [np.inf]
-    assert read(QuantileRows(value, None, (0.2, 0.5)).regroup(None, 1), 0.2) == [79.5]
+    assert read(of_arrays(value, None, (0.2, 0.5)).regroup(None, 1), 0.5) == [np.inf]
+    assert read(of_arrays(value, None, (0.2, 0.5)).regroup(None, 1), 0.2) == [79.5]
 
 
 @pytest.mark.parametrize("weight", [None, "w"])

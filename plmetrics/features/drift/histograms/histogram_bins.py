@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -51,15 +52,15 @@ class Bins:
     has_nulls: bool = False
 
     @classmethod
-    def of(cls, column: ColumnCounts) -> Bins:
-        """Bins of a column, from its counts in all rows."""
+    def of(cls, column: ColumnCounts, sides: Sides) -> Bins:
+        """Bins of a column, from its counts in all rows, which are those of the `sides`, too."""
         defined, absent = column.sliced[0].defined, column.sliced[0].absent
         if defined.height == 0:
             bins = _categories(defined)
         elif column.too_many:
             bins = cls(_rows([("other", "other", None, None)]), np.empty(0))
         elif column.subject.of_numbers:
-            bins = _intervals(defined, binned=column.binned)
+            bins = _intervals(defined, sides, binned=column.binned)
         else:
             bins = _categories(defined)
         has_nulls = column.subject.subject == "column" and absent.height > 0
@@ -124,13 +125,13 @@ def _categories(defined: pl.DataFrame) -> Bins:
     return Bins(_rows(rows), places=ranked.select(PLACE, numbers))
 
 
-def _intervals(defined: pl.DataFrame, *, binned: bool) -> Bins:
+def _intervals(defined: pl.DataFrame, sides: Sides, *, binned: bool) -> Bins:
     """Intervals of equal width between round numbers, with an open one at an end that lies far off.
 
     Where places are lower edges of finer bins, edges are moved up to one of these: no count is divided.
     """
     place = defined[PLACE].to_numpy()
-    low, high = _range(defined, place)
+    low, high = _range(defined, place, sides)
     if low == high:
         value = float(place[0])
         return Bins(_rows([(number_text(value), "value", value, value)]), np.empty(0))
@@ -143,12 +144,18 @@ def _intervals(defined: pl.DataFrame, *, binned: bool) -> Bins:
     return Bins(_rows(rows), edges[first:last])
 
 
-def _range(defined: pl.DataFrame, place: Array) -> tuple[float, float]:
+def _range(defined: pl.DataFrame, place: Array, sides: Sides) -> tuple[float, float]:
     """The range that intervals share out: that of all values, or of all but the outer per cents."""
     top = place + defined[WIDTH].to_numpy() if WIDTH in defined.columns else place
     least, most = float(place[0]), float(top[-1])
-    running = np.cumsum(_pooled_share(defined))
-    ends = np.searchsorted(running, [_TAIL, 1 - _TAIL])
+    running = [weight.cumulative().values for weight in sides.weight]
+    totals = [(mass, mass[-1]) for mass in running if mass[-1] > 0]
+
+    def pooled(at: int) -> float:
+        """The share of all places up to one, the mean of those in both windows."""
+        return float(sum(mass[at] / total for mass, total in totals)) / max(len(totals), 1)
+
+    ends = [bisect_left(range(len(place)), share, key=pooled) for share in (_TAIL, 1 - _TAIL)]
     low, high = float(place[ends[0]]), float(top[min(ends[1], len(top) - 1)])
     far_off = low < high and most / 2 - least / 2 > _WIDER * (high / 2 - low / 2)
     return (low, high) if far_off else (least, most)

@@ -37,7 +37,7 @@ def histogram_table(columns: Sequence[pl.DataFrame], slices: Sequence[Slices]) -
 
 def column_histograms(column: ColumnCounts, sides: Sequence[Sides]) -> pl.DataFrame:
     """The histograms of a column in all slice sets, whose counts `sides` are."""
-    bins, subject = Bins.of(column), column.subject
+    bins, subject = Bins.of(column, sides[0]), column.subject
     constants = {
         "subject": subject.subject,
         "model": subject.model,

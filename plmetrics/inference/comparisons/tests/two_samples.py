@@ -44,11 +44,12 @@ def shares(weight: Segments) -> Segments:
     return Segments(weight.values / divisor, weight.offsets)
 
 
-def bin_edges(ascending: Array, weight: Array, bins: int) -> Array:
+def bin_edges(ascending: Array, weight: Array, bins: int, running: Array | None = None) -> Array:
     """Edges of bins [edge, next) with open ends: quantiles of a reference at i / bins, equal ones once.
 
     A reference with at most so many values has a bin for each, and one between each two of them: a value that is new
-    does not fall to one that was known. Quantiles are averaged inverses of the weighted distribution.
+    does not fall to one that was known. Quantiles are averaged inverses of the weighted distribution, whose `running`
+    totals may be known.
 
     >>> bin_edges(np.arange(1.0, 9.0), np.ones(8), 4)
     array([2.5, 4.5, 6.5])
@@ -56,7 +57,7 @@ def bin_edges(ascending: Array, weight: Array, bins: int) -> Array:
     if np.count_nonzero(weight) <= bins:
         defined = ascending[weight > 0]
         return np.unique(np.concatenate([defined, np.nextafter(defined, np.inf)]))
-    return np.unique(averaged_inverse(ascending, weight, np.arange(1, bins) / bins))
+    return np.unique(averaged_inverse(ascending, weight, np.arange(1, bins) / bins, running))
 
 
 def by_bin(values: Segments, weight: Segments, edges: Array, absent: Array) -> Segments:
@@ -126,10 +127,17 @@ def chi2_homogeneity(reference: Segments, current: Segments) -> Homogeneity:
 
 def ks_distance(reference: Segments, current: Segments) -> Array:
     """The largest distance of two distribution functions, by ascending value."""
-    apart = shares(reference).cumulative() - shares(current).cumulative()
+    apart = _distribution(reference) - _distribution(current)
     np.abs(apart.values, out=apart.values)
     distance: Array = np.clip(apart.largest(), 0.0, 1.0)
     return distance
+
+
+def _distribution(weight: Segments) -> Segments:
+    """The distribution function at each point, 0 in segments without weight."""
+    total = weight.total()
+    function: Segments = weight.cumulative() / weight.spread(np.where(total > 0, total, 1.0))
+    return function
 
 
 def ks_p_value(distance: Array, rows_reference: Array, rows_current: Array) -> Array:

@@ -1,0 +1,61 @@
+"""Sums that tell slice values as well: where sums wait for nothing else, and slices are few, one scan finds both."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from plmetrics.engine.aggregate.aggregation import side_by_side, sum_plans
+from plmetrics.engine.inquiry import frames_by_name
+from plmetrics.engine.prepare.slices import slice_plans
+from plmetrics.engine.run_plan import Accounting, RunPlan, SliceSums
+from plmetrics.engine.streaming import SAMPLE_ROWS, collected_frames
+from plmetrics.table.slices import Cube, KeyCodes, Slices
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from plmetrics.engine.inquiry import Question
+    from plmetrics.engine.request import Request, TableView
+
+    KeyValues = tuple[Mapping[str, pl.DataFrame], SliceSums | None]
+
+_FEW = 1000
+"""So many combinations of slice values among the first rows are few: more might be nearly as many as rows."""
+
+
+def has_few_slices(view: TableView) -> Question[bool]:
+    """Whether the first rows are in few slices."""
+    columns = _columns(view)
+    (frame,) = yield [view.table().scored.select(columns).head(SAMPLE_ROWS).unique()]
+    return frame.height <= _FEW
+
+
+def slice_sums(
+    request: Request,
+    view: TableView,
+    centres: Mapping[str, Mapping[str, float]],
+    thresholds: Mapping[str, Mapping[str, float]],
+    plans: Mapping[str, pl.LazyFrame],
+    *,
+    adds: bool,
+) -> Question[KeyValues]:
+    """What `plans` would find, by their names, and the sums that tell it; these are not made unless one `adds`."""
+    if not adds:
+        return (yield from frames_by_name(plans)), SliceSums(None, tuple(plans.values()))
+    columns = _columns(view)
+    codes = tuple(KeyCodes(key, pl.Series()) for key in view.roles.keys if key.column in columns)
+    cube = Cube(codes, tuple(Slices(part, pl.DataFrame()) for part in view.sets))
+    no_rows = Accounting(0, 0, {})
+    table = view.table()
+    guess = RunPlan(request, view, table, (), (cube,), no_rows, None, centres, thresholds, exact=False)
+    (sums,) = sum_plans(guess)
+    frame = side_by_side((yield sums))
+    values = collected_frames(slice_plans(view, frame.lazy()))
+    return values, SliceSums(frame, tuple(plans.values()))
+
+
+def _columns(view: TableView) -> list[str]:
+    """The canonical columns of all slice keys."""
+    return list(dict.fromkeys(column for part in view.sets for column in part.columns))
