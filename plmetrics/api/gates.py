@@ -21,11 +21,8 @@ if TYPE_CHECKING:
 def gate_history(suite: Suite, runs: EarlierRuns) -> pl.DataFrame | None:
     """The gates of the runs before this one, as far back as a gate asks; None where none asks.
 
-    Of runs over the same data the last one counts, and none over the data of this run.
-
-    Args:
-        suite: its gates.
-        runs: where the suite's runs are; takes note of those that count.
+    Of runs over the same data the last one counts, and none over the data of this run. `runs` takes note of those that
+    count.
 
     Returns:
         What `gates.history.history_of` makes of them.
@@ -43,9 +40,7 @@ def gate_history(suite: Suite, runs: EarlierRuns) -> pl.DataFrame | None:
 def band_values(suite: Suite, runs: EarlierRuns) -> dict[BandKey, pl.DataFrame]:
     """The values of earlier intervals that bands of gates are made of, see `gates.bands`.
 
-    Args:
-        suite: its gates.
-        runs: where the suite's runs are; takes note of those that count.
+    `runs` takes note of those that count.
     """
     judged = [(gate.within, gate) for gate in suite.gates if gate.within is not None]
     if not judged:
@@ -66,15 +61,7 @@ def gates_table(
     history: pl.DataFrame | None,
     bands: Mapping[BandKey, pl.DataFrame],
 ) -> pl.DataFrame:
-    """The table `gates` of a run.
-
-    Args:
-        analysis: what was estimated.
-        metrics: the result table, with what only gates look at.
-        comparisons: likewise, with its column `blocks`.
-        history: see `gate_history`.
-        bands: see `band_values`.
-    """
+    """The table `gates` of a run. `metrics` and `comparisons` have the columns that only gates look at, too."""
     from plmetrics.core.results import GATES_SCHEMA, first_rows
 
     if not analysis.suite.gates:

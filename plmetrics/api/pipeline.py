@@ -38,11 +38,8 @@ def evaluate_suite(
 ) -> Result:
     """Evaluate a checked suite on an open source.
 
-    Args:
-        suite: what is asked.
-        source: where the rows are.
-        progress: called with the name of each stage as it begins.
-        context: what the run is held against beside its own rows.
+    `progress` is called with the name of each stage as it begins; `context` is what the run is held against beside its
+    own rows.
 
     Raises:
         ConfigError: the suite does not fit the table, or asks for more slices or memory than it allows.

@@ -74,13 +74,7 @@ class RunOptions:
 
 
 class Evaluation:
-    """The evaluation of a suite's file: of all rows of its table.
-
-    Args:
-        loaded: the suite.
-        home: the folder of its runs.
-        options: what is said of the run beside it.
-    """
+    """The evaluation of a suite's file: of all rows of its table."""
 
     def __init__(self, loaded: LoadedSuite, home: Place, options: RunOptions) -> None:
         self.loaded = loaded

@@ -26,12 +26,8 @@ def comparisons_with_tests(
 ) -> pl.DataFrame:
     """The comparisons with the tests that the suite asks for, corrected.
 
-    Args:
-        tables: metrics, and the comparisons of the bootstrap, not yet corrected.
-        analysis: the run's sums.
-        rows: those that tests rank, None where there are none.
-        areas: ordered values, among which are differences of areas whose scores were counted on a grid.
-        folds: the values of folds, if there are any.
+    `tables` are metrics, and the comparisons of the bootstrap, not yet corrected; `areas` ordered values, among which
+    are differences of areas whose scores were counted on a grid.
     """
     from plmetrics.inference.analysis import correct_comparisons
 

@@ -17,10 +17,7 @@ if TYPE_CHECKING:
 def output_path(loaded: LoadedSuite, text: str, path: SuitePath) -> Path:
     """A path of the section `output`, relative to the suite's folder.
 
-    Args:
-        loaded: the suite.
-        text: what it says, variables replaced.
-        path: where it says so.
+    `text` has its variables replaced; `path` is where the suite says so.
 
     Raises:
         ConfigError: it leads out of the suite's folder, and is not an absolute path given by a variable.

@@ -54,11 +54,6 @@ class Exports:
     def deliver(self, folder: Place, record: Mapping[str, Any], result: Outcome) -> None:
         """Write every delivery, even where another fails. What is there already stays.
 
-        Args:
-            folder: the run folder.
-            record: what its run.json says.
-            result: its tables and verdict.
-
         Raises:
             EnvironmentFault: what is not written, and why. The run folder is there.
         """

@@ -39,12 +39,8 @@ def leaderboard(
 ) -> pl.DataFrame:
     """The models of one metric in the order of their values.
 
-    Args:
-        tables: the result.
-        metric: canonical text.
-        direction: `higher`, `lower`, `zero`, or `none`: then models have no rank, and stay in the suite's order.
-        slice_set: its name; all rows if neither it nor `slice` is given.
-        slice: text of a slice; all of the set if not given.
+    Without a direction models have no rank, and stay in the suite's order. The board is of all rows if neither
+    `slice_set` nor `slice` is given.
 
     Returns:
         A row per model and slice, slices in their order; models without a value come last, without a rank.
@@ -174,10 +170,7 @@ def _check(name: str, names: Iterable[str], kind: str, argument: str) -> None:
 def metric_of(name: str, directions: Mapping[str, str], canonical: str | None) -> str:
     """The metric of a result that a name stands for.
 
-    Args:
-        name: as it was written.
-        directions: of the metrics of the result, by canonical text.
-        canonical: the canonical text of the name, None where it is no metric.
+    `canonical` is the canonical text of the name, None where it is no metric.
 
     Raises:
         ConfigError: the result has no such metric; the nearest one is named.

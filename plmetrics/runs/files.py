@@ -36,10 +36,7 @@ _NO_LINKS = frozenset({errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EXDEV, er
 def place_of(text: str | os.PathLike[str], base: Path | None = None, path: SuitePath = ()) -> Place:
     """The place that is meant: a path of this machine, or the address of a bucket.
 
-    Args:
-        text: the path or address.
-        base: the folder that a relative path starts from.
-        path: where it stands in the suite.
+    `path` is where it stands in the suite.
 
     Raises:
         ConfigError: it is an address of something else.
@@ -99,9 +96,7 @@ def _create_without_link(path: Path, content: bytes) -> bool:
 def update(path: Place, change: Callable[[bytes | None], bytes | None]) -> None:
     """Replace a file by what is made of its content; of an object no other change is lost by that.
 
-    Args:
-        path: the file.
-        change: takes the content, None where there is no file; gives the new one, None where it is to stay.
+    `change` takes the content, None where there is no file, and gives the new one, None where it is to stay.
     """
     if not isinstance(path, Path):
         path.update(change)

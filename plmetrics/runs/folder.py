@@ -105,11 +105,7 @@ class RunFolder:
     ) -> RunFolder:
         """Create the hidden folder, with a record that says who is running.
 
-        Args:
-            directory: that of the runs of suites.
-            name: the suite's.
-            exits: says which exit codes are recorded.
-            facts: where the run comes from, for its records.
+        `exits` says which exit codes are recorded, `facts` where the run comes from.
 
         Raises:
             ConfigError: `name` cannot be the name of a folder.
@@ -135,9 +131,7 @@ class RunFolder:
     def publish(self, result: Outcome, files: Mapping[str, bytes] | None = None) -> RunRecord:
         """Write the tables and the final record, and bring the folder into sight.
 
-        Args:
-            result: what is written.
-            files: by name the content of others that stand beside the tables.
+        `files` are others that stand beside the tables, by name.
 
         Returns:
             The record, as it stands in run.json.

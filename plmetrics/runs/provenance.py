@@ -32,11 +32,7 @@ def provenance(
 ) -> dict[str, Any]:
     """Entries of run.json on where a run comes from.
 
-    Args:
-        suite: the suite's file.
-        variables: those of the environment, whose values are not told.
-        labels: of the caller.
-        command: the command line; None where the run was not started by one.
+    Values of `variables` are not told; `command` is None where the run was not started by one.
 
     Raises:
         ConfigError: a label has no proper name.

@@ -137,14 +137,8 @@ def evaluate_next(
     """Evaluate the first interval without an accepted result.
 
     It is the one after the last of those that have one without a gap; before there is any, the first one that the
-    folders of the data name.
-
-    Args:
-        loaded: the suite.
-        directory: that of its runs.
-        options: what is said of the run beside its suite.
-        now: the moment until which an interval must have ended; the present one if not given.
-        force: whether to evaluate it again where its result is there, and was not accepted.
+    folders of the data name. An interval must have ended by `now`. `force` evaluates it also where its result is there,
+    and was not accepted.
 
     Raises:
         ConfigError: the suite has no intervals, or nothing says which is the first.

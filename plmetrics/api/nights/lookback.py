@@ -29,14 +29,8 @@ def evaluate_interval(
 ) -> Result:
     """Evaluate an interval of a suite, after earlier ones whose files changed, as far as the suite looks back.
 
-    An interval whose result is there already, of the same files, suite and references, is not evaluated again.
-
-    Args:
-        loaded: the suite.
-        directory: that of its runs.
-        text: the interval.
-        options: what is said of the run beside its suite.
-        force: whether to evaluate it again all the same.
+    An interval whose result is there already, of the same files, suite and references, is not evaluated again. `force`
+    evaluates it again all the same.
 
     Raises:
         ConfigError: the suite has no intervals, or the text names none.

@@ -67,10 +67,7 @@ class Distribution:
     def result(self, suite: Suite, plan_of_units: Plan) -> Result:
         """The result of the states of all units.
 
-        Args:
-            suite: what is asked.
-            plan_of_units: makes the plan, and hands over the rows once they are opened: workers begin then, while
-                constants are looked up.
+        `plan_of_units` hands over the rows once they are opened: workers begin then, while constants are looked up.
 
         Raises:
             ConfigError: the suite asks for what no state carries, or there is no such runner.
@@ -116,11 +113,7 @@ class Distribution:
 class DistributedEvaluation(Evaluation):
     """The evaluation of a suite's file by a runner.
 
-    Args:
-        loaded: the suite.
-        home: the folder of its runs.
-        options: what is said of the run beside it.
-        on: the runner, in place of that of the suite: its name, an executor or a client of Dask.
+    `on` is the runner, in place of that of the suite: its name, an executor or a client of Dask.
     """
 
     def __init__(self, loaded: LoadedSuite, home: Place, options: RunOptions, on: On | None = None) -> None:

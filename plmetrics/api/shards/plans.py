@@ -62,11 +62,7 @@ def plan_of(
 ) -> UnitPlan:
     """The plan of a suite's units.
 
-    Args:
-        loaded: the suite.
-        watch: times the stages.
-        constants: the file of a state whose constants are taken.
-        opened: is handed the rows before constants are looked up in them.
+    `opened` is handed the rows before constants are looked up in them.
 
     Raises:
         ConfigError: the suite asks for what no state carries, or has no files.

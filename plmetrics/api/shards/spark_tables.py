@@ -71,13 +71,8 @@ def evaluate_spark(
 ) -> Result:
     """Evaluate a Spark table: states of its rows by `mapInArrow`, merged here.
 
-    Args:
-        suite: what is asked.
-        table: the DataFrame, or the name of the table.
-        variables: those of the environment that the suite names; their values do not travel.
-        home: the folder of the suite's runs, if it has one.
-        progress: called with the name of each stage as it begins.
-        base: the folder that relative paths start from.
+    `table` may be the name of the table; the values of `variables`, those of the environment that the suite names, do
+    not travel.
 
     Raises:
         ConfigError: the suite asks for what no state carries.

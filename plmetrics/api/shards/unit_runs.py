@@ -103,14 +103,8 @@ def run_units(
 ) -> UnitOutcome:
     """Write the states of some units of a plan, and the plan beside them.
 
-    Args:
-        runner: where.
-        plan: what all units share.
-        units: which.
-        folder: for the states, seen by all workers.
-        progress: hears how many units are done.
-        memory: bytes that a worker may take; what the suite or the machine has, if not given.
-        durable: whether to wait until each state is on the disk.
+    A worker may take `memory` bytes; what the suite or the machine has, if not given. `durable` waits until each state
+    is on the disk.
 
     Raises:
         ConfigError: a worker lacks what the suite names.

@@ -29,11 +29,7 @@ _SIZES = 3
 def diagnosis(curve: pl.DataFrame, rules: Diagnosis, direction: str, *, sizes: bool) -> pl.DataFrame:
     """A row per rule that can be judged, with its verdict as words.
 
-    Args:
-        curve: `value` of one metric by split and x.
-        rules: the limits.
-        direction: higher or lower.
-        sizes: whether x is the number of training rows.
+    `curve` holds `value` of one metric by split and x. With `sizes` x is the number of training rows.
     """
     sign = 1.0 if direction == "higher" else -1.0
     better = pl.col("@other") * sign

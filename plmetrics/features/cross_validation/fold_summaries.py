@@ -104,14 +104,8 @@ def with_intervals(
     """The means of folds with their intervals: t with a variance of (1 / folds + n_test / n_train) s^2.
 
     Models of different folds share most of their training rows, so that s^2 / folds is too small. Source: Nadeau and
-    Bengio (2003). Rows that were trained on and totals have no interval.
-
-    Args:
-        summary: a row per group with the mean of its folds.
-        values: those of the folds.
-        level: of the intervals.
-        totals: the numbers of metrics that grow with the rows.
-        sizes: whether `x` is the number of rows trained on; else these are the rows of the other folds.
+    Bengio (2003). Rows that were trained on and totals have no interval. `totals` are the numbers of metrics that grow
+    with the rows. Without `sizes` the rows trained on are those of the other folds.
     """
     train = pl.col("x") if sizes else pl.col("n").sum().over(*GROUP, "repeat") - pl.col("n")
     spread = (

@@ -69,11 +69,6 @@ def cross_validation_tables(
     """The tables `folds` and `cross_validation`, without rows where nothing asks for them.
 
     More than 200 folds are not listed one by one: the summaries count them, and their note says so.
-
-    Args:
-        analysis: with the sets of folds behind those of the suite.
-        ordered: values of ordered metrics in all of these.
-        repeated: the sums behind bias and variance.
     """
     spec = folds_of(analysis.suite)
     parts = bias_and_variance(repeated, analysis.suite.task)

@@ -21,14 +21,9 @@ _LISTED = 8
 def choices(values: pl.DataFrame, metric: int, direction: str, *, by_model: bool) -> pl.DataFrame:
     """The configuration that each outer fold's inner folds choose, and what these say of it.
 
-    The mean over its inner folds is best in the metric's direction; the first in order wins ties. Inner folds without
-    a value are left out, and so is a configuration without any. Slices take the choice of all rows.
-
-    Args:
-        values: of inner and outer folds, configurations in order.
-        metric: number of the metric that chooses.
-        direction: higher, lower, or zero (nearest to 0).
-        by_model: whether models are the configurations.
+    The mean over its inner folds is best in the metric's direction; the first in order wins ties. Inner folds without a
+    value are left out, and so is a configuration without any. Slices take the choice of all rows. `metric` is the
+    number of the metric that chooses; with `by_model` models are the configurations.
 
     Returns:
         A row per outer fold (and model, unless models are chosen among): `@model` or `configuration`, and `inner_best`.

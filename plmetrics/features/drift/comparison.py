@@ -38,10 +38,7 @@ def drift_look(
 ) -> Question[WindowsCounting] | Question[WindowCounting]:
     """Constants of both windows, or of the rows alone where the reference are counts.
 
-    Args:
-        request: the suite as it was bound.
-        view: the rows that are evaluated, as they are in the data: not the queries made from them.
-        reference: the counts of the reference; not handed over to `explain`.
+    `view` is of the rows as they are in the data. `explain` hands over no counts of the reference.
 
     Raises:
         DataError: a window has no rows, or the reference has bad values or lacks what is compared.

@@ -110,9 +110,7 @@ class WindowsCounting:
     def look(cls, request: Request, view: TableView) -> Question[WindowsCounting]:
         """Look the constants up: slices, how many values each column has, and the edges of bins.
 
-        Args:
-            request: the suite as it was bound.
-            view: the rows that are evaluated, as they are in the data: not the queries made from them.
+        `view` is of the rows as they are in the data.
 
         Raises:
             DataError: the reference lacks columns, or a window has no rows.

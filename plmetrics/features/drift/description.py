@@ -155,11 +155,7 @@ def _widest(columns: Sequence[tuple[str, ...]]) -> tuple[tuple[str, ...], ...]:
 def check_serves(needed: Description, reference: Description, place: str, path: SuitePath) -> None:
     """Check that counts hold what a suite compares.
 
-    Args:
-        needed: what is compared.
-        reference: what the reference counts.
-        place: what people call the reference.
-        path: where the suite names it.
+    `place` is what people call the reference, `path` where the suite names it.
 
     Raises:
         DataError: it lacks columns or slice sets, or holds them with another meaning; all is named.

@@ -20,10 +20,6 @@ if TYPE_CHECKING:
 def drift_gates(suite: Suite, table: pl.DataFrame) -> pl.DataFrame:
     """Judge what was measured.
 
-    Args:
-        suite: its section drift has the gates.
-        table: the table `drift`.
-
     Returns:
         A row per gate, column and slice. A value that is undefined, or a p value that there is not, is inconclusive,
         failed or skipped as the gate says; a gate that finds nothing to judge is inconclusive.

@@ -88,8 +88,7 @@ class Summary:
 def window_summary(view: TableView) -> Summary:
     """Count the rows that are evaluated.
 
-    Args:
-        view: the rows that are evaluated, as they are in the data: not the queries made from them.
+    `view` is of the rows as they are in the data.
 
     Raises:
         DataError: columns are absent, or of types that are not compared.

@@ -171,11 +171,8 @@ class Windows(Window):
 def current_window(view: TableView, there: pl.Schema | None = None) -> Window:
     """The rows that are evaluated, without those of a reference in the same table.
 
-    Models that a run adds are made from the scores of others, and not compared.
-
-    Args:
-        view: the rows that are evaluated, as they are in the data.
-        there: types of the columns of the reference; those of the rows themselves if not given.
+    Models that a run adds are made from the scores of others, and not compared. `there` are the types of the columns of
+    the reference; those of the rows themselves if not given.
 
     Raises:
         DataError: columns are absent or of types that do not compare.
@@ -201,9 +198,7 @@ def _compared_models(view: TableView) -> dict[str, PredictionColumns]:
 def drift_windows(request: Request, view: TableView) -> Windows:
     """Both windows.
 
-    Args:
-        request: the suite as it was bound, with the table of the reference.
-        view: the rows that are evaluated, as they are in the data.
+    `view` is of the rows as they are in the data.
 
     Raises:
         DataError: columns of the reference are absent or of types that do not compare.

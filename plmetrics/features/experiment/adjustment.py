@@ -20,12 +20,8 @@ def adjusted_moments(
 ) -> pl.DataFrame:
     """The moments of each slice and arm, from those of its strata.
 
-    Args:
-        cells: a line for each slice, arm and stratum, as `moments` has them.
-        adjusted: of each outcome whether it has a covariate.
-        slices: the keys of slices.
-        arm: the key of arms.
-        strata: the keys of strata; the cells are slices and arms without them.
+    `cells` has a line for each slice, arm and stratum, as `moments` has them; `adjusted` says of each outcome whether
+    it has a covariate.
     """
     cells = cells.sort(*slices, arm, *strata).with_columns(pl.lit(0, dtype=pl.Int8).alias(_ALL))
     within = [_ALL, *slices]

@@ -30,10 +30,6 @@ _COLUMNS = {
 def experiment_gates(suite: Suite, table: pl.DataFrame) -> pl.DataFrame:
     """Judge the arms.
 
-    Args:
-        suite: its section experiment has the gates.
-        table: the table `experiment`.
-
     Returns:
         A row per gate, outcome, arm and slice. Where the arms are not as large as planned, every gate but those on
         the sample ratio is inconclusive: their numbers cannot be trusted.

@@ -20,13 +20,8 @@ def moments(
     """For each cell `n|i`, `units|i`, and mean and variance of the mean of the i-th outcome.
 
     The mean is a ratio of two sums over units, its variance that of the delta method: for rows that are units, with no
-    sizes, the mean and s^2 / n. With a covariate also its mean, the variance of that, and their covariance.
-
-    Args:
-        rows: with the keys and the unit.
-        outcomes: the numbers of a row, by part, null where it has none.
-        keys: columns whose values make a cell.
-        unit: the column of units; rows are units without one.
+    sizes, the mean and s^2 / n. With a covariate also its mean, the variance of that, and their covariance. `outcomes`
+    are the numbers of a row by part, null where it has none. Without a unit rows are units.
     """
     rows = rows.with_columns(value for numbers in outcomes for value in numbers.values())
     if unit is not None:

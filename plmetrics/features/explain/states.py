@@ -72,11 +72,7 @@ class _CountSize:
 def state_size(request: Request, prepared: RunPlan | None, entries: Sequence[int], blocks: int) -> StateSize:
     """Size of the state of a bound suite.
 
-    Args:
-        request: the suite and its table.
-        prepared: the first stage of a run; None without a look at the data.
-        entries: about how many rows the sums of each cube have.
-        blocks: how many blocks there are.
+    `entries` is about how many rows the sums of each cube have; `prepared` is None without a look at the data.
     """
     problems = support_problems(request.suite, request.source)
     refused = {problem.path[1] for problem in problems if problem.path[:1] == ("metrics",)}

@@ -43,12 +43,8 @@ def work_of(
 ) -> list[Work]:
     """The work of a run whose first stage was done, by stage and kind; what there is none of is left out.
 
-    Args:
-        prepared: the first stage of the run.
-        passes: how often each stage reads the files.
-        sizes: rows, entries of the sums, and blocks.
-        columns: those that are read.
-        estimates: how many values and differences there will be, without replicates.
+    `passes` is how often each stage reads the files, `sizes` are rows, entries of the sums, and blocks; `estimates` is
+    how many values and differences there will be, without replicates.
     """
     parts = [
         Work("start", "run", 1.0),

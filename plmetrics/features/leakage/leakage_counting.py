@@ -54,9 +54,7 @@ class LeakageCounting:
     def look(cls, view: TableView, train: Source | None) -> Question[LeakageCounting]:
         """Look up when training ended, and how many values attributes have.
 
-        Args:
-            view: the rows that are evaluated, as they are in the data: not the queries made from them.
-            train: the training table.
+        `view` is of the rows as they are in the data.
 
         Raises:
             DataError: the training table has no time.

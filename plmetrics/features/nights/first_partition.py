@@ -24,11 +24,6 @@ _HINT = "name the first one: --interval 2026-11-20"
 def first_partition(suite: Suite, section: IntervalSection, base: Path) -> Interval:
     """The interval of the earliest folder.
 
-    Args:
-        suite: where its data are.
-        section: which folders say when rows are of.
-        base: the folder that relative paths start from.
-
     Raises:
         ConfigError: intervals are of a column, or no folder names one.
         DataError: a path is absent.

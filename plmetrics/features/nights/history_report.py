@@ -46,9 +46,7 @@ _NOT_PLAIN = ("fail", "warn", "inconclusive")
 def sparkline(values: Sequence[float | None], changes: Sequence[int] = ()) -> str:
     """Values as blocks between the lowest and the highest of them; a point for each that is absent.
 
-    Args:
-        values: one an interval, None where there is none.
-        changes: the numbers of values that a bar comes before: another level begins there.
+    A bar comes before the values that `changes` numbers: another level begins there.
 
     >>> sparkline([1.0, 2.0, None, 4.5], changes=[3])
     '▁▃·|█'
@@ -70,11 +68,7 @@ def sparkline(values: Sequence[float | None], changes: Sequence[int] = ()) -> st
 def history_text(history: History, rows: pl.DataFrame, width: int = 100, *, color: bool = False) -> str:
     """A head, a sparkline a series, changes in words, and a table a metric and slice.
 
-    Args:
-        history: where it was read.
-        rows: those of its rows that are shown, with levels.
-        width: columns of the terminal; lines are not longer, but for narrow ones of less than 40.
-        color: whether to use ANSI colours.
+    `rows` have levels. Lines are not longer than `width`, but for narrow terminals of less than 40 columns.
     """
     width = max(width, _NARROWEST)
     blocks = [_head(history, rows, width), sparklines(rows, width, _MOST_POINTS), moves(rows, width)]

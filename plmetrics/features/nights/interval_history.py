@@ -113,11 +113,7 @@ def read_history(
 ) -> History:
     """The values of a suite's intervals in their order; without intervals those of its complete runs, by time.
 
-    Args:
-        home: the folder of the suite's runs.
-        last: how many intervals to read, those without a result counted in; all if not given.
-        superseded: whether results that others have replaced are read as well.
-        until: the name of the last interval to read.
+    `last` counts those without a result in; `superseded` reads also results that others have replaced.
 
     Raises:
         AbsentRun: there is no result.

@@ -232,9 +232,7 @@ class Manifests:
     def damage(self, manifest: Manifest, *, thorough: bool = False) -> str | None:
         """Fault of the files of a manifest; None where there is none.
 
-        Args:
-            manifest: lists them.
-            thorough: whether all are compared with their hashes, and not only those without one in the run's record.
+        `thorough` compares all with their hashes, and not only those without one in the run's record.
         """
         sizes = sizes_in(self.home / manifest.run)
         for name, facts in manifest.files.items():

@@ -166,11 +166,7 @@ class EarlierIntervals(EarlierRuns):
         return [self._stored(run) for run in self.record.get(key, {}).get("runs", ())]
 
     def lack_files_alone(self, before: Mapping[str, Any]) -> bool:
-        """Whether references are others than before only because files of results that still count were removed.
-
-        Args:
-            before: run.json of an earlier run of the interval.
-        """
+        """Whether references are others than before only because files of results that still count were removed."""
         if list(before.get("history", ())) != self.history:
             return False
         for key, entry in before.get("references", {}).items():

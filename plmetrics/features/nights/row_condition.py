@@ -54,11 +54,6 @@ def partition_condition(section: IntervalSection, interval: Interval) -> str | N
 def rows_condition(section: IntervalSection, interval: Interval, schema: pl.Schema) -> str:
     """The condition on the rows of an interval.
 
-    Args:
-        section: which column says when a row is of.
-        interval: the interval.
-        schema: the columns of the table.
-
     Raises:
         DataError: there is no such column, or it holds neither dates nor times.
     """
@@ -84,12 +79,8 @@ def or_no_time(section: IntervalSection, condition: str) -> str:
 def rows_without_time(section: IntervalSection, source: Source, where: str | None) -> list[str]:
     """A warning where rows have no time, and so are of no interval; none where names of folders say it.
 
-    Files with statistics are passed over where these tell of no null.
-
-    Args:
-        section: which column says when a row is of.
-        source: the table.
-        where: the condition on the rows that the suite is about.
+    Files with statistics are passed over where these tell of no null. `where` is the condition on the rows that the
+    suite is about.
 
     Raises:
         DataError: the rows cannot be read.

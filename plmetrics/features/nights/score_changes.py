@@ -54,11 +54,7 @@ _NEGLIGIBLE = 1e-12
 def score_changes(suite: Suite, now: IntervalState, runs: Sequence[StoredRun], baseline: str) -> pl.DataFrame:
     """Rows of the table `decomposition` for the metrics of ordered scores that the suite names.
 
-    Args:
-        suite: says what is decomposed over which sets.
-        now: the state of the interval.
-        runs: those of the intervals that it is compared with, whose states are added.
-        baseline: what these are called.
+    `runs` are those of the intervals that it is compared with, whose states are added, and which are called `baseline`.
 
     Returns:
         For each model and metric the part of each slice, and the total. Where a state is absent, or does not add, a row

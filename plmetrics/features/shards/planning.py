@@ -49,14 +49,9 @@ def plan_units(
 ) -> UnitPlan:
     """The plan of a table's units.
 
-    Args:
-        suite: what is asked.
-        source: its rows.
-        stage: is entered with the name of each stage.
-        variables: those of the environment that the suite names; their values are not written.
-        constants: the file of a state whose constants are taken, in place of those of all rows.
-        by_folder: whether the files of a folder are one unit; each file is one else.
-        folder: that of the suite, which paths in it start from; the working directory if not given.
+    `constants` is the file of a state whose constants are taken, in place of those of all rows. With `by_folder` the
+    files of a folder are one unit; each file is one else. Paths in `folder`, that of the suite, start from it. Values
+    of `variables` are not written.
 
     Raises:
         ConfigError: the suite asks for what no state carries, or its table has no files.

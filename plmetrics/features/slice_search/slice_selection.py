@@ -268,11 +268,6 @@ def slices_of_states(
 def found_slices(search: Search, outcome: SearchOutcome, level: float) -> pl.DataFrame:
     """The table `found_slices`: what the other part of the units says of the candidates.
 
-    Args:
-        search: what was searched.
-        outcome: what stood out.
-        level: two-sided level of the intervals.
-
     Returns:
         A row per candidate, models in suite order and the most important first. `value`, `rest`, `difference` (value -
         rest), its interval and `p_value` come from the confirming part alone, `searched` is the difference in the

@@ -23,11 +23,7 @@ ENDINGS = (".parquet", ".csv")
 def write_split(data: str, output: Path, method: str, arguments: Mapping[str, Any]) -> None:
     """Write a table with the columns of a split to a file, `.parquet` or `.csv`.
 
-    Args:
-        data: a file, folder or glob.
-        output: where to.
-        method: the name of a function in `plmetrics.features.splits.splitters`.
-        arguments: those of the function.
+    `method` is the name of a function in `plmetrics.features.splits.splitters`, with its `arguments`.
 
     Raises:
         ConfigError: an argument is wrong, or the file is part of the data or of an unknown format.

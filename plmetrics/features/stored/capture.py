@@ -83,13 +83,8 @@ def capture(
 ) -> CapturedState:
     """Take the state of a run.
 
-    Args:
-        prepared: with the run's constants.
-        frames: the sums of each cube by the values of its keys, see `passes.summed`.
-        aggregated: the same as estimates read it.
-        source: the table as it was opened.
-        of_features: the constants of features, by key; see `feature_constants`.
-        bins: the sums by bins as they were added.
+    `frames` are the sums of each cube by the values of its keys, see `passes.summed`, `aggregated` the same as
+    estimates read them, and `bins` the sums by bins as they were added.
     """
     bound, builder = prepared.request.view, Builder()
     _sums(builder, prepared, frames)

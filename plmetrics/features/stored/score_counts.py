@@ -65,9 +65,7 @@ class Dense:
     def some(self, slices: int, width: int) -> Iterator[tuple[int, Slots, NDArray[np.generic]]]:
         """The slots whose counts are not 0, ascending, and these: of some slices at a time, which lie near.
 
-        Args:
-            slices: how many there are.
-            width: the number of slots of a slice.
+        `width` is the number of slots of a slice.
 
         Yields:
             The first slice, slots from that on, and counts.
@@ -140,13 +138,7 @@ class ScoreCounts:
     sums: Dense | Sparse
 
     def add(self, group: AlignedStates, rows: PieceRows, blocks: NDArray[np.uint64]) -> None:
-        """Add the counts of a state.
-
-        Args:
-            group: those whose slices have the same numbers.
-            rows: of the state, those of this part.
-            blocks: the blocks that it counts in.
-        """
+        """Add the counts of a state. `rows` are those of this part, `blocks` those that it counts in."""
         number = np.zeros(1, dtype=np.int64)
         if self.part.bins not in UNBLOCKED:
             folded = blocks if self.modulus is None else blocks % np.uint64(self.modulus)
@@ -170,10 +162,7 @@ class ScoreCounts:
 def form_of(parts: Sequence[Part], slots: int, room: int) -> tuple[Dense | Sparse, int]:
     """Room for counts of several states that are added, and how many bytes of it they take.
 
-    Args:
-        parts: those that say how many counts each state has, and what these come to.
-        slots: how many there may be.
-        room: bytes for dense arrays.
+    `slots` is how many there may be, `room` bytes for dense arrays.
     """
     total, entries = total_of([part.total for part in parts]), sum(part.entries for part in parts)
     size = slots * (np.dtype(np.float64) if total is None else _held_by(total)).itemsize

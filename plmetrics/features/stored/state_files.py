@@ -95,11 +95,8 @@ def write_state(
 ) -> tuple[Path | str, str]:
     """Write a state, so that a reader sees all of it or nothing.
 
-    Args:
-        output: a file that ends in `.state`, which is replaced, or a folder; or the address of either.
-        head: what the state says of itself.
-        table: its rows.
-        durable: whether to wait until a file is on the disk; it is all or nothing to readers anyway.
+    `output` is a file that ends in `.state`, which is replaced, or a folder; or the address of either. `durable` waits
+    until a file is on the disk; it is all or nothing to readers anyway.
 
     Returns:
         The file or the address, and the hash of its content.

@@ -44,12 +44,8 @@ def state_of_rows(
 ) -> tuple[Head, pl.DataFrame]:
     """The head and the table of a state.
 
-    Args:
-        suite: what is to be evaluated from it.
-        source: the rows.
-        earlier: a state whose constants are taken.
-        stage: is entered with the name of each stage.
-        where: the condition on rows, if it is another than the suite's: states of other rows then add.
+    `earlier` is a state whose constants are taken. With another condition `where` than the suite's, states of other
+    rows add.
 
     Raises:
         ConfigError: the suite asks for what needs the rows, or is another than that of the constants.

@@ -36,13 +36,8 @@ def add_parts(
 ) -> None:
     """Add the parts with the sums and the counts of all states.
 
-    Args:
-        builder: with the cells and slices of all states; those of each group of sets are its first parts.
-        groups: the slice sets whose sums lie together.
-        alike: the states.
-        blocks: how they are blocked together.
-        room: bytes for what they are added in: half for sums, half for counts. Without that only those that some state
-            has are added.
+    `builder` has the cells and slices of all states; those of each group of sets are its first parts. Half of `room` is
+    for sums, half for counts; without that only those that some state has are added.
     """
     sums = _sums(groups, alike, blocks, room // 2)
     slices = {part.sets[0]: number for number, part in enumerate(builder.parts) if part.kind == "slices"}

@@ -59,11 +59,8 @@ def dependence(
 ) -> list[str]:
     """Reasons why runs are no independent samples that are judged as such, as at most one sentence.
 
-    Args:
-        before: the earlier run.
-        after: the later run.
-        shared: what they share of their units, if that was looked up already.
-        intervals: whether intervals of differences are judged at all.
+    `shared` is what they share of their units, if that was looked up already; `intervals` whether intervals of
+    differences are judged at all.
     """
     replicates = before.kept, after.kept
     shared = sharing(replicates[1], replicates[0]) if shared is None else shared

@@ -34,10 +34,8 @@ _NOT_VALUES = frozenset(
 def misleading(before: Mapping[str, Any], after: Mapping[str, Any], metrics: Sequence[Metric]) -> list[str]:
     """Reasons why values of one name mean different things, one a text.
 
-    Args:
-        before: what the suite of the earlier run says, its defaults left out.
-        after: the same of the later run.
-        metrics: the metrics of the later run. Those across slices leave out slices below `min_rows`.
+    `before` and `after` are what the suites say, their defaults left out. Of the metrics, those across slices leave out
+    slices below `min_rows`.
 
     >>> misleading({"columns": {"label": "late"}}, {"columns": {"label": "lost"}}, ())
     ["columns.label was 'late' and is 'lost'"]

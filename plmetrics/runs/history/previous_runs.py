@@ -57,12 +57,7 @@ def reference_run(
 ) -> Reference[T]:
     """The last complete run that may serve as a reference: of other data, and by default one that did not fail.
 
-    Args:
-        home: the folder of the suite's runs; it need not exist.
-        data: what this run covers.
-        choice: `accepted`, or `ANY`.
-        reader: gives what is needed of a run.
-        check: raises a DataError where a run has no such thing.
+    `home` need not exist; `check` raises a DataError where a run has no such thing.
     """
     rejections: list[tuple[str, str]] = []
     warnings: list[str] = []
@@ -91,10 +86,7 @@ def reference_run(
 def distinct_results(home: Place, data: Data, most: int) -> tuple[list[StoredResult], list[str]]:
     """The results of the last complete runs, one for all runs of the same data, and none for those of `data`.
 
-    Args:
-        home: the folder of the suite's runs; it need not exist.
-        data: what this run covers.
-        most: how many to read.
+    `home` need not exist.
 
     Returns:
         At most so many results, the latest first, and in words what does not count.
@@ -159,10 +151,7 @@ def complete_runs(home: Place, warnings: list[str]) -> Iterator[StoredRun]:
     """The complete runs in a folder, the last one that ended first.
 
     A folder counts whose name is its record's run id, so that no copy does. A run from the future does not count.
-
-    Args:
-        home: the folder of a suite's runs; it need not exist.
-        warnings: takes what does not count, as it is come by.
+    `home` need not exist; `warnings` takes what does not count, as it is come by.
     """
     latest = datetime.now(UTC) + _CLOCKS
     for ended, folder, run in _last_first(

@@ -26,10 +26,6 @@ def repetition_warnings(home: Place, record: Mapping[str, Any]) -> list[str]:
 
     There is none of a run whose choice was made before, and none of runs in a bucket, each of which is a request.
     Source: Dwork et al. (2015), The reusable holdout, Science 349(6248).
-
-    Args:
-        home: the folder of the suite's runs; it need not exist.
-        record: what this run is recorded as: its suite, files and interval.
     """
     if not isinstance(home, Path) or not home.is_dir():
         return []

@@ -68,10 +68,7 @@ class Bins:
     def totals(self, sides: Sides, place: pl.Series, masses: Sequence[tuple[Segments, Array]]) -> list[Array]:
         """The totals of some masses by slice and bin.
 
-        Args:
-            sides: the counts of a slice set.
-            place: the place of each of its values.
-            masses: what is counted at each value, with that of the nulls of each slice.
+        `masses` are what is counted at each value, with that of the nulls of each slice.
         """
         if self.edges is not None:
             inner = sides.values.places(self.edges)

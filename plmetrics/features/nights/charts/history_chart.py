@@ -81,12 +81,7 @@ def figure_of(
 ) -> Figure:
     """The chart of a history: the metrics with gates on all rows, or one metric, a panel a slice.
 
-    Args:
-        history: what was read.
-        metric: the metric; without one those with gates on values, or else the first.
-        models: the models; all if not given.
-        slices: slices or slice sets; all rows if not given.
-        last: how many intervals are drawn.
+    Without a metric those with gates on values, or else the first one; without slices all rows.
 
     Raises:
         ConfigError: there is no such metric, model or slice, or nothing to draw.
