@@ -146,7 +146,7 @@ def merge_seconds(states: int, cost: UnitCost, *, fan_in: int | None = None) -> 
     A state that is the sum of others is taken to be as large as they are.
     """
     from plmetrics.features.explain.costs import costs
-    from plmetrics.features.explain.shards import adding_seconds
+    from plmetrics.features.explain.states import adding_seconds
 
     moved = cost.state / STORE_SPEED
     each = adding_seconds(1, cost.state, cost.scores) + moved

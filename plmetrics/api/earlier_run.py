@@ -94,7 +94,7 @@ def _with_other_columns(
     comparisons: pl.DataFrame, suite: Suite, earlier: Result | StoredResult
 ) -> pl.DataFrame:
     """The comparisons with a note on the rows of models that were read from other columns then."""
-    from plmetrics.runs.history.meanings import read_elsewhere
+    from plmetrics.runs.history.comparability import read_elsewhere
     from plmetrics.runs.record import suite_content, suite_of_run
 
     elsewhere = read_elsewhere(suite_of_run(earlier), suite_content(suite))

@@ -10,7 +10,6 @@ from plmetrics.core.errors import EnvironmentFault, PlmetricsError, Problem, err
 from plmetrics.core.names import function_of
 from plmetrics.exports.paths import output_path
 from plmetrics.exports.protocol import Run
-from plmetrics.exports.registry import DOCUMENTS, TARGETS
 from plmetrics.runs.failure import attach_folder
 from plmetrics.runs.files import environment_faults, write_atomic
 from plmetrics.runs.record import suite_content
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
     from plmetrics.runs.outcome import Outcome
     from plmetrics.suite.yaml.load import LoadedSuite
     from plmetrics.table.storage.places import Place
+
 
 _AGAIN = "once it can be written, run the suite again: results of the same interval are replaced"
 
@@ -145,3 +145,31 @@ def _delivery_problem(run: Run, target: str, path: SuitePath, problem: Problem) 
         f"{problem.message}"
     )
     return replace(problem, message=message, path=path, hint=problem.hint or _AGAIN)
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A document about a run, whether it failed or not: its file in the run folder, and the function that writes it."""
+
+    file: str
+    function: str
+
+    def content(self, run: Run) -> bytes:
+        """The document of a run."""
+        return str(function_of(self.function)(run)).encode()
+
+
+DOCUMENTS = {
+    "junit": Document("junit.xml", "plmetrics.exports.junit:junit_text"),
+    "openmetrics": Document("metrics.prom", "plmetrics.exports.openmetrics:openmetrics_text"),
+    "markdown": Document("summary.md", "plmetrics.exports.markdown:markdown_text"),
+    "openlineage": Document("openlineage.ndjson", "plmetrics.exports.openlineage:openlineage_text"),
+}
+"""By name in `output.also`."""
+
+TARGETS = {
+    "database": "plmetrics.exports.database.target:database_target",
+    "delta": "plmetrics.exports.delta_tables:delta_target",
+    "mlflow": "plmetrics.exports.mlflow_run:mlflow_target",
+}
+"""By key in `output` the function that makes a target of it. Results are written in this order."""

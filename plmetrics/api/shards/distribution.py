@@ -16,7 +16,7 @@ from plmetrics.api.suite_run import Evaluation
 from plmetrics.core.errors import ConfigError, Problem, call_errors, errors_at
 from plmetrics.engine.memory.budget import budget_of
 from plmetrics.features.registry import features_of
-from plmetrics.features.shards.engine_section import EngineSection
+from plmetrics.features.shards.engine_feature import EngineSection
 from plmetrics.features.shards.unit_plan import TASK, UnitPlan
 from plmetrics.runners.choice import process_count, runner_of
 from plmetrics.runs.files import names_in, place_of

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from plmetrics.api.stopwatch import Stopwatch
 from plmetrics.api.suite_files import error_places, open_rows, without_values
-from plmetrics.features.shards.engine_section import EngineSection
+from plmetrics.features.shards.engine_feature import EngineSection
 from plmetrics.runs.files import place_of
 
 if TYPE_CHECKING:

@@ -79,8 +79,7 @@ def history(
         if form is HistoryFormat.parquet and output is None:
             raise UsageError(Problem("--format parquet needs a file", hint="--output history.parquet"))
         from plmetrics.features.nights.change_points.history_levels import read_rows
-        from plmetrics.features.nights.history_folders import home_of
-        from plmetrics.features.nights.history_selection import OVERALL
+        from plmetrics.features.nights.history_selection import OVERALL, home_of
 
         with usage():
             asked = metrics or None, model, slices or [OVERALL]

@@ -15,15 +15,16 @@ from plmetrics.features.experiment.constants import experiment_constants
 from plmetrics.features.experiment.design import (
     ARM,
     UNIT,
+    add_slices,
     experiment_columns,
     slice_column,
+    slices_in,
     stratum_column,
+    table_with_places,
 )
 from plmetrics.features.experiment.exact_moments import exact_moments
-from plmetrics.features.experiment.moments import moments
-from plmetrics.features.experiment.order_statistics import quantile_moments, rank_sums, value_counts
+from plmetrics.features.experiment.moments import moments, quantile_moments, rank_sums, value_counts
 from plmetrics.features.experiment.outcomes import COVARIATE, VALUE, centred_numbers, is_sound, part_column
-from plmetrics.features.experiment.slice_places import add_slices, slices_in, table_with_places
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -18,7 +18,7 @@ from plmetrics.core.errors import Problem
 from plmetrics.core.results import GATES_SCHEMA, METRICS_SCHEMA, first_rows, in_schema
 from plmetrics.core.threads import parallel_map
 from plmetrics.features.nights.calendar import Calendar
-from plmetrics.features.nights.history_folders import FOLDERS, every_of
+from plmetrics.features.nights.history_selection import FOLDERS, every_of
 from plmetrics.features.nights.manifests import Manifests
 from plmetrics.runs.folder import table_file
 from plmetrics.runs.history.previous_runs import complete_runs

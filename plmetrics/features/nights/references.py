@@ -11,8 +11,8 @@ from plmetrics.core.durations import Duration
 from plmetrics.core.errors import DataError, EnvironmentFault, PlmetricsError, Problem
 from plmetrics.features.nights.interval_section import references
 from plmetrics.features.nights.manifests import Manifests
+from plmetrics.runs.history.comparability import misleading
 from plmetrics.runs.history.earlier_runs import EarlierRuns
-from plmetrics.runs.history.meanings import misleading
 from plmetrics.runs.record import suite_content
 from plmetrics.suite.sections.references import IntervalReference
 

@@ -12,7 +12,7 @@ from plmetrics.core.threads import ahead, parallel_map
 from plmetrics.features.stored.alignment import StateReference
 from plmetrics.features.stored.capture import blocks_in, write_blocks
 from plmetrics.features.stored.cube_sums import cube_sums
-from plmetrics.features.stored.ends import ENDS, joined_ends, write_ends
+from plmetrics.features.stored.grids import ENDS, joined_ends, write_ends
 from plmetrics.features.stored.score_counts import ScoreCounts, form_of
 from plmetrics.features.stored.sparse_counts import KEYS, PIECES, PieceRows
 from plmetrics.states.scores.grid import UNBLOCKED

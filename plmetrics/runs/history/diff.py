@@ -25,8 +25,7 @@ import polars as pl
 from plmetrics.core.slice_texts import rename_slices
 from plmetrics.inference.across_runs.alignment import KEYS, ROUNDING, align, aligned_metrics
 from plmetrics.inference.across_runs.sides import pairing_of
-from plmetrics.runs.history.comparability import dependence, other_meanings, side_of
-from plmetrics.runs.history.meanings import read_elsewhere
+from plmetrics.runs.history.comparability import dependence, other_meanings, read_elsewhere, side_of
 from plmetrics.runs.record import fingerprint, suite_of_run
 
 if TYPE_CHECKING:
