@@ -154,6 +154,10 @@ def in_schema(frame: pl.DataFrame, schema: pl.Schema, *, strict: bool = True) ->
     )
 
 
+GATE_OUTCOMES = ("fail", "inconclusive", "warn", "skipped", "pass")
+"""Outcomes of gates, the worst first; a gate of level warn that fails warns."""
+
+
 def gate_table(rows: Sequence[Mapping[str, object]]) -> pl.DataFrame:
     """The table `gates` of rows that leave out what is null."""
     return pl.DataFrame([dict.fromkeys(GATES_SCHEMA) | {**row} for row in rows], GATES_SCHEMA, orient="row")

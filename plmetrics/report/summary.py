@@ -43,8 +43,8 @@ class Summary(ResultTables):
 def summarise(result: Outcome, place: str | None = None) -> Summary:
     """Take what a report needs from a result."""
     suite = result.suite
-    tables: dict[str, Any] = {table: getattr(result, table) for table in TABLES}
-    tables["others"] = result.others
+    tables: dict[str, Any] = {name: result.tables[name] for name in TABLES}
+    tables["others"] = {name: table for name, table in result.tables.items() if name not in TABLES}
     tables["metrics"] = first_rows(result.metrics)
     return Summary(
         name=" ".join([suite.name, *_interval(result.record)]),

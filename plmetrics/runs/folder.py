@@ -48,8 +48,9 @@ if TYPE_CHECKING:
     import polars as pl
 
     from plmetrics.core.results import RunRecord
-    from plmetrics.runs.outcome import Outcome, SuiteFile
+    from plmetrics.runs.outcome import Outcome
     from plmetrics.runs.work_folder import Work
+    from plmetrics.suite.yaml.load import LoadedSuite
     from plmetrics.table.storage.places import Place
 
     Documents = Callable[["RunFolder", Outcome | None], Mapping[str, bytes]]
@@ -298,7 +299,7 @@ def check_name(name: str) -> None:
         raise ConfigError(Problem(message, path=("name",), hint=hint))
 
 
-def output_directory(loaded: SuiteFile, override: str | Path | None = None) -> Place:
+def output_directory(loaded: LoadedSuite, override: str | Path | None = None) -> Place:
     """The directory for the runs of a suite: its own choice, or `override`, which may point anywhere.
 
     Raises:
