@@ -8,6 +8,7 @@ from copy import copy
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer import Option
 from typer.core import TyperGroup
 
 from plmetrics import __version__
@@ -125,7 +126,7 @@ def _version(requested: bool) -> None:
 @app.callback()
 def root(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
+        bool, Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
     """Trustworthy evaluation of prediction tables: every metric, every model, every segment."""

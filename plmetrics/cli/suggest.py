@@ -6,7 +6,7 @@ import sys
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Argument, Option
 
 from plmetrics.cli.options import Debug, LabelColumn, ScoreColumns  # noqa: TC001 (typer reads them)
 from plmetrics.cli.terminal.console import write_result
@@ -28,31 +28,28 @@ class Format(StrEnum):
 
 def suggest(
     data: Annotated[
-        str | None, typer.Argument(metavar="DATA", help="A file, folder or glob of predictions.")
+        str | None, Argument(metavar="DATA", help="A file, folder or glob of predictions.")
     ] = None,
     task: Annotated[
-        str | None,
-        typer.Option(metavar="TASK", help="What is predicted, if it cannot be guessed: ranking, ..."),
+        str | None, Option(metavar="TASK", help="What is predicted, if it cannot be guessed: ranking, ...")
     ] = None,
     label: LabelColumn = None,
     score: ScoreColumns = None,
     query: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="The column of what is ranked together (ranking).")
+        str | None, Option(metavar="COLUMN", help="The column of what is ranked together (ranking).")
     ] = None,
     treatment: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="The column of the arm (uplift, experiment).")
+        str | None, Option(metavar="COLUMN", help="The column of the arm (uplift, experiment).")
     ] = None,
     goal: Annotated[
         list[str] | None,
-        typer.Option(metavar="GOAL", help="What it is for; may be given several times; `list` shows all."),
+        Option(metavar="GOAL", help="What it is for; may be given several times; `list` shows all."),
     ] = None,
-    cost_fp: Annotated[float | None, typer.Option(metavar="COST", help="Cost of a false positive.")] = None,
-    cost_fn: Annotated[float | None, typer.Option(metavar="COST", help="Cost of a false negative.")] = None,
-    ask: Annotated[
-        bool, typer.Option("--ask", help="Ask for what is not given; questions go to stderr.")
-    ] = False,
+    cost_fp: Annotated[float | None, Option(metavar="COST", help="Cost of a false positive.")] = None,
+    cost_fn: Annotated[float | None, Option(metavar="COST", help="Cost of a false negative.")] = None,
+    ask: Annotated[bool, Option("--ask", help="Ask for what is not given; questions go to stderr.")] = False,
     form: Annotated[
-        Format, typer.Option("--format", help="yaml: a suite with reasons; json: the advice as data.")
+        Format, Option("--format", help="yaml: a suite with reasons; json: the advice as data.")
     ] = Format.yaml,
     debug: Debug = False,
 ) -> None:
