@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from plmetrics.api.result import Result
     from plmetrics.api.stopwatch import Progress
     from plmetrics.runners.choice import On
-    from plmetrics.runs.exit_policy import ExitPolicy
+    from plmetrics.runs.failure import ExitPolicy
     from plmetrics.suite.keywords import Arguments, Curves, Metrics, Missing, Models, Slices, Task
     from plmetrics.suite.model import Suite
     from plmetrics.suite.python_types import Table, TrecTable
@@ -273,7 +273,7 @@ def run(
     loaded, directory = open_suite(Path(path), set or {}, output)
     intervals = interval is not None or force or "interval" in loaded.suite.sections
     if intervals and on is None:
-        from plmetrics.api.nights.lookback import evaluate_interval
+        from plmetrics.api.nights.backfill import evaluate_interval
 
         return evaluate_interval(loaded, directory, interval, options, force=force)
     kind: Callable[..., Evaluation] = Evaluation

@@ -10,7 +10,13 @@ from typing import TYPE_CHECKING
 from plmetrics.api.context import RunContext, feature_files
 from plmetrics.api.pipeline import evaluate_suite
 from plmetrics.api.stopwatch import Stopwatch
-from plmetrics.api.suite_files import error_places, open_rows, without_values, without_variables
+from plmetrics.api.suite_files import (
+    error_places,
+    open_rows,
+    output_directory,
+    without_values,
+    without_variables,
+)
 from plmetrics.core.errors import EnvironmentFault, PlmetricsError
 
 if TYPE_CHECKING:
@@ -22,7 +28,7 @@ if TYPE_CHECKING:
     from plmetrics.core.results import RecordedInterval, RunRecord
     from plmetrics.exports.notification import Message
     from plmetrics.exports.plan import Exports
-    from plmetrics.runs.exit_policy import ExitPolicy
+    from plmetrics.runs.failure import ExitPolicy
     from plmetrics.runs.folder import FileFacts
     from plmetrics.suite.yaml.load import LoadedSuite
     from plmetrics.table.storage.places import Place
@@ -41,7 +47,6 @@ def open_suite(
         ConfigError: the suite is wrong.
         EnvironmentFault: a file cannot be read, or an extra is not installed.
     """
-    from plmetrics.runs.folder import output_directory
     from plmetrics.suite.yaml.load import load_suite
 
     try:
@@ -118,7 +123,7 @@ class Evaluation:
         if self.recorded_interval is not None:
             return []
         from plmetrics.runs.history.data import condition_identity
-        from plmetrics.runs.history.repetition import repetition_warnings
+        from plmetrics.runs.history.previous_runs import repetition_warnings
         from plmetrics.runs.record import suite_content
 
         facts = {"suite": suite_content(result.suite), "files": result.record.get("files", ())}
@@ -194,7 +199,7 @@ def write_run(loaded: LoadedSuite, directory: Place, evaluation: Evaluation) -> 
             for them.
     """
     from plmetrics.runs.folder import RunFolder
-    from plmetrics.runs.provenance import provenance
+    from plmetrics.runs.record import provenance
 
     exports = evaluation.exports
     with without_values(loaded):

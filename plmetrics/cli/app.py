@@ -31,8 +31,7 @@ from plmetrics.cli.state import state
 from plmetrics.cli.suggest import suggest
 from plmetrics.cli.terminal.bus_error import explain_bus_errors
 from plmetrics.cli.terminal.console import open_streams, say, write_result
-from plmetrics.cli.terminal.guard import UsageError
-from plmetrics.cli.terminal.json_outcome import failure_json, wants_json
+from plmetrics.cli.terminal.guard import UsageError, failure_json, wants_json
 from plmetrics.cli.unit_list import units
 from plmetrics.cli.validate import validate
 from plmetrics.core.errors import Problem

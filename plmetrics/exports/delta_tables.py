@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from plmetrics.core.errors import EnvironmentFault, Problem, needs_extra
-from plmetrics.exports.paths import output_path
+from plmetrics.exports.protocol import output_path
 from plmetrics.exports.tidy import run_tables
 from plmetrics.runs.files import environment_faults
 from plmetrics.table.files import shown_path

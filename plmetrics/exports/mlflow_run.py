@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 from plmetrics.core.errors import EnvironmentFault, Problem, needs_extra
 from plmetrics.core.process import is_ours
 from plmetrics.core.redaction import mask_address
-from plmetrics.exports.paths import output_path
-from plmetrics.exports.values import OVERALL, headline_values
+from plmetrics.exports.protocol import output_path
+from plmetrics.exports.tidy import OVERALL, headline_values
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from plmetrics.core.errors import EnvironmentFault, PlmetricsError, Problem, errors_at
 from plmetrics.core.names import function_of
-from plmetrics.exports.paths import output_path
-from plmetrics.exports.protocol import Run
+from plmetrics.exports.protocol import Run, output_path
 from plmetrics.runs.failure import attach_folder
 from plmetrics.runs.files import environment_faults, write_atomic
 from plmetrics.runs.record import suite_content

@@ -1,4 +1,4 @@
-"""The tables of a run as databases hold them: those of the run folder, each row with what it belongs to."""
+"""The tables of a run for databases, each row with what it belongs to, and its values for systems of few names."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from plmetrics.core.results import COMPARISONS_SCHEMA, GATES_SCHEMA, METRICS_SCHEMA
+from plmetrics.core.results import COMPARISONS_SCHEMA, GATES_SCHEMA, METRICS_SCHEMA, first_rows
 from plmetrics.core.version import VERSION
 from plmetrics.report.export import finite_rows
 
 if TYPE_CHECKING:
     from plmetrics.exports.protocol import Run
     from plmetrics.runs.outcome import Outcome
+
 
 MOMENT = pl.Datetime("us", "UTC")
 RUN_KEYS = pl.Schema(
@@ -85,3 +86,14 @@ def _run_row(run: Run) -> pl.DataFrame:
     }
     schema = {name: RUNS_SCHEMA[name] for name in facts}
     return pl.DataFrame([facts], schema=schema).select(*_keys(run), *facts)
+
+
+OVERALL = "overall"
+_PLACE = ["model", "slice_set", "slice", "metric"]
+
+
+def headline_values(result: Outcome) -> pl.DataFrame:
+    """The rows of the table `metrics` of all rows together, and of models, metrics and slices that have a gate."""
+    rows = first_rows(result.metrics)
+    gated = rows.join(result.gates.select(_PLACE).unique(), on=_PLACE, how="semi", maintain_order="left")
+    return pl.concat([rows.filter(slice_set=OVERALL), gated.filter(pl.col("slice_set") != OVERALL)])

@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Any, Self, TypedDict, cast
 from plmetrics.core.errors import ConfigError, EnvironmentFault, Problem
 from plmetrics.core.names import is_address, is_path
 from plmetrics.core.results import TABLES
-from plmetrics.runs.exit_policy import ExitPolicy
 from plmetrics.runs.failure import (
+    ExitPolicy,
     attach_folder,
     failure_of,
     os_message,
@@ -50,7 +50,6 @@ if TYPE_CHECKING:
     from plmetrics.core.results import RunRecord
     from plmetrics.runs.outcome import Outcome
     from plmetrics.runs.work_folder import Work
-    from plmetrics.suite.yaml.load import LoadedSuite
     from plmetrics.table.storage.places import Place
 
     Documents = Callable[["RunFolder", Outcome | None], Mapping[str, bytes]]
@@ -297,20 +296,6 @@ def check_name(name: str) -> None:
         hint = f"use letters, digits, blanks, '-' and '_', at most {_LONGEST_NAME} bytes, no dot in front"
         message = f"the name {name!r} cannot be the name of a folder"
         raise ConfigError(Problem(message, path=("name",), hint=hint))
-
-
-def output_directory(loaded: LoadedSuite, override: str | Path | None = None) -> Place:
-    """The directory for the runs of a suite: its own choice, or `override`, which may point anywhere.
-
-    Raises:
-        ConfigError: located in the suite's file; see `resolve_output`.
-        EnvironmentFault: likewise.
-    """
-    suite = loaded.suite
-    try:
-        return resolve_output(loaded.folder, suite.output.directory, suite.name, override)
-    except (ConfigError, EnvironmentFault) as error:
-        raise loaded.locate(error) from error
 
 
 def resolve_output(folder: Path, directory: str, name: str, override: str | Path | None = None) -> Place:

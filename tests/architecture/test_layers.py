@@ -44,7 +44,6 @@ COMMANDS = {
     "plmetrics.api.nights.acceptance": "nights",
     "plmetrics.api.nights.backfill": "nights",
     "plmetrics.api.nights.collection": "nights",
-    "plmetrics.api.nights.lookback": "nights",
     "plmetrics.api.nights.data_stamps": "nights",
     "plmetrics.api.nights.history": "nights",
     "plmetrics.api.nights.night": "nights",

@@ -90,7 +90,7 @@ class Distribution:
             from plmetrics.api.merging import result_of_units
             from plmetrics.api.shards.unit_runs import run_units
             from plmetrics.features.shards.coverage import missing_units, of_plan
-            from plmetrics.features.shards.shared_constants import counts_scores
+            from plmetrics.features.shards.planning import counts_scores
 
             with watch.stage("units"):
                 memory = _memory(suite, on, len(plan.units))

@@ -17,8 +17,7 @@ from plmetrics.api.suite_run import Evaluation
 from plmetrics.core.errors import AbsentDataError, ConfigError, Problem
 from plmetrics.engine.binding.columns_read import columns_to_fetch
 from plmetrics.features.shards.coverage import UnitCoverage
-from plmetrics.features.shards.planning import plan_of_rows
-from plmetrics.features.shards.shared_constants import counts_scores, needs_constants, shared_constants
+from plmetrics.features.shards.planning import counts_scores, needs_constants, plan_of_rows, shared_constants
 from plmetrics.features.shards.spark_states import SCHEMA, TASK, table_of_rows, write_states
 from plmetrics.runners.worker import call_on_batches
 from plmetrics.runs.history.earlier_runs import EarlierRuns

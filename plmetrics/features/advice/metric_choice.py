@@ -12,7 +12,7 @@ from plmetrics.catalogue.advice.advice_rule import Rule, names_text
 from plmetrics.catalogue.advice.advice_rules import rules_for
 from plmetrics.core.names import number_text
 from plmetrics.core.text import parse_call
-from plmetrics.features.advice.yaml_lines import yaml_scalar
+from plmetrics.features.advice.table_description import yaml_scalar
 from plmetrics.suite.reader import metric_from_text
 
 if TYPE_CHECKING:

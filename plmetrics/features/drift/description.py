@@ -9,7 +9,7 @@ import polars as pl
 
 from plmetrics.core.errors import ConfigError, DataError, Problem
 from plmetrics.core.names import name_list
-from plmetrics.features.stored.pinning import said_of_key
+from plmetrics.features.stored.grids import said_of_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

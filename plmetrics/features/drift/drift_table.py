@@ -10,7 +10,7 @@ import polars as pl
 from plmetrics.core.results import DRIFT_HISTOGRAMS_SCHEMA, DRIFT_SCHEMA
 from plmetrics.features.drift.drift_measures import NULL_SHARE, Measure, measure_of
 from plmetrics.features.drift.drift_section import TESTS, Drift
-from plmetrics.features.drift.histograms.histogram_table import column_histograms, histogram_table
+from plmetrics.features.drift.histogram_table import column_histograms, histogram_table
 from plmetrics.features.drift.sides import Edges, Sides
 from plmetrics.inference.comparisons.correction import adjust
 from plmetrics.inference.comparisons.tests.two_samples import (

@@ -10,7 +10,6 @@ import polars as pl
 
 from plmetrics.core.errors import DataError, Problem
 from plmetrics.engine.streaming import collected_frames
-from plmetrics.features.experiment.adjustment import COLUMNS, adjusted_moments
 from plmetrics.features.experiment.constants import experiment_constants
 from plmetrics.features.experiment.design import (
     ARM,
@@ -23,7 +22,14 @@ from plmetrics.features.experiment.design import (
     table_with_places,
 )
 from plmetrics.features.experiment.exact_moments import exact_moments
-from plmetrics.features.experiment.moments import moments, quantile_moments, rank_sums, value_counts
+from plmetrics.features.experiment.moments import (
+    COLUMNS,
+    adjusted_moments,
+    moments,
+    quantile_moments,
+    rank_sums,
+    value_counts,
+)
 from plmetrics.features.experiment.outcomes import COVARIATE, VALUE, centred_numbers, is_sound, part_column
 
 if TYPE_CHECKING:

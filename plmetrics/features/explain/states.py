@@ -11,7 +11,7 @@ import polars as pl
 from plmetrics.engine.aggregate.aggregation import needs_rows, sum_plans
 from plmetrics.engine.order.orderings import orderings
 from plmetrics.engine.order.score_bins import by_quantile, wanted_bins
-from plmetrics.features.explain.costs import costs
+from plmetrics.features.explain.work import costs
 from plmetrics.features.stored.support import resamples_totals, support_problems
 from plmetrics.states.scores.coarse import coarse_number
 from plmetrics.states.scores.grid import FINE_BINS, UNBLOCKED

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from plmetrics.engine.request import Request
     from plmetrics.engine.run_plan import RunPlan
-    from plmetrics.features.explain.costs import Time
+    from plmetrics.features.explain.work import Time
 
 
 LONG = 600.0
@@ -60,7 +60,7 @@ class Verdict:
 def verdict(figures: Figures) -> Verdict:
     """The verdict on a run: it fits exactly where what it takes is at most the budget.
 
-    >>> from plmetrics.features.explain.costs import Time
+    >>> from plmetrics.features.explain.work import Time
     >>> quick = Time({"aggregate": 4.0}, 4.0, 2.0, 2, "here")
     >>> verdict(Figures(2_850_000_000, 15_200_000_000, 1, quick, 7)).text
     'fits in memory: 3.1 of 15.2 GB'

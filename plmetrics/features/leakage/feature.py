@@ -88,7 +88,7 @@ class LeakageFeature(Feature):
         if run.state is None:
             findings: Any = run.counted[self.key]
         else:
-            from plmetrics.features.leakage.stored_checks import findings_of_state
+            from plmetrics.features.leakage.leakage_counting import findings_of_state
 
             findings = findings_of_state(run.request.suite, run.state)
         table = leakage_table(run.request.suite, findings)
@@ -104,12 +104,12 @@ class LeakageFeature(Feature):
 
     def capture(self, rows: CountedRows, builder: Builder) -> None:
         """Add the checks of the rows."""
-        from plmetrics.features.leakage.stored_checks import write
+        from plmetrics.features.leakage.leakage_counting import write
 
         write(builder, rows, self.state_table(rows.view.suite))
 
     def merge(self, alike: Sequence[AlignedStates], builder: Builder) -> None:
         """Add the checks of states together."""
-        from plmetrics.features.leakage.stored_checks import merge
+        from plmetrics.features.leakage.leakage_counting import merge
 
         merge(alike, builder)

@@ -1,4 +1,4 @@
-"""The history of a suite as text, JSON or CSV."""
+"""The history of a suite as text, JSON or CSV, and the last intervals before a result for its report."""
 
 from __future__ import annotations
 
@@ -7,9 +7,18 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 from rich.text import Text
 
+from plmetrics.core.errors import PlmetricsError
 from plmetrics.core.names import printable
-from plmetrics.features.nights.change_points.history_levels import change_lines, changes_of
-from plmetrics.features.nights.interval_history import CURRENT, DAMAGED, MISSING, MOMENT, SUPERSEDED
+from plmetrics.features.nights.change_points.history_levels import change_lines, changes_of, with_levels
+from plmetrics.features.nights.history_selection import OVERALL, select
+from plmetrics.features.nights.interval_history import (
+    CURRENT,
+    DAMAGED,
+    MISSING,
+    MOMENT,
+    SUPERSEDED,
+    read_history,
+)
 from plmetrics.report.export import finite_rows, json_text
 from plmetrics.report.layout import (
     FAINT,
@@ -30,6 +39,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from plmetrics.features.nights.interval_history import History
+    from plmetrics.report.summary import Summary
+
 
 Row = dict[str, Any]
 BLOCKS = "▁▂▃▄▅▆▇█"
@@ -223,3 +234,60 @@ def _marks(place: Mapping[str, Any]) -> str:
     if place["verdict"] == "fail" and place["accepted"] and place["status"] != MISSING:
         words.append("accepted")
     return ", ".join(words)
+
+
+_READ, _IN_TERMINAL = 60, 14
+_MOST_METRICS, _MOST_LINES = 4, 12
+
+
+def page_rows(summary: Summary) -> pl.DataFrame | None:
+    """The values of all rows by interval in the metrics with gates, the last interval first."""
+    rows = _recent(summary)
+    if rows is None:
+        return None
+    return rows.sort("start", descending=True, maintain_order=True).select(
+        "interval",
+        "verdict",
+        "model",
+        "metric",
+        "value",
+        "lower",
+        "upper",
+        "n",
+        "level_before",
+        result=pl.when(pl.col("status") != CURRENT).then("status"),
+        status="value_status",
+    )
+
+
+def recent_lines(summary: Summary, width: int) -> list[Text]:
+    """A sparkline a series; none where there is one interval alone."""
+    rows = _recent(summary)
+    if rows is None:
+        return []
+    starts = rows["start"].unique().sort().tail(_IN_TERMINAL)
+    shown = rows.filter(pl.col("start") >= starts[0])
+    lines = sparklines(shown, width, _IN_TERMINAL)[:_MOST_LINES] + moves(shown, width)
+    count = len(starts)
+    title = heading("History", f"last {plural(count, 'interval')}", width)
+    return [*title, *lines] if lines else []
+
+
+def _recent(summary: Summary) -> pl.DataFrame | None:
+    """The rows of the last intervals up to that of a result; None without an earlier one, or where none can be read."""
+    assert summary.folder is not None
+    try:
+        history = read_history(summary.folder.parent, last=_READ, until=summary.record["interval"]["key"])
+        rows = with_levels(select(history.frame, _metrics(history), None, [OVERALL]), history.calendar)
+    except (PlmetricsError, OSError):
+        return None
+    current = rows.filter(pl.col("status") == CURRENT)["start"].n_unique()
+    return rows if current > 1 else None
+
+
+def _metrics(history: History) -> list[str]:
+    """The metrics that gates are about, in the order of the result; the first one without any."""
+    rows = history.frame.filter(pl.col("model").is_not_null(), pl.col("slice_set") == OVERALL)
+    names = rows["metric"].unique(maintain_order=True).to_list()
+    gated = set(history.gates["metric"].drop_nulls())
+    return [name for name in names if name in gated][:_MOST_METRICS] or names[:1]

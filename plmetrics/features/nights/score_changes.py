@@ -16,7 +16,7 @@ from plmetrics.core.results import DECOMPOSITION_SCHEMA
 from plmetrics.features.nights.states import alike_states, state_suite
 from plmetrics.features.stored.compatibility import check_compatible
 from plmetrics.features.stored.fine_scores import FineScores
-from plmetrics.features.stored.pinning import read_constants
+from plmetrics.features.stored.grids import read_constants
 from plmetrics.features.stored.restoration import empty_rows
 from plmetrics.inference.across_runs.decomposition import REST, ordered_subjects
 from plmetrics.inference.across_runs.mixtures import SlicedPair, bin_starts

@@ -32,7 +32,7 @@ from plmetrics.features.slice_search.search_scan import (
 from plmetrics.features.slice_search.search_section import FindSlices
 from plmetrics.features.slice_search.slice_selection import slices_of_states
 from plmetrics.features.stored.capture import said_of
-from plmetrics.features.stored.pinning import read_constants
+from plmetrics.features.stored.grids import read_constants
 from plmetrics.features.stored.restoration import empty_rows
 from plmetrics.features.stored.stored_state import suite_of
 from plmetrics.states.state_format import CELL, Part

@@ -25,8 +25,7 @@ from plmetrics.engine.run_plan import units_of_rows
 from plmetrics.engine.streaming import collected_frame
 from plmetrics.features.protocol import CountedRows
 from plmetrics.features.registry import features_of
-from plmetrics.features.stored.grids import ends_rows, grids_digest, write_ends, write_grids
-from plmetrics.features.stored.pinning import said_of_key
+from plmetrics.features.stored.grids import ends_rows, grids_digest, said_of_key, write_ends, write_grids
 from plmetrics.features.stored.sparse_counts import KEYS, pieces_of, summarise_part, total_of
 from plmetrics.features.stored.support import names_rows, resamples_totals
 from plmetrics.states.moments import CENTRE

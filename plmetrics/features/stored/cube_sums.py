@@ -24,8 +24,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from plmetrics.features.stored.alignment import AlignedStates
-    from plmetrics.features.stored.units import MergedBlocks
+    from plmetrics.features.stored.alignment import AlignedStates, MergedBlocks
 
 _SPARE = 4
 _FEW = 1 << 16

@@ -1,13 +1,15 @@
-"""The grids of a run, and the ends of its slices where it counts quantiles, as a state holds them."""
+"""The constants of a run, its grids, and the ends of its slices where it counts quantiles, as a state holds them."""
 
 from __future__ import annotations
 
 import hashlib
+from math import nan
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
+from plmetrics.engine.prepare.constants import Constants
 from plmetrics.states.scores.bin_lookup import Keys
 from plmetrics.states.scores.roll_up import NO_ENDS
 from plmetrics.states.scores.run_grids import Cuts, ModelGrid
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from plmetrics.states.scores.coarse import Array
     from plmetrics.states.scores.run_grids import Grids
     from plmetrics.states.state_format import Builder, SavedState
+    from plmetrics.table.slice_keys import SliceKey
 
 
 def grids_digest(grids: Grids) -> dict[str, Any]:
@@ -106,3 +109,39 @@ def read_ends(saved: SavedState, number: int, name: str, first: int, size: int) 
     out[:] = NO_ENDS
     out[rows[CELL].to_numpy().astype(np.int64) - first] = rows.select(LOW, HIGH).to_numpy()
     return out
+
+
+def read_constants(content: Mapping[str, Any], grids: Grids | None) -> Constants:
+    """The constants from what a state says of them."""
+    thresholds = {
+        model: {rule: nan if value is None else value for rule, value in values.items()}
+        for model, values in content["thresholds"].items()
+    }
+    classes = tuple(content["classes"])
+    spans = {model: (low, high) for model, (low, high) in content.get("score_spans", {}).items()}
+    edges = {}
+    if "bin_edges" in content:
+        from plmetrics.states.bin_sums import edges_from
+
+        edges = edges_from(content["bin_edges"])
+    return Constants(
+        content["centres"],
+        thresholds,
+        classes,
+        content["keys"],
+        grids,
+        content["exponents"],
+        spans,
+        content.get("features", {}),
+        edges,
+        content.get("calibrators", {}),
+        content.get("baseline", {}),
+    )
+
+
+def said_of_key(key: SliceKey) -> dict[str, Any]:
+    """Content of a key that waited for the data: edges, or the values of a top."""
+    if key.values is None or key.excluded is None:
+        return {"label": key.label, "kind": key.kind, "edges": list(key.edges)}
+    values, excluded = (series.to_physical().to_list() for series in (key.values, key.excluded))
+    return {"label": key.label, "kind": key.kind, "edges": values, "excluded": excluded}

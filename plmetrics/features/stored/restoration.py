@@ -22,8 +22,7 @@ from plmetrics.engine.prepare.slices import found_slices, key_codes
 from plmetrics.engine.ranking.queries import view_of_queries
 from plmetrics.engine.run_plan import Accounting, Blocks, RunPlan
 from plmetrics.features.stored.capture import bins_text, blocks_in
-from plmetrics.features.stored.grids import read_ends, read_grids
-from plmetrics.features.stored.pinning import read_constants
+from plmetrics.features.stored.grids import read_constants, read_ends, read_grids
 from plmetrics.features.stored.sparse_counts import PIECES, PieceRows
 from plmetrics.states.arms import ARMS
 from plmetrics.states.scores.grid import UNBLOCKED, shape

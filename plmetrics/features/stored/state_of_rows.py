@@ -14,9 +14,8 @@ from plmetrics.engine.memory.settings import memory_settings
 from plmetrics.engine.prepare.preparation import prepare
 from plmetrics.features.stored.capture import capture, feature_constants
 from plmetrics.features.stored.compatibility import NotAdding, check_complete
-from plmetrics.features.stored.grids import read_grids
+from plmetrics.features.stored.grids import read_constants, read_grids
 from plmetrics.features.stored.merging import read_state
-from plmetrics.features.stored.pinning import read_constants
 from plmetrics.features.stored.state_files import damage_errors, state_bytes, write_state
 from plmetrics.features.stored.stored_state import differences, file_places, head_of, suite_of
 from plmetrics.features.stored.support import check_units, countable

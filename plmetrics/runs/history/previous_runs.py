@@ -1,4 +1,4 @@
-"""The runs of a suite that ended before this one: a reference among them, and those that gates count."""
+"""The runs of a suite that ended before this one: references, gates that count, and choices made."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from heapq import heappop, heappush
-from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
 from plmetrics.core.errors import DataError
 from plmetrics.runs.failure import SKIPPED
@@ -18,11 +20,12 @@ from plmetrics.runs.reading import RunFault, StoredRun, ended_at, open_run, read
 from plmetrics.runs.work_folder import RECORD, RUN_ID
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from plmetrics.runs.history.data import Data
     from plmetrics.runs.reading import StoredResult
     from plmetrics.table.storage.places import Place
+
 
 T = TypeVar("T")
 _Entry: TypeAlias = "tuple[datetime, Place, StoredRun | RunFault]"
@@ -210,3 +213,39 @@ def _start(run_id: str) -> datetime:
 
 def _unread(error: DataError) -> str:
     return f"an earlier run does not count: {error.problems[0].message}"
+
+
+MANY = 5
+"""So many earlier choices make a remark."""
+_READ = 50
+_CHOICES = ("models", "calibrate", "metrics")
+
+
+def repetition_warnings(home: Place, record: Mapping[str, Any]) -> list[str]:
+    """A remark where the last runs in a folder evaluated the same rows with many other models or metrics.
+
+    There is none of a run whose choice was made before, and none of runs in a bucket, each of which is a request.
+    Source: Dwork et al. (2015), The reusable holdout, Science 349(6248).
+    """
+    if not isinstance(home, Path) or not home.is_dir():
+        return []
+    data, choice = data_of(record), _choice(record)
+    choices: list[str] = []
+    for run in islice(complete_runs(home, []), _READ):
+        if data_of(run.record).same_as(data):
+            choices.append(_choice(run.record))
+            if choices[-1] == choice:
+                # It was made before: most often by the last run, and no other is read.
+                return []
+    if len(set(choices)) < MANY:
+        return []
+    return [
+        f"the same rows were evaluated in {len(choices)} earlier runs, with {len(set(choices))} other choices of "
+        "models and metrics: the best of many choices looks better than it is; keep rows aside for the last one"
+    ]
+
+
+def _choice(record: Mapping[str, Any]) -> str:
+    """Choice of what a run evaluated, as a text."""
+    suite = record.get("suite") or {}
+    return json.dumps({key: suite.get(key) for key in _CHOICES}, sort_keys=True)
