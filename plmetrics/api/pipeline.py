@@ -216,10 +216,7 @@ def estimate(
     request = prepared.request
     suite = request.suite
     states = zip(
-        prepared.slices,
-        sliced_sums(prepared, aggregated),
-        sliced_rests(prepared, aggregated),
-        strict=True,
+        prepared.slices, sliced_sums(prepared, aggregated), sliced_rests(prepared, aggregated), strict=True
     )
     sets = [SetStates(*of_set) for of_set in states]
     weights = resampling(suite, aggregated.units)

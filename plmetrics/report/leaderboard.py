@@ -91,10 +91,7 @@ def clear_bests(tables: ResultTables) -> frozenset[tuple[str, str]]:
     if others < 1:
         return frozenset()
     compared = usual_tests(tables.comparisons).filter(
-        pl.col("class").is_null(),
-        contrast="model",
-        scale="difference",
-        slice_set=OVERALL,
+        pl.col("class").is_null(), contrast="model", scale="difference", slice_set=OVERALL
     )
     both = pl.concat([compared, _reverse(compared).select(compared.columns)])
     beaten = both.filter(reading="better").group_by("metric", "model").agg(pl.col("baseline").n_unique())

@@ -92,9 +92,7 @@ HEAD: dict[Any, Shape] = {
         "units": (int, None),
     },
     "sets!": [[str]],
-    "files!": [
-        {"path!": str, "name!": str, "bytes!": int, "rows!": (int, None), "digest!": (str, None)},
-    ],
+    "files!": [{"path!": str, "name!": str, "bytes!": int, "rows!": (int, None), "digest!": (str, None)}],
     "blocks!": (int, None),
     "modulus!": (int, None),
     "hashed!": bool,

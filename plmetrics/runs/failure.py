@@ -144,10 +144,7 @@ def _environment(problems: Sequence[Problem]) -> Failure:
 
 
 FailOn = Literal["warn", "inconclusive"]
-_CHECKS = {
-    "warn": "failed checks of level warn: {:,}",
-    "inconclusive": "inconclusive checks: {:,}",
-}
+_CHECKS = {"warn": "failed checks of level warn: {:,}", "inconclusive": "inconclusive checks: {:,}"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,12 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from plmetrics.core.names import number_text
-from plmetrics.features.advice.column_names import (
-    LEVELS,
-    column_by_name,
-    is_label_name,
-    is_value_name,
-)
+from plmetrics.features.advice.column_names import LEVELS, column_by_name, is_label_name, is_value_name
 from plmetrics.features.advice.column_roles import attribute_roles, guess_roles
 from plmetrics.features.advice.table_roles import LongTable, Roles
 from plmetrics.table.prediction_columns import quantile_part

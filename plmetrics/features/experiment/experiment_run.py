@@ -190,9 +190,7 @@ def _gate_rows(gate: ExperimentGate, suite: Suite, table: pl.DataFrame, *, wrong
         return _empty_gate(gate, rule.text)
     nothing = pl.lit(None, dtype=pl.Float64)
     observed = rows.with_columns(
-        observed=value,
-        lower=nothing if lower is None else lower,
-        upper=nothing if upper is None else upper,
+        observed=value, lower=nothing if lower is None else lower, upper=nothing if upper is None else upper
     )
     untrusted = wrong and not of_ratio
     judged = observed.with_columns(

@@ -31,14 +31,7 @@ from plmetrics.features.stored.support import names_rows, resamples_totals
 from plmetrics.states.moments import CENTRE
 from plmetrics.states.scores.run_grids import Cuts, ModelGrid, cuts_of, usual_cuts
 from plmetrics.states.scores.sorted_rows import CLASSES, Binning
-from plmetrics.states.state_format import (
-    BLOCK,
-    BLOCKS,
-    CELL,
-    Builder,
-    Part,
-    frame_text,
-)
+from plmetrics.states.state_format import BLOCK, BLOCKS, CELL, Builder, Part, frame_text
 from plmetrics.table.roles import UNIT
 
 if TYPE_CHECKING:

@@ -150,11 +150,7 @@ class CubeSums:
 
 
 def cube_sums(
-    sets: tuple[int, ...],
-    number: int,
-    alike: Sequence[AlignedStates],
-    blocks: MergedBlocks,
-    room: int,
+    sets: tuple[int, ...], number: int, alike: Sequence[AlignedStates], blocks: MergedBlocks, room: int
 ) -> CubeSums:
     """Where the sums of some slice sets are added.
 

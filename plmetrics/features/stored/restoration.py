@@ -263,12 +263,7 @@ class _SliceCounts:
         return shape(bins, grid.edges, 1, channels)
 
     def _dense(
-        self,
-        part: Part,
-        rows: pl.DataFrame,
-        low: int,
-        high: int,
-        blocks: NDArray[np.uint64] | None,
+        self, part: Part, rows: pl.DataFrame, low: int, high: int, blocks: NDArray[np.uint64] | None
     ) -> Array:
         """Counts `[slice, block, bin, channel]` of the slices from one up to another."""
         number, places = 1 if blocks is None else len(blocks), part.size[0] * part.size[1]

@@ -8,15 +8,7 @@ import polars as pl
 from rich.text import Text
 
 from plmetrics.core.names import printable
-from plmetrics.report.layout import (
-    Column,
-    align,
-    heading,
-    join_blocks,
-    remarks,
-    table,
-    table_or_stack,
-)
+from plmetrics.report.layout import Column, align, heading, join_blocks, remarks, table, table_or_stack
 from plmetrics.report.numbers import Estimate, count, plural
 
 if TYPE_CHECKING:

@@ -9,15 +9,7 @@ from rich.text import Text
 
 from plmetrics.core.errors import ConfigError, Problem
 from plmetrics.core.names import did_you_mean, printable
-from plmetrics.report.layout import (
-    Column,
-    align,
-    heading,
-    join_blocks,
-    remarks,
-    table,
-    table_or_stack,
-)
+from plmetrics.report.layout import Column, align, heading, join_blocks, remarks, table, table_or_stack
 from plmetrics.report.numbers import Estimate, count, plural, row_estimate
 
 if TYPE_CHECKING:

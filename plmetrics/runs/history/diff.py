@@ -83,11 +83,7 @@ def compare_runs(before: Outcome, after: Outcome) -> Diff:
         metrics=metrics,
         gates=_gates(rename_slices(before.gates, after.gates), after.gates),
         verdicts=(before.verdict, after.verdict),
-        notes=(
-            *_notes(before, after),
-            *shared,
-            *dependence(before, after, pairing.shared, intervals=judged),
-        ),
+        notes=(*_notes(before, after), *shared, *dependence(before, after, pairing.shared, intervals=judged)),
     )
 
 
