@@ -10,11 +10,11 @@ import polars as pl
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from plmetrics.features.drift.histograms import histogram_table
 
 import plmetrics as plm
 from plmetrics.core.results import DRIFT_HISTOGRAMS_SCHEMA
 from plmetrics.features.drift import counts as engine_drift
+from plmetrics.features.drift import histogram_table
 from plmetrics.features.drift.histogram_table import MOST_INTERVALS, round_edges
 
 if TYPE_CHECKING:
