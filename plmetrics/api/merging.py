@@ -143,10 +143,6 @@ def result_of_units(
     """The result of the states of a plan's units.
 
     `home` is the folder of a suite's runs, if it has one; `counts` gives what features judge them against.
-
-    Raises:
-        AbsentDataError: they have no rows.
-        DataError: a state is damaged, or the rows of a query are in several units.
     """
     with watch.stage("read"):
         stored = parallel_map(stored_state, [place_of(place) for place in places])
@@ -181,12 +177,7 @@ def _interval_states(
 
 
 def _check_sum(stored: Sequence[StateReference], *, allow_overlap: bool) -> None:
-    """Whether states can be added; those without rows have no part in it.
-
-    Raises:
-        ConfigError: they are of different suites, or have different constants.
-        DataError: two share rows.
-    """
+    """Whether states can be added; those without rows have no part in it."""
     from plmetrics.features.stored.compatibility import check_apart, check_compatible
 
     full = [reference for reference in stored if reference.head.parts]

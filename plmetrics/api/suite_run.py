@@ -247,11 +247,7 @@ def suite_exports(loaded: LoadedSuite) -> Exports | None:
 
 
 def deliver(evaluation: Evaluation, result: Result) -> None:
-    """Write a result whose run folder is complete where else the suite asks for it, unless it is there.
-
-    Raises:
-        EnvironmentFault: it cannot be written.
-    """
+    """Write a result whose run folder is complete where else the suite asks for it, unless it is there."""
     exports = evaluation.exports
     if exports is not None:
         assert result.folder is not None

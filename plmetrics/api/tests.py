@@ -50,11 +50,7 @@ def delong_tests(comparisons: pl.DataFrame, analysis: Analysis, rows: PairedRows
 
 
 def rows_of_tests(prepared: RunPlan) -> PairedRows | None:
-    """The rows that tests rank, None where none does.
-
-    Raises:
-        DataError: the times of a test are null.
-    """
+    """The rows that tests rank, None where none does."""
     if prepared.request.suite.uncertainty is None and prepared.request.suite.compare is None:
         return None
     from plmetrics.engine.aggregate.paired_rows import paired_rows

@@ -70,12 +70,7 @@ class DeltaTarget:
 
 
 def delta_target(loaded: LoadedSuite, path: str) -> DeltaTarget:
-    """The target of `output.delta`.
-
-    Raises:
-        ConfigError: the path leads out of the suite's folder.
-        EnvironmentFault: the extra is not installed.
-    """
+    """The target of `output.delta`."""
     with needs_extra("delta", "writing Delta tables"):
         import deltalake  # noqa: F401
     return DeltaTarget(output_path(loaded, path, ("output", "delta")))

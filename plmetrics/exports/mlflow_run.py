@@ -93,12 +93,7 @@ class MlflowTarget:
 
 
 def mlflow_target(loaded: LoadedSuite, section: MlflowOutput) -> MlflowTarget:
-    """The target of `output.mlflow`. A path in place of an address is that of a local store.
-
-    Raises:
-        ConfigError: the path leads out of the suite's folder.
-        EnvironmentFault: the extra is not installed.
-    """
+    """The target of `output.mlflow`. A path in place of an address is that of a local store."""
     with _mlflow():
         uri = section.uri
         if uri is not None and ":" not in uri and uri != "databricks":

@@ -44,9 +44,6 @@ def leaderboard(
 
     Returns:
         A row per model and slice, slices in their order; models without a value come last, without a rank.
-
-    Raises:
-        ConfigError: nothing has that name.
     """
     rows = _rows(first_rows(tables.metrics), metric, slice_set, slice)
     merit = {"higher": pl.col("value"), "lower": -pl.col("value"), "zero": -pl.col("value").abs()}.get(

@@ -155,11 +155,7 @@ def old_temporary_files(folder: Place, names: Sequence[str] | None = None) -> li
 
 
 def names_in(folder: Place) -> list[str]:
-    """The names in a folder, quickly also where it has ten thousand.
-
-    Raises:
-        OSError: it cannot be read.
-    """
+    """The names in a folder, quickly also where it has ten thousand."""
     if not isinstance(folder, Path):
         return folder.names()
     return os.listdir(folder)  # noqa: PTH208
@@ -186,11 +182,7 @@ def modified_below(home: Place, name: str) -> dict[str, float]:
 
 
 def remove_folder(folder: Place) -> None:
-    """Remove a folder with all that is in it.
-
-    Raises:
-        OSError: the system refuses.
-    """
+    """Remove a folder with all that is in it."""
     if isinstance(folder, Path):
         shutil.rmtree(folder)
         return

@@ -164,11 +164,7 @@ class RunFolder:
         return cast("RunRecord", self.record)
 
     def fail(self, exit_code: int, message: str, problems: Sequence[Problem] = (), error: str = "") -> Place:
-        """Remove the tables, write the failed record alone, and bring the folder into sight.
-
-        Raises:
-            EnvironmentFault: the system refuses.
-        """
+        """Remove the tables, write the failed record alone, and bring the folder into sight."""
         with environment_faults("the failed run cannot be recorded"):
             self._work.clear()
             self.files = {}

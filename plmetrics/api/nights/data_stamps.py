@@ -59,11 +59,7 @@ def _content(file: RecordedFile) -> dict[str, object]:
 
 
 def _rows_digest(source: Source, where: str) -> str:
-    """A hash of some rows, in whatever order and files they lie.
-
-    Raises:
-        DataError: they cannot be read.
-    """
+    """A hash of some rows, in whatever order and files they lie."""
     row = pl.struct(pl.all())
     sums = [row.hash(seed).sum().alias(str(seed)) for seed in _SEEDS]
     plan = source.frame.filter(compile_row(where).expr).select(*sums, n=pl.len())

@@ -63,10 +63,6 @@ def plan_of(
     """The plan of a suite's units.
 
     `opened` is handed the rows before constants are looked up in them.
-
-    Raises:
-        ConfigError: the suite asks for what no state carries, or has no files.
-        DataError: the data is not what the suite says.
     """
     from plmetrics.features.shards.planning import plan_units
 

@@ -47,9 +47,6 @@ def drift_look(
     """Constants of both windows, or of the rows alone where the reference are counts.
 
     `view` is of the rows as they are in the data. `explain` hands over no counts of the reference.
-
-    Raises:
-        DataError: a window has no rows, or the reference has bad values or lacks what is compared.
     """
     if not Drift.of(request.suite).is_counted:
         return WindowsCounting.look(request, view)

@@ -58,9 +58,6 @@ def reference_table(suite: Suite, argument: Any, base: Path | None) -> Source | 
     """The table whose rows are the reference; None where there is none.
 
     `argument` is the mapping with the table itself, where that was handed over.
-
-    Raises:
-        DataError: as for the rows to evaluate; located at `drift.reference`.
     """
     spec = Drift.of(suite)
     if spec.reference is None or spec.is_counted:

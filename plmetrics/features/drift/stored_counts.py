@@ -80,23 +80,14 @@ def descriptions_of(states: Sequence[StateReference], path: SuitePath) -> list[D
 
 
 def check_states(first: StateReference, other: StateReference) -> None:
-    """Check that the counts of two states of one suite add, where both have some.
-
-    Raises:
-        ConfigError: they mean other things by the same names.
-    """
+    """Check that the counts of two states of one suite add, where both have some."""
     if first.head.drift is not None and other.head.drift is not None:
         mine, second = (Description.read(head) for head in (first.head.drift, other.head.drift))
         check_one_meaning(mine, second, (first.place, other.place))
 
 
 def check_reference(states: Sequence[StateReference], needed: Description, path: SuitePath) -> None:
-    """Check that states hold what a suite compares, and that they add.
-
-    Raises:
-        DataError: one lacks columns or slices that are compared, or holds them with another meaning.
-        ConfigError: they mean other things by the same names.
-    """
+    """Check that states hold what a suite compares, and that they add."""
     every = descriptions_of(states, path)
     for state, description in zip(states, every, strict=True):
         check_serves(needed, description, state.place, path)

@@ -85,11 +85,7 @@ def compared_columns(suite: Suite) -> str:
 
 
 def check_drift_windows(request: Request) -> None:
-    """Check the roles and slices of both windows on zero rows.
-
-    Raises:
-        DataError: columns of the reference are absent, or of types that their role cannot take.
-    """
+    """Check the roles and slices of both windows on zero rows."""
     spec = Drift.of(request.suite)
     if spec.is_counted:
         current_window(request.view)
@@ -199,9 +195,6 @@ def drift_windows(request: Request, view: TableView) -> Windows:
     """Both windows.
 
     `view` is of the rows as they are in the data.
-
-    Raises:
-        DataError: columns of the reference are absent or of types that do not compare.
     """
     spec, reference = Drift.of(request.suite), reference_of(request)
     source = view.source if reference is None else _reference(request.suite, reference)

@@ -86,12 +86,7 @@ class ExperimentSums:
 
 
 def experiment_sums(source: Source, experiment: Experiment, *, apart: bool = False) -> ExperimentSums:
-    """The sums of every outcome by slice and arm; `apart` says whether each plan scans the rows by itself.
-
-    Raises:
-        ConfigError: the control is no arm, or there are more than 100 arms or 10,000 slices.
-        DataError: a column is absent or of a type that its role cannot take, or values are missing.
-    """
+    """The sums of every outcome by slice and arm; `apart` says whether each plan scans the rows by itself."""
     rows = source.frame.select(**experiment_columns(source.schema, experiment))
     constants = experiment_constants(rows, experiment)
     clustered = experiment.unit is not None

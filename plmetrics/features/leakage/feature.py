@@ -48,11 +48,7 @@ class LeakageFeature(Feature):
         return None
 
     def table(self, suite: Suite, argument: Any, base: Path | None) -> Source | None:
-        """The training table.
-
-        Raises:
-            DataError: as for the rows to evaluate; located at `leakage.train`.
-        """
+        """The training table."""
         from plmetrics.features.leakage.leakage_section import Leakage
         from plmetrics.suite.sections.section import HANDED_OVER
         from plmetrics.table.opening import open_source
@@ -95,11 +91,7 @@ class LeakageFeature(Feature):
         return Outputs({self.key: table}, leakage_gates(table), leakage_warnings(table))
 
     def state_table(self, suite: Suite) -> Source | None:
-        """The training table.
-
-        Raises:
-            DataError: as for the rows to evaluate; located at `leakage.train`.
-        """
+        """The training table."""
         return self.table(suite, None, None)
 
     def capture(self, rows: CountedRows, builder: Builder) -> None:

@@ -69,10 +69,6 @@ class LeakageCounting:
         """Look up when training ended, and how many values attributes have.
 
         `view` is of the rows as they are in the data.
-
-        Raises:
-            DataError: the training table has no time.
-            ConfigError: there is no room to look up keys.
         """
         names = attribute_candidates(view)
         rows = evaluated_columns(view, names)
@@ -120,11 +116,7 @@ _LAST = "last"
 
 
 def write(builder: Builder, rows: CountedRows, train: Source | None) -> None:
-    """Add the parts of the checks of some rows, beside a training table.
-
-    Raises:
-        DataError: there are too many keys, or the training table is not what the suite says.
-    """
+    """Add the parts of the checks of some rows, beside a training table."""
     counting = answer(LeakageCounting.look(rows.view, train))
     checks, frames = counting.checks, answer(frames_by_name(counting.checks.plans()))
     last = None if checks.last is None else checks.last[1]

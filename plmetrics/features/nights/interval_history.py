@@ -246,11 +246,7 @@ def _together(tables: Sequence[tuple[int, pl.DataFrame]], schema: pl.Schema) -> 
 
 
 def _listed_tables(manifests: Manifests, manifest: Manifest) -> _Tables:
-    """The values of a run and its gates, by the hashes that its manifest lists.
-
-    Raises:
-        RunFault: one is absent, or not as it was written.
-    """
+    """The values of a run and its gates, by the hashes that its manifest lists."""
     metrics = _listed_table(manifests, manifest, "metrics", METRICS_SCHEMA)
     if f"{manifest.run}/{table_file('gates')}" not in manifest.files:
         return metrics, GATES_SCHEMA.to_frame()  # Tables without rows are not written.

@@ -144,11 +144,7 @@ class Manifests:
     home: Place
 
     def interval_keys(self) -> list[str]:
-        """The names of the intervals that have manifests, in their order.
-
-        Raises:
-            EnvironmentFault: the system refuses.
-        """
+        """The names of the intervals that have manifests, in their order."""
         with environment_faults("the intervals cannot be listed"), suppress(FileNotFoundError):
             names = names_in(self.home / INTERVALS)
             return sorted(name for name in names if not name.startswith("."))
@@ -183,21 +179,13 @@ class Manifests:
                     yield manifest
 
     def commit(self, manifest: Manifest) -> Manifest:
-        """Write a manifest with the next number of its interval: from then on it counts.
-
-        Raises:
-            EnvironmentFault: the system refuses.
-        """
+        """Write a manifest with the next number of its interval: from then on it counts."""
         committed = self._commit(manifest, None)
         assert committed is not None
         return committed
 
     def change(self, manifest: Manifest, **changes: Any) -> Manifest | None:
-        """Write a manifest anew with some fields changed; None where it does not count any more.
-
-        Raises:
-            EnvironmentFault: the system refuses.
-        """
+        """Write a manifest anew with some fields changed; None where it does not count any more."""
         return self._commit(replace(manifest, **changes), manifest.sequence)
 
     def _commit(self, manifest: Manifest, after: int | None) -> Manifest | None:

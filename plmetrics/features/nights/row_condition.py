@@ -91,9 +91,6 @@ def rows_without_time(section: IntervalSection, source: Source, where: str | Non
 
     Files with statistics are passed over where these tell of no null. `where` is the condition on the rows that the
     suite is about.
-
-    Raises:
-        DataError: the rows cannot be read.
     """
     if section.column is None:
         return []

@@ -110,11 +110,6 @@ def state_of_interval(
     none is left, new ones are made: there is nothing that the state must add to. Both are warnings. `redact` takes out
     of a head what is not to be written. Where the rows are `labelled`, others may share constants that are chosen by
     labels.
-
-    Raises:
-        ConfigError: the suite asks for what no state carries.
-        DataError: the data is not what the suite says.
-        EnvironmentFault: the constants cannot be written.
     """
     asked = state_suite(suite)
     identity = fingerprint(asked)

@@ -195,10 +195,6 @@ def shared_constants(suite: Suite, source: Source, stage: Stage) -> State | None
     """A state without rows that holds the constants of all rows; None where states need to share none.
 
     Where scores are counted on a grid, its edges follow from all scores, and take about as long as a state of all rows.
-
-    Raises:
-        ConfigError: the suite asks for what no state carries.
-        DataError: the data is not what the suite says.
     """
     counted = countable(suite)
     check_units(counted, source)
@@ -231,12 +227,7 @@ def shared_constants(suite: Suite, source: Source, stage: Stage) -> State | None
 
 
 def needs_constants(suite: Suite, source: Source) -> bool:
-    """Whether states of some of the rows must share constants; no row is read.
-
-    Raises:
-        ConfigError: the suite asks for what no state carries.
-        DataError: the data is not what the suite says.
-    """
+    """Whether states of some of the rows must share constants; no row is read."""
     counted = countable(suite)
     check_units(counted, source)
     with reading(source):

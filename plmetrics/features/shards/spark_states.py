@@ -98,11 +98,7 @@ def table_of_rows(schema: pl.Schema, *, whole: bool) -> dict[str, Any]:
 
 
 def write_states(answers: pa.Table, folder: Path) -> list[str]:
-    """Write the states that tasks gave to files of a folder.
-
-    Raises:
-        PlmetricsError: a task answers with an error.
-    """
+    """Write the states that tasks gave to files of a folder."""
     paths = []
     for number, row in enumerate(answers.to_pylist()):
         receipt_of(row["answer"])

@@ -122,11 +122,7 @@ def search_steps(request: Request) -> Iterator[Step]:
 
 
 def search_states(plan: SearchPlan) -> SearchStates:
-    """Run the scans.
-
-    Raises:
-        DataError: rows failed a check that the metric needs, and the suite says that is an error.
-    """
+    """Run the scans."""
     groupings = []
     for members, tally in tallies(plan):
         state = state_of(plan, tally)
@@ -135,11 +131,7 @@ def search_states(plan: SearchPlan) -> SearchStates:
 
 
 def tallies(plan: SearchPlan) -> Iterator[tuple[tuple[int, ...], Tally]]:
-    """The sums of each grouping of the rows.
-
-    Raises:
-        DataError: rows failed a check that the metric needs, and the suite says that is an error.
-    """
+    """The sums of each grouping of the rows."""
     for together in plan.passes():
         sums = {members: plan.tally(members) for members in together}
         for rows in collected_batches(plan.rows(), BATCH_ROWS):

@@ -98,11 +98,7 @@ def merge(alike: Sequence[AlignedStates], builder: Builder) -> None:
 
 
 def search_of_state(suite: Suite, saved: SavedState) -> tuple[pl.DataFrame, dict[str, Any]]:
-    """The table `found_slices` of a state, and what the record says of the search.
-
-    Raises:
-        DataError: a value of a column is called as the rest of its values is.
-    """
+    """The table `found_slices` of a state, and what the record says of the search."""
     content = saved.head.constants["features"]["find_slices"]
     opened = _open_encodings(content)
     sizes = [sum(encoding.codes) for encoding in opened]

@@ -55,12 +55,7 @@ def _check_output(output: Path, source: Source) -> None:
 
 
 def _write_table(source: Source, rows: pl.LazyFrame, output: Path) -> None:
-    """Write rows to a file as they stream by, under a temporary name until all are there.
-
-    Raises:
-        DataError: the source cannot be read.
-        OSError: the system refuses to write.
-    """
+    """Write rows to a file as they stream by, under a temporary name until all are there."""
     output.parent.mkdir(parents=True, exist_ok=True)
     with replacement(output) as temporary, reading(source):
         write_rows(rows, temporary, output.suffix.lower())

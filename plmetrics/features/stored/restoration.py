@@ -64,11 +64,7 @@ class RestoredRun:
 
 
 def restore(suite: Suite, saved: SavedState) -> RestoredRun:
-    """Bring a state back.
-
-    Raises:
-        ConfigError: there are more slices than `max_slices`, as there may be in states that were merged.
-    """
+    """Bring a state back."""
     head = saved.head
     constants = read_constants(head.constants, read_grids(saved))
     request, view = empty_rows(suite, head, constants)

@@ -100,9 +100,6 @@ def write_state(
 
     Returns:
         The file or the address, and the hash of its content.
-
-    Raises:
-        EnvironmentFault: the system refuses.
     """
     content, digest = state_bytes(head, table)
     if is_address(os.fspath(output)):
@@ -171,12 +168,7 @@ def read_head(path: Path) -> tuple[Head, str]:
 
 
 def read_state(path: Place | str) -> State:
-    """A state with its rows; of an object those of a copy.
-
-    Raises:
-        StateFault: as `read_head`.
-        EnvironmentFault: likewise.
-    """
+    """A state with its rows; of an object those of a copy."""
     if is_address(str(path)):
         return _read_object(str(path))
     path = Path(path)

@@ -77,11 +77,7 @@ def _state(
 
 
 def _constants(suite: Suite, stored: StateReference) -> Constants:
-    """The constants of another state of the same suite.
-
-    Raises:
-        ConfigError: it is of another suite.
-    """
+    """The constants of another state of the same suite."""
     check_constants(suite, stored)
     with damage_errors(file_places([stored])):
         return read_constants(stored.head.constants, read_grids(read_state(stored, "edges", "usual", "cuts")))

@@ -117,11 +117,7 @@ def results_of(run: StoredRun) -> StoredResult:
 
 
 def last_results(path: Place) -> StoredResult:
-    """The results of a run; of a suite's folder those of its last complete run, with a note where a later one failed.
-
-    Raises:
-        RunFault: it is not a run that has ended with results, or a table of it is damaged.
-    """
+    """The results of a run; of a folder of runs those of the last complete one, with a note where a later one failed."""
     run = open_run(path)
     if run.record["status"] != "failed" or run.folder in (path, path.parent):
         return run.results()

@@ -73,10 +73,6 @@ def read_rows(
     """A history, and those rows of its last intervals that are asked for, with levels.
 
     Where fewer than 60 intervals are asked for, change points are looked for in so many.
-
-    Raises:
-        ConfigError: there is no such metric, model or slice.
-        AbsentRun: there is no result.
     """
     history = read_history(
         home, last=None if last is None else max(last, FEWEST), superseded=superseded, until=until
