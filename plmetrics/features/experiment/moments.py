@@ -244,16 +244,8 @@ def _over_strata(index: int) -> list[pl.Expr]:
     variance = share**2 * pl.col(f"variance|{index}")
     known = (units > 1) & pl.col(f"mean|{index}").is_not_null()
     whole = (share.filter(known).sum() - 1.0).abs() < 1e-9
-    total = variance.sum()
-    return [
-        pl.col(f"n|{index}").sum(),
-        units.sum(),
-        pl.when(whole).then((share * pl.col(f"mean|{index}")).sum()).alias(f"mean|{index}"),
-        pl.when(whole).then(total).alias(f"variance|{index}"),
-        pl.when(whole).then(total**2 / (variance**2 / (units - 1)).sum()).alias(f"freedom|{index}"),
-        pl.when(whole).then((share**2 * pl.col(f"unadjusted|{index}")).sum()).alias(f"unadjusted|{index}"),
-        pl.when(whole).then((share * pl.col(f"covariate|{index}")).sum()).alias(f"covariate|{index}"),
-        pl.when(whole)
-        .then((share**2 * pl.col(f"covariate_variance|{index}")).sum())
-        .alias(f"covariate_variance|{index}"),
-    ]
+    powers = {"mean": 1, "covariate": 1, "variance": 2, "unadjusted": 2, "covariate_variance": 2}
+    totals = {name: (share**power * pl.col(f"{name}|{index}")).sum() for name, power in powers.items()}
+    totals["freedom"] = totals["variance"] ** 2 / (variance**2 / (units - 1)).sum()
+    sums = (pl.when(whole).then(total).alias(f"{name}|{index}") for name, total in totals.items())
+    return [pl.col(f"n|{index}").sum(), units.sum(), *sums]

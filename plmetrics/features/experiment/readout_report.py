@@ -63,19 +63,12 @@ def _ratio(row: Row, width: int) -> list[Text]:
 
 def _of_outcome(rows: Sequence[Row], width: int) -> list[Text]:
     first = rows[:_SHOWN]
+    control = printable(rows[0]["control"])
     columns = [
-        Column("slice"),
-        Column("arm"),
-        Column("units", "right"),
-        Column("mean", "right"),
-        Column(f"{printable(rows[0]['control'])} units", "right", optional=True),
-        Column(f"{printable(rows[0]['control'])} mean", "right"),
-        Column("difference"),
-        Column("lift", "right", optional=True),
-        Column("p", "right"),
-        Column("adjusted", "right", optional=True),
-        Column("needed", "right", optional=True),
-        Column("detectable", "right", optional=True),
+        *(Column("slice"), Column("arm"), Column("units", "right"), Column("mean", "right")),
+        *(Column(f"{control} units", "right", optional=True), Column(f"{control} mean", "right")),
+        *(Column("difference"), Column("lift", "right", optional=True), Column("p", "right")),
+        *(Column(title, "right", optional=True) for title in ("adjusted", "needed", "detectable")),
     ]
     differences = align([row_estimate(row, "difference", signed=True) for row in first])
     cells = [_cells(row, difference) for row, difference in zip(first, differences, strict=True)]

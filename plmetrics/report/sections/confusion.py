@@ -47,8 +47,7 @@ def _in_slices(summary: Summary, width: int) -> list[Text]:
         for part in parts[:MOST_SLICES]
     ]
     columns = [
-        Column("slice"),
-        Column("model"),
+        *map(Column, ("slice", "model")),
         *(Column(name, "right") for name in ("tn", "fp", "fn", "tp")),
     ]
     lines = table_or_stack(columns, rows, width)
@@ -66,11 +65,7 @@ def _matrix(counts: pl.DataFrame, width: int) -> list[Text]:
     ordered = counts.sort("place", "called_place")
     title = f"Confusion of {printable(counts['model'][0])}"
     called = counts.sort("called_place")["called"].unique(maintain_order=True).to_list()
-    columns = [
-        Column("true \\ called"),
-        *(Column(printable(name)) for name in called),
-        Column("rows", "right"),
-    ]
+    columns = [Column("true \\ called"), *map(Column, map(printable, called)), Column("rows", "right")]
     cells = [
         align([_estimate(row) for row in part.iter_rows(named=True)])
         for part in ordered.partition_by("called_place", maintain_order=True)
@@ -88,13 +83,10 @@ def _matrix(counts: pl.DataFrame, width: int) -> list[Text]:
 def _largest(counts: pl.DataFrame, width: int) -> list[Text]:
     wrong = counts.filter(pl.col("place") != pl.col("called_place"), pl.col("n") > 0)
     shown = wrong.sort("n", descending=True, maintain_order=True).head(MOST)
+    numbers = align([_estimate(row) for row in shown.iter_rows(named=True)])
     rows = [
-        [Text(printable(row["true"])), Text(printable(row["called"])), number]
-        for row, number in zip(
-            shown.iter_rows(named=True),
-            align([_estimate(row) for row in shown.iter_rows(named=True)]),
-            strict=True,
-        )
+        [Text(printable(true)), Text(printable(called)), number]
+        for (true, called), number in zip(shown.select("true", "called").rows(), numbers, strict=True)
     ]
     lines = table_or_stack([Column("true"), Column("called"), Column("rows")], rows, width)
     if wrong.height > MOST:

@@ -117,7 +117,7 @@ def results_of(run: StoredRun) -> StoredResult:
 
 
 def last_results(path: Place) -> StoredResult:
-    """The results of a run; of a folder of runs those of the last complete one, with a note where a later one failed."""
+    """The results of a run; of a folder of runs those of the last complete one, with a note if a later one failed."""
     run = open_run(path)
     if run.record["status"] != "failed" or run.folder in (path, path.parent):
         return run.results()
