@@ -154,6 +154,12 @@ def in_schema(frame: pl.DataFrame, schema: pl.Schema, *, strict: bool = True) ->
     )
 
 
+def first_word(cases: Mapping[str, pl.Expr], otherwise: str) -> pl.Expr:
+    """The word of the first condition that holds, of a row where none does `otherwise`."""
+    words = (pl.when(holds).then(pl.lit(word)) for word, holds in cases.items())
+    return pl.coalesce(*words, pl.lit(otherwise))
+
+
 GATE_OUTCOMES = ("fail", "inconclusive", "warn", "skipped", "pass")
 """Outcomes of gates, the worst first; a gate of level warn that fails warns."""
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from plmetrics.core.results import COMPARISONS_SCHEMA, GATES_SCHEMA, METRICS_SCHEMA, first_rows
+from plmetrics.core.results import COMPARISONS_SCHEMA, GATES_SCHEMA, METRICS_SCHEMA, first_rows, table_schema
 from plmetrics.core.version import VERSION
 from plmetrics.report.export import finite_rows
 
@@ -18,29 +18,16 @@ if TYPE_CHECKING:
 
 MOMENT = pl.Datetime("us", "UTC")
 RUN_KEYS = pl.Schema(
-    {
-        "suite": pl.String(),
-        "run_key": pl.String(),
-        "interval_start": MOMENT,
-        "interval_end": MOMENT,
-        "run_id": pl.String(),
-    }
+    table_schema("suite run_key interval_start interval_end run_id")
+    | dict.fromkeys(("interval_start", "interval_end"), MOMENT)
 )
 """What every row begins with. The rows of one suite and `run_key` are replaced together."""
 
 RUNS_SCHEMA = pl.Schema(
-    {
-        **RUN_KEYS,
-        "verdict": pl.String(),
-        "exit_code": pl.Int64(),
-        "started": MOMENT,
-        "finished": MOMENT,
-        "seconds": pl.Float64(),
-        "rows_read": pl.Int64(),
-        "fingerprint": pl.String(),
-        "version": pl.String(),
-        "labels": pl.String(),
-    }
+    RUN_KEYS
+    | table_schema("verdict exit_code started finished seconds rows_read fingerprint version labels")
+    | {"exit_code": pl.Int64(), "seconds": pl.Float64(), "rows_read": pl.Int64()}
+    | dict.fromkeys(("started", "finished"), MOMENT)
 )
 
 RESULTS = {"metrics": METRICS_SCHEMA, "comparisons": COMPARISONS_SCHEMA, "gates": GATES_SCHEMA}

@@ -34,18 +34,10 @@ INTERRUPTED = 130
 
 _LONGEST = 600
 _FOLDER, _WARNINGS = "_plmetrics_run_folder", "_plmetrics_run_warnings"
-_REFUSALS = frozenset(
-    {
-        errno.EACCES,
-        errno.EPERM,
-        errno.EROFS,
-        errno.ENOSPC,
-        errno.EDQUOT,
-        errno.EIO,
-        errno.EMFILE,
-        errno.ENFILE,
-    }
-)
+_REFUSALS = {
+    *(errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC),
+    *(errno.EDQUOT, errno.EIO, errno.EMFILE, errno.ENFILE),
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from plmetrics.core import special
+from plmetrics.core.results import first_word
 from plmetrics.features.cross_validation.fold_values import GROUP
 
 if TYPE_CHECKING:
@@ -45,13 +46,8 @@ def summarise(values: pl.DataFrame, by: list[str]) -> pl.DataFrame:
     counted = pl.format("undefined folds left out: {} ({})", "undefined_folds", "@why")
     return summary.with_columns(
         pl.when(defined >= 2).then("sd").alias("sd"),
-        pl.when(defined >= 2)
-        .then(pl.lit("ok"))
-        .when(defined == 1)
-        .then(pl.lit(ONE_FOLD))
-        .otherwise(pl.lit(NO_FOLDS))
-        .alias("sd_status"),
-        pl.when(defined > 0).then(pl.lit("ok")).otherwise(pl.lit(NO_FOLDS)).alias("status"),
+        first_word({"ok": defined >= 2, ONE_FOLD: defined == 1}, NO_FOLDS).alias("sd_status"),
+        first_word({"ok": defined > 0}, NO_FOLDS).alias("status"),
         pl.when(pl.col("undefined_folds") > 0).then(counted).alias("note"),
         pl.col("mean").alias("value"),
     ).drop("@why")
@@ -123,17 +119,13 @@ def with_intervals(
     error = pl.col("@sd") * (1 / pl.col("@folds") + pl.col("@share")).sqrt()
     degrees = (joined["@folds"].fill_null(1) - 1).clip(lower_bound=1).to_numpy()
     asked = ~(pl.col("split") == "train").fill_null(value=False) & ~pl.col("@metric").is_in(list(totals))
-    status = (
-        pl.when(~asked)
-        .then(pl.lit("not_requested"))
-        .when(pl.col("value").is_null())
-        .then(pl.lit("undefined_value"))
-        .when(pl.col("@folds") < 2)
-        .then(pl.lit("too_few_units"))
-        .when(~(error.is_finite() & (error > 0)).fill_null(value=False))
-        .then(pl.lit("degenerate"))
-        .otherwise(pl.lit("ok"))
-    )
+    reasons = {
+        "not_requested": ~asked,
+        "undefined_value": pl.col("value").is_null(),
+        "too_few_units": pl.col("@folds") < 2,
+        "degenerate": ~(error.is_finite() & (error > 0)).fill_null(value=False),
+    }
+    status = first_word(reasons, "ok")
     there = pl.col("interval_status") == "ok"
     reach = pl.Series("@t", special.stdtrit(degrees, (1 + level) / 2)) * pl.col("std_error")
     return (

@@ -76,7 +76,7 @@ class EarlierRuns:
         folder = path.parent if path.name == LATEST else path
         reference = reference_run(folder, self.data, choice, reader, check)
         self.warn(reference.warnings)
-        rejections = [{"run": run_id, "reason": reason} for run_id, reason in reference.passed_over]
+        rejections = reference.rejections
         self.record[key] = {"run": reference.run_id, "passed_over": rejections}
         if reference.run_id is None and (self.home is None or folder.resolve() != self.home.resolve()):
             raise self._none(folder, reference)
@@ -165,8 +165,7 @@ class EarlierRuns:
             return reference.lack
         if not reference.passed_over:
             open_run(folder).results()  # What is wrong with the folder is said there.
-        rejections = [{"run": run_id, "reason": reason} for run_id, reason in reference.passed_over]
-        msg = f"no run in {folder} can be the reference{passed_over_text(rejections)}"
+        msg = f"no run in {folder} can be the reference{passed_over_text(reference.rejections)}"
         return RunFault(Problem(msg, hint="name the folder of one run to compare with that one all the same"))
 
 
@@ -181,9 +180,5 @@ def passed_over_text(passed: Sequence[Mapping[str, Any]]) -> str:
     reasons: dict[str, list[str]] = {}
     for run in passed:
         reasons.setdefault(run["reason"], []).append(run.get("interval", run["run"]))
-    texts = [f"{_enumeration(names)} ({reason})" for reason, names in reasons.items()]
-    return f"; passed over: {_enumeration(texts)}"
-
-
-def _enumeration(texts: Sequence[str]) -> str:
-    return name_list(texts, 3)
+    texts = [f"{name_list(names, 3)} ({reason})" for reason, names in reasons.items()]
+    return f"; passed over: {name_list(texts, 3)}"

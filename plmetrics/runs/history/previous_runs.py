@@ -50,6 +50,11 @@ class Reference(Generic[T]):
     warnings: tuple[str, ...]
     lack: DataError | None = None
 
+    @property
+    def rejections(self) -> list[dict[str, str]]:
+        """The runs that do not serve, for run.json."""
+        return [{"run": run_id, "reason": reason} for run_id, reason in self.passed_over]
+
 
 def reference_run(
     home: Place,
