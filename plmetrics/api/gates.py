@@ -1,18 +1,21 @@
-"""Inputs of gates beside the result tables: sizes of slices, and earlier runs."""
+"""Inputs of what judges a run beside the result tables: rows of tests, sizes of slices, and earlier runs."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from plmetrics.core.results import LABELLED
+from plmetrics.core.results import COMPARISONS_SCHEMA, FOLDS_SCHEMA, LABELLED
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     import polars as pl
 
+    from plmetrics.engine.aggregate.paired_rows import PairedRows
+    from plmetrics.engine.run_plan import RunPlan
     from plmetrics.gates.bands import BandKey
     from plmetrics.gates.sufficiency import Coverage
+    from plmetrics.inference.analysis import OrderedByPlace
     from plmetrics.inference.subject import Analysis
     from plmetrics.runs.history.earlier_runs import EarlierRuns
     from plmetrics.suite.model import Suite
@@ -87,3 +90,44 @@ def _coverage(analysis: Analysis, metrics: pl.DataFrame) -> Coverage | None:
     shares = metrics.select("model", "slice_set", "slice", LABELLED).drop_nulls(LABELLED)
     shares = shares.unique(["model", "slice_set", "slice"], keep="first", maintain_order=True)
     return Coverage(labels.coverage, shares, analysis.population.label_free)
+
+
+def comparisons_with_tests(
+    tables: Mapping[str, pl.DataFrame],
+    analysis: Analysis,
+    rows: PairedRows | None,
+    areas: OrderedByPlace,
+    folds: pl.DataFrame | None = None,
+) -> pl.DataFrame:
+    """The comparisons with the tests that the suite asks for, corrected.
+
+    `tables` are metrics, and the comparisons of the bootstrap, not yet corrected; `areas` ordered values, among which
+    are differences of areas whose scores were counted on a grid.
+    """
+    from plmetrics.inference.analysis import correct_comparisons
+
+    comparisons, compare = tables["comparisons"], analysis.suite.compare
+    if compare is not None and compare.tests:
+        from plmetrics.inference.comparisons.tables import with_tests
+
+        folds = FOLDS_SCHEMA.to_frame() if folds is None else folds
+        comparisons = with_tests(comparisons, analysis, rows, tables["metrics"], folds, areas)
+    return correct_comparisons(analysis, comparisons).select(list(COMPARISONS_SCHEMA))
+
+
+def delong_tests(comparisons: pl.DataFrame, analysis: Analysis, rows: PairedRows | None) -> pl.DataFrame:
+    """The comparisons, of areas whose intervals are DeLong's by his test."""
+    if rows is None:
+        return comparisons
+    from plmetrics.inference.comparisons.tables import with_areas
+
+    return with_areas(comparisons, analysis, rows)
+
+
+def rows_of_tests(prepared: RunPlan) -> PairedRows | None:
+    """The rows that tests rank, None where none does."""
+    if prepared.request.suite.uncertainty is None and prepared.request.suite.compare is None:
+        return None
+    from plmetrics.engine.aggregate.paired_rows import paired_rows
+
+    return paired_rows(prepared)

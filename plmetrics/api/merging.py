@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from plmetrics.api.context import RunContext, feature_files
-from plmetrics.api.gates import gate_history
+from plmetrics.api.gates import comparisons_with_tests, gate_history, rows_of_tests
 from plmetrics.api.pipeline import (
     estimate,
     infer,
@@ -17,7 +17,6 @@ from plmetrics.api.pipeline import (
     with_additions,
 )
 from plmetrics.api.stopwatch import Stopwatch
-from plmetrics.api.tests import comparisons_with_tests, rows_of_tests
 from plmetrics.api.warnings import issues_warnings
 from plmetrics.core.errors import CallError, ConfigError, Problem, call_errors
 from plmetrics.core.results import TABLES, RecordedFile

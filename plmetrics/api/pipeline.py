@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, cast
 import polars as pl
 
 from plmetrics.api.context import RunContext, check_feature_counts, data_files, label_status_of
-from plmetrics.api.gates import gates_table
+from plmetrics.api.gates import comparisons_with_tests, delong_tests, gates_table, rows_of_tests
 from plmetrics.api.result import Result
 from plmetrics.api.stopwatch import Stopwatch
-from plmetrics.api.tests import comparisons_with_tests, delong_tests, rows_of_tests
 from plmetrics.core.results import CURVES_SCHEMA, DECOMPOSITION_SCHEMA, TABLES
 from plmetrics.features.protocol import Run
 from plmetrics.features.registry import counting, features_of, looks

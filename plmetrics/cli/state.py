@@ -62,7 +62,7 @@ def state(
         changes, warnings = overrides(settings), tuple[str, ...]()
         with Progress(sys.stderr, quiet=quiet) as progress:
             if shard is not None or unit is not None or plan is not None:
-                from plmetrics.api.shards.unit_runs import unit_states
+                from plmetrics.api.shards.plans import unit_states
 
                 files = unit_states(
                     suite,

@@ -40,7 +40,6 @@ COMMANDS = {
     "plmetrics.api.shards.distribution": "shards",
     "plmetrics.api.shards.plans": "shards",
     "plmetrics.api.shards.spark_tables": "shards",
-    "plmetrics.api.shards.unit_runs": "shards",
     "plmetrics.api.nights.acceptance": "nights",
     "plmetrics.api.nights.backfill": "nights",
     "plmetrics.api.nights.collection": "nights",

@@ -88,7 +88,7 @@ class Distribution:
 
             plan = plan_of_units(watch, begin)
             from plmetrics.api.merging import result_of_units
-            from plmetrics.api.shards.unit_runs import run_units
+            from plmetrics.api.shards.plans import run_units
             from plmetrics.features.shards.coverage import missing_units, of_plan
             from plmetrics.features.shards.planning import counts_scores
 

@@ -18,7 +18,7 @@ from plmetrics.core.errors import AbsentDataError, ConfigError, Problem
 from plmetrics.engine.binding.columns_read import columns_to_fetch
 from plmetrics.features.shards.coverage import UnitCoverage
 from plmetrics.features.shards.planning import counts_scores, needs_constants, plan_of_rows, shared_constants
-from plmetrics.features.shards.spark_states import SCHEMA, TASK, table_of_rows, write_states
+from plmetrics.features.shards.unit_states import SCHEMA, TASK, table_of_rows, write_states
 from plmetrics.runners.worker import call_on_batches
 from plmetrics.runs.history.earlier_runs import EarlierRuns
 from plmetrics.table.database.spark import spark_faults, spark_frame, spark_rows

@@ -27,10 +27,18 @@ import polars as pl
 from plmetrics.core.results import CROSS_VALIDATION_SCHEMA, FOLDS_SCHEMA
 from plmetrics.features.cross_validation.cross_validation_section import deciding, folds_of
 from plmetrics.features.cross_validation.fold_slices import FOLDS, POOLED
-from plmetrics.features.cross_validation.fold_summaries import along_curve, by_fold, by_repeat, with_intervals
+from plmetrics.features.cross_validation.fold_summaries import (
+    along_curve,
+    by_fold,
+    by_repeat,
+    choices,
+    nested_rows,
+    selection_optimism,
+    with_intervals,
+    words,
+)
 from plmetrics.features.cross_validation.fold_values import IDENTITY, FoldSet, Names, derived_sets, values_of
 from plmetrics.features.cross_validation.generalisation_gaps import diagnosis, gaps, pooled_gaps
-from plmetrics.features.cross_validation.nested_choices import choices, nested_rows, selection_optimism, words
 from plmetrics.features.cross_validation.repeated_models import bias_and_variance
 
 if TYPE_CHECKING:

@@ -10,12 +10,12 @@ import polars as pl
 
 from plmetrics.core.errors import DataError, Problem
 from plmetrics.engine.streaming import collected_frames
-from plmetrics.features.experiment.constants import experiment_constants
 from plmetrics.features.experiment.design import (
     ARM,
     UNIT,
     add_slices,
     experiment_columns,
+    experiment_constants,
     slice_column,
     slices_in,
     stratum_column,
@@ -37,8 +37,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from plmetrics.features.experiment.constants import Constants
-    from plmetrics.features.experiment.design import Experiment
+    from plmetrics.features.experiment.design import Constants, Experiment
     from plmetrics.features.experiment.outcomes import Outcome
     from plmetrics.table.source import Source
 
