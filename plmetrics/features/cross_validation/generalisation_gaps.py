@@ -19,7 +19,7 @@ import numpy as np
 import polars as pl
 
 from plmetrics.core.names import number_text
-from plmetrics.features.cross_validation.fold_slices import TEST, TRAIN, VALID
+from plmetrics.features.cross_validation.fold_slices import SPLITS
 from plmetrics.features.cross_validation.fold_summaries import outer_rows, summarise
 from plmetrics.features.cross_validation.fold_values import IDENTITY
 from plmetrics.inference.chunks import chunks, concatenate_estimates
@@ -64,20 +64,21 @@ def pooled_gaps(analysis: Analysis, ordered: Ordered, derived: FoldSet) -> pl.Da
     return pl.concat(frames)
 
 
+def _by_split(rows: pl.DataFrame, on: Sequence[str], *columns: str) -> pl.DataFrame:
+    """Columns of each split beside each other, as `value|train`: places of training rows first."""
+    parts = {split: rows.filter(pl.col("split") == split) for split in SPLITS}
+    table = pl.concat([part.select(on) for part in parts.values()]).unique(maintain_order=True)
+    for split, part in parts.items():
+        of_split = part.select(*on, *(pl.col(name).alias(f"{name}|{split}") for name in columns))
+        table = table.join(of_split, on=on, how="left", nulls_equal=True, maintain_order="left")
+    return table
+
+
 def _pairs(cells: pl.DataFrame) -> pl.DataFrame:
     """The cells of training rows, beside the cells of the others that they are held against."""
-
-    def of(split: str, cell: str) -> pl.DataFrame:
-        return cells.filter(pl.col("split") == split).select(*_WITHIN, pl.col("@cell").alias(cell))
-
-    pairs = of(TRAIN, "@train")
-    for split in (VALID, TEST):
-        pairs = pairs.join(
-            of(split, f"@{split}"), on=_WITHIN, how="left", nulls_equal=True, maintain_order="left"
-        )
-    return pairs.with_columns(pl.coalesce("@valid", "@test").alias("@other")).filter(
-        pl.col("@other").is_not_null()
-    )
+    pairs = _by_split(cells, _WITHIN, "@cell")
+    others = pl.coalesce("@cell|valid", "@cell|test").alias("@other")
+    return pairs.with_columns(others).drop_nulls(["@cell|train", "@other"])
 
 
 def _contrast_rows(
@@ -87,7 +88,7 @@ def _contrast_rows(
     analysis: Analysis,
     row: Mapping[str, int],
 ) -> pl.DataFrame:
-    train, other = (estimates.take(pairs[name].to_numpy()) for name in ("@train", "@other"))
+    train, other = (estimates.take(pairs[name].to_numpy()) for name in ("@cell|train", "@other"))
     difference = paired_difference(
         train.estimate,
         other.estimate,
@@ -97,7 +98,9 @@ def _contrast_rows(
     )
     if metric.additive:
         difference = difference.refuse(~same_size(train, other), UNEQUAL_ROWS)
-    stand_in = pl.when(pl.col("@valid").is_null()).then(pl.lit("of the test, for there are no rows of valid"))
+    stand_in = pl.when(pl.col("@cell|valid").is_null()).then(
+        pl.lit("of the test, for there are no rows of valid")
+    )
     numbers: dict[str, Any] = {
         "value": difference.difference,
         "lower": difference.lower,
@@ -121,21 +124,13 @@ def fold_gaps(values: pl.DataFrame) -> pl.DataFrame:
     """The mean and the spread of the gaps of single folds, by model, metric, slice, configuration and x."""
     rows = outer_rows(values)
     on = [*_PAIRED, "repeat", "fold"]
-
-    def of(split: str) -> pl.DataFrame:
-        return rows.filter(pl.col("split") == split).select(
-            *on, pl.col("value").alias(f"@{split}"), pl.col("status").alias(f"@why|{split}"), pl.col("n")
-        )
-
-    both = of(TRAIN)
-    for split in (VALID, TEST):
-        both = both.join(of(split).drop("n"), on=on, how="left", nulls_equal=True, maintain_order="left")
-    other = pl.when(pl.col(f"@why|{VALID}").is_not_null()).then(f"@{VALID}").otherwise(f"@{TEST}")
+    both = _by_split(rows, on, "value", "status", "n").drop_nulls("status|train")
+    other = pl.when(pl.col("status|valid").is_not_null()).then("value|valid").otherwise("value|test")
+    reasons = (pl.col(f"status|{split}").replace("ok", None) for split in SPLITS)
     gaps = both.with_columns(
-        (pl.col(f"@{TRAIN}") - other).alias("value"),
-        pl.coalesce(
-            *(pl.col(f"@why|{s}").replace("ok", None) for s in (TRAIN, VALID, TEST)), pl.lit("no_rows")
-        ).alias("status"),
+        value=pl.col("value|train") - other,
+        status=pl.coalesce(*reasons, pl.lit("no_rows")),
+        n=pl.col("n|train"),
     )
     return summarise(gaps, _PAIRED)
 
@@ -184,14 +179,9 @@ def diagnosis(curve: pl.DataFrame, rules: Diagnosis, direction: str, *, sizes: b
 def _points(curve: pl.DataFrame) -> pl.DataFrame:
     """Training rows beside the others at each x, ascending."""
     on = [*_CURVE, "x"]
-
-    def of(split: str) -> pl.DataFrame:
-        return curve.filter(pl.col("split") == split).select(*on, pl.col("value").alias(f"@{split}"))
-
-    places = curve.select(on).unique(maintain_order=True)
-    for split in (TRAIN, VALID, TEST):
-        places = places.join(of(split), on=on, how="left", nulls_equal=True, maintain_order="left")
-    return places.with_columns(pl.coalesce(f"@{VALID}", f"@{TEST}").alias("@other")).sort(on, nulls_last=True)
+    places = _by_split(curve, on, "value").rename({"value|train": "@train"})
+    other = pl.coalesce("value|valid", "value|test").alias("@other")
+    return places.with_columns(other).sort(on, nulls_last=True)
 
 
 def _variance(last: pl.DataFrame, rules: Diagnosis) -> pl.DataFrame:
