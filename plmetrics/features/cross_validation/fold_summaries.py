@@ -14,7 +14,7 @@ import polars as pl
 
 from plmetrics.core import special
 from plmetrics.core.results import first_word
-from plmetrics.features.cross_validation.fold_values import GROUP, IDENTITY
+from plmetrics.features.cross_validation.fold_values import GROUP, IDENTITY, left_join
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -68,7 +68,7 @@ def outer_rows(values: pl.DataFrame) -> pl.DataFrame:
 def join_pooled_values(summary: pl.DataFrame, pooled: pl.DataFrame) -> pl.DataFrame:
     """The summary with the value of all rows of the group together."""
     pooled_values = pooled.select(*GROUP, pl.col("value").alias("pooled"))
-    return summary.join(pooled_values, on=GROUP, how="left", nulls_equal=True, maintain_order="left")
+    return left_join(summary, pooled_values, GROUP)
 
 
 def by_fold(values: pl.DataFrame, pooled: pl.DataFrame) -> pl.DataFrame:
@@ -122,7 +122,7 @@ def with_intervals(
             pl.col("share").mean().alias("@share"),
         )
     )
-    joined = summary.join(spread, on=GROUP, how="left", nulls_equal=True, maintain_order="left")
+    joined = left_join(summary, spread, GROUP)
     error = pl.col("@sd") * (1 / pl.col("@folds") + pl.col("@share")).sqrt()
     degrees = (joined["@folds"].fill_null(1) - 1).clip(lower_bound=1).to_numpy()
     asked = ~(pl.col("split") == "train").fill_null(value=False) & ~pl.col("@metric").is_in(list(totals))
@@ -191,9 +191,7 @@ def chosen_values(values: pl.DataFrame, chosen: pl.DataFrame, *, by_model: bool)
         nulls_equal=True,
     )
     columns = [*keys, "value", "n", "status", *(["@model"] if by_model else [])]
-    values_of_choices = folds.join(
-        picked.select(columns), on=keys, how="left", nulls_equal=True, maintain_order="left"
-    )
+    values_of_choices = left_join(folds, picked.select(columns), keys)
     return values_of_choices.with_columns(pl.col("status").fill_null("no_choice"), pl.col("n").fill_null(0))
 
 
@@ -219,9 +217,7 @@ def selection_optimism(
         pl.col("@metric") == metric, pl.col("@set") == 0
     )
     on = _FOLD if by_model else ["@model", *_FOLD]
-    both = outer.join(
-        chosen.select(*on, "inner_best"), on=on, how="left", nulls_equal=True, maintain_order="left"
-    )
+    both = left_join(outer, chosen.select(*on, "inner_best"), on)
     differences = both.with_columns((pl.col("inner_best") - pl.col("value")).alias("value"))
     return _as_model(summarise(differences, _PLACE if by_model else IDENTITY), by_model=by_model)
 
@@ -255,6 +251,6 @@ def _as_model(summary: pl.DataFrame, *, by_model: bool) -> pl.DataFrame:
 
 
 def _with_words(summary: pl.DataFrame, reasons: pl.DataFrame) -> pl.DataFrame:
-    joined = summary.join(reasons, on="@model", how="left", nulls_equal=True, maintain_order="left")
+    joined = left_join(summary, reasons, "@model")
     both = pl.concat_str(["@said", "note"], separator="; ", ignore_nulls=True).replace("", None)
     return joined.with_columns(both.alias("note")).drop("@said")

@@ -21,7 +21,7 @@ import polars as pl
 from plmetrics.core.names import number_text
 from plmetrics.features.cross_validation.fold_slices import SPLITS
 from plmetrics.features.cross_validation.fold_summaries import outer_rows, summarise
-from plmetrics.features.cross_validation.fold_values import IDENTITY
+from plmetrics.features.cross_validation.fold_values import IDENTITY, left_join
 from plmetrics.inference.chunks import chunks, concatenate_estimates
 from plmetrics.inference.comparisons.paired_bootstrap import paired_difference
 from plmetrics.inference.contrasts import UNEQUAL_ROWS, same_size
@@ -70,7 +70,7 @@ def _by_split(rows: pl.DataFrame, on: Sequence[str], *columns: str) -> pl.DataFr
     table = pl.concat([part.select(on) for part in parts.values()]).unique(maintain_order=True)
     for split, part in parts.items():
         of_split = part.select(*on, *(pl.col(name).alias(f"{name}|{split}") for name in columns))
-        table = table.join(of_split, on=on, how="left", nulls_equal=True, maintain_order="left")
+        table = left_join(table, of_split, on)
     return table
 
 
@@ -144,7 +144,7 @@ def gaps(pooled: Sequence[pl.DataFrame], folds: pl.DataFrame | None) -> pl.DataF
     if folds is None:
         return table
     by_fold = fold_gaps(folds).drop("value", "status", "note", "n")
-    return table.join(by_fold, on=_PAIRED, how="left", nulls_equal=True, maintain_order="left")
+    return left_join(table, by_fold, _PAIRED)
 
 
 _CURVE = [*IDENTITY, "configuration"]
