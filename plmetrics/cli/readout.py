@@ -159,13 +159,14 @@ def readout(
 
 
 def _output(table: pl.DataFrame, form: Format) -> str:
-    from plmetrics.features.experiment.readout_report import readout_csv, readout_json, readout_text
+    from plmetrics.features.experiment.readout_report import readout_text
+    from plmetrics.report.export import indented_json
 
     match form:
         case Format.json:
-            return readout_json(table)
+            return indented_json(table.to_dicts())
         case Format.csv:
-            return readout_csv(table)
+            return table.write_csv()
     return readout_text(table, width(), color=wants_color(sys.stdout))
 
 

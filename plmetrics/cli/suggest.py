@@ -15,7 +15,6 @@ from plmetrics.cli.terminal.progress import Progress
 from plmetrics.core.errors import Problem
 
 if TYPE_CHECKING:
-    from plmetrics.features.advice.dialogue import Answers
     from plmetrics.features.advice.suggestion import Suggestion
 
 
@@ -73,18 +72,14 @@ def suggest(
         wishes = Wishes(task=task, label=label, scores=tuple(score or ()), query=query, treatment=treatment)
         answers = Answers(wishes, tuple(goal or ()), cost_fp, cost_fn)
         if ask:
-            answers = _dialogue(data, answers)
+            from plmetrics.cli.terminal.prompts import TerminalPrompt
+            from plmetrics.features.advice import dialogue
+
+            answers = dialogue.ask(suggestion.TableSample.of(data), answers, TerminalPrompt())
         with Progress(sys.stderr) as progress:
             progress("look at the table")
             proposal = suggestion.suggest(data, **answers.arguments)
         write_result(proposal.text if form is Format.yaml else _json(proposal))
-
-
-def _dialogue(data: str, answers: Answers) -> Answers:
-    from plmetrics.cli.terminal.prompts import TerminalPrompt
-    from plmetrics.features.advice import dialogue, suggestion
-
-    return dialogue.ask(suggestion.TableSample.of(data), answers, TerminalPrompt())
 
 
 def _json(proposal: Suggestion) -> str:

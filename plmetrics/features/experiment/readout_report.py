@@ -1,4 +1,4 @@
-"""The readout of an experiment as text, JSON or CSV."""
+"""The readout of an experiment as text."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import polars as pl
 from rich.text import Text
 
 from plmetrics.core.names import printable
-from plmetrics.report.export import indented_json
 from plmetrics.report.layout import (
     Column,
     align,
@@ -42,16 +41,6 @@ def readout_lines(readout: pl.DataFrame, width: int) -> list[Text]:
     outcomes = readout.filter(pl.col("test") != "sample_ratio")
     parts = [_of_outcome(part.rows(named=True), width) for part in outcomes.partition_by("outcome")]
     return join_blocks([_ratio(ratio, width), *parts])
-
-
-def readout_json(table: pl.DataFrame) -> str:
-    """The rows as a list of records; what is undefined is null."""
-    return indented_json(table.to_dicts())
-
-
-def readout_csv(table: pl.DataFrame) -> str:
-    """The rows; undefined values are empty."""
-    return table.write_csv()
 
 
 def _ratio(row: Row, width: int) -> list[Text]:

@@ -43,7 +43,11 @@ def _in_slices(summary: Summary, width: int) -> list[Text]:
     place = pl.struct("model", "slice_set", "slice")
     parts = cells.with_columns(place.rle_id().alias("place")).partition_by("place", maintain_order=True)
     rows = [
-        [Text(printable(part["slice"][0])), Text(printable(part["model"][0])), *_counts(part)]
+        [
+            Text(printable(part["slice"][0])),
+            Text(printable(part["model"][0])),
+            *(Text(count(n)) for n in part["n"]),
+        ]
         for part in parts[:MOST_SLICES]
     ]
     columns = [
@@ -54,10 +58,6 @@ def _in_slices(summary: Summary, width: int) -> list[Text]:
     if len(parts) > MOST_SLICES:
         lines += remarks([f"and {plural(len(parts) - MOST_SLICES, 'more line')} in curves.parquet"], width)
     return heading("Confusion in slices", "rows", width) + lines
-
-
-def _counts(part: pl.DataFrame) -> list[Text]:
-    return [Text(count(n)) for n in part["n"]]
 
 
 def _matrix(counts: pl.DataFrame, width: int) -> list[Text]:
