@@ -26,7 +26,6 @@ from plmetrics.features.drift.window_counts import (
     sum_of_summaries,
 )
 from plmetrics.features.stored.alignment import AlignedStates, StateReference
-from plmetrics.features.stored.capture import CapturedState
 from plmetrics.features.stored.state_files import state_bytes
 from plmetrics.features.stored.stored_state import head_of
 from plmetrics.states.state_format import CELL, PART, Builder, Part, State, frame_text
@@ -128,10 +127,9 @@ def run_state(view: TableView, summary: Summary, merged: SavedState | None = Non
         "sets": (),
         "drift": description,
     }
-    captured = CapturedState(fields, builder.table())
-    head = head_of(view.suite, view.source, captured, ())
+    table, head = builder.table(), head_of(view.suite, view.source, fields, ())
     head = head if merged is None else replace(head, files=merged.head.files, states=merged.head.states)
-    return State(head, captured.table, state_bytes(head, captured.table)[1])
+    return State(head, table, state_bytes(head, table)[1])
 
 
 def _summary(alike: AlignedStates) -> Summary:

@@ -18,7 +18,7 @@ from plmetrics.features.shards.file_table import open_table
 from plmetrics.features.shards.unit_plan import read_content, read_plan
 from plmetrics.features.stored.state_files import ENDING, state_bytes, write_state
 from plmetrics.features.stored.state_of_rows import state_of_rows
-from plmetrics.features.stored.stored_state import head_of_files, stored_state
+from plmetrics.features.stored.stored_state import head_of, stored_state
 from plmetrics.features.stored.support import countable
 from plmetrics.runners.worker import error_answer, receipt_of
 from plmetrics.runs.files import place_of
@@ -200,7 +200,7 @@ def _empty(suite: Suite, source: Source, counted: Accounting) -> tuple[Head, pl.
         "pairs_read": None,
         "fitted": counted.fitted,
     }
-    head = head_of_files(
+    head = head_of(
         countable(suite),
         source,
         {

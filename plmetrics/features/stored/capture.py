@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from math import isfinite
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -56,14 +56,6 @@ BAD = "bad"
 _WHOLE = np.zeros(1, dtype=np.uint64)
 
 
-@dataclass(frozen=True, slots=True)
-class CapturedState:
-    """State of a run before it has a name and a file: the head's fields, and the table."""
-
-    fields: Mapping[str, Any]
-    table: pl.DataFrame
-
-
 def capture(
     prepared: RunPlan,
     frames: Sequence[pl.DataFrame],
@@ -71,8 +63,8 @@ def capture(
     source: Source,
     of_features: Mapping[str, Any],
     bins: BinSums | None = None,
-) -> CapturedState:
-    """Take the state of a run.
+) -> tuple[dict[str, Any], pl.DataFrame]:
+    """The fields of the head of a run's state, before it has a name and a file, and its table.
 
     `frames` are the sums of each cube by the values of its keys, see `passes.summed`, `aggregated` the same as
     estimates read them, and `bins` the sums by bins as they were added.
@@ -105,7 +97,7 @@ def capture(
         "units": units or (),
         **{key: content for key, content in captured.items() if content is not None},
     }
-    return CapturedState(fields, builder.table())
+    return fields, builder.table()
 
 
 def _head_of_run(prepared: RunPlan) -> dict[str, Any]:

@@ -72,8 +72,8 @@ def _state(
         sums = collect_aggregates(prepared, frames, None)
     with stage("count"), reading(source):
         of_features = feature_constants(bound, source) if constants is None else constants.features
-        captured = capture(prepared, frames, sums, source, of_features, bins)
-    return head_of(counted, source, captured, (*uneven, *prepared.warnings)), captured.table
+        fields, table = capture(prepared, frames, sums, source, of_features, bins)
+    return head_of(counted, source, fields, (*uneven, *prepared.warnings)), table
 
 
 def _constants(suite: Suite, stored: StateReference) -> Constants:
