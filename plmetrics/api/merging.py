@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from plmetrics.features.shards.coverage import UnitCoverage
     from plmetrics.features.stored.alignment import StateReference
     from plmetrics.features.stored.restoration import RestoredRun
-    from plmetrics.runs.failure import ExitPolicy
+    from plmetrics.runs.exit_policy import ExitPolicy
     from plmetrics.runs.history.earlier_runs import EarlierRuns
     from plmetrics.states.state_format import SavedState
     from plmetrics.suite.model import Suite

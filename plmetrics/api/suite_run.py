@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from plmetrics.core.results import RecordedInterval, RunRecord
     from plmetrics.exports.notification import Message
     from plmetrics.exports.plan import Exports
-    from plmetrics.runs.failure import ExitPolicy
+    from plmetrics.runs.exit_policy import ExitPolicy
     from plmetrics.runs.folder import FileFacts
     from plmetrics.suite.yaml.load import LoadedSuite
     from plmetrics.table.storage.places import Place

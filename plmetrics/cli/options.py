@@ -15,7 +15,7 @@ from plmetrics.core.errors import Problem
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from plmetrics.runs.failure import ExitPolicy
+    from plmetrics.runs.exit_policy import ExitPolicy
 
 SuiteFile = Annotated[
     Path,
@@ -144,7 +144,7 @@ def exit_policy(fail_on: Sequence[str] | None, *, skip_if_empty: bool) -> ExitPo
     """
     from typing import get_args
 
-    from plmetrics.runs.failure import ExitPolicy, FailOn
+    from plmetrics.runs.exit_policy import ExitPolicy, FailOn
 
     known = {word: word for word in get_args(FailOn)}
     words = [word.strip() for text in fail_on or () for word in text.split(",")]

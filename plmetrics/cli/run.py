@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from plmetrics.api.result import Result
-    from plmetrics.runs.failure import ExitPolicy
+    from plmetrics.runs.exit_policy import ExitPolicy
     from plmetrics.runs.outcome import Outcome
 
 
@@ -126,7 +126,7 @@ def show_and_exit(
 ) -> NoReturn:
     """Print a result and its warnings, and end with the exit code of its verdict."""
     from plmetrics.api.suite_run import REPORT
-    from plmetrics.runs.failure import ExitPolicy
+    from plmetrics.runs.exit_policy import ExitPolicy
 
     exits = exits or ExitPolicy()
     exit_code = exits.of_result(result.verdict, result.gates)

@@ -1,4 +1,4 @@
-"""Exit codes: of exceptions, with a title and problems that can be printed and stored, and of results.
+"""Classification of exceptions: an exit code, a title, and problems that can be printed and stored.
 
 The only place that maps exceptions to exit codes; the command line and the run folder both read it.
 """
@@ -7,16 +7,12 @@ from __future__ import annotations
 
 import errno
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
-
-import polars as pl
+from typing import TYPE_CHECKING, Any
 
 from plmetrics.core.errors import (
-    AbsentDataError,
     EnvironmentFault,
     PlmetricsError,
     Problem,
-    UnitsMissingError,
 )
 from plmetrics.core.redaction import mask_address
 
@@ -133,46 +129,3 @@ def _abbreviate(text: str) -> str:
 def _environment(problems: Sequence[Problem]) -> Failure:
     fault = EnvironmentFault
     return Failure(fault.exit_code, fault.__name__, fault.title, tuple(problems))
-
-
-FailOn = Literal["warn", "inconclusive"]
-_CHECKS = {"warn": "failed checks of level warn: {:,}", "inconclusive": "inconclusive checks: {:,}"}
-
-
-@dataclass(frozen=True, slots=True)
-class ExitPolicy:
-    """Policy of exit codes: what else fails a run, and whether absent data counts as skipped.
-
-    The verdict stays what the gates say. `warn` lets failed gates of level warn fail the run as those of level fail do,
-    `inconclusive` gates that could not be decided: those of level fail, and with `warn` all.
-    """
-
-    fail_on: tuple[FailOn, ...] = ()
-    skip_if_empty: bool = False
-
-    def of_result(self, verdict: str, gates: pl.DataFrame) -> int:
-        """The exit code of a run that completed."""
-        return GATE_FAILED if self.reason(gates) is not None else verdict_exit_code(verdict)
-
-    def of_failure(self, failure: Failure) -> Failure:
-        """A failure with the exit code it is to have."""
-        absent = (
-            failure.exit_code == AbsentDataError.exit_code and failure.error != UnitsMissingError.__name__
-        )
-        return replace(failure, exit_code=SKIPPED) if absent and self.skip_if_empty else failure
-
-    def reason(self, gates: pl.DataFrame) -> str | None:
-        """Why a run fails by this policy alone; None where it does not, or its gates fail it anyway."""
-        if not self.fail_on or not gates.filter(level="fail", verdict="fail").is_empty():
-            return None
-        levels = ["fail", "warn"] if "warn" in self.fail_on else ["fail"]
-        counts = {
-            "warn": gates.filter(level="warn", verdict="fail").height,
-            "inconclusive": gates.filter(pl.col("level").is_in(levels), verdict="inconclusive").height,
-        }
-        parts = [
-            f"{_CHECKS[word].format(counts[word])} (--fail-on {word})"
-            for word in self.fail_on
-            if counts[word]
-        ]
-        return f"exit code {GATE_FAILED}: {', '.join(parts)}" if parts else None

@@ -21,7 +21,8 @@ from typing import TYPE_CHECKING, Any, Self, TypedDict, cast
 from plmetrics.core.errors import ConfigError, EnvironmentFault, Problem
 from plmetrics.core.names import is_address, is_path
 from plmetrics.core.results import TABLES
-from plmetrics.runs.failure import ExitPolicy, attach_folder, failure_of, os_message, problem_entry
+from plmetrics.runs.exit_policy import ExitPolicy
+from plmetrics.runs.failure import attach_folder, failure_of, os_message, problem_entry
 from plmetrics.runs.files import (
     environment_faults,
     json_bytes,

@@ -23,7 +23,8 @@ from plmetrics.core.errors import (
 )
 from plmetrics.features.nights.interval_section import references
 from plmetrics.features.nights.manifests import Manifests
-from plmetrics.runs.failure import OK, ExitPolicy, failure_of
+from plmetrics.runs.exit_policy import ExitPolicy
+from plmetrics.runs.failure import OK, failure_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
-    from plmetrics.runs.failure import ExitPolicy
+    from plmetrics.runs.exit_policy import ExitPolicy
 
 
 _BUG_HINT = "This is a bug in plmetrics. Run again with --debug to see where, and report it with the suite."
