@@ -16,8 +16,7 @@ from plmetrics.engine.inquiry import answer
 from plmetrics.engine.streaming import collected_frame
 from plmetrics.features.experiment.outcomes import (
     COVARIATE,
-    COVARIATE_SIZE,
-    SIZE,
+    SIZES,
     VALUE,
     Outcome,
     is_sound,
@@ -246,7 +245,7 @@ def _totals(rows: pl.LazyFrame, counts: pl.DataFrame, experiment: Experiment) ->
 def _centres(outcome: Outcome, index: int, totals: Mapping[str, float]) -> dict[str, float]:
     """The outcome and its covariate among all rows: constants near those of the arms."""
     centres = {}
-    for part, size in ((VALUE, SIZE), (COVARIATE, COVARIATE_SIZE)):
+    for part, size in SIZES.items():
         if part in outcome.columns():
             sized = part_column(size, index) if size in outcome.columns() else f"@rows|{index}"
             centres[part] = totals[part_column(part, index)] / totals[sized] if totals[sized] else 0.0

@@ -15,7 +15,13 @@ from plmetrics.features.experiment.arm_sums import experiment_sums
 from plmetrics.features.experiment.design import Experiment
 from plmetrics.features.experiment.experiment_section import TASK, ExperimentPlan, Sequential
 from plmetrics.features.experiment.readout import by_outcome, planned_shares
-from plmetrics.features.experiment.readout_table import Plan, Spending, readout_table, unlike_covariates
+from plmetrics.features.experiment.readout_table import (
+    SAMPLE_RATIO_MISMATCH,
+    Plan,
+    Spending,
+    readout_table,
+    readout_warnings,
+)
 from plmetrics.features.protocol import Outputs
 from plmetrics.gates.rules import Rule
 from plmetrics.gates.verdicts import NO_MATCH
@@ -44,9 +50,7 @@ def experiment_outputs(run: Run) -> Outputs:
         shares = planned_shares(section.shares, sums)
     with errors_at(TASK, "sequential"):
         table = readout_table(sums, replace(_plan(suite), shares=shares))
-    wrong = table.filter(status="sample_ratio_mismatch")["note"]
-    warnings = [f"experiment: sample ratio mismatch: {note}" for note in wrong]
-    warnings += [f"experiment: {text}" for text in unlike_covariates(sums)]
+    warnings = [f"experiment: {text}" for text in readout_warnings(table, sums)]
     warnings += [] if section.strata else _unlike_arms(table)
     return Outputs({TASK: table}, experiment_gates(suite, table), warnings)
 
@@ -152,7 +156,6 @@ def _unlike_arms(table: pl.DataFrame) -> Iterator[str]:
             )
 
 
-_MISMATCH = "sample_ratio_mismatch"
 _COLUMNS = {
     "difference": ("difference", "lower", "upper"),
     "lift": ("lift", "lift_lower", "lift_upper"),
@@ -171,7 +174,7 @@ def experiment_gates(suite: Suite, table: pl.DataFrame) -> pl.DataFrame:
         the sample ratio is inconclusive: their numbers cannot be trusted.
     """
     gates = ExperimentPlan.of(suite).gates
-    wrong = not table.filter(status=_MISMATCH).is_empty()
+    wrong = not table.filter(status=SAMPLE_RATIO_MISMATCH).is_empty()
     rows = [_gate_rows(gate, suite, table, wrong=wrong) for gate in gates]
     return pl.concat(rows) if rows else GATES_SCHEMA.to_frame()
 
@@ -200,7 +203,7 @@ def _gate_rows(gate: ExperimentGate, suite: Suite, table: pl.DataFrame, *, wrong
         model="outcome",
         rule=pl.lit(rule.text),
         verdict=pl.lit("inconclusive") if untrusted else rule.verdict(),
-        status=pl.lit(_MISMATCH) if untrusted else "status",
+        status=pl.lit(SAMPLE_RATIO_MISMATCH) if untrusted else "status",
     )
     return in_schema(judged, GATES_SCHEMA)
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from plmetrics.features.experiment.outcomes import COVARIATE, COVARIATE_SIZE, SIZE, VALUE, part_column
+from plmetrics.features.experiment.outcomes import COVARIATE, COVARIATE_SIZE, SIZE, SIZES, VALUE, part_column
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -45,8 +45,7 @@ def _of_unit(numbers: Mapping[str, pl.Expr], index: int) -> list[pl.Expr]:
         for part in numbers
     ]
     counted = pl.when(rows > 0).then(rows.cast(pl.Float64))
-    sizes = {VALUE: SIZE, COVARIATE: COVARIATE_SIZE}
-    absent = [size for part, size in sizes.items() if part in numbers and size not in numbers]
+    absent = [size for part, size in SIZES.items() if part in numbers and size not in numbers]
     return [
         *sums,
         *(counted.alias(part_column(size, index)) for size in absent),
