@@ -27,6 +27,12 @@ if TYPE_CHECKING:
 
 
 _AGAIN = "once it can be written, run the suite again: results of the same interval are replaced"
+TARGETS = {
+    "database": "plmetrics.exports.database.target:database_target",
+    "delta": "plmetrics.exports.delta_tables:delta_target",
+    "mlflow": "plmetrics.exports.mlflow_run:mlflow_target",
+}
+"""By key in `output` the function that makes a target of it. Results are written in this order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,10 +171,3 @@ DOCUMENTS = {
     "openlineage": Document("openlineage.ndjson", "plmetrics.exports.openlineage:openlineage_text"),
 }
 """By name in `output.also`."""
-
-TARGETS = {
-    "database": "plmetrics.exports.database.target:database_target",
-    "delta": "plmetrics.exports.delta_tables:delta_target",
-    "mlflow": "plmetrics.exports.mlflow_run:mlflow_target",
-}
-"""By key in `output` the function that makes a target of it. Results are written in this order."""

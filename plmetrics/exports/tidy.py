@@ -35,6 +35,8 @@ RESULTS = {"metrics": METRICS_SCHEMA, "comparisons": COMPARISONS_SCHEMA, "gates"
 
 TABLES = {name: pl.Schema({**RUN_KEYS, **schema}) for name, schema in RESULTS.items()} | {"runs": RUNS_SCHEMA}
 """All tables. That of runs is the last: where its row is, the others are."""
+OVERALL = "overall"
+_PLACE = ["model", "slice_set", "slice", "metric"]
 
 
 def run_tables(run: Run, result: Outcome) -> dict[str, pl.DataFrame]:
@@ -73,10 +75,6 @@ def _run_row(run: Run) -> pl.DataFrame:
     }
     schema = {name: RUNS_SCHEMA[name] for name in facts}
     return pl.DataFrame([facts], schema=schema).select(*_keys(run), *facts)
-
-
-OVERALL = "overall"
-_PLACE = ["model", "slice_set", "slice", "metric"]
 
 
 def headline_values(result: Outcome) -> pl.DataFrame:

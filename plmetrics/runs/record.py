@@ -31,6 +31,12 @@ if TYPE_CHECKING:
 
 
 SCHEMA_VERSION = 1
+_SECRET = re.compile(
+    r"(?i)^((?:--?|[\w.]*)[\w.-]*(?:password|passwd|secret|token|credential|key|database|webhook|notify|auth)[\w.-]*)=.*",
+    re.DOTALL,
+)
+_GIT_SECONDS = 2
+_LABEL = re.compile(r"[\w.-]{1,100}", re.ASCII)
 
 
 def build(suite: Suite, verdict: str, facts: Mapping[str, Any]) -> dict[str, Any]:
@@ -120,14 +126,6 @@ def _mask(value: Any) -> Any:
     if isinstance(value, list):
         return [_mask(item) for item in value]
     return mask_address(value) if isinstance(value, str) else value
-
-
-_SECRET = re.compile(
-    r"(?i)^((?:--?|[\w.]*)[\w.-]*(?:password|passwd|secret|token|credential|key|database|webhook|notify|auth)[\w.-]*)=.*",
-    re.DOTALL,
-)
-_GIT_SECONDS = 2
-_LABEL = re.compile(r"[\w.-]{1,100}", re.ASCII)
 
 
 def provenance(

@@ -26,6 +26,24 @@ _TEXTS = ("task", "metric", "verdict", "reason", "companions", "rule", "source")
 ADVICE_SCHEMA = pl.Schema(
     {name: pl.List(pl.String()) if name == "companions" else pl.String() for name in _TEXTS}
 )
+_MOST = 3
+_BETTER = "surely better than chance: raise it to what you need"
+_CHANCE: dict[str, tuple[float | None, str]] = {
+    "roc_auc": (0.5, _BETTER),
+    "balanced_accuracy": (0.5, _BETTER),
+    "gini": (0, _BETTER),
+    "mcc": (0, _BETTER),
+    "cohen_kappa": (0, _BETTER),
+    "brier_skill": (0, "surely better than giving every row the prevalence"),
+    "log_loss_skill": (0, "surely better than giving every row the prevalence"),
+    "r2": (0, "surely better than predicting the mean: raise it to what you need"),
+    "rmse_skill": (0, "surely better than predicting the mean"),
+    "qini": (0, "surely better than treating at random"),
+    "ate": (0, "the effect is surely above 0"),
+}
+"""By metric the value that chance has, or a constant, and what passing says."""
+_OWN = ("ndcg", "map", "mrr", "f1", "accuracy", "recall", "mae", "wis")
+"""Metrics without such a value, whose limit is the reader's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,27 +107,6 @@ def advise(facts: TableFacts, goals: Sequence[Goal] = ()) -> Advice:
 def _is_of_probabilities(rule: Rule) -> bool:
     """Whether a rule speaks of metrics that read probabilities alone."""
     return all(registry.find(rule.task, parse_call(text).name).probability for text in rule.metrics)
-
-
-_MOST = 3
-_BETTER = "surely better than chance: raise it to what you need"
-_CHANCE: dict[str, tuple[float | None, str]] = {
-    "roc_auc": (0.5, _BETTER),
-    "balanced_accuracy": (0.5, _BETTER),
-    "gini": (0, _BETTER),
-    "mcc": (0, _BETTER),
-    "cohen_kappa": (0, _BETTER),
-    "brier_skill": (0, "surely better than giving every row the prevalence"),
-    "log_loss_skill": (0, "surely better than giving every row the prevalence"),
-    "r2": (0, "surely better than predicting the mean: raise it to what you need"),
-    "rmse_skill": (0, "surely better than predicting the mean"),
-    "qini": (0, "surely better than treating at random"),
-    "ate": (0, "the effect is surely above 0"),
-}
-"""By metric the value that chance has, or a constant, and what passing says."""
-
-_OWN = ("ndcg", "map", "mrr", "f1", "accuracy", "recall", "mae", "wis")
-"""Metrics without such a value, whose limit is the reader's."""
 
 
 def gate_examples(

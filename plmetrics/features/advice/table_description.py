@@ -25,6 +25,10 @@ if TYPE_CHECKING:
 
 _FEWEST_DATES = 10
 _REPEATS = 0.9
+_SPECIAL = frozenset(["true", "false", "null", "yes", "no", "on", "off", "y", "n"])
+_PLAIN = re.compile(r"(?:\.{0,2}/)*[A-Za-z_][A-Za-z0-9_]*(?:[./=-][A-Za-z0-9_*]+)*")
+REASON_COLUMN = 34
+"""Where reasons begin."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,12 +242,6 @@ def days_between(column: ColumnFacts) -> int | None:
     except ValueError:
         return None
     return (last - first).days
-
-
-_SPECIAL = frozenset(["true", "false", "null", "yes", "no", "on", "off", "y", "n"])
-_PLAIN = re.compile(r"(?:\.{0,2}/)*[A-Za-z_][A-Za-z0-9_]*(?:[./=-][A-Za-z0-9_*]+)*")
-REASON_COLUMN = 34
-"""Where reasons begin."""
 
 
 def yaml_scalar(value: Any) -> str:

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
 _MOST_ARMS = 20
 _MOST_OUTCOMES = 5
+_MOST_LEVELS = 200
+_FEWEST_LEVELS = 2
 
 
 def experiment_roles(sample: pl.DataFrame, facts: Facts, wishes: Wishes) -> Roles | None:
@@ -101,10 +103,6 @@ def _covariates(facts: Facts, outcomes: Sequence[str]) -> Mapping[str, str]:
     """By outcome the column of the same thing before."""
     earlier = {bare_name(name).partition("_")[2]: name for name in facts if is_earlier(name)}
     return {name: earlier[bare_name(name)] for name in outcomes if bare_name(name) in earlier}
-
-
-_MOST_LEVELS = 200
-_FEWEST_LEVELS = 2
 
 
 def long_forecast_roles(sample: pl.DataFrame, facts: Facts, wishes: Wishes) -> Roles | None:

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 NO_FOLDS = "no_defined_folds"
 ONE_FOLD = "one_fold"
 METHOD = "corrected_resampled_t"
+_PLACE = ["@set", "@slice", "@metric", "@class"]
+_FOLD = ["repeat", "fold"]
+_LISTED = 8
 
 
 def summarise(values: pl.DataFrame, by: list[str]) -> pl.DataFrame:
@@ -145,11 +148,6 @@ def with_intervals(
         )
         .drop("@folds", "@sd", "@share")
     )
-
-
-_PLACE = ["@set", "@slice", "@metric", "@class"]
-_FOLD = ["repeat", "fold"]
-_LISTED = 8
 
 
 def choices(values: pl.DataFrame, metric: int, direction: str, *, by_model: bool) -> pl.DataFrame:

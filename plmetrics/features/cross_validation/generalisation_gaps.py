@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 
 _WITHIN = ["@set", "@slice", "configuration", "x"]
 _PAIRED = [*IDENTITY, "configuration", "x"]
+_CURVE = [*IDENTITY, "configuration"]
+_SIZES = 3
 
 
 def pooled_gaps(analysis: Analysis, ordered: Ordered, derived: FoldSet) -> pl.DataFrame:
@@ -145,10 +147,6 @@ def gaps(pooled: Sequence[pl.DataFrame], folds: pl.DataFrame | None) -> pl.DataF
         return table
     by_fold = fold_gaps(folds).drop("value", "status", "note", "n")
     return left_join(table, by_fold, _PAIRED)
-
-
-_CURVE = [*IDENTITY, "configuration"]
-_SIZES = 3
 
 
 def diagnosis(curve: pl.DataFrame, rules: Diagnosis, direction: str, *, sizes: bool) -> pl.DataFrame:

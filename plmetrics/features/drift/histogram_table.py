@@ -32,6 +32,17 @@ MOST_SLICES = 500
 """So many slices of a set have histograms: those with the most rows."""
 
 _SIDES = ("reference", "current")
+Array = NDArray[np.float64]
+MOST_INTERVALS = 28
+"""Intervals of numbers between the two that are open."""
+MOST_CATEGORIES_SHOWN = 30
+_TAIL = 0.01
+_WIDER = 2.0
+"""The range is cut at its outer per cents where it is wider than what lies between them by more than this."""
+BIN, PLACE = "number", "place"
+LIST = pl.Schema(
+    {BIN: pl.Int64(), "bin": pl.String(), "kind": pl.String(), "lower": pl.Float64(), "upper": pl.Float64()}
+)
 
 
 def histogram_table(columns: Sequence[pl.DataFrame], slices: Sequence[Slices]) -> pl.DataFrame:
@@ -78,22 +89,6 @@ def _of_set(sliced: SlicedCounts, sides: Sides, bins: Bins) -> pl.DataFrame:
         columns[f"share_{name}"] = pl.Series(share.ravel()).fill_nan(None)
     listed = bins.listed[np.tile(np.arange(size), len(chosen))].drop(BIN)
     return listed.hstack(pl.DataFrame(columns))
-
-
-Array = NDArray[np.float64]
-
-MOST_INTERVALS = 28
-"""Intervals of numbers between the two that are open."""
-
-MOST_CATEGORIES_SHOWN = 30
-_TAIL = 0.01
-_WIDER = 2.0
-"""The range is cut at its outer per cents where it is wider than what lies between them by more than this."""
-
-BIN, PLACE = "number", "place"
-LIST = pl.Schema(
-    {BIN: pl.Int64(), "bin": pl.String(), "kind": pl.String(), "lower": pl.Float64(), "upper": pl.Float64()}
-)
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,6 +36,9 @@ if TYPE_CHECKING:
 
 
 ARM, UNIT = "@arm", "@unit"
+MOST_SLICES = 10_000
+MOST_ARMS = 100
+_ROWS = "@rows"
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,9 +119,6 @@ def stratum_column(column: str) -> str:
     return f"@stratum|{column}"
 
 
-MOST_SLICES = 10_000
-
-
 def slices_in(
     sets: Sequence[tuple[str, tuple[str, ...]]], tables: Sequence[pl.DataFrame]
 ) -> tuple[list[tuple[str, str]], list[pl.DataFrame]]:
@@ -157,10 +157,6 @@ def table_with_places(table: pl.DataFrame, place: pl.DataFrame) -> pl.DataFrame:
     if not keys:
         return table.with_columns(pl.lit(place["@place"][0]).alias("@place"))
     return table.join(place, on=keys, how="inner", nulls_equal=True, maintain_order="left")
-
-
-MOST_ARMS = 100
-_ROWS = "@rows"
 
 
 @dataclass(frozen=True, slots=True)

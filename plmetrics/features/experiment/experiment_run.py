@@ -39,6 +39,16 @@ if TYPE_CHECKING:
     from plmetrics.table.source import Source
 
 
+_COLUMNS = {
+    "difference": ("difference", "lower", "upper"),
+    "lift": ("lift", "lift_lower", "lift_upper"),
+    "mean": ("mean", None, None),
+    "p_value": ("p_adjusted", None, None),
+    "sample_ratio": ("p_value", None, None),
+}
+"""By measure the columns of its value and of the ends of its interval, if it has one."""
+
+
 def experiment_outputs(run: Run) -> Outputs:
     """The table `experiment`, the verdicts of its gates, and a warning where arms are not as large as planned."""
     suite = run.request.suite
@@ -154,16 +164,6 @@ def _unlike_arms(table: pl.DataFrame) -> Iterator[str]:
                 f"in it and in {control}; the overall difference holds what tells slices apart: read it by slice, or "
                 "write strata"
             )
-
-
-_COLUMNS = {
-    "difference": ("difference", "lower", "upper"),
-    "lift": ("lift", "lift_lower", "lift_upper"),
-    "mean": ("mean", None, None),
-    "p_value": ("p_adjusted", None, None),
-    "sample_ratio": ("p_value", None, None),
-}
-"""By measure the columns of its value and of the ends of its interval, if it has one."""
 
 
 def experiment_gates(suite: Suite, table: pl.DataFrame) -> pl.DataFrame:

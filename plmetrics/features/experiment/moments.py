@@ -13,6 +13,12 @@ if TYPE_CHECKING:
 
 
 _ROUNDING = 1e-14
+_NORMAL = 1.959963984540054
+"""Of 95 %, the level of the interval that the variance comes from."""
+_ALL, _SHARE = "@all", "@share"
+_OF_COVARIATE = ("covariate", "covariate_variance")
+COLUMNS = ("n", "units", "mean", "variance", "freedom", "unadjusted", *_OF_COVARIATE)
+"""What there is of each outcome and arm: `unadjusted` is the variance without the covariate."""
 
 
 def moments(
@@ -112,10 +118,6 @@ class _Ratio:
         return self.units * parts / (self.total * other.total)
 
 
-_NORMAL = 1.959963984540054
-"""Of 95 %, the level of the interval that the variance comes from."""
-
-
 def quantile_moments(
     rows: pl.LazyFrame, column: str, keys: Sequence[str], level: float, index: int
 ) -> pl.LazyFrame:
@@ -174,12 +176,6 @@ def rank_sums(rows: pl.LazyFrame, column: str, keys: Sequence[str], arm: str, ar
             (both * both * both - both).sum().cast(pl.Float64).alias(f"ties|{place}"),
         ]
     return plan.agg(parts).drop("@all", strict=False)
-
-
-_ALL, _SHARE = "@all", "@share"
-_OF_COVARIATE = ("covariate", "covariate_variance")
-COLUMNS = ("n", "units", "mean", "variance", "freedom", "unadjusted", *_OF_COVARIATE)
-"""What there is of each outcome and arm: `unadjusted` is the variance without the covariate."""
 
 
 def adjusted_moments(

@@ -40,6 +40,7 @@ _HEAD, _SOURCE, _COLUMN, _PART = 2000, 120, 400, 160
 
 _OF_SCORES = 8
 """Columns that only scores fill."""
+_MEGA = 1e6
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,9 +181,6 @@ def _counts(prepared: RunPlan, slices: int, places: int, blocks: int, bins: Bins
     fractions = (isinstance(bins, Binning) and bins.scores) or prepared.request.weighted
     each = _FRACTION if fractions else (_FULL_COUNT if full else _COUNT)
     return _CountSize(slices, slices * (width * each if full else occupied * (_GAP + each)))
-
-
-_MEGA = 1e6
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,9 @@ LONG = 600.0
 _GIGA = 1e9
 
 Kind = Literal["fits", "passes", "states", "too_large"]
+FEW_UNITS = 30
+MANY_REPLICATES = 100_000_000
+MANY_SLICES = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,11 +108,6 @@ def _share(needed: int, budget: int) -> str:
 
 def _budget_text(budget: int) -> str:
     return f"{budget / _GIGA:g}GB" if budget % 100_000_000 == 0 else f"{budget / _GIGA:.1f}GB"
-
-
-FEW_UNITS = 30
-MANY_REPLICATES = 100_000_000
-MANY_SLICES = 20
 
 
 def advice(

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 LINES = frozenset({"csv", "ndjson"})
 """Formats of text, whose every byte is parsed."""
+FILE = "costs.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,9 +187,6 @@ def _resampling(prepared: RunPlan, sizes: Sizes) -> Iterator[Work]:
 
 def _columns(prepared: RunPlan, cube: int) -> int:
     return sum(len(plan.collect_schema()) for plan in sum_plans(prepared)[cube])
-
-
-FILE = "costs.json"
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,6 +42,11 @@ if TYPE_CHECKING:
 _PATH = ("leakage",)
 _IN_TABLE = 10
 """Numbers' worth of memory that a key takes in a hash table, beside itself."""
+KIND = "leakage"
+MOST_KEYS = 10_000_000
+"""The most different keys that a state holds, its own or those of states that were merged."""
+_DUPLICATES = "duplicates"
+_LAST = "last"
 
 
 def leakage_text(view: TableView) -> str:
@@ -104,15 +109,6 @@ def _passes_of_keys(view: TableView, train: Source | None, checks: LeakagePlans)
         columns = len(listed) + _IN_TABLE
         name = "duplicates" if checks.spec.duplicates else "keys"
         yield passes_to_hold(view, checks.rows, columns, "grouping by keys", *_PATH, name)
-
-
-KIND = "leakage"
-
-MOST_KEYS = 10_000_000
-"""The most different keys that a state holds, its own or those of states that were merged."""
-
-_DUPLICATES = "duplicates"
-_LAST = "last"
 
 
 def write(builder: Builder, rows: CountedRows, train: Source | None) -> None:

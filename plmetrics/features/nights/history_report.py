@@ -52,6 +52,8 @@ _MOST_MOVES = 8
 _MOVED = "moved"
 _STYLES = {"fail": "bold red", "warn": "yellow", "inconclusive": "yellow", "pass": "green"}
 _NOT_PLAIN = ("fail", "warn", "inconclusive")
+_READ, _IN_TERMINAL = 60, 14
+_MOST_METRICS, _MOST_LINES = 4, 12
 
 
 def sparkline(values: Sequence[float | None], changes: Sequence[int] = ()) -> str:
@@ -234,10 +236,6 @@ def _marks(place: Mapping[str, Any]) -> str:
     if place["verdict"] == "fail" and place["accepted"] and place["status"] != MISSING:
         words.append("accepted")
     return ", ".join(words)
-
-
-_READ, _IN_TERMINAL = 60, 14
-_MOST_METRICS, _MOST_LINES = 4, 12
 
 
 def page_rows(summary: Summary) -> pl.DataFrame | None:

@@ -23,6 +23,17 @@ if TYPE_CHECKING:
 
 
 OVERALL = "overall"
+_EVERY = (
+    (re.compile(r"\d{4}-\d\d-\d\d", re.ASCII), "1d"),
+    (re.compile(r"\d{4}-W\d\d", re.ASCII), "1w"),
+    (re.compile(r"\d{4}-\d\d", re.ASCII), "1mo"),
+    (re.compile(r"\d{4}-\d\d-\d\dT\d\dZ", re.ASCII), "1h"),
+)
+_HOURS = re.compile(r"\d{4}-\d\d-\d\dT\d\dZ\.(\d+h)", re.ASCII)
+_NAMED = 5
+FOLDERS = (
+    "name the folder of a suite's runs (the one with latest.json), or its parent where that has one suite"
+)
 
 
 def select(
@@ -82,19 +93,6 @@ def _slice_condition(name: str) -> pl.Expr:
         return whole
     last = pl.col("slice").str.splitn("=", 2).struct.field("field_1")
     return whole | ((pl.col("slice_set") == slice_set) & (last == value))
-
-
-_EVERY = (
-    (re.compile(r"\d{4}-\d\d-\d\d", re.ASCII), "1d"),
-    (re.compile(r"\d{4}-W\d\d", re.ASCII), "1w"),
-    (re.compile(r"\d{4}-\d\d", re.ASCII), "1mo"),
-    (re.compile(r"\d{4}-\d\d-\d\dT\d\dZ", re.ASCII), "1h"),
-)
-_HOURS = re.compile(r"\d{4}-\d\d-\d\dT\d\dZ\.(\d+h)", re.ASCII)
-_NAMED = 5
-FOLDERS = (
-    "name the folder of a suite's runs (the one with latest.json), or its parent where that has one suite"
-)
 
 
 def home_of(text: str | PathLike[str]) -> Place:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 
 _HOURS = "%Y-%m-%dT%H"
+_HINT = "name the first one: --interval 2026-11-20"
 
 
 def conjunction(first: str | None, second: str) -> str:
@@ -175,9 +176,6 @@ def _labelled_share(metrics: pl.DataFrame) -> float:
         return 1.0
     shares = metrics.filter(slice_set="overall")[LABELLED].drop_nulls().to_list()
     return min(map(float, shares), default=1.0)
-
-
-_HINT = "name the first one: --interval 2026-11-20"
 
 
 def first_partition(suite: Suite, section: IntervalSection, base: Path) -> Interval:

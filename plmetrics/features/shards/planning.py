@@ -46,6 +46,8 @@ _ELSEWHERE = ("notify", "output", "engine", "keep")
 """What a suite says that is nothing to a worker."""
 
 _PATH = ("data", "path")
+GRIDS = ("edges", "usual", "cuts")
+"""The parts of a state that hold the grids that scores are counted on."""
 
 
 def plan_units(
@@ -185,10 +187,6 @@ def _unit(shared: Mapping[str, Any], files: Sequence[Mapping[str, Any]]) -> Unit
         rows=None if None in rows else sum(rows),
         bytes=sum(file["bytes"] for file in files),
     )
-
-
-GRIDS = ("edges", "usual", "cuts")
-"""The parts of a state that hold the grids that scores are counted on."""
 
 
 def shared_constants(suite: Suite, source: Source, stage: Stage) -> State | None:

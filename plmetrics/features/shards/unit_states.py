@@ -45,6 +45,13 @@ if TYPE_CHECKING:
 
 
 _DECISIVE = ("plmetrics", "polars", "hash")
+TASK = f"{__name__}:states_of_batches"
+SCHEMA = "answer string, state binary"
+"""What a task gives: a row for each state, with the number of its rows or an error in words."""
+ROWS = 1_000_000
+"""Batches are put together to so many rows: a state costs some milliseconds, and Spark's batches are of 10,000."""
+WHOLE = "whole"
+"""The key in a plan's table that says that the rows of a partition must be in one state, as those of queries must."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,17 +221,6 @@ def _empty(suite: Suite, source: Source, counted: Accounting) -> tuple[Head, pl.
         (),
     )
     return head, pl.DataFrame(schema={PART: pl.UInt16})
-
-
-TASK = f"{__name__}:states_of_batches"
-SCHEMA = "answer string, state binary"
-"""What a task gives: a row for each state, with the number of its rows or an error in words."""
-
-ROWS = 1_000_000
-"""Batches are put together to so many rows: a state costs some milliseconds, and Spark's batches are of 10,000."""
-
-WHOLE = "whole"
-"""The key in a plan's table that says that the rows of a partition must be in one state, as those of queries must."""
 
 
 def states_of_batches(batches: Iterator[pa.RecordBatch], text: str) -> Iterator[pa.RecordBatch]:

@@ -55,6 +55,10 @@ if TYPE_CHECKING:
     from plmetrics.table.source import Source
 
 
+_CELL = "@cell"
+_MOST = 24
+
+
 def search_plan(suite: Suite, source: Source) -> SearchPlan:
     """Find what the searched columns hold, and plan the groupings.
 
@@ -181,10 +185,6 @@ def _size_error(suite: Suite, columns: Sequence[SearchedColumn], number: int) ->
         "or raise max_slices"
     )
     return ConfigError(Problem(msg, ("find_slices",), hint))
-
-
-_CELL = "@cell"
-_MOST = 24
 
 
 def recentre(plan: SearchPlan, members: tuple[int, ...], state: SumsState) -> SumsState:

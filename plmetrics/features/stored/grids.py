@@ -26,6 +26,10 @@ if TYPE_CHECKING:
     from plmetrics.table.slice_keys import SliceKey
 
 
+LOW, HIGH = "@low", "@high"
+ENDS = pl.Schema({CELL: pl.UInt32(), LOW: pl.Float64(), HIGH: pl.Float64()})
+
+
 def grids_digest(grids: Grids) -> dict[str, Any]:
     """Identity of grids, and the keys of scores: JSON-able."""
     digest = hashlib.sha256()
@@ -72,10 +76,6 @@ def _model_grid(saved: SavedState, model: str, keys: Keys) -> ModelGrid:
             places = lists.explode().to_numpy().astype(np.int64).reshape(len(lists), -1)
             cuts[sets[0]] = Cuts(frame.drop(PLACES), places)
     return ModelGrid(keys, edges, cuts, usual)
-
-
-LOW, HIGH = "@low", "@high"
-ENDS = pl.Schema({CELL: pl.UInt32(), LOW: pl.Float64(), HIGH: pl.Float64()})
 
 
 def ends_rows(ends: Array, first: int) -> pl.DataFrame:

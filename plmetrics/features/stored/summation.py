@@ -44,6 +44,13 @@ if TYPE_CHECKING:
     Slots = NDArray[np.int64]
 
 
+_SPARE = 8
+_FEW = 1 << 22
+_NEAR = 1 << 18
+"""So many slots, or about so many counts, are written at a time: they stay near the processor."""
+_KINDS = (np.uint8, np.uint16, np.uint32)
+
+
 def add_parts(
     builder: Builder,
     groups: Sequence[tuple[int, ...]],
@@ -152,14 +159,6 @@ def _jobs(
         if place is not None:
             part = rows.part(starts[place] - first, starts[place + 1] - first)
             yield partial(counts.add, group, part, keys)
-
-
-_SPARE = 8
-_FEW = 1 << 22
-_NEAR = 1 << 18
-"""So many slots, or about so many counts, are written at a time: they stay near the processor."""
-
-_KINDS = (np.uint8, np.uint16, np.uint32)
 
 
 @dataclass(slots=True)

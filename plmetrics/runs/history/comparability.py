@@ -31,6 +31,17 @@ if TYPE_CHECKING:
 _NOT_INDEPENDENT = (
     "their values are not independent, and smaller differences than the intervals say may be real"
 )
+_ABSENT = object()
+_LONGEST = 60
+_DECIDES = ("task", "data", "columns", "positive", "classes")
+_BY_NAME = ("slices", "metrics")
+_NOT_VALUES = frozenset(
+    {
+        *("data.path", "data.version", "data.database", "data.query", "data.trec.qrels", "data.trec.run"),
+        *("data.spark", "columns.unit", "columns.fold"),
+    }
+)
+"""Where rows lie, and what decides intervals alone: other units are looked at where runs are paired."""
 
 
 def run_name(result: Outcome) -> str:
@@ -81,19 +92,6 @@ def dependence(
     what = shared.words or f"both runs read {files}"
     hint = "; with uncertainty.keep: true in both they are paired" if None in replicates else ""
     return [f"{what}: {_NOT_INDEPENDENT}{hint}"]
-
-
-_ABSENT = object()
-_LONGEST = 60
-_DECIDES = ("task", "data", "columns", "positive", "classes")
-_BY_NAME = ("slices", "metrics")
-_NOT_VALUES = frozenset(
-    {
-        *("data.path", "data.version", "data.database", "data.query", "data.trec.qrels", "data.trec.run"),
-        *("data.spark", "columns.unit", "columns.fold"),
-    }
-)
-"""Where rows lie, and what decides intervals alone: other units are looked at where runs are paired."""
 
 
 def misleading(before: Mapping[str, Any], after: Mapping[str, Any], metrics: Sequence[Metric]) -> list[str]:

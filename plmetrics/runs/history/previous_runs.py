@@ -35,6 +35,10 @@ ANY = "any"
 
 _CLOCKS = timedelta(minutes=5)
 """How far the clocks of machines that share a folder may be apart."""
+MANY = 5
+"""So many earlier choices make a remark."""
+_READ = 50
+_CHOICES = ("models", "calibrate", "metrics")
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,12 +218,6 @@ def _start(run_id: str) -> datetime:
 
 def _unread(error: DataError) -> str:
     return f"an earlier run does not count: {error.problems[0].message}"
-
-
-MANY = 5
-"""So many earlier choices make a remark."""
-_READ = 50
-_CHOICES = ("models", "calibrate", "metrics")
 
 
 def repetition_warnings(home: Place, record: Mapping[str, Any]) -> list[str]:

@@ -19,6 +19,16 @@ SHORTEST = 4
 _FEWEST = 2 * SHORTEST
 _BLOCK = 256
 """How many series are looked at together: windows of all values of them are in memory."""
+_REACH = 3
+"""An outlier is held against the median of as many values before it, and after it."""
+_FAR = 4.0
+FEWEST_PERIODS = 4
+"""A season is removed where so many of its periods are there."""
+_OF_EACH = 3
+_MOST_CORRELATED = 0.6
+_RESOLUTION, _TINY = 1e-9, 1e-200
+_MEAN_TO_SD = np.sqrt(np.pi / 2)
+"""The standard deviation of a normal variable by its mean absolute value."""
 
 
 def levels(values: Array, errors: Array, season: NDArray[np.int64] | None = None, period: int = 1) -> Array:
@@ -75,18 +85,6 @@ def _squared_errors(errors: Array) -> Array:
     squares = np.where(known, errors, 0.0) ** 2
     mean = squares.sum(axis=1, keepdims=True) / np.maximum(known.sum(axis=1, keepdims=True), 1)
     return np.where(known, squares, mean)
-
-
-_REACH = 3
-"""An outlier is held against the median of as many values before it, and after it."""
-_FAR = 4.0
-FEWEST_PERIODS = 4
-"""A season is removed where so many of its periods are there."""
-_OF_EACH = 3
-_MOST_CORRELATED = 0.6
-_RESOLUTION, _TINY = 1e-9, 1e-200
-_MEAN_TO_SD = np.sqrt(np.pi / 2)
-"""The standard deviation of a normal variable by its mean absolute value."""
 
 
 def without_season(values: Array, season: NDArray[np.int64], period: int) -> Array:

@@ -21,6 +21,14 @@ if TYPE_CHECKING:
 
 
 _MOST = 40
+_MOST_NOTES = 10
+_ROWS = {
+    "read": "rows read",
+    "zero_weight": "rows of weight 0",
+    "fitted": "rows that calibrators were fitted on",
+}
+_QUERIES = {"read": "queries read", "pairs_read": "rows read", "zero_weight": "queries of weight 0"}
+"""Of rankings the rows that count are queries."""
 
 
 def definitions(summary: Summary) -> Section:
@@ -77,16 +85,6 @@ def _plain(value: object) -> object:
     if isinstance(value, (list, tuple)):
         return [_plain(item) for item in value]
     return clean(value) if isinstance(value, str) else value
-
-
-_MOST_NOTES = 10
-_ROWS = {
-    "read": "rows read",
-    "zero_weight": "rows of weight 0",
-    "fitted": "rows that calibrators were fitted on",
-}
-_QUERIES = {"read": "queries read", "pairs_read": "rows read", "zero_weight": "queries of weight 0"}
-"""Of rankings the rows that count are queries."""
 
 
 def data_quality(summary: Summary, gallery: Gallery) -> Section:  # noqa: ARG001

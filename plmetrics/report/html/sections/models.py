@@ -21,6 +21,10 @@ if TYPE_CHECKING:
 
 
 _ARROWS = {"higher": "↑", "lower": "↓", "zero": "→0"}
+MOST_CLASSES = 12
+_STEPS = (0.05, 0.15, 0.3)
+"""Shares of a true class called otherwise where a shade becomes darker."""
+_NOTE = "rows with their share of the true class; shades: more than 5, 15 and 30 % of a class are called so"
 
 
 def models(summary: Summary) -> Section:
@@ -88,12 +92,6 @@ def _ranking(summary: Summary, names: list[str]) -> tuple[str | None, list[str],
         return None, names, []
     board = leaderboard(summary, metric, summary.directions[metric])
     return metric, board["model"].to_list(), [f"{plural(len(names), 'model')}, the best by {metric} first"]
-
-
-MOST_CLASSES = 12
-_STEPS = (0.05, 0.15, 0.3)
-"""Shares of a true class called otherwise where a shade becomes darker."""
-_NOTE = "rows with their share of the true class; shades: more than 5, 15 and 30 % of a class are called so"
 
 
 def confusion(summary: Summary, gallery: Gallery) -> list[Block]:
