@@ -95,12 +95,11 @@ def unit_cost(suite: Path, rows: int) -> UnitCost:
     """What a unit of so many rows takes, by the work that `explain` counts on a sample of such a table."""
     from plmetrics.api.inspection import bound_suite
     from plmetrics.engine.prepare.preparation import prepare
-    from plmetrics.features.explain.costs import costs, expected_time
     from plmetrics.features.explain.explanation import expected_entries
     from plmetrics.features.explain.memory import Sizes
     from plmetrics.features.explain.passes import passes
     from plmetrics.features.explain.states import state_size
-    from plmetrics.features.explain.work import work_of
+    from plmetrics.features.explain.work import costs, expected_time, work_of
 
     with bound_suite(suite) as request:
         small = prepare(request)
@@ -145,8 +144,8 @@ def merge_seconds(states: int, cost: UnitCost, *, fan_in: int | None = None) -> 
 
     A state that is the sum of others is taken to be as large as they are.
     """
-    from plmetrics.features.explain.costs import costs
-    from plmetrics.features.explain.shards import adding_seconds
+    from plmetrics.features.explain.states import adding_seconds
+    from plmetrics.features.explain.work import costs
 
     moved = cost.state / STORE_SPEED
     each = adding_seconds(1, cost.state, cost.scores) + moved
@@ -200,7 +199,7 @@ def simulated(made: Tables, rows: int, units: int, fleet: Fleet, draws: int) -> 
 
 def checked(made: Tables, units: int, rows: int) -> list[str]:
     """What a small table takes by 1, 2 and 4 processes here, beside what is predicted."""
-    from plmetrics.features.explain.costs import costs
+    from plmetrics.features.explain.work import costs
 
     folder = made.table(units * rows, units, 4)
     place = Path(tempfile.mkdtemp(prefix="fleet-", dir=made.folder))

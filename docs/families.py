@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from plmetrics.features.explain.costs import costs
+from plmetrics.features.explain.work import costs
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

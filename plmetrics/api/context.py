@@ -65,14 +65,9 @@ class RunContext:
     ) -> RunContext:
         """Context that a suite asks for.
 
-        Args:
-            suite: the suite.
-            source: its rows.
-            arguments: what was handed over by key, where tables and results may be objects.
-            base: the folder that relative paths start from.
-            home: the folder of the suite's runs, None where it has none.
-            runs: the earlier runs, where others than those in `home` are chosen among.
-            files: the data files, where they were looked at already.
+        `arguments` are by key, and may hold tables and results. `home` is the folder of the suite's runs, if it has
+        one; `runs` are the earlier runs, where others than those are chosen among; `files` are the data files, where
+        they were looked at already.
 
         Raises:
             DataError: tables are not what the suite says, or an earlier run cannot be read.
@@ -121,10 +116,7 @@ def feature_tables(
 ) -> dict[str, Source]:
     """The tables that features read beside the rows, by key.
 
-    Args:
-        suite: its sections say which.
-        arguments: what was handed over for each key, where tables may be frames.
-        base: the folder that relative paths start from.
+    `arguments` are by key, and may hold frames; relative paths start from `base`.
 
     Raises:
         DataError: as for the rows to evaluate; located at the key of the table.
@@ -189,11 +181,7 @@ def label_status_of(suite: Suite, context: RunContext) -> LabelStatus:
 def table_of(suite: Suite, data: object, base: Path | None = None, *, rows: bool = True) -> Source:
     """The table that a suite is asked of, not read yet, but the rows and columns of a database that it needs.
 
-    Args:
-        suite: what is asked.
-        data: the table, as `open_source` takes it.
-        base: the folder that relative paths start from; the working directory if None.
-        rows: whether all rows will be read, not only looked at.
+    `rows` says whether all rows will be read, not only looked at; relative paths start from `base`.
 
     Raises:
         DataError: they cannot be read, or are not what the suite says.

@@ -29,11 +29,7 @@ def reference_run(
 ) -> Result | StoredResult | None:
     """The run that `compare.run` names; None without one, and before the first run of the suite itself.
 
-    Args:
-        suite: its section compare says which.
-        runs: chooses among the runs of a folder, and notes which it took.
-        compare: the mapping with the result itself, where that was handed over.
-        base: the folder that a relative path starts from.
+    `compare` is the mapping with the result itself, where that was handed over; `runs` notes which run it took.
 
     Raises:
         DataError: it is no run that has ended with results; located at `compare.run`.
@@ -77,12 +73,7 @@ def across_runs(
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """The comparisons with those of the earlier run, and the table `decomposition`: of models, and of the runs.
 
-    Args:
-        analysis: what was estimated; its suite compares.
-        comparisons: those of models and slices.
-        metrics: the result table.
-        replicates: the replicates of this run.
-        earlier: the run to compare with.
+    `comparisons` are those of models and slices, `replicates` those of this run.
     """
     compare = analysis.suite.compare
     if compare is None or (earlier is None and not compare.decompose):
@@ -103,7 +94,7 @@ def _with_other_columns(
     comparisons: pl.DataFrame, suite: Suite, earlier: Result | StoredResult
 ) -> pl.DataFrame:
     """The comparisons with a note on the rows of models that were read from other columns then."""
-    from plmetrics.runs.history.meanings import read_elsewhere
+    from plmetrics.runs.history.comparability import read_elsewhere
     from plmetrics.runs.record import suite_content, suite_of_run
 
     elsewhere = read_elsewhere(suite_of_run(earlier), suite_content(suite))

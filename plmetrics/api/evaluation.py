@@ -273,7 +273,7 @@ def run(
     loaded, directory = open_suite(Path(path), set or {}, output)
     intervals = interval is not None or force or "interval" in loaded.suite.sections
     if intervals and on is None:
-        from plmetrics.api.nights.lookback import evaluate_interval
+        from plmetrics.api.nights.backfill import evaluate_interval
 
         return evaluate_interval(loaded, directory, interval, options, force=force)
     kind: Callable[..., Evaluation] = Evaluation

@@ -1,18 +1,21 @@
-"""Inputs of gates beside the result tables: sizes of slices, and earlier runs."""
+"""Inputs of what judges a run beside the result tables: rows of tests, sizes of slices, and earlier runs."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from plmetrics.core.results import LABELLED
+from plmetrics.core.results import COMPARISONS_SCHEMA, FOLDS_SCHEMA, LABELLED
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     import polars as pl
 
+    from plmetrics.engine.aggregate.paired_rows import PairedRows
+    from plmetrics.engine.run_plan import RunPlan
     from plmetrics.gates.bands import BandKey
     from plmetrics.gates.sufficiency import Coverage
+    from plmetrics.inference.analysis import OrderedByPlace
     from plmetrics.inference.subject import Analysis
     from plmetrics.runs.history.earlier_runs import EarlierRuns
     from plmetrics.suite.model import Suite
@@ -21,11 +24,8 @@ if TYPE_CHECKING:
 def gate_history(suite: Suite, runs: EarlierRuns) -> pl.DataFrame | None:
     """The gates of the runs before this one, as far back as a gate asks; None where none asks.
 
-    Of runs over the same data the last one counts, and none over the data of this run.
-
-    Args:
-        suite: its gates.
-        runs: where the suite's runs are; takes note of those that count.
+    Of runs over the same data the last one counts, and none over the data of this run. `runs` takes note of those that
+    count.
 
     Returns:
         What `gates.history.history_of` makes of them.
@@ -43,9 +43,7 @@ def gate_history(suite: Suite, runs: EarlierRuns) -> pl.DataFrame | None:
 def band_values(suite: Suite, runs: EarlierRuns) -> dict[BandKey, pl.DataFrame]:
     """The values of earlier intervals that bands of gates are made of, see `gates.bands`.
 
-    Args:
-        suite: its gates.
-        runs: where the suite's runs are; takes note of those that count.
+    `runs` takes note of those that count.
     """
     judged = [(gate.within, gate) for gate in suite.gates if gate.within is not None]
     if not judged:
@@ -66,15 +64,7 @@ def gates_table(
     history: pl.DataFrame | None,
     bands: Mapping[BandKey, pl.DataFrame],
 ) -> pl.DataFrame:
-    """The table `gates` of a run.
-
-    Args:
-        analysis: what was estimated.
-        metrics: the result table, with what only gates look at.
-        comparisons: likewise, with its column `blocks`.
-        history: see `gate_history`.
-        bands: see `band_values`.
-    """
+    """The table `gates` of a run. `metrics` and `comparisons` have the columns that only gates look at, too."""
     from plmetrics.core.results import GATES_SCHEMA, first_rows
 
     if not analysis.suite.gates:
@@ -100,3 +90,44 @@ def _coverage(analysis: Analysis, metrics: pl.DataFrame) -> Coverage | None:
     shares = metrics.select("model", "slice_set", "slice", LABELLED).drop_nulls(LABELLED)
     shares = shares.unique(["model", "slice_set", "slice"], keep="first", maintain_order=True)
     return Coverage(labels.coverage, shares, analysis.population.label_free)
+
+
+def comparisons_with_tests(
+    tables: Mapping[str, pl.DataFrame],
+    analysis: Analysis,
+    rows: PairedRows | None,
+    areas: OrderedByPlace,
+    folds: pl.DataFrame | None = None,
+) -> pl.DataFrame:
+    """The comparisons with the tests that the suite asks for, corrected.
+
+    `tables` are metrics, and the comparisons of the bootstrap, not yet corrected; `areas` ordered values, among which
+    are differences of areas whose scores were counted on a grid.
+    """
+    from plmetrics.inference.analysis import correct_comparisons
+
+    comparisons, compare = tables["comparisons"], analysis.suite.compare
+    if compare is not None and compare.tests:
+        from plmetrics.inference.comparisons.tables import with_tests
+
+        folds = FOLDS_SCHEMA.to_frame() if folds is None else folds
+        comparisons = with_tests(comparisons, analysis, rows, tables["metrics"], folds, areas)
+    return correct_comparisons(analysis, comparisons).select(list(COMPARISONS_SCHEMA))
+
+
+def delong_tests(comparisons: pl.DataFrame, analysis: Analysis, rows: PairedRows | None) -> pl.DataFrame:
+    """The comparisons, of areas whose intervals are DeLong's by his test."""
+    if rows is None:
+        return comparisons
+    from plmetrics.inference.comparisons.tables import with_areas
+
+    return with_areas(comparisons, analysis, rows)
+
+
+def rows_of_tests(prepared: RunPlan) -> PairedRows | None:
+    """The rows that tests rank, None where none does."""
+    if prepared.request.suite.uncertainty is None and prepared.request.suite.compare is None:
+        return None
+    from plmetrics.engine.aggregate.paired_rows import paired_rows
+
+    return paired_rows(prepared)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from plmetrics.api.context import check_feature_counts, data_files, feature_counts, feature_tables
 from plmetrics.api.result import Result
 from plmetrics.api.stopwatch import Stopwatch
-from plmetrics.api.suite_files import error_places, open_rows, without_values
+from plmetrics.api.suite_files import error_places, open_rows, output_directory, without_values
 from plmetrics.api.warnings import issues_warnings
 
 if TYPE_CHECKING:
@@ -55,7 +55,6 @@ def validate(path: str | Path, set: Mapping[str, object] | None = None) -> Valid
     from plmetrics.engine.binding.bind import bind
     from plmetrics.engine.faults import check_rows
     from plmetrics.engine.run_warnings import sample_warnings
-    from plmetrics.runs.folder import output_directory
     from plmetrics.runs.history.earlier_runs import EarlierRuns
     from plmetrics.suite.yaml.load import load_suite
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from plmetrics.api.context import RunContext, feature_files
-from plmetrics.api.gates import gate_history
+from plmetrics.api.gates import comparisons_with_tests, gate_history, rows_of_tests
 from plmetrics.api.pipeline import (
     estimate,
     infer,
@@ -17,7 +17,6 @@ from plmetrics.api.pipeline import (
     with_additions,
 )
 from plmetrics.api.stopwatch import Stopwatch
-from plmetrics.api.tests import comparisons_with_tests, rows_of_tests
 from plmetrics.api.warnings import issues_warnings
 from plmetrics.core.errors import CallError, ConfigError, Problem, call_errors
 from plmetrics.core.results import TABLES, RecordedFile
@@ -143,10 +142,6 @@ def result_of_units(
     """The result of the states of a plan's units.
 
     `home` is the folder of a suite's runs, if it has one; `counts` gives what features judge them against.
-
-    Raises:
-        AbsentDataError: they have no rows.
-        DataError: a state is damaged, or the rows of a query are in several units.
     """
     with watch.stage("read"):
         stored = parallel_map(stored_state, [place_of(place) for place in places])
@@ -181,12 +176,7 @@ def _interval_states(
 
 
 def _check_sum(stored: Sequence[StateReference], *, allow_overlap: bool) -> None:
-    """Whether states can be added; those without rows have no part in it.
-
-    Raises:
-        ConfigError: they are of different suites, or have different constants.
-        DataError: two share rows.
-    """
+    """Whether states can be added; those without rows have no part in it."""
     from plmetrics.features.stored.compatibility import check_apart, check_compatible
 
     full = [reference for reference in stored if reference.head.parts]

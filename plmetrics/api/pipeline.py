@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, cast
 import polars as pl
 
 from plmetrics.api.context import RunContext, check_feature_counts, data_files, label_status_of
-from plmetrics.api.gates import gates_table
+from plmetrics.api.gates import comparisons_with_tests, delong_tests, gates_table, rows_of_tests
 from plmetrics.api.result import Result
 from plmetrics.api.stopwatch import Stopwatch
-from plmetrics.api.tests import comparisons_with_tests, delong_tests, rows_of_tests
 from plmetrics.core.results import CURVES_SCHEMA, DECOMPOSITION_SCHEMA, TABLES
 from plmetrics.features.protocol import Run
 from plmetrics.features.registry import counting, features_of, looks
@@ -38,11 +37,8 @@ def evaluate_suite(
 ) -> Result:
     """Evaluate a checked suite on an open source.
 
-    Args:
-        suite: what is asked.
-        source: where the rows are.
-        progress: called with the name of each stage as it begins.
-        context: what the run is held against beside its own rows.
+    `progress` is called with the name of each stage as it begins; `context` is what the run is held against beside its
+    own rows.
 
     Raises:
         ConfigError: the suite does not fit the table, or asks for more slices or memory than it allows.
@@ -219,10 +215,7 @@ def estimate(
     request = prepared.request
     suite = request.suite
     states = zip(
-        prepared.slices,
-        sliced_sums(prepared, aggregated),
-        sliced_rests(prepared, aggregated),
-        strict=True,
+        prepared.slices, sliced_sums(prepared, aggregated), sliced_rests(prepared, aggregated), strict=True
     )
     sets = [SetStates(*of_set) for of_set in states]
     weights = resampling(suite, aggregated.units)

@@ -25,10 +25,7 @@ class Stopwatch:
     def each_model(self, models: Iterable[OfModel], total: int, rows: int) -> Iterator[OfModel]:
         """Models as they are brought in order, with a word on each as it begins.
 
-        Args:
-            models: tuples whose first item is the name of a model, which may come several times.
-            total: how many models there are.
-            rows: how many rows each has at most.
+        The first item of each tuple is the name of a model, which may come several times.
         """
         names: list[str] = []
         for item in models:

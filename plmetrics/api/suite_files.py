@@ -6,15 +6,17 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from plmetrics.core.errors import DataError, EnvironmentFault, PlmetricsError
+from plmetrics.core.errors import ConfigError, DataError, EnvironmentFault, PlmetricsError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from plmetrics.api.result import Result
     from plmetrics.states.state_format import Head
     from plmetrics.suite.yaml.load import LoadedSuite
     from plmetrics.table.source import Source
+    from plmetrics.table.storage.places import Place
 
 
 def without_variables(loaded: LoadedSuite, result: Result) -> Result:
@@ -29,6 +31,22 @@ def without_variables(loaded: LoadedSuite, result: Result) -> Result:
         record=loaded.record({**result.record, "suite": suite_content(result.suite)}),
         drift_state=None if state is None else replace(state, head=redact_head(loaded, state.head)),
     )
+
+
+def output_directory(loaded: LoadedSuite, override: str | Path | None = None) -> Place:
+    """The directory for the runs of a suite: its own choice, or `override`, which may point anywhere.
+
+    Raises:
+        ConfigError: located in the suite's file; see `resolve_output`.
+        EnvironmentFault: likewise.
+    """
+    from plmetrics.runs.folder import resolve_output
+
+    suite = loaded.suite
+    try:
+        return resolve_output(loaded.folder, suite.output.directory, suite.name, override)
+    except (ConfigError, EnvironmentFault) as error:
+        raise loaded.locate(error) from error
 
 
 def open_rows(loaded: LoadedSuite, *, rows: bool = True) -> Source:

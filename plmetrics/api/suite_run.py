@@ -10,7 +10,13 @@ from typing import TYPE_CHECKING
 from plmetrics.api.context import RunContext, feature_files
 from plmetrics.api.pipeline import evaluate_suite
 from plmetrics.api.stopwatch import Stopwatch
-from plmetrics.api.suite_files import error_places, open_rows, without_values, without_variables
+from plmetrics.api.suite_files import (
+    error_places,
+    open_rows,
+    output_directory,
+    without_values,
+    without_variables,
+)
 from plmetrics.core.errors import EnvironmentFault, PlmetricsError
 
 if TYPE_CHECKING:
@@ -41,7 +47,6 @@ def open_suite(
         ConfigError: the suite is wrong.
         EnvironmentFault: a file cannot be read, or an extra is not installed.
     """
-    from plmetrics.runs.folder import output_directory
     from plmetrics.suite.yaml.load import load_suite
 
     try:
@@ -74,13 +79,7 @@ class RunOptions:
 
 
 class Evaluation:
-    """The evaluation of a suite's file: of all rows of its table.
-
-    Args:
-        loaded: the suite.
-        home: the folder of its runs.
-        options: what is said of the run beside it.
-    """
+    """The evaluation of a suite's file: of all rows of its table."""
 
     def __init__(self, loaded: LoadedSuite, home: Place, options: RunOptions) -> None:
         self.loaded = loaded
@@ -124,7 +123,7 @@ class Evaluation:
         if self.recorded_interval is not None:
             return []
         from plmetrics.runs.history.data import condition_identity
-        from plmetrics.runs.history.repetition import repetition_warnings
+        from plmetrics.runs.history.previous_runs import repetition_warnings
         from plmetrics.runs.record import suite_content
 
         facts = {"suite": suite_content(result.suite), "files": result.record.get("files", ())}
@@ -200,7 +199,7 @@ def write_run(loaded: LoadedSuite, directory: Place, evaluation: Evaluation) -> 
             for them.
     """
     from plmetrics.runs.folder import RunFolder
-    from plmetrics.runs.provenance import provenance
+    from plmetrics.runs.record import provenance
 
     exports = evaluation.exports
     with without_values(loaded):
@@ -248,11 +247,7 @@ def suite_exports(loaded: LoadedSuite) -> Exports | None:
 
 
 def deliver(evaluation: Evaluation, result: Result) -> None:
-    """Write a result whose run folder is complete where else the suite asks for it, unless it is there.
-
-    Raises:
-        EnvironmentFault: it cannot be written.
-    """
+    """Write a result whose run folder is complete where else the suite asks for it, unless it is there."""
     exports = evaluation.exports
     if exports is not None:
         assert result.folder is not None

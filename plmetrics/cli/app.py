@@ -8,6 +8,7 @@ from copy import copy
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer import Option
 from typer.core import TyperGroup
 
 from plmetrics import __version__
@@ -30,8 +31,7 @@ from plmetrics.cli.state import state
 from plmetrics.cli.suggest import suggest
 from plmetrics.cli.terminal.bus_error import explain_bus_errors
 from plmetrics.cli.terminal.console import open_streams, say, write_result
-from plmetrics.cli.terminal.guard import UsageError
-from plmetrics.cli.terminal.json_outcome import failure_json, wants_json
+from plmetrics.cli.terminal.guard import UsageError, failure_json, wants_json
 from plmetrics.cli.unit_list import units
 from plmetrics.cli.validate import validate
 from plmetrics.core.errors import Problem
@@ -125,7 +125,7 @@ def _version(requested: bool) -> None:
 @app.callback()
 def root(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
+        bool, Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
     """Trustworthy evaluation of prediction tables: every metric, every model, every segment."""

@@ -8,6 +8,7 @@ from pathlib import Path  # noqa: TC003 (typer reads the annotations)
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from typer import Argument, Option
 
 from plmetrics.cli.options import Debug, Format, HtmlFile
 from plmetrics.cli.terminal.completion import run_folders
@@ -27,7 +28,7 @@ class FailOn(StrEnum):
 def diff(
     before: Annotated[
         Path,
-        typer.Argument(
+        Argument(
             metavar="BEFORE",
             help="A run folder, or a folder with latest.json.",
             readable=False,
@@ -36,19 +37,16 @@ def diff(
     ],
     after: Annotated[
         Path,
-        typer.Argument(
+        Argument(
             metavar="AFTER", help="The run to compare with it.", readable=False, autocompletion=run_folders
         ),
     ],
     fail_on: Annotated[
         FailOn | None,
-        typer.Option(
-            "--fail-on", help="Exit with 3 if a value, a status, a gate or the set of rows changed."
-        ),
+        Option("--fail-on", help="Exit with 3 if a value, a status, a gate or the set of rows changed."),
     ] = None,
     form: Annotated[
-        Format,
-        typer.Option("--format", help="text for people, json for programs, csv for the table of values."),
+        Format, Option("--format", help="text for people, json for programs, csv for the table of values.")
     ] = Format.text,
     debug: Debug = False,
     html: HtmlFile = None,

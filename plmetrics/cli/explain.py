@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Annotated
 
-import typer
+from typer import Option
 
 from plmetrics.cli.options import Debug, OutcomeFormat, Settings, SuiteFile, overrides
 from plmetrics.cli.terminal.console import wants_color, width, write_result
@@ -17,9 +17,9 @@ def explain(
     suite: SuiteFile,
     settings: Settings = None,
     no_data: Annotated[
-        bool, typer.Option("--no-data", help="Do not look at the data: no numbers of slices, units and rows.")
+        bool, Option("--no-data", help="Do not look at the data: no numbers of slices, units and rows.")
     ] = False,
-    form: Annotated[OutcomeFormat, typer.Option("--format", help="text or json.")] = OutcomeFormat.text,
+    form: Annotated[OutcomeFormat, Option("--format", help="text or json.")] = OutcomeFormat.text,
     debug: Debug = False,
 ) -> None:
     """Show what a run would read, group and hold.

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Argument, Option
 
 from plmetrics.cli.options import Debug, LabelColumn, ReplaceFile, ScoreColumns  # noqa: TC001 (typer reads them)
 from plmetrics.cli.terminal.console import say, shown_path, write_result
@@ -15,12 +15,11 @@ from plmetrics.cli.terminal.progress import Progress
 
 
 def init(
-    data: Annotated[str, typer.Argument(metavar="DATA", help="A file, folder or glob of predictions.")],
+    data: Annotated[str, Argument(metavar="DATA", help="A file, folder or glob of predictions.")],
     label: LabelColumn = None,
     score: ScoreColumns = None,
     output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="Write the suite there.", readable=False),
+        Path | None, Option("--output", "-o", metavar="FILE", help="Write the suite there.", readable=False)
     ] = None,
     force: ReplaceFile = False,
     debug: Debug = False,

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path  # noqa: TC003 (typer reads the annotations)
 from typing import Annotated
 
-import typer
+from typer import Argument, Option
 
 from plmetrics.cli.options import (
     Debug,
@@ -25,7 +25,7 @@ from plmetrics.cli.terminal.progress import Progress
 def merge(
     states: Annotated[
         list[Path],
-        typer.Argument(
+        Argument(
             metavar="STATES...",
             help="State files, or folders of them; addresses, too.",
             readable=False,
@@ -34,11 +34,11 @@ def merge(
     ],
     output: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", readable=False, help="Write a run folder there; none if not given."),
+        Option(metavar="DIR", readable=False, help="Write a run folder there; none if not given."),
     ] = None,
     merged: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             "--states",
             metavar="FILE",
             readable=False,
@@ -46,26 +46,22 @@ def merge(
         ),
     ] = None,
     allow_overlap: Annotated[
-        bool,
-        typer.Option("--allow-overlap", help="Take states that share a file; its rows then count twice."),
+        bool, Option("--allow-overlap", help="Take states that share a file; its rows then count twice.")
     ] = False,
     interval: Annotated[
         str | None,
-        typer.Option(
+        Option(
             "--interval",
             metavar="A/B",
             help="Intervals from A to before B, or of a month; of a folder of runs.",
         ),
     ] = None,
     allow_missing: Annotated[
-        bool,
-        typer.Option(
-            "--allow-missing", help="Leave out intervals of A/B, or planned units, without a state."
-        ),
+        bool, Option("--allow-missing", help="Leave out intervals of A/B, or planned units, without a state.")
     ] = False,
     plan: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             metavar="FILE",
             readable=False,
             help="The plan of the units that states are of; units.plan beside them if not given.",
@@ -73,7 +69,7 @@ def merge(
     ] = None,
     least_coverage: Annotated[
         float,
-        typer.Option(
+        Option(
             metavar="SHARE",
             min=0.0,
             max=1.0,

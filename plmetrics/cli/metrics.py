@@ -7,7 +7,7 @@ import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Argument, Option
 
 from plmetrics.cli.options import Debug, ReportFormat
 from plmetrics.cli.terminal.completion import metric_names
@@ -25,24 +25,23 @@ if TYPE_CHECKING:
 def metrics(
     name: Annotated[
         str | None,
-        typer.Argument(metavar="NAME", help="Show the card of this metric.", autocompletion=metric_names),
+        Argument(metavar="NAME", help="Show the card of this metric.", autocompletion=metric_names),
     ] = None,
-    task: Annotated[str | None, typer.Option(help="Only metrics of this task.")] = None,
+    task: Annotated[str | None, Option(help="Only metrics of this task.")] = None,
     search: Annotated[
         str | None,
-        typer.Option(
+        Option(
             metavar="WORD", help="Only metrics with this word in their names, here or elsewhere, or texts."
         ),
     ] = None,
     goal: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             metavar="GOAL", help="Only metrics of this goal; may be given several times; `list` shows all."
         ),
     ] = None,
     form: Annotated[
-        ReportFormat,
-        typer.Option("--format", help="text, json, csv, or markdown: the table of the documentation."),
+        ReportFormat, Option("--format", help="text, json, csv, or markdown: the table of the documentation.")
     ] = ReportFormat.text,
     debug: Debug = False,
 ) -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeAlias
+from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Argument, Option
 
 from plmetrics.cli.terminal.completion import run_folders, suite_files
 from plmetrics.cli.terminal.guard import UsageError
@@ -17,46 +17,44 @@ if TYPE_CHECKING:
 
     from plmetrics.runs.exit_policy import ExitPolicy
 
-SuiteFile: TypeAlias = Annotated[
+SuiteFile = Annotated[
     Path,
-    typer.Argument(
-        metavar="SUITE", help="The suite, a YAML file.", readable=False, autocompletion=suite_files
-    ),
+    Argument(metavar="SUITE", help="The suite, a YAML file.", readable=False, autocompletion=suite_files),
 ]
-Settings: TypeAlias = Annotated[
+Settings = Annotated[
     list[str] | None,
-    typer.Option(
+    Option(
         "--set",
         metavar="KEY=VALUE",
         help="Replace a key of the suite, dotted: uncertainty.replicates=200. May be given several times.",
     ),
 ]
-RunPath: TypeAlias = Annotated[
+RunPath = Annotated[
     Path,
-    typer.Argument(
+    Argument(
         metavar="RUN",
         help="A run folder, or a folder with latest.json.",
         readable=False,
         autocompletion=run_folders,
     ),
 ]
-OutputFolder: TypeAlias = Annotated[
+OutputFolder = Annotated[
     Path | None,
-    typer.Option(
+    Option(
         "--output",
         metavar="DIR",
         readable=False,
         help="Write run folders here instead of `output.directory`; may be anywhere, also in a bucket.",
     ),
 ]
-LabelColumn: TypeAlias = Annotated[
-    str | None, typer.Option(metavar="COLUMN", help="The column of the label, if it cannot be guessed.")
+LabelColumn = Annotated[
+    str | None, Option(metavar="COLUMN", help="The column of the label, if it cannot be guessed.")
 ]
-ScoreColumns: TypeAlias = Annotated[
-    list[str] | None, typer.Option(metavar="COLUMN", help="A column of scores; may be given several times.")
+ScoreColumns = Annotated[
+    list[str] | None, Option(metavar="COLUMN", help="A column of scores; may be given several times.")
 ]
-ReplaceFile: TypeAlias = Annotated[bool, typer.Option("--force", help="Replace a file that is there.")]
-Debug: TypeAlias = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
+ReplaceFile = Annotated[bool, Option("--force", help="Replace a file that is there.")]
+Debug = Annotated[bool, Option("--debug", help="Show the traceback of an error.")]
 
 
 class Format(StrEnum):
@@ -83,63 +81,58 @@ class OutcomeFormat(StrEnum):
     json = "json"
 
 
-Outcome: TypeAlias = Annotated[
-    OutcomeFormat, typer.Option("--format", help="text for people, json for programs.")
-]
-ResultFormat: TypeAlias = Annotated[
+Outcome = Annotated[OutcomeFormat, Option("--format", help="text for people, json for programs.")]
+ResultFormat = Annotated[
     ReportFormat,
-    typer.Option(
+    Option(
         "--format",
         help="text for people, markdown for pull requests, json for programs, csv for the metrics table.",
     ),
 ]
-SliceSets: TypeAlias = Annotated[
+SliceSets = Annotated[
     list[str] | None,
-    typer.Option(
+    Option(
         "--slices", metavar="SET", help="List the values in the slices of a set. May be given several times."
     ),
 ]
-PlanFile: TypeAlias = Annotated[
-    Path | None,
-    typer.Option("--plan", metavar="FILE", readable=False, help="The file of a plan of units."),
+PlanFile = Annotated[
+    Path | None, Option("--plan", metavar="FILE", readable=False, help="The file of a plan of units.")
 ]
-ConstantsFile: TypeAlias = Annotated[
+ConstantsFile = Annotated[
     Path | None,
-    typer.Option(
+    Option(
         "--constants",
         metavar="STATE",
         readable=False,
         help="Take the constants of an earlier state: edges of quantiles, centres, thresholds, the grid of scores.",
     ),
 ]
-HtmlFile: TypeAlias = Annotated[
+HtmlFile = Annotated[
     Path | None,
-    typer.Option("--html", metavar="FILE", readable=False, help="Write an HTML file and print nothing."),
+    Option("--html", metavar="FILE", readable=False, help="Write an HTML file and print nothing."),
 ]
-Quiet: TypeAlias = Annotated[
-    bool, typer.Option("--quiet", "-q", help="Only the verdict and the gates; no progress.")
-]
+Quiet = Annotated[bool, Option("--quiet", "-q", help="Only the verdict and the gates; no progress.")]
 
 
-FailOnWords: TypeAlias = Annotated[
+FailOnWords = Annotated[
     list[str] | None,
-    typer.Option(
+    Option(
         "--fail-on",
         metavar="WORD",
         help="Exit with 3 also where a gate of level warn fails (warn) or a gate is not decided (inconclusive). "
         "May be given several times, or with commas.",
     ),
 ]
-Labels: TypeAlias = Annotated[
+Labels = Annotated[
     list[str] | None,
-    typer.Option(
+    Option(
         "--label",
         metavar="KEY=VALUE",
         help="A label for run.json and reports, such as git=abc123. May be given several times.",
     ),
 ]
-SkipIfEmpty: TypeAlias = Annotated[
-    bool, typer.Option("--skip-if-empty", help="Exit with 99 instead of 5 where there is no data yet.")
+SkipIfEmpty = Annotated[
+    bool, Option("--skip-if-empty", help="Exit with 99 instead of 5 where there is no data yet.")
 ]
 
 

@@ -6,7 +6,7 @@ import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Option
 
 from plmetrics.cli.options import Debug, Outcome, OutcomeFormat
 from plmetrics.cli.terminal.console import write_result
@@ -17,27 +17,23 @@ if TYPE_CHECKING:
 
 
 def power(
-    baseline: Annotated[float, typer.Option(help="Share of the control, or with --sd its mean.")],
+    baseline: Annotated[float, Option(help="Share of the control, or with --sd its mean.")],
     effect: Annotated[
-        float | None, typer.Option(help="Difference to find; what --units find if not given.")
+        float | None, Option(help="Difference to find; what --units find if not given.")
     ] = None,
     relative: Annotated[
-        bool, typer.Option("--relative", help="The effect is a share of the baseline: 0.05 is 5 % more.")
+        bool, Option("--relative", help="The effect is a share of the baseline: 0.05 is 5 % more.")
     ] = False,
-    sd: Annotated[float | None, typer.Option(help="Standard deviation of a unit's outcome.")] = None,
-    units: Annotated[int | None, typer.Option(help="Units of the arm; found if not given.")] = None,
-    ratio: Annotated[float, typer.Option(help="Units of the control for one of the arm.")] = 1.0,
-    chance: Annotated[
-        float, typer.Option("--power", metavar="POWER", help="The chance to find the effect.")
-    ] = 0.8,
-    level: Annotated[float, typer.Option(help="Level of the two-sided test.")] = 0.95,
+    sd: Annotated[float | None, Option(help="Standard deviation of a unit's outcome.")] = None,
+    units: Annotated[int | None, Option(help="Units of the arm; found if not given.")] = None,
+    ratio: Annotated[float, Option(help="Units of the control for one of the arm.")] = 1.0,
+    chance: Annotated[float, Option("--power", metavar="POWER", help="The chance to find the effect.")] = 0.8,
+    level: Annotated[float, Option(help="Level of the two-sided test.")] = 0.95,
     cluster_size: Annotated[
-        float | None, typer.Option(help="Mean number of units that are assigned together.")
+        float | None, Option(help="Mean number of units that are assigned together.")
     ] = None,
-    icc: Annotated[float, typer.Option(help="Correlation of outcomes within such a cluster.")] = 0.0,
-    cluster_cv: Annotated[
-        float, typer.Option(help="Standard deviation of cluster sizes over their mean.")
-    ] = 0.0,
+    icc: Annotated[float, Option(help="Correlation of outcomes within such a cluster.")] = 0.0,
+    cluster_cv: Annotated[float, Option(help="Standard deviation of cluster sizes over their mean.")] = 0.0,
     form: Outcome = OutcomeFormat.text,
     debug: Debug = False,
 ) -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sys
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, TypeAlias
+from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Argument, Option
 
 from plmetrics.cli.options import Debug, Format
 from plmetrics.cli.terminal.console import say_warnings, wants_color, width, write_result
@@ -36,79 +36,62 @@ class Correction(StrEnum):
     none = "none"
 
 
-Table: TypeAlias = Annotated[str, typer.Argument(metavar="DATA", help="A file, folder or glob of outcomes.")]
-Outcome: TypeAlias = Annotated[
-    list[str] | None, typer.Option(metavar="COLUMN", help="An outcome; may be given several times.")
+Table = Annotated[str, Argument(metavar="DATA", help="A file, folder or glob of outcomes.")]
+Outcome = Annotated[
+    list[str] | None, Option(metavar="COLUMN", help="An outcome; may be given several times.")
 ]
-Ratio: TypeAlias = Annotated[
+Ratio = Annotated[
     list[str] | None,
-    typer.Option(
+    Option(
         metavar="NAME=COLUMN/COLUMN",
         help="An outcome that is a ratio of two sums, as clicks/views; may be given several times.",
     ),
 ]
-Quantile: TypeAlias = Annotated[
+Quantile = Annotated[
     list[str] | None,
-    typer.Option(
+    Option(
         metavar="NAME=COLUMN@LEVEL", help="An outcome that is a quantile, as p95=latency@0.95; several times."
     ),
 ]
-Covariate: TypeAlias = Annotated[
+Covariate = Annotated[
     list[str] | None,
-    typer.Option(
+    Option(
         metavar="[OUTCOME=]COLUMN[/COLUMN]",
         help="What was known before the experiment and takes its part off (CUPED): of all outcomes, or of one.",
     ),
 ]
-Strata: TypeAlias = Annotated[
+Strata = Annotated[
     list[str] | None,
-    typer.Option(
-        metavar="COLUMN", help="Means are those of its values, weighted; may be given several times."
-    ),
+    Option(metavar="COLUMN", help="Means are those of its values, weighted; may be given several times."),
 ]
-Arm: TypeAlias = Annotated[str, typer.Option(metavar="COLUMN", help="The column of arms.")]
-Control: TypeAlias = Annotated[
-    str, typer.Option(metavar="ARM", help="The arm that others are compared with.")
-]
-By: TypeAlias = Annotated[
+Arm = Annotated[str, Option(metavar="COLUMN", help="The column of arms.")]
+Control = Annotated[str, Option(metavar="ARM", help="The arm that others are compared with.")]
+By = Annotated[
     list[str] | None,
-    typer.Option(
-        metavar="COLUMN", help="Slice by it, or by COLUMN,COLUMN together; may be given several times."
-    ),
+    Option(metavar="COLUMN", help="Slice by it, or by COLUMN,COLUMN together; may be given several times."),
 ]
-Unit: TypeAlias = Annotated[
-    str | None, typer.Option(metavar="COLUMN", help="What was assigned to an arm, if not the row.")
+Unit = Annotated[str | None, Option(metavar="COLUMN", help="What was assigned to an arm, if not the row.")]
+Level = Annotated[float, Option(help="Two-sided level of intervals and tests.")]
+Power = Annotated[float, Option(help="The chance to find the effect that units are counted for.")]
+Effect = Annotated[
+    float | None, Option(metavar="EFFECT", help="The difference to find; the observed one, if not given.")
 ]
-Level: TypeAlias = Annotated[float, typer.Option(help="Two-sided level of intervals and tests.")]
-Power: TypeAlias = Annotated[
-    float, typer.Option(help="The chance to find the effect that units are counted for.")
-]
-Effect: TypeAlias = Annotated[
+Mixture = Annotated[
     float | None,
-    typer.Option(metavar="EFFECT", help="The difference to find; the observed one, if not given."),
+    Option(metavar="EFFECT", help="The scale of effects for p values that may be read at any time."),
 ]
-Mixture: TypeAlias = Annotated[
-    float | None,
-    typer.Option(metavar="EFFECT", help="The scale of effects for p values that may be read at any time."),
-]
-Share: TypeAlias = Annotated[
+Share = Annotated[
     list[str] | None,
-    typer.Option(metavar="ARM=SHARE", help="The planned share of an arm; for all of them or for none."),
+    Option(metavar="ARM=SHARE", help="The planned share of an arm; for all of them or for none."),
 ]
-Corrected: TypeAlias = Annotated[Correction, typer.Option(help="For how many tests there are.")]
-OnMissing: TypeAlias = Annotated[Missing, typer.Option(help="Refuse missing values, or leave them out.")]
-Ranks: TypeAlias = Annotated[
-    bool, typer.Option("--ranks/--no-ranks", help="Mann-Whitney tests, which count every value.")
+Corrected = Annotated[Correction, Option(help="For how many tests there are.")]
+OnMissing = Annotated[Missing, Option(help="Refuse missing values, or leave them out.")]
+Ranks = Annotated[bool, Option("--ranks/--no-ranks", help="Mann-Whitney tests, which count every value.")]
+Shifts = Annotated[bool, Option("--shifts", help="Shifts of values by Hodges and Lehmann, with intervals.")]
+Reproducible = Annotated[
+    bool, Option("--reproducible", help="The same to the last bit in any order of the rows.")
 ]
-Shifts: TypeAlias = Annotated[
-    bool, typer.Option("--shifts", help="Shifts of values by Hodges and Lehmann, with intervals.")
-]
-Reproducible: TypeAlias = Annotated[
-    bool, typer.Option("--reproducible", help="The same to the last bit in any order of the rows.")
-]
-Form: TypeAlias = Annotated[
-    Format, typer.Option("--format", help="text for people, json and csv for programs: all columns.")
-]
+Form = Annotated[Format, Option("--format", help="text for people, json and csv for programs: all columns.")]
 
 
 _MISMATCH = "sample ratio mismatch"
@@ -176,13 +159,14 @@ def readout(
 
 
 def _output(table: pl.DataFrame, form: Format) -> str:
-    from plmetrics.features.experiment.readout_report import readout_csv, readout_json, readout_text
+    from plmetrics.features.experiment.readout_report import readout_text
+    from plmetrics.report.export import indented_json
 
     match form:
         case Format.json:
-            return readout_json(table)
+            return indented_json(table.to_dicts())
         case Format.csv:
-            return readout_csv(table)
+            return table.write_csv()
     return readout_text(table, width(), color=wants_color(sys.stdout))
 
 

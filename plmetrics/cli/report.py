@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 import typer
+from typer import Option
 
 from plmetrics.cli.options import (
     Debug,
@@ -25,9 +26,9 @@ def report(
     run: RunPath,
     form: ResultFormat = ReportFormat.text,
     debug: Debug = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Only the verdict and the gates.")] = False,
+    quiet: Annotated[bool, Option("--quiet", "-q", help="Only the verdict and the gates.")] = False,
     html: HtmlFile = None,
-    show: Annotated[bool, typer.Option("--open", help="Open the file of --html in a browser.")] = False,
+    show: Annotated[bool, Option("--open", help="Open the file of --html in a browser.")] = False,
     slices: SliceSets = None,
 ) -> None:
     """Print the report of a run again.

@@ -8,6 +8,7 @@ from pathlib import Path  # noqa: TC003 (typer reads the annotations)
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
+from typer import Option
 
 from plmetrics.cli.options import (
     Debug,
@@ -51,18 +52,17 @@ def run(
     skip_if_empty: SkipIfEmpty = False,
     label: Labels = None,
     interval: Annotated[
-        str | None,
-        typer.Option("--interval", metavar="A", help="The interval to evaluate, as 2026-11-20 or A/B."),
+        str | None, Option("--interval", metavar="A", help="The interval to evaluate, as 2026-11-20 or A/B.")
     ] = None,
     following: Annotated[
-        bool, typer.Option("--next", help="Evaluate the first interval without an accepted result.")
+        bool, Option("--next", help="Evaluate the first interval without an accepted result.")
     ] = False,
     force: Annotated[
-        bool, typer.Option("--force", help="Evaluate an interval again also where nothing changed.")
+        bool, Option("--force", help="Evaluate an interval again also where nothing changed.")
     ] = False,
     on: Annotated[
         str | None,
-        typer.Option(
+        Option(
             "--on",
             metavar="RUNNER",
             help="Count the units of the table there: inline, processes:4, dask:tcp://HOST:8786, ray or ray:ADDRESS.",

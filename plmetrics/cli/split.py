@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from typer import Argument, Option
 
 from plmetrics.cli.options import Debug, ReplaceFile  # noqa: TC001 (typer reads the annotations)
 from plmetrics.cli.terminal.console import say, shown_path
@@ -40,71 +40,55 @@ class Window(StrEnum):
     sliding = "sliding"
 
 
-Rows: TypeAlias = Annotated[str, typer.Argument(metavar="DATA", help="A file, folder or glob of rows.")]
-Dealt: TypeAlias = Annotated[Method, typer.Option(help="How rows are dealt.")]
-Output: TypeAlias = Annotated[
-    Path, typer.Option("--output", "-o", metavar="FILE", help="Write here: .parquet or .csv.", readable=False)
+Rows = Annotated[str, Argument(metavar="DATA", help="A file, folder or glob of rows.")]
+Dealt = Annotated[Method, Option(help="How rows are dealt.")]
+Output = Annotated[
+    Path, Option("--output", "-o", metavar="FILE", help="Write here: .parquet or .csv.", readable=False)
 ]
-Folds: TypeAlias = Annotated[int | None, typer.Option(help="How many folds, or splits in time [5].")]
-Label: TypeAlias = Annotated[
-    list[str] | None,
-    typer.Option(metavar="COLUMN", help="Classes to keep alike; may be given several times."),
+Folds = Annotated[int | None, Option(help="How many folds, or splits in time [5].")]
+Label = Annotated[
+    list[str] | None, Option(metavar="COLUMN", help="Classes to keep alike; may be given several times.")
 ]
-Group: TypeAlias = Annotated[
+Group = Annotated[
     list[str] | None,
-    typer.Option(metavar="COLUMN", help="What stays together, as a customer; may be given several times."),
+    Option(metavar="COLUMN", help="What stays together, as a customer; may be given several times."),
 ]
-Key: TypeAlias = Annotated[
+Key = Annotated[
     list[str] | None,
-    typer.Option(
+    Option(
         metavar="COLUMN",
         help="What names a row, so that neither order nor files matter; may be given several times.",
     ),
 ]
-Seed: TypeAlias = Annotated[int | None, typer.Option(help="Another seed, other folds [0].")]
-Share: TypeAlias = Annotated[
+Seed = Annotated[int | None, Option(help="Another seed, other folds [0].")]
+Share = Annotated[
     list[str] | None,
-    typer.Option(
+    Option(
         metavar="SHARE", help="holdout: the share of test [0.2], or PART=SHARE for each of several parts."
     ),
 ]
-Repeats: TypeAlias = Annotated[int | None, typer.Option(help="repeated: how many repetitions [10].")]
-Inner: TypeAlias = Annotated[int | None, typer.Option(help="nested: how many inner folds [5].")]
-Time: TypeAlias = Annotated[
-    str | None, typer.Option(metavar="COLUMN", help="time_ordered: the column of time.")
+Repeats = Annotated[int | None, Option(help="repeated: how many repetitions [10].")]
+Inner = Annotated[int | None, Option(help="nested: how many inner folds [5].")]
+Time = Annotated[str | None, Option(metavar="COLUMN", help="time_ordered: the column of time.")]
+Trained = Annotated[Window | None, Option(help="time_ordered: what to train on [expanding].")]
+Train = Annotated[str | None, Option(metavar="SPAN", help="time_ordered: length of a sliding train window.")]
+Test = Annotated[str | None, Option(metavar="SPAN", help="time_ordered: length of a test window.")]
+Gap = Annotated[
+    str | None, Option(metavar="SPAN", help="time_ordered: what is left out before a test window.")
 ]
-Trained: TypeAlias = Annotated[
-    Window | None, typer.Option(help="time_ordered: what to train on [expanding].")
+Purge = Annotated[str | None, Option(metavar="SPAN", help="time_ordered: how far labels look ahead.")]
+Until = Annotated[str | None, Option(metavar="COLUMN", help="time_ordered: when a row's label is known.")]
+Name = Annotated[str | None, Option(metavar="COLUMN", help="The new column.")]
+Long = Annotated[
+    bool | None, Option("--long/--wide", help="Repeat rows, or add a column for each repetition or split.")
 ]
-Train: TypeAlias = Annotated[
-    str | None, typer.Option(metavar="SPAN", help="time_ordered: length of a sliding train window.")
-]
-Test: TypeAlias = Annotated[
-    str | None, typer.Option(metavar="SPAN", help="time_ordered: length of a test window.")
-]
-Gap: TypeAlias = Annotated[
-    str | None, typer.Option(metavar="SPAN", help="time_ordered: what is left out before a test window.")
-]
-Purge: TypeAlias = Annotated[
-    str | None, typer.Option(metavar="SPAN", help="time_ordered: how far labels look ahead.")
-]
-Until: TypeAlias = Annotated[
-    str | None, typer.Option(metavar="COLUMN", help="time_ordered: when a row's label is known.")
-]
-Name: TypeAlias = Annotated[str | None, typer.Option(metavar="COLUMN", help="The new column.")]
-Long: TypeAlias = Annotated[
+Exact = Annotated[
     bool | None,
-    typer.Option("--long/--wide", help="Repeat rows, or add a column for each repetition or split."),
-]
-Exact: TypeAlias = Annotated[
-    bool | None,
-    typer.Option(
+    Option(
         "--exact/--by-hash", help="Equal sizes, or by the hash alone: equal in expectation, and streaming."
     ),
 ]
-Mixed: TypeAlias = Annotated[
-    bool | None, typer.Option("--mixed", help="Let the seed decide among groups of about one size.")
-]
+Mixed = Annotated[bool | None, Option("--mixed", help="Let the seed decide among groups of about one size.")]
 
 OPTIONS = (
     *("folds", "label", "group", "key", "seed", "share", "repeats", "inner", "time", "window"),

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path  # noqa: TC003 (typer reads the annotations)
 from typing import Annotated
 
-import typer
+from typer import Option
 
 from plmetrics.cli.options import (
     ConstantsFile,
@@ -27,7 +27,7 @@ def state(
     suite: SuiteFile,
     output: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             metavar="FILE|DIR",
             readable=False,
             help="The file, which ends in .state, a folder, or an address; the folder 'states' beside the suite if "
@@ -38,15 +38,15 @@ def state(
     constants: ConstantsFile = None,
     shard: Annotated[
         str | None,
-        typer.Option(metavar="I/N", help="The states of one of N parts of the table's units, such as 3/8."),
+        Option(metavar="I/N", help="The states of one of N parts of the table's units, such as 3/8."),
     ] = None,
     unit: Annotated[
-        str | None, typer.Option(metavar="ID", help="The state of one unit; the beginning of its id will do.")
+        str | None, Option(metavar="ID", help="The state of one unit; the beginning of its id will do.")
     ] = None,
     plan: PlanFile = None,
     form: Outcome = OutcomeFormat.text,
     debug: Debug = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
+    quiet: Annotated[bool, Option("--quiet", "-q", help="No progress.")] = False,
 ) -> None:
     """Write the state of a run, which merges with others.
 
@@ -62,7 +62,7 @@ def state(
         changes, warnings = overrides(settings), tuple[str, ...]()
         with Progress(sys.stderr, quiet=quiet) as progress:
             if shard is not None or unit is not None or plan is not None:
-                from plmetrics.api.shards.unit_runs import unit_states
+                from plmetrics.api.shards.plans import unit_states
 
                 files = unit_states(
                     suite,

@@ -6,7 +6,7 @@ import sys
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Argument, Option
 
 from plmetrics.cli.options import Debug, LabelColumn, ScoreColumns  # noqa: TC001 (typer reads them)
 from plmetrics.cli.terminal.console import write_result
@@ -15,7 +15,6 @@ from plmetrics.cli.terminal.progress import Progress
 from plmetrics.core.errors import Problem
 
 if TYPE_CHECKING:
-    from plmetrics.features.advice.dialogue import Answers
     from plmetrics.features.advice.suggestion import Suggestion
 
 
@@ -28,31 +27,28 @@ class Format(StrEnum):
 
 def suggest(
     data: Annotated[
-        str | None, typer.Argument(metavar="DATA", help="A file, folder or glob of predictions.")
+        str | None, Argument(metavar="DATA", help="A file, folder or glob of predictions.")
     ] = None,
     task: Annotated[
-        str | None,
-        typer.Option(metavar="TASK", help="What is predicted, if it cannot be guessed: ranking, ..."),
+        str | None, Option(metavar="TASK", help="What is predicted, if it cannot be guessed: ranking, ...")
     ] = None,
     label: LabelColumn = None,
     score: ScoreColumns = None,
     query: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="The column of what is ranked together (ranking).")
+        str | None, Option(metavar="COLUMN", help="The column of what is ranked together (ranking).")
     ] = None,
     treatment: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="The column of the arm (uplift, experiment).")
+        str | None, Option(metavar="COLUMN", help="The column of the arm (uplift, experiment).")
     ] = None,
     goal: Annotated[
         list[str] | None,
-        typer.Option(metavar="GOAL", help="What it is for; may be given several times; `list` shows all."),
+        Option(metavar="GOAL", help="What it is for; may be given several times; `list` shows all."),
     ] = None,
-    cost_fp: Annotated[float | None, typer.Option(metavar="COST", help="Cost of a false positive.")] = None,
-    cost_fn: Annotated[float | None, typer.Option(metavar="COST", help="Cost of a false negative.")] = None,
-    ask: Annotated[
-        bool, typer.Option("--ask", help="Ask for what is not given; questions go to stderr.")
-    ] = False,
+    cost_fp: Annotated[float | None, Option(metavar="COST", help="Cost of a false positive.")] = None,
+    cost_fn: Annotated[float | None, Option(metavar="COST", help="Cost of a false negative.")] = None,
+    ask: Annotated[bool, Option("--ask", help="Ask for what is not given; questions go to stderr.")] = False,
     form: Annotated[
-        Format, typer.Option("--format", help="yaml: a suite with reasons; json: the advice as data.")
+        Format, Option("--format", help="yaml: a suite with reasons; json: the advice as data.")
     ] = Format.yaml,
     debug: Debug = False,
 ) -> None:
@@ -76,18 +72,14 @@ def suggest(
         wishes = Wishes(task=task, label=label, scores=tuple(score or ()), query=query, treatment=treatment)
         answers = Answers(wishes, tuple(goal or ()), cost_fp, cost_fn)
         if ask:
-            answers = _dialogue(data, answers)
+            from plmetrics.cli.terminal.prompts import TerminalPrompt
+            from plmetrics.features.advice import dialogue
+
+            answers = dialogue.ask(suggestion.TableSample.of(data), answers, TerminalPrompt())
         with Progress(sys.stderr) as progress:
             progress("look at the table")
             proposal = suggestion.suggest(data, **answers.arguments)
         write_result(proposal.text if form is Format.yaml else _json(proposal))
-
-
-def _dialogue(data: str, answers: Answers) -> Answers:
-    from plmetrics.cli.terminal.prompts import TerminalPrompt
-    from plmetrics.features.advice import dialogue, suggestion
-
-    return dialogue.ask(suggestion.TableSample.of(data), answers, TerminalPrompt())
 
 
 def _json(proposal: Suggestion) -> str:

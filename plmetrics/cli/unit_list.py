@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Annotated
 
-import typer
+from typer import Option
 
 from plmetrics.cli.options import ConstantsFile, Debug, PlanFile, Settings, SuiteFile, overrides
 from plmetrics.cli.terminal.console import write_result
@@ -19,7 +19,7 @@ def units(
     settings: Settings = None,
     constants: ConstantsFile = None,
     debug: Debug = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
+    quiet: Annotated[bool, Option("--quiet", "-q", help="No progress.")] = False,
 ) -> None:
     """List the units of a table, each a state of its own.
 

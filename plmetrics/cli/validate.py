@@ -13,10 +13,7 @@ if TYPE_CHECKING:
 
 
 def validate(
-    suite: SuiteFile,
-    settings: Settings = None,
-    form: Outcome = OutcomeFormat.text,
-    debug: Debug = False,
+    suite: SuiteFile, settings: Settings = None, form: Outcome = OutcomeFormat.text, debug: Debug = False
 ) -> None:
     """Check a suite and its columns on zero rows.
 

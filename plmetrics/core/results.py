@@ -154,6 +154,16 @@ def in_schema(frame: pl.DataFrame, schema: pl.Schema, *, strict: bool = True) ->
     )
 
 
+def first_word(cases: Mapping[str, pl.Expr], otherwise: str) -> pl.Expr:
+    """The word of the first condition that holds, of a row where none does `otherwise`."""
+    words = (pl.when(holds).then(pl.lit(word)) for word, holds in cases.items())
+    return pl.coalesce(*words, pl.lit(otherwise))
+
+
+GATE_OUTCOMES = ("fail", "inconclusive", "warn", "skipped", "pass")
+"""Outcomes of gates, the worst first; a gate of level warn that fails warns."""
+
+
 def gate_table(rows: Sequence[Mapping[str, object]]) -> pl.DataFrame:
     """The table `gates` of rows that leave out what is null."""
     return pl.DataFrame([dict.fromkeys(GATES_SCHEMA) | {**row} for row in rows], GATES_SCHEMA, orient="row")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from plmetrics.core.errors import EnvironmentFault, Problem, needs_extra
-from plmetrics.exports.paths import output_path
+from plmetrics.exports.protocol import output_path
 from plmetrics.exports.tidy import run_tables
 from plmetrics.runs.files import environment_faults
 from plmetrics.table.files import shown_path
@@ -70,12 +70,7 @@ class DeltaTarget:
 
 
 def delta_target(loaded: LoadedSuite, path: str) -> DeltaTarget:
-    """The target of `output.delta`.
-
-    Raises:
-        ConfigError: the path leads out of the suite's folder.
-        EnvironmentFault: the extra is not installed.
-    """
+    """The target of `output.delta`."""
     with needs_extra("delta", "writing Delta tables"):
         import deltalake  # noqa: F401
     return DeltaTarget(output_path(loaded, path, ("output", "delta")))

@@ -34,10 +34,10 @@ def junit_text(run: Run) -> str:
         gates = run.result.gates.rows(named=True)
         for gate in gates:
             _case(suite, run.name, gate)
-        failures = sum(_is_failure(gate) for gate in gates)
+        failures = sum(_fails(gate) for gate in gates)
         skipped = sum(gate["verdict"] in {"inconclusive", "skipped"} for gate in gates)
         counts = {"tests": len(gates), "failures": failures, "errors": 0, "skipped": skipped}
-        remarks = [f"warning: {_name(gate)}: {_numbers(gate)}" for gate in gates if _is_warning(gate)]
+        remarks = [f"warning: {_name(gate)}: {_numbers(gate)}" for gate in gates if _fails(gate, "warn")]
     ET.SubElement(suite, "system-out").text = xml_text("\n".join(remarks))
     ET.SubElement(suite, "system-err").text = ""
     facts = {
@@ -93,7 +93,7 @@ def _case(suite: ET.Element, name: str, gate: Mapping[str, Any]) -> None:
     case = ET.SubElement(
         suite, "testcase", name=xml_text(_name(gate)), classname=xml_text(classname), time="0"
     )
-    if _is_failure(gate):
+    if _fails(gate):
         failure = ET.SubElement(case, "failure", type="gate", message=xml_text(_numbers(gate)))
         failure.text = xml_text(
             "\n".join(f"{key}: {value}" for key, value in gate.items() if value is not None)
@@ -102,12 +102,8 @@ def _case(suite: ET.Element, name: str, gate: Mapping[str, Any]) -> None:
         ET.SubElement(case, "skipped", message=xml_text(f"{gate['verdict']}: {_numbers(gate)}"))
 
 
-def _is_failure(gate: Mapping[str, Any]) -> bool:
-    return (gate["verdict"], gate["level"]) == ("fail", "fail")
-
-
-def _is_warning(gate: Mapping[str, Any]) -> bool:
-    return (gate["verdict"], gate["level"]) == ("fail", "warn")
+def _fails(gate: Mapping[str, Any], level: str = "fail") -> bool:
+    return (gate["verdict"], gate["level"]) == ("fail", level)
 
 
 def _name(gate: Mapping[str, Any]) -> str:

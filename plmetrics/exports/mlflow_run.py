@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 from plmetrics.core.errors import EnvironmentFault, Problem, needs_extra
 from plmetrics.core.process import is_ours
 from plmetrics.core.redaction import mask_address
-from plmetrics.exports.paths import output_path
-from plmetrics.exports.values import OVERALL, headline_values
+from plmetrics.exports.protocol import output_path
+from plmetrics.exports.tidy import OVERALL, headline_values
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -93,12 +93,7 @@ class MlflowTarget:
 
 
 def mlflow_target(loaded: LoadedSuite, section: MlflowOutput) -> MlflowTarget:
-    """The target of `output.mlflow`. A path in place of an address is that of a local store.
-
-    Raises:
-        ConfigError: the path leads out of the suite's folder.
-        EnvironmentFault: the extra is not installed.
-    """
+    """The target of `output.mlflow`. A path in place of an address is that of a local store."""
     with _mlflow():
         uri = section.uri
         if uri is not None and ":" not in uri and uri != "databricks":

@@ -88,11 +88,7 @@ def message_of_failure(name: str, failure: Failure, interval: str, skipped: int)
 def notify(messages: Iterable[Notify], message: Message, previous: str | None, folder: Path) -> list[str]:
     """Send what is asked for; in words what was not delivered.
 
-    Args:
-        messages: whom to tell, and when.
-        message: what of.
-        previous: the status of the run before; None where there is none.
-        folder: that of the suite, in which commands run.
+    `previous` is the status of the run before, if there is one; commands run in `folder`, that of the suite.
     """
     warnings = []
     for number, spec in enumerate(messages, start=1):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from plmetrics.exports.values import headline_values
+from plmetrics.exports.tidy import headline_values
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

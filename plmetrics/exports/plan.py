@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from plmetrics.core.errors import EnvironmentFault, PlmetricsError, Problem, errors_at
 from plmetrics.core.names import function_of
-from plmetrics.exports.paths import output_path
-from plmetrics.exports.protocol import Run
-from plmetrics.exports.registry import DOCUMENTS, TARGETS
+from plmetrics.exports.protocol import Run, output_path
 from plmetrics.runs.failure import attach_folder
 from plmetrics.runs.files import environment_faults, write_atomic
 from plmetrics.runs.record import suite_content
@@ -27,7 +25,14 @@ if TYPE_CHECKING:
     from plmetrics.suite.yaml.load import LoadedSuite
     from plmetrics.table.storage.places import Place
 
+
 _AGAIN = "once it can be written, run the suite again: results of the same interval are replaced"
+TARGETS = {
+    "database": "plmetrics.exports.database.target:database_target",
+    "delta": "plmetrics.exports.delta_tables:delta_target",
+    "mlflow": "plmetrics.exports.mlflow_run:mlflow_target",
+}
+"""By key in `output` the function that makes a target of it. Results are written in this order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,11 +58,6 @@ class Exports:
 
     def deliver(self, folder: Place, record: Mapping[str, Any], result: Outcome) -> None:
         """Write every delivery, even where another fails. What is there already stays.
-
-        Args:
-            folder: the run folder.
-            record: what its run.json says.
-            result: its tables and verdict.
 
         Raises:
             EnvironmentFault: what is not written, and why. The run folder is there.
@@ -150,3 +150,24 @@ def _delivery_problem(run: Run, target: str, path: SuitePath, problem: Problem) 
         f"{problem.message}"
     )
     return replace(problem, message=message, path=path, hint=problem.hint or _AGAIN)
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A document about a run, whether it failed or not: its file in the run folder, and the function that writes it."""
+
+    file: str
+    function: str
+
+    def content(self, run: Run) -> bytes:
+        """The document of a run."""
+        return str(function_of(self.function)(run)).encode()
+
+
+DOCUMENTS = {
+    "junit": Document("junit.xml", "plmetrics.exports.junit:junit_text"),
+    "openmetrics": Document("metrics.prom", "plmetrics.exports.openmetrics:openmetrics_text"),
+    "markdown": Document("summary.md", "plmetrics.exports.markdown:markdown_text"),
+    "openlineage": Document("openlineage.ndjson", "plmetrics.exports.openlineage:openlineage_text"),
+}
+"""By name in `output.also`."""

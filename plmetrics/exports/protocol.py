@@ -1,17 +1,23 @@
-"""Protocol of exports: their inputs, and how they are called."""
+"""Protocol of exports: their inputs, how they are called, and the paths that they may write to."""
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
+
+from plmetrics.core.errors import ConfigError, Problem
+from plmetrics.core.names import is_path
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
 
+    from plmetrics.core.names import SuitePath
     from plmetrics.runs.outcome import Outcome
+    from plmetrics.suite.yaml.load import LoadedSuite
     from plmetrics.table.storage.places import Place
 
 
@@ -87,3 +93,30 @@ class Target(Protocol):
         Raises:
             EnvironmentFault: they are not there, or not all of them.
         """
+
+
+def output_path(loaded: LoadedSuite, text: str, path: SuitePath) -> Path:
+    """A path of the section `output`, relative to the suite's folder.
+
+    `text` has its variables replaced; `path` is where the suite says so.
+
+    Raises:
+        ConfigError: it leads out of the suite's folder, and is not an absolute path given by a variable.
+    """
+    chosen = Path(text)
+    with suppress(RuntimeError):
+        chosen = chosen.expanduser()
+    if not is_path(str(chosen)) or "://" in text:
+        raise ConfigError(Problem("this cannot be a path on a local disk", path))
+    if chosen.is_absolute() and "${" in _suite_text(loaded, path):
+        return chosen
+    place = (loaded.folder / chosen).resolve()
+    if not place.is_relative_to(loaded.folder.resolve()):
+        hint = "name a path under the suite's folder, or give an absolute one by a variable: ${VAR}/..."
+        raise ConfigError(Problem(f"the path {text!r} leads out of the suite's folder", path, hint))
+    return place
+
+
+def _suite_text(loaded: LoadedSuite, path: SuitePath) -> str:
+    """A text as the suite's file has it where variables are replaced in it; else an empty one."""
+    return next((template.text for template in loaded.suite.templates if template.path == path), "")

@@ -1,4 +1,4 @@
-"""The tables of a run as databases hold them: those of the run folder, each row with what it belongs to."""
+"""The tables of a run for databases, each row with what it belongs to, and its values for systems of few names."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from plmetrics.core.results import COMPARISONS_SCHEMA, GATES_SCHEMA, METRICS_SCHEMA
+from plmetrics.core.results import COMPARISONS_SCHEMA, GATES_SCHEMA, METRICS_SCHEMA, first_rows, table_schema
 from plmetrics.core.version import VERSION
 from plmetrics.report.export import finite_rows
 
@@ -15,31 +15,19 @@ if TYPE_CHECKING:
     from plmetrics.exports.protocol import Run
     from plmetrics.runs.outcome import Outcome
 
+
 MOMENT = pl.Datetime("us", "UTC")
 RUN_KEYS = pl.Schema(
-    {
-        "suite": pl.String(),
-        "run_key": pl.String(),
-        "interval_start": MOMENT,
-        "interval_end": MOMENT,
-        "run_id": pl.String(),
-    }
+    table_schema("suite run_key interval_start interval_end run_id")
+    | dict.fromkeys(("interval_start", "interval_end"), MOMENT)
 )
 """What every row begins with. The rows of one suite and `run_key` are replaced together."""
 
 RUNS_SCHEMA = pl.Schema(
-    {
-        **RUN_KEYS,
-        "verdict": pl.String(),
-        "exit_code": pl.Int64(),
-        "started": MOMENT,
-        "finished": MOMENT,
-        "seconds": pl.Float64(),
-        "rows_read": pl.Int64(),
-        "fingerprint": pl.String(),
-        "version": pl.String(),
-        "labels": pl.String(),
-    }
+    RUN_KEYS
+    | table_schema("verdict exit_code started finished seconds rows_read fingerprint version labels")
+    | {"exit_code": pl.Int64(), "seconds": pl.Float64(), "rows_read": pl.Int64()}
+    | dict.fromkeys(("started", "finished"), MOMENT)
 )
 
 RESULTS = {"metrics": METRICS_SCHEMA, "comparisons": COMPARISONS_SCHEMA, "gates": GATES_SCHEMA}
@@ -47,6 +35,8 @@ RESULTS = {"metrics": METRICS_SCHEMA, "comparisons": COMPARISONS_SCHEMA, "gates"
 
 TABLES = {name: pl.Schema({**RUN_KEYS, **schema}) for name, schema in RESULTS.items()} | {"runs": RUNS_SCHEMA}
 """All tables. That of runs is the last: where its row is, the others are."""
+OVERALL = "overall"
+_PLACE = ["model", "slice_set", "slice", "metric"]
 
 
 def run_tables(run: Run, result: Outcome) -> dict[str, pl.DataFrame]:
@@ -85,3 +75,10 @@ def _run_row(run: Run) -> pl.DataFrame:
     }
     schema = {name: RUNS_SCHEMA[name] for name in facts}
     return pl.DataFrame([facts], schema=schema).select(*_keys(run), *facts)
+
+
+def headline_values(result: Outcome) -> pl.DataFrame:
+    """The rows of the table `metrics` of all rows together, and of models, metrics and slices that have a gate."""
+    rows = first_rows(result.metrics)
+    gated = rows.join(result.gates.select(_PLACE).unique(), on=_PLACE, how="semi", maintain_order="left")
+    return pl.concat([rows.filter(slice_set=OVERALL), gated.filter(pl.col("slice_set") != OVERALL)])

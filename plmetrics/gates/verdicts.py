@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 import polars as pl
 
-from plmetrics.core.results import GATES_SCHEMA
+from plmetrics.core.results import GATES_SCHEMA, in_schema
 from plmetrics.gates.rules import RULE_COLUMNS, band_limits, lacks_interval, rule_of, verdict_by
 from plmetrics.gates.sufficiency import (
     SIZE_COLUMNS,
@@ -29,17 +29,17 @@ if TYPE_CHECKING:
 NO_MATCH = "no_match"
 _ABOUT = dict.fromkeys(("metric", "contrast", "baseline", "scale"), pl.String)
 _OBSERVATION = (*_ABOUT, "model", "slice_set")
-_READ = {
-    "observed": pl.Float64,
-    **dict.fromkeys(("slice", "class"), pl.String),
-    **dict.fromkeys(("lower", "upper"), pl.Float64),
-    **dict.fromkeys(("status", "interval_status", "note"), pl.String),
-    "n": pl.Int64,
-    "std_error": pl.Float64,
-    "method": pl.String,
-    "blocks": pl.Int64,
-    "kish_size": pl.Float64,
-}
+_READ = pl.Schema(
+    {
+        **dict.fromkeys((*_OBSERVATION, "slice", "class", "status", "interval_status", "note"), pl.String()),
+        **dict.fromkeys(("observed", "lower", "upper"), pl.Float64()),
+        "n": pl.Int64(),
+        "std_error": pl.Float64(),
+        "method": pl.String(),
+        "blocks": pl.Int64(),
+        "kish_size": pl.Float64(),
+    }
+)
 """What gates read of an estimate. The last four are there only where intervals are to be widened."""
 
 
@@ -307,10 +307,5 @@ def _columns(table: pl.DataFrame, number: str) -> pl.DataFrame:
     first = table.rename({number: "observed"}).unique(
         [*_OBSERVATION, "slice", "class"], keep="first", maintain_order=True
     )
-    return first.select(
-        *_OBSERVATION,
-        *(
-            (pl.col(name) if name in first.columns else pl.lit(None)).cast(dtype).alias(name)
-            for name, dtype in _READ.items()
-        ),
-    ).with_columns(pl.col("observed", "lower", "upper").fill_nan(None), matched=True)
+    numbers = pl.col("observed", "lower", "upper").fill_nan(None)
+    return in_schema(first, _READ).with_columns(numbers, matched=True)

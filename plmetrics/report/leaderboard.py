@@ -39,18 +39,11 @@ def leaderboard(
 ) -> pl.DataFrame:
     """The models of one metric in the order of their values.
 
-    Args:
-        tables: the result.
-        metric: canonical text.
-        direction: `higher`, `lower`, `zero`, or `none`: then models have no rank, and stay in the suite's order.
-        slice_set: its name; all rows if neither it nor `slice` is given.
-        slice: text of a slice; all of the set if not given.
+    Without a direction models have no rank, and stay in the suite's order. The board is of all rows if neither
+    `slice_set` nor `slice` is given.
 
     Returns:
         A row per model and slice, slices in their order; models without a value come last, without a rank.
-
-    Raises:
-        ConfigError: nothing has that name.
     """
     rows = _rows(first_rows(tables.metrics), metric, slice_set, slice)
     merit = {"higher": pl.col("value"), "lower": -pl.col("value"), "zero": -pl.col("value").abs()}.get(
@@ -95,10 +88,7 @@ def clear_bests(tables: ResultTables) -> frozenset[tuple[str, str]]:
     if others < 1:
         return frozenset()
     compared = usual_tests(tables.comparisons).filter(
-        pl.col("class").is_null(),
-        contrast="model",
-        scale="difference",
-        slice_set=OVERALL,
+        pl.col("class").is_null(), contrast="model", scale="difference", slice_set=OVERALL
     )
     both = pl.concat([compared, _reverse(compared).select(compared.columns)])
     beaten = both.filter(reading="better").group_by("metric", "model").agg(pl.col("baseline").n_unique())
@@ -174,10 +164,7 @@ def _check(name: str, names: Iterable[str], kind: str, argument: str) -> None:
 def metric_of(name: str, directions: Mapping[str, str], canonical: str | None) -> str:
     """The metric of a result that a name stands for.
 
-    Args:
-        name: as it was written.
-        directions: of the metrics of the result, by canonical text.
-        canonical: the canonical text of the name, None where it is no metric.
+    `canonical` is the canonical text of the name, None where it is no metric.
 
     Raises:
         ConfigError: the result has no such metric; the nearest one is named.

@@ -21,11 +21,7 @@ _BREAK = "&#8203;"
 
 
 def to_markdown(summary: Summary) -> str:
-    """The report in Markdown.
-
-    Args:
-        summary: what to report.
-    """
+    """The report in Markdown."""
     word, *checks = headline(summary)
     blocks = [f"## {word} {escape(summary.name)}", ", ".join(checks), escape(", ".join(sizes(summary)))]
     blocks += [escape(text) for text in [labels_text(summary)] if text]

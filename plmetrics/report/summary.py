@@ -43,11 +43,11 @@ class Summary(ResultTables):
 def summarise(result: Outcome, place: str | None = None) -> Summary:
     """Take what a report needs from a result."""
     suite = result.suite
-    tables: dict[str, Any] = {table: getattr(result, table) for table in TABLES}
-    tables["others"] = result.others
+    tables: dict[str, Any] = {name: result.tables[name] for name in TABLES}
+    tables["others"] = {name: table for name, table in result.tables.items() if name not in TABLES}
     tables["metrics"] = first_rows(result.metrics)
     return Summary(
-        name=" ".join([suite.name, *_interval(result.record)]),
+        name=" ".join(filter(None, (suite.name, (result.record.get("interval") or {}).get("key")))),
         verdict=result.verdict,
         directions={metric.text: metric.direction for metric in suite.metrics},
         definitions=tuple(suite.metrics),
@@ -72,8 +72,3 @@ def _tests(compare: Any) -> frozenset[str]:
     """The names of the tests that were asked for; a record has each as a mapping."""
     tests = compare.tests if compare else ()
     return frozenset(test["test"] if isinstance(test, Mapping) else test.test for test in tests)
-
-
-def _interval(record: Mapping[str, Any]) -> tuple[str, ...]:
-    """The interval that a run is of, if it is of one."""
-    return (record["interval"]["key"],) if record.get("interval") else ()

@@ -62,12 +62,7 @@ def render(
 ) -> str:
     """The report in lines of at most `width` cells (40 at the least).
 
-    Args:
-        summary: what to report.
-        width: columns of the terminal.
-        color: whether to use ANSI colours.
-        brief: only the verdict and the gates.
-        slices: names of slice sets whose values are listed as well.
+    `brief` leaves the verdict and the gates alone; `slices` names slice sets whose values are listed as well.
 
     Raises:
         ConfigError: there is no slice set of such a name.

@@ -14,16 +14,9 @@ NUMBER = (int, float)
 TABLE = {"rows!": int, "bytes!": int, "sha256": str}
 
 RECORD: Shape = {
-    "run_id!": str,
-    "status!": str,
-    "finished!": str,
-    "name": str,
-    "verdict": str,
-    "message": str,
-    "schema_version": int,
-    "exit_code": int,
-    "fingerprint": str,
-    "where_identity": str,
+    **dict.fromkeys(("run_id!", "status!", "finished!"), str),
+    **dict.fromkeys(("name", "verdict", "message", "fingerprint", "where_identity"), str),
+    **dict.fromkeys(("schema_version", "exit_code"), int),
     "run_labels": {str: str},
     "tables": {str: TABLE, "replicates": {**TABLE, "seed!": int, "by_row!": bool}},
     "files": [{"path!": str, "bytes!": int, "rows": (int, None), "digest": (str, None)}],
@@ -40,10 +33,8 @@ RECORD: Shape = {
     "suite": {
         "task": str,
         "data": {"where": (str, None)},
-        "models": {str: object},
         "metrics": [object],
-        "slices": {str: object},
-        "columns": {str: object},
+        **{key: {str: object} for key in ("models", "slices", "columns")},
         "compare": ({"correction": str, "run": (str, None, {str: object})}, None),
         "uncertainty": ({"level": NUMBER, "replicates": int, "seed": int, "blocks": int}, None),
     },
@@ -56,11 +47,9 @@ POINTER: Shape = {"folder!": str}
 _BY_MODEL = {str: {str: (*NUMBER, None)}}
 
 HEAD: dict[Any, Shape] = {
-    "name!": str,
+    **dict.fromkeys(("name!", "fingerprint!", "schema!", "layout!", "queries_schema!"), str),
     "suite!": {str: object},
-    "fingerprint!": str,
     "versions!": {str: (str, int), "plmetrics!": str, "polars!": str, "hash!": int},
-    "schema!": str,
     "constants!": {
         "centres": _BY_MODEL,
         "moments": {str: {"centres!": [str], "mass!": str, "alone!": [str]}},
@@ -72,18 +61,13 @@ HEAD: dict[Any, Shape] = {
     },
     "parts!": [
         {
-            "kind!": str,
-            "sets!": [int],
-            "model!": str,
-            "bins!": str,
-            "size!": [int],
+            **dict.fromkeys(("kind!", "model!", "bins!"), str),
+            **{key: [int] for key in ("sets!", "size!")},
+            **dict.fromkeys(("rows!", "entries!"), int),
             "columns!": [str],
-            "rows!": int,
-            "entries!": int,
             "total!": (int, None),
         }
     ],
-    "layout!": str,
     "rows!": {
         "read!": int,
         "zero_weight": int,
@@ -92,19 +76,11 @@ HEAD: dict[Any, Shape] = {
         "units": (int, None),
     },
     "sets!": [[str]],
-    "files!": [
-        {"path!": str, "name!": str, "bytes!": int, "rows!": (int, None), "digest!": (str, None)},
-    ],
-    "blocks!": (int, None),
-    "modulus!": (int, None),
-    "hashed!": bool,
+    "files!": [{"path!": str, "name!": str, "bytes!": int, "rows!": (int, None), "digest!": (str, None)}],
+    **dict.fromkeys(("blocks!", "modulus!"), (int, None)),
+    **dict.fromkeys(("hashed!", "by_row!", "text_units!"), bool),
     "units!": [int],
-    "by_row!": bool,
-    "text_units!": bool,
-    "typed!": [str],
-    "queries_schema!": str,
-    "states!": [str],
-    "warnings!": [str],
+    **{key: [str] for key in ("typed!", "states!", "warnings!")},
     "drift!": ({str: object}, None),
     "plan": {"unit": str, "missing": [str], "share": NUMBER, "units": int},
     "format!": int,

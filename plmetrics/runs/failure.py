@@ -9,13 +9,18 @@ import errno
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from plmetrics.core.errors import EnvironmentFault, PlmetricsError, Problem
+from plmetrics.core.errors import (
+    EnvironmentFault,
+    PlmetricsError,
+    Problem,
+)
 from plmetrics.core.redaction import mask_address
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from plmetrics.table.storage.places import Place
+
 
 OK = 0
 BUG = 1
@@ -25,18 +30,10 @@ INTERRUPTED = 130
 
 _LONGEST = 600
 _FOLDER, _WARNINGS = "_plmetrics_run_folder", "_plmetrics_run_warnings"
-_REFUSALS = frozenset(
-    {
-        errno.EACCES,
-        errno.EPERM,
-        errno.EROFS,
-        errno.ENOSPC,
-        errno.EDQUOT,
-        errno.EIO,
-        errno.EMFILE,
-        errno.ENFILE,
-    }
-)
+_REFUSALS = {
+    *(errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC),
+    *(errno.EDQUOT, errno.EIO, errno.EMFILE, errno.ENFILE),
+}
 
 
 @dataclass(frozen=True, slots=True)

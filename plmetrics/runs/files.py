@@ -36,10 +36,7 @@ _NO_LINKS = frozenset({errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EXDEV, er
 def place_of(text: str | os.PathLike[str], base: Path | None = None, path: SuitePath = ()) -> Place:
     """The place that is meant: a path of this machine, or the address of a bucket.
 
-    Args:
-        text: the path or address.
-        base: the folder that a relative path starts from.
-        path: where it stands in the suite.
+    `path` is where it stands in the suite.
 
     Raises:
         ConfigError: it is an address of something else.
@@ -99,9 +96,7 @@ def _create_without_link(path: Path, content: bytes) -> bool:
 def update(path: Place, change: Callable[[bytes | None], bytes | None]) -> None:
     """Replace a file by what is made of its content; of an object no other change is lost by that.
 
-    Args:
-        path: the file.
-        change: takes the content, None where there is no file; gives the new one, None where it is to stay.
+    `change` takes the content, None where there is no file, and gives the new one, None where it is to stay.
     """
     if not isinstance(path, Path):
         path.update(change)
@@ -160,11 +155,7 @@ def old_temporary_files(folder: Place, names: Sequence[str] | None = None) -> li
 
 
 def names_in(folder: Place) -> list[str]:
-    """The names in a folder, quickly also where it has ten thousand.
-
-    Raises:
-        OSError: it cannot be read.
-    """
+    """The names in a folder, quickly also where it has ten thousand."""
     if not isinstance(folder, Path):
         return folder.names()
     return os.listdir(folder)  # noqa: PTH208
@@ -191,11 +182,7 @@ def modified_below(home: Place, name: str) -> dict[str, float]:
 
 
 def remove_folder(folder: Place) -> None:
-    """Remove a folder with all that is in it.
-
-    Raises:
-        OSError: the system refuses.
-    """
+    """Remove a folder with all that is in it."""
     if isinstance(folder, Path):
         shutil.rmtree(folder)
         return

@@ -22,12 +22,7 @@ from plmetrics.core.errors import ConfigError, EnvironmentFault, Problem
 from plmetrics.core.names import is_address, is_path
 from plmetrics.core.results import TABLES
 from plmetrics.runs.exit_policy import ExitPolicy
-from plmetrics.runs.failure import (
-    attach_folder,
-    failure_of,
-    os_message,
-    problem_entry,
-)
+from plmetrics.runs.failure import attach_folder, failure_of, os_message, problem_entry
 from plmetrics.runs.files import (
     environment_faults,
     json_bytes,
@@ -48,7 +43,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from plmetrics.core.results import RunRecord
-    from plmetrics.runs.outcome import Outcome, SuiteFile
+    from plmetrics.runs.outcome import Outcome
     from plmetrics.runs.work_folder import Work
     from plmetrics.table.storage.places import Place
 
@@ -105,11 +100,7 @@ class RunFolder:
     ) -> RunFolder:
         """Create the hidden folder, with a record that says who is running.
 
-        Args:
-            directory: that of the runs of suites.
-            name: the suite's.
-            exits: says which exit codes are recorded.
-            facts: where the run comes from, for its records.
+        `exits` says which exit codes are recorded, `facts` where the run comes from.
 
         Raises:
             ConfigError: `name` cannot be the name of a folder.
@@ -135,9 +126,7 @@ class RunFolder:
     def publish(self, result: Outcome, files: Mapping[str, bytes] | None = None) -> RunRecord:
         """Write the tables and the final record, and bring the folder into sight.
 
-        Args:
-            result: what is written.
-            files: by name the content of others that stand beside the tables.
+        `files` are others that stand beside the tables, by name.
 
         Returns:
             The record, as it stands in run.json.
@@ -176,11 +165,7 @@ class RunFolder:
         return cast("RunRecord", self.record)
 
     def fail(self, exit_code: int, message: str, problems: Sequence[Problem] = (), error: str = "") -> Place:
-        """Remove the tables, write the failed record alone, and bring the folder into sight.
-
-        Raises:
-            EnvironmentFault: the system refuses.
-        """
+        """Remove the tables, write the failed record alone, and bring the folder into sight."""
         with environment_faults("the failed run cannot be recorded"):
             self._work.clear()
             self.files = {}
@@ -302,20 +287,6 @@ def check_name(name: str) -> None:
         hint = f"use letters, digits, blanks, '-' and '_', at most {_LONGEST_NAME} bytes, no dot in front"
         message = f"the name {name!r} cannot be the name of a folder"
         raise ConfigError(Problem(message, path=("name",), hint=hint))
-
-
-def output_directory(loaded: SuiteFile, override: str | Path | None = None) -> Place:
-    """The directory for the runs of a suite: its own choice, or `override`, which may point anywhere.
-
-    Raises:
-        ConfigError: located in the suite's file; see `resolve_output`.
-        EnvironmentFault: likewise.
-    """
-    suite = loaded.suite
-    try:
-        return resolve_output(loaded.folder, suite.output.directory, suite.name, override)
-    except (ConfigError, EnvironmentFault) as error:
-        raise loaded.locate(error) from error
 
 
 def resolve_output(folder: Path, directory: str, name: str, override: str | Path | None = None) -> Place:

@@ -253,11 +253,7 @@ def removed_files(folder: Place) -> frozenset[str]:
 
 
 def write_removed_files(folder: Place, names: Iterable[str]) -> None:
-    """Say in a run folder that files of it are about to be removed: from then on it is read without them.
-
-    Raises:
-        OSError: the system refuses.
-    """
+    """Say in a run folder that files of it are about to be removed: from then on it is read without them."""
     write_atomic(folder / REMOVED, json_bytes({"files": sorted({*names, *removed_files(folder)})}))
 
 

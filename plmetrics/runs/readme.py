@@ -37,13 +37,7 @@ _STATES = {
 
 
 def readme_text(record: Mapping[str, Any], gates: pl.DataFrame | None, files: Sequence[str] = ()) -> str:
-    """The text for a record that is written beside it.
-
-    Args:
-        record: what run.json says.
-        gates: the table of that name; None of a run that failed.
-        files: names of further files.
-    """
+    """The text for a record that is written beside it. `gates` is None of a run that failed."""
     name = str(record["name"])
     head = [f"# {_line(name)}, run {record['run_id']}", ""]
     if record["status"] == "failed":

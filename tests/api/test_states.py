@@ -20,7 +20,7 @@ from plmetrics.catalogue.metric import Facts
 from plmetrics.core import threads
 from plmetrics.engine.memory import budget
 from plmetrics.features.stored import cube_sums as sums
-from plmetrics.features.stored import score_counts as counts
+from plmetrics.features.stored import summation as counts
 from plmetrics.features.stored.state_files import read_head, write_state
 from plmetrics.runs.record import fingerprint
 from plmetrics.suite.reader import suite_from_mapping

@@ -13,7 +13,7 @@ from benchmarks.costs import errors, fitted, fitted_states, stage_rows
 from benchmarks.every_task import SUITES
 from benchmarks.simulate import Fleet, UnitCost, counted_by, merge_seconds
 from benchmarks.task_tables import TASK_TABLES
-from plmetrics.features.explain.costs import Costs
+from plmetrics.features.explain.work import Costs
 
 KNOWN = {"cells of numbers": 2e-8, "rows by sum": 5e-9, "scores in memory, sorted": 6e-8, "never slow": 0.0}
 

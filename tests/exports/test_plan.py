@@ -17,7 +17,7 @@ import yaml
 from exports.examples import SUITE, write_rows
 
 import plmetrics as plm
-from plmetrics.exports.registry import DOCUMENTS, TARGETS
+from plmetrics.exports.plan import DOCUMENTS, TARGETS
 from plmetrics.suite.sections.output import DocumentName, Output
 
 NAMES = list(DOCUMENTS)

@@ -67,8 +67,7 @@ def test_a_bucket_has_the_same_bytes_on_every_runner(suite: Path, store: S3Serve
 
 @pytest.mark.slow
 def test_units_of_a_scheduler_in_a_bucket(suite: Path, store: S3Server) -> None:
-    from plmetrics.api.shards.plans import units
-    from plmetrics.api.shards.unit_runs import unit_states
+    from plmetrics.api.shards.plans import unit_states, units
 
     expected = plm.run(suite)
     folder, plan = f"s3://{BUCKET}/counted", f"s3://{BUCKET}/fleet.plan"

@@ -15,7 +15,7 @@ from runners.conftest import table, write_files
 
 import plmetrics as plm
 from plmetrics.api.merging import result_of_units
-from plmetrics.api.shards import unit_runs
+from plmetrics.api.shards import plans
 from plmetrics.api.shards.plans import plan_of
 from plmetrics.api.stopwatch import Stopwatch
 from plmetrics.features.shards.coverage import of_plan
@@ -62,7 +62,7 @@ def plan_in(folder: Path, files: int, **changes: Any) -> UnitPlan:
     return plan_of(load_suite(write(folder, files, **changes)), Stopwatch(None))
 
 
-def merged(plan: UnitPlan, outcome: unit_runs.UnitOutcome, folder: Path) -> plm.Result:
+def merged(plan: UnitPlan, outcome: plans.UnitOutcome, folder: Path) -> plm.Result:
     paths = [receipt.path for receipt in outcome.receipts.values()]
     return result_of_units(paths, of_plan(plan, [], 1.0), Stopwatch(None), folder)
 
@@ -74,7 +74,7 @@ def test_units_in_any_order_are_one_run_to_the_last_bit(
 ) -> None:
     plan = plan_in(tmp_path, files)
     units = random.Random(files).sample(plan.units, len(plan.units))
-    outcome = unit_runs.run_units(runner, plan, units, tmp_path / "states", None)
+    outcome = plans.run_units(runner, plan, units, tmp_path / "states", None)
     assert len(outcome.receipts) == files
     assert not any(receipt.again for receipt in outcome.receipts.values())
     assert print_of(merged(plan, outcome, tmp_path)) == whole
@@ -142,17 +142,17 @@ def test_scores_on_a_grid_and_chosen_thresholds(tmp_path: Path) -> None:
 def test_a_worker_killed_in_the_midst_changes_nothing(
     remote: Runner, whole: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(unit_runs, "TASK", "runners.samples:unit_killed_once")
+    monkeypatch.setattr(plans, "TASK", "runners.samples:unit_killed_once")
     plan = plan_in(tmp_path, 3)
     (tmp_path / "states").mkdir()
-    outcome = unit_runs.run_units(remote, plan, plan.units, tmp_path / "states", None)
+    outcome = plans.run_units(remote, plan, plan.units, tmp_path / "states", None)
     assert (tmp_path / "states" / "killed").exists()
     assert print_of(merged(plan, outcome, tmp_path)) == whole
 
 
 @pytest.mark.slow
 def test_poison_ends_a_run_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(unit_runs, "TASK", "runners.samples:unit_of_poison")
+    monkeypatch.setattr(plans, "TASK", "runners.samples:unit_of_poison")
     monkeypatch.setattr("plmetrics.runners.processes.ProcessesBackend.retries", 0)
     file = write(tmp_path, 3, metrics=["f1"], slices={}, uncertainty=None)
     (tmp_path / "scores/part-01.parquet").rename(tmp_path / "scores/poison.parquet")

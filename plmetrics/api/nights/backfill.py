@@ -1,4 +1,4 @@
-"""Many intervals of a suite, one after another or side by side, and the next one that has no accepted result."""
+"""Intervals of a suite: many, the next one that has no accepted result, or one after changed ones."""
 
 from __future__ import annotations
 
@@ -6,15 +6,21 @@ import base64
 import json
 import os
 import pickle
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from plmetrics.api.nights.lookback import evaluate_interval
 from plmetrics.api.nights.night import evaluate_night, section_of
 from plmetrics.api.suite_run import RunOptions, open_suite
-from plmetrics.core.errors import AbsentDataError, CallError, EnvironmentFault, Problem, call_errors
+from plmetrics.core.errors import (
+    AbsentDataError,
+    CallError,
+    DataError,
+    EnvironmentFault,
+    Problem,
+    call_errors,
+)
 from plmetrics.features.nights.interval_section import references
 from plmetrics.features.nights.manifests import Manifests
 from plmetrics.runs.exit_policy import ExitPolicy
@@ -25,8 +31,11 @@ if TYPE_CHECKING:
 
     from plmetrics.api.result import Result
     from plmetrics.features.nights.calendar import Interval
+    from plmetrics.features.nights.interval_section import IntervalSection
+    from plmetrics.features.nights.manifests import Manifest
     from plmetrics.suite.yaml.load import LoadedSuite
     from plmetrics.table.storage.places import Place
+
 
 _PRECEDENCE = (1, 130, 6, 2, 4, 5, 3, 0, 99)
 """Exit codes, the gravest first; what was skipped does not count beside what was done."""
@@ -137,14 +146,8 @@ def evaluate_next(
     """Evaluate the first interval without an accepted result.
 
     It is the one after the last of those that have one without a gap; before there is any, the first one that the
-    folders of the data name.
-
-    Args:
-        loaded: the suite.
-        directory: that of its runs.
-        options: what is said of the run beside its suite.
-        now: the moment until which an interval must have ended; the present one if not given.
-        force: whether to evaluate it again where its result is there, and was not accepted.
+    folders of the data name. An interval must have ended by `now`. `force` evaluates it also where its result is there,
+    and was not accepted.
 
     Raises:
         ConfigError: the suite has no intervals, or nothing says which is the first.
@@ -242,7 +245,80 @@ def _first(loaded: LoadedSuite, manifests: Manifests) -> Interval:
     known = (section.calendar.named(key) for key in manifests.interval_keys())
     first = next((interval for interval in known if interval is not None), None)
     if first is None:
-        from plmetrics.features.nights.first_partition import first_partition
+        from plmetrics.features.nights.row_condition import first_partition
 
         first = first_partition(loaded.suite, section, loaded.folder)
     return first
+
+
+def evaluate_interval(
+    loaded: LoadedSuite,
+    directory: Place,
+    text: str | None,
+    options: RunOptions | None = None,
+    *,
+    force: bool = False,
+) -> Result:
+    """Evaluate an interval of a suite, after earlier ones whose files changed, as far as the suite looks back.
+
+    An interval whose result is there already, of the same files, suite and references, is not evaluated again. `force`
+    evaluates it again all the same.
+
+    Raises:
+        ConfigError: the suite has no intervals, or the text names none.
+        DataError: the data is not what the suite says.
+        EnvironmentFault: something cannot be written.
+    """
+    section = section_of(loaded)
+    if text is None:
+        hint = "add --interval 2026-11-20, or --next for the first one without an accepted result"
+        raise loaded.locate(CallError(Problem("which interval is to be evaluated?", ("interval",), hint)))
+    with call_errors("interval"):
+        interval = section.calendar.interval(text)
+    words = list(_look_back(loaded, directory, section, interval, options))
+    result = evaluate_night(loaded, directory, interval, options, force=force)
+    return replace(result, record={**result.record, "warnings": [*result.warnings, *words]})
+
+
+def _look_back(
+    loaded: LoadedSuite,
+    directory: Place,
+    section: IntervalSection,
+    interval: Interval,
+    options: RunOptions | None,
+) -> list[str]:
+    """Evaluate earlier intervals again whose files changed; in words what became of them."""
+    if section.lookback is None:
+        return []
+    from plmetrics.core.durations import Duration
+
+    words, changed = [], False
+    manifests = Manifests(directory / loaded.suite.name)
+    for earlier in section.calendar.before(interval, Duration.of(section.lookback)):
+        before = manifests.current(earlier.key)
+        if before is None:
+            continue
+        try:
+            evaluate_night(loaded, directory, earlier, options, for_data=not changed)
+        except DataError as error:
+            words.append(
+                f"{earlier} could not be evaluated again, its result stays: {error.problems[0].message}"
+            )
+            continue
+        after = manifests.current(earlier.key)
+        if after is not None and after.run != before.run:
+            # Those that were compared with it are evaluated again as well.
+            changed = True
+            rows = f"{before.rows:,} rows then, {after.rows:,} now"
+            verdicts = f"{before.verdict} then, {after.verdict} now"
+            words.append(
+                f"{earlier} was evaluated again, since {_change(before, after)} ({rows}): {verdicts}"
+            )
+    return words
+
+
+def _change(before: Manifest, after: Manifest) -> str:
+    """Why an interval was evaluated again."""
+    if (after.data, after.times) != (before.data, before.times):
+        return "its files changed"
+    return "labels are due" if before.awaits_labels > after.awaits_labels else "others changed"

@@ -34,14 +34,8 @@ def data_stamps(
 
     Folders of an interval have its files alone: `data` is of their names, sizes and both ends, and `times` of when they
     were written, since a correction in the middle changes nothing else. Rows that a column says to be of an interval
-    lie in files beside others, and are told by their content; but not where a feature reads the others, too.
-
-    Args:
-        suite: what is asked.
-        section: which column says when a row is of.
-        source: the table.
-        where: the condition on the rows of the interval.
-        files: the data files, as run.json lists them.
+    lie in files beside others, and are told by their content; but not where a feature reads the others, too. `where` is
+    the condition on the rows of the interval, `files` are as run.json lists them.
     """
     others = any(part.reads_other_rows for part in suite.sections.values())
     if section.column is not None and not others:
@@ -65,11 +59,7 @@ def _content(file: RecordedFile) -> dict[str, object]:
 
 
 def _rows_digest(source: Source, where: str) -> str:
-    """A hash of some rows, in whatever order and files they lie.
-
-    Raises:
-        DataError: they cannot be read.
-    """
+    """A hash of some rows, in whatever order and files they lie."""
     row = pl.struct(pl.all())
     sums = [row.hash(seed).sum().alias(str(seed)) for seed in _SEEDS]
     plan = source.frame.filter(compile_row(where).expr).select(*sums, n=pl.len())

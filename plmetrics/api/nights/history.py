@@ -58,7 +58,7 @@ def history(
     nowhere: no such folder
     """
     from plmetrics.features.nights.change_points.history_levels import read_rows
-    from plmetrics.features.nights.history_folders import home_of
+    from plmetrics.features.nights.history_selection import home_of
 
     check_last(last)
     asked = names(metrics), names(models), names(slices)
@@ -100,7 +100,7 @@ def history_chart(
     ...     print(error.problems[0].message)
     nowhere: no such folder
     """
-    from plmetrics.features.nights.history_folders import home_of
+    from plmetrics.features.nights.history_selection import home_of
     from plmetrics.report.charts.rendering import require
 
     require("altair", needed_for="a chart")

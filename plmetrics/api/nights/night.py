@@ -19,9 +19,9 @@ from plmetrics.api.suite_run import Evaluation, RunOptions, deliver, write_run
 from plmetrics.core.errors import AbsentDataError, ConfigError, Problem
 from plmetrics.features.nights.interval_section import IntervalSection, adds_states, decomposes_scores
 from plmetrics.features.nights.manifests import Manifest, Manifests, digest_of_value
-from plmetrics.features.nights.maturity import Maturity
 from plmetrics.features.nights.references import EarlierIntervals
 from plmetrics.features.nights.row_condition import (
+    Maturity,
     conjunction,
     or_no_time,
     partition_condition,

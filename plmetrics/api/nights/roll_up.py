@@ -21,10 +21,7 @@ def states_of_intervals(
 ) -> tuple[tuple[Place, ...], list[str]]:
     """The states of the intervals of a span, and in words those that are missing.
 
-    Args:
-        places: what is to be merged: the folder of a suite's runs.
-        interval: the span.
-        allow_missing: whether some may be missing.
+    `allow_missing` says whether some may be missing.
 
     Raises:
         AbsentDataError: intervals are missing.

@@ -16,7 +16,7 @@ from plmetrics.api.suite_run import Evaluation
 from plmetrics.core.errors import ConfigError, Problem, call_errors, errors_at
 from plmetrics.engine.memory.budget import budget_of
 from plmetrics.features.registry import features_of
-from plmetrics.features.shards.engine_section import EngineSection
+from plmetrics.features.shards.engine_feature import EngineSection
 from plmetrics.features.shards.unit_plan import TASK, UnitPlan
 from plmetrics.runners.choice import process_count, runner_of
 from plmetrics.runs.files import names_in, place_of
@@ -67,10 +67,7 @@ class Distribution:
     def result(self, suite: Suite, plan_of_units: Plan) -> Result:
         """The result of the states of all units.
 
-        Args:
-            suite: what is asked.
-            plan_of_units: makes the plan, and hands over the rows once they are opened: workers begin then, while
-                constants are looked up.
+        `plan_of_units` hands over the rows once they are opened: workers begin then, while constants are looked up.
 
         Raises:
             ConfigError: the suite asks for what no state carries, or there is no such runner.
@@ -91,9 +88,9 @@ class Distribution:
 
             plan = plan_of_units(watch, begin)
             from plmetrics.api.merging import result_of_units
-            from plmetrics.api.shards.unit_runs import run_units
+            from plmetrics.api.shards.plans import run_units
             from plmetrics.features.shards.coverage import missing_units, of_plan
-            from plmetrics.features.shards.shared_constants import counts_scores
+            from plmetrics.features.shards.planning import counts_scores
 
             with watch.stage("units"):
                 memory = _memory(suite, on, len(plan.units))
@@ -116,11 +113,7 @@ class Distribution:
 class DistributedEvaluation(Evaluation):
     """The evaluation of a suite's file by a runner.
 
-    Args:
-        loaded: the suite.
-        home: the folder of its runs.
-        options: what is said of the run beside it.
-        on: the runner, in place of that of the suite: its name, an executor or a client of Dask.
+    `on` is the runner, in place of that of the suite: its name, an executor or a client of Dask.
     """
 
     def __init__(self, loaded: LoadedSuite, home: Place, options: RunOptions, on: On | None = None) -> None:

@@ -17,9 +17,8 @@ from plmetrics.api.suite_run import Evaluation
 from plmetrics.core.errors import AbsentDataError, ConfigError, Problem
 from plmetrics.engine.binding.columns_read import columns_to_fetch
 from plmetrics.features.shards.coverage import UnitCoverage
-from plmetrics.features.shards.planning import plan_of_rows
-from plmetrics.features.shards.shared_constants import counts_scores, needs_constants, shared_constants
-from plmetrics.features.shards.spark_states import SCHEMA, TASK, table_of_rows, write_states
+from plmetrics.features.shards.planning import counts_scores, needs_constants, plan_of_rows, shared_constants
+from plmetrics.features.shards.unit_states import SCHEMA, TASK, table_of_rows, write_states
 from plmetrics.runners.worker import call_on_batches
 from plmetrics.runs.history.earlier_runs import EarlierRuns
 from plmetrics.table.database.spark import spark_faults, spark_frame, spark_rows
@@ -71,13 +70,8 @@ def evaluate_spark(
 ) -> Result:
     """Evaluate a Spark table: states of its rows by `mapInArrow`, merged here.
 
-    Args:
-        suite: what is asked.
-        table: the DataFrame, or the name of the table.
-        variables: those of the environment that the suite names; their values do not travel.
-        home: the folder of the suite's runs, if it has one.
-        progress: called with the name of each stage as it begins.
-        base: the folder that relative paths start from.
+    `table` may be the name of the table; the values of `variables`, those of the environment that the suite names, do
+    not travel.
 
     Raises:
         ConfigError: the suite asks for what no state carries.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
+from typer import Option
 
 from plmetrics.cli.options import Debug, RunPath  # noqa: TC001 (typer reads the annotations)
 from plmetrics.cli.terminal.console import write_result
@@ -13,9 +13,9 @@ from plmetrics.cli.terminal.guard import guard
 
 def accept(
     run: RunPath,
-    because: Annotated[str, typer.Option("--because", metavar="TEXT", help="Why it is to count.")],
+    because: Annotated[str, Option("--because", metavar="TEXT", help="Why it is to count.")],
     by: Annotated[
-        str | None, typer.Option("--by", metavar="NAME", help="Who says so; the user if not given.")
+        str | None, Option("--by", metavar="NAME", help="Who says so; the user if not given.")
     ] = None,
     debug: Debug = False,
 ) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from typer import Option
 
 from plmetrics.cli.options import (
     Debug,
@@ -28,17 +29,15 @@ if TYPE_CHECKING:
 
 def backfill(
     suite: SuiteFile,
-    start: Annotated[
-        str, typer.Option("--from", metavar="A", help="Start of the first interval: 2026-11-01.")
-    ],
-    end: Annotated[str, typer.Option("--to", metavar="B", help="Where the last one ends: 2026-12-01.")],
+    start: Annotated[str, Option("--from", metavar="A", help="Start of the first interval: 2026-11-01.")],
+    end: Annotated[str, Option("--to", metavar="B", help="Where the last one ends: 2026-12-01.")],
     only_missing: Annotated[
-        bool, typer.Option("--only-missing", help="Only intervals without a result, or without their labels.")
+        bool, Option("--only-missing", help="Only intervals without a result, or without their labels.")
     ] = False,
     force: Annotated[
-        bool, typer.Option("--force", help="Evaluate again also what is there and would be the same.")
+        bool, Option("--force", help="Evaluate again also what is there and would be the same.")
     ] = False,
-    jobs: Annotated[int, typer.Option("--jobs", "-j", min=1, help="Processes side by side.")] = 1,
+    jobs: Annotated[int, Option("--jobs", "-j", min=1, help="Processes side by side.")] = 1,
     output: OutputFolder = None,
     settings: Settings = None,
     fail_on: FailOnWords = None,

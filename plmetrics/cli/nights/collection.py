@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
+from typer import Option
 
 from plmetrics.cli.options import Debug, OutputFolder, Settings, SuiteFile, overrides
 from plmetrics.cli.terminal.console import shown_path, write_result
@@ -13,9 +13,7 @@ from plmetrics.cli.terminal.guard import guard
 
 def gc(
     suite: SuiteFile,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what would go, and remove nothing.")
-    ] = False,
+    dry_run: Annotated[bool, Option("--dry-run", help="Say what would go, and remove nothing.")] = False,
     output: OutputFolder = None,
     settings: Settings = None,
     debug: Debug = False,

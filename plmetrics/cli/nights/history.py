@@ -8,7 +8,7 @@ from enum import StrEnum
 from pathlib import Path  # noqa: TC003 (typer reads the annotations)
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Argument, Option
 
 from plmetrics.cli.options import Debug  # noqa: TC001 (typer reads the annotations)
 from plmetrics.cli.terminal.completion import run_folders
@@ -34,7 +34,7 @@ class HistoryFormat(StrEnum):
 def history(
     runs: Annotated[
         Path,
-        typer.Argument(
+        Argument(
             metavar="RUNS",
             help="The folder of a suite's runs, its latest.json, or its parent.",
             readable=False,
@@ -42,31 +42,29 @@ def history(
         ),
     ],
     metrics: Annotated[
-        list[str] | None, typer.Argument(metavar="[METRIC]...", help="The metrics; all if not given.")
+        list[str] | None, Argument(metavar="[METRIC]...", help="The metrics; all if not given.")
     ] = None,
     model: Annotated[
         list[str] | None,
-        typer.Option("--model", metavar="MODEL", help="Only this model. May be given several times."),
+        Option("--model", metavar="MODEL", help="Only this model. May be given several times."),
     ] = None,
     slices: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             "--slice",
             metavar="SET[=VALUE]",
             help="A slice, or all slices of a set, in place of all rows. May be given several times.",
         ),
     ] = None,
-    last: Annotated[int, typer.Option("--last", metavar="N", min=1, help="How many intervals.")] = 30,
-    everything: Annotated[
-        bool, typer.Option("--all", help="Also results that others have superseded.")
-    ] = False,
+    last: Annotated[int, Option("--last", metavar="N", min=1, help="How many intervals.")] = 30,
+    everything: Annotated[bool, Option("--all", help="Also results that others have superseded.")] = False,
     form: Annotated[
         HistoryFormat,
-        typer.Option("--format", help="text for people; json, csv, and parquet in a file for programs."),
+        Option("--format", help="text for people; json, csv, and parquet in a file for programs."),
     ] = HistoryFormat.text,
     output: Annotated[
         Path | None,
-        typer.Option("--output", metavar="FILE", readable=False, help="Write a file and print nothing."),
+        Option("--output", metavar="FILE", readable=False, help="Write a file and print nothing."),
     ] = None,
     debug: Debug = False,
 ) -> None:
@@ -79,8 +77,7 @@ def history(
         if form is HistoryFormat.parquet and output is None:
             raise UsageError(Problem("--format parquet needs a file", hint="--output history.parquet"))
         from plmetrics.features.nights.change_points.history_levels import read_rows
-        from plmetrics.features.nights.history_folders import home_of
-        from plmetrics.features.nights.history_selection import OVERALL
+        from plmetrics.features.nights.history_selection import OVERALL, home_of
 
         with usage():
             asked = metrics or None, model, slices or [OVERALL]

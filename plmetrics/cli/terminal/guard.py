@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 import traceback
 import warnings
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from plmetrics.cli.terminal.console import say, wants_color, write_result
-from plmetrics.cli.terminal.json_outcome import failure_json
 from plmetrics.cli.terminal.native_words import native_words
 from plmetrics.core.errors import CallError, ConfigError, PlmetricsWarning, Problem
 from plmetrics.core.names import did_you_mean
 from plmetrics.runs.failure import BUG, INTERRUPTED, Failure, failure_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
     from plmetrics.runs.exit_policy import ExitPolicy
+
 
 _BUG_HINT = "This is a bug in plmetrics. Run again with --debug to see where, and report it with the suite."
 
@@ -115,3 +117,39 @@ def _problem(problem: Problem) -> str:
     from plmetrics.core.names import printable
 
     return "\n".join(f"  {line}" for line in printable(str(problem), keep="\n").split("\n"))
+
+
+def failure_json(failure: Failure) -> str:
+    """The failure as a JSON object: its exit code, its problems with place and hint, and the run folder if any."""
+    from plmetrics.report.export import json_text
+
+    return json_text(
+        {
+            "status": "failed",
+            "exit_code": failure.exit_code,
+            "error": failure.error,
+            "message": failure.message,
+            "problems": [_entry(problem) for problem in failure.problems],
+            "warnings": list(failure.warnings),
+            "folder": None if failure.folder is None else str(failure.folder),
+        }
+    )
+
+
+def wants_json(arguments: Sequence[str]) -> bool:
+    """Whether a command line asks for JSON; it need not be valid otherwise.
+
+    >>> wants_json(["run", "--unknown", "--format", "json"]), wants_json(["run", "--format=json"]), wants_json(["json"])
+    (True, True, False)
+    """
+    pairs = itertools.pairwise(arguments)
+    return "--format=json" in arguments or any(pair == ("--format", "json") for pair in pairs)
+
+
+def _entry(problem: Problem) -> dict[str, Any]:
+    return {
+        "message": problem.message,
+        "where": None if problem.where is None else asdict(problem.where),
+        "path": list(problem.path),
+        "hint": problem.hint,
+    }

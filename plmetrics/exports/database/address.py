@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from plmetrics.core.errors import ConfigError, Problem, needs_extra
-from plmetrics.exports.paths import output_path
+from plmetrics.exports.protocol import output_path
 from plmetrics.table.database.drivers import address_error
 
 if TYPE_CHECKING:

@@ -70,12 +70,7 @@ class DatabaseTarget:
 
 
 def database_target(loaded: LoadedSuite, address: str) -> DatabaseTarget:
-    """The target of `output.database`. Nothing is connected yet.
-
-    Raises:
-        ConfigError: the address is wrong.
-        EnvironmentFault: the extra is not installed.
-    """
+    """The target of `output.database`. Nothing is connected yet."""
     with needs_extra("database", "writing to a database"):
         import sqlalchemy  # noqa: F401
     from plmetrics.exports.database.address import open_engine, read_address

@@ -50,11 +50,7 @@ class AttributeRoles(TypedDict):
 
 
 def guess_roles(sample: pl.DataFrame, facts: Facts, wishes: Wishes) -> Roles:
-    """Choose the columns of a label and of a score each model.
-
-    Raises:
-        AmbiguousRoles: no column, or several, may be the label or the scores.
-    """
+    """Choose the columns of a label and of a score each model."""
     require_columns(facts, wishes)
     label, scores = wishes.label, wishes.scores
     reasons = {}

@@ -76,11 +76,7 @@ class Answers:
 
 
 def ask(look: TableSample, answers: Answers, prompt: Prompt) -> Answers:
-    """Ask for the task, the columns that it takes, and what the evaluation is for; what is known is not asked again.
-
-    Raises:
-        AmbiguousRoles: a question without a guess had no answer.
-    """
+    """Ask for the task, the columns that it takes, and what the evaluation is for; what is known is not asked again."""
     prompt.say(_overview(look))
     wishes, goals = answers.wishes, answers.goals
     if wishes.task is None:

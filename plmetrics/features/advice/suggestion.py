@@ -20,8 +20,7 @@ from plmetrics.core.rowsql import compile_row
 from plmetrics.engine.faults import reading
 from plmetrics.engine.streaming import sample
 from plmetrics.features.advice.column_facts import column_facts
-from plmetrics.features.advice.gate_examples import gate_examples
-from plmetrics.features.advice.metric_choice import advise
+from plmetrics.features.advice.metric_choice import advise, gate_examples
 from plmetrics.features.advice.suite_text import Metrics, suite_text
 from plmetrics.features.advice.table_description import Table
 from plmetrics.features.advice.table_roles import AmbiguousRoles, Wishes, list_advice

@@ -8,17 +8,15 @@ from typing import TYPE_CHECKING
 from plmetrics.core.names import RESERVED_SLICE_SETS
 from plmetrics.features.advice.column_roles import has_slices
 from plmetrics.features.advice.table_description import (
+    REASON_COLUMN,
     column_lines,
     data_lines,
     days_between,
-    model_lines,
-    task_lines,
-)
-from plmetrics.features.advice.yaml_lines import (
-    REASON_COLUMN,
     line,
+    model_lines,
     model_name,
     printable,
+    task_lines,
     yaml_list,
     yaml_scalar,
 )

@@ -17,11 +17,10 @@ from plmetrics.features.advice.column_roles import (
     question,
     require_columns,
 )
-from plmetrics.features.advice.experiment_arms import experiment_roles
 from plmetrics.features.advice.label_columns import label_set_roles
-from plmetrics.features.advice.long_forecasts import long_forecast_roles
 from plmetrics.features.advice.prediction_columns import called_roles, class_roles, quantile_roles
 from plmetrics.features.advice.table_roles import AmbiguousRoles, Roles, Wishes
+from plmetrics.features.advice.table_shapes import experiment_roles, long_forecast_roles
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

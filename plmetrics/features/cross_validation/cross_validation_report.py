@@ -20,14 +20,8 @@ _CURVES = ("learning_curve", "validation_curve")
 _MEANS = ("folds", "repeats", *_CURVES)
 _PARTS = ("bias_squared", "variance", "noise", "expected_loss")
 _COLUMNS = [
-    Column("metric"),
-    Column("model"),
-    Column("of"),
-    Column("mean"),
-    Column("sd"),
-    Column("least to most", optional=True),
-    Column("pooled"),
-    Column("folds", "right"),
+    *map(Column, ("metric", "model", "of", "mean", "sd")),
+    *(Column("least to most", optional=True), Column("pooled"), Column("folds", "right")),
 ]
 
 

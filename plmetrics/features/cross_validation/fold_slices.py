@@ -99,12 +99,7 @@ def _predicate(name: str, holds: pl.Expr) -> SliceKey:
 def with_folds(
     suite: Suite, sets: Sequence[SliceSet], schema: pl.Schema
 ) -> tuple[tuple[SliceSet, ...], tuple[SliceKey, ...]]:
-    """The sets of a run, of the rows that are held out, with those of its folds behind them; and their further keys.
-
-    Raises:
-        DataError: columns of the cross-validation are absent or of a type that has no slices.
-        ConfigError: a slice set cannot be crossed with folds.
-    """
+    """The sets of a run, of the rows that are held out, with those of its folds behind them; and their further keys."""
     keys = fold_keys(suite, schema)
     spec = folds_of(suite)
     if keys is None or spec is None:

@@ -1,4 +1,10 @@
-"""Summaries of the values of folds: their mean and spread, over repeats, and along a curve with intervals."""
+"""Summaries of the values of folds: mean and spread, over repeats, along a curve, and of what inner folds chose.
+
+In a nested cross-validation inner folds choose a configuration, and outer folds score the choice. The table is long: a
+row of an inner fold holds the prediction of one configuration that was trained without that inner fold and without the
+outer one; a row with a null inner fold holds that of a configuration which was trained on all but the outer fold. Both
+name the outer fold. Configurations are those of the column, for each model by itself, or without it the models.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +13,19 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from plmetrics.core import special
-from plmetrics.features.cross_validation.fold_values import GROUP
+from plmetrics.core.results import first_word
+from plmetrics.features.cross_validation.fold_values import GROUP, IDENTITY, left_join
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+
 NO_FOLDS = "no_defined_folds"
 ONE_FOLD = "one_fold"
 METHOD = "corrected_resampled_t"
+_PLACE = ["@set", "@slice", "@metric", "@class"]
+_FOLD = ["repeat", "fold"]
+_LISTED = 8
 
 
 def summarise(values: pl.DataFrame, by: list[str]) -> pl.DataFrame:
@@ -45,13 +56,8 @@ def summarise(values: pl.DataFrame, by: list[str]) -> pl.DataFrame:
     counted = pl.format("undefined folds left out: {} ({})", "undefined_folds", "@why")
     return summary.with_columns(
         pl.when(defined >= 2).then("sd").alias("sd"),
-        pl.when(defined >= 2)
-        .then(pl.lit("ok"))
-        .when(defined == 1)
-        .then(pl.lit(ONE_FOLD))
-        .otherwise(pl.lit(NO_FOLDS))
-        .alias("sd_status"),
-        pl.when(defined > 0).then(pl.lit("ok")).otherwise(pl.lit(NO_FOLDS)).alias("status"),
+        first_word({"ok": defined >= 2, ONE_FOLD: defined == 1}, NO_FOLDS).alias("sd_status"),
+        first_word({"ok": defined > 0}, NO_FOLDS).alias("status"),
         pl.when(pl.col("undefined_folds") > 0).then(counted).alias("note"),
         pl.col("mean").alias("value"),
     ).drop("@why")
@@ -65,7 +71,7 @@ def outer_rows(values: pl.DataFrame) -> pl.DataFrame:
 def join_pooled_values(summary: pl.DataFrame, pooled: pl.DataFrame) -> pl.DataFrame:
     """The summary with the value of all rows of the group together."""
     pooled_values = pooled.select(*GROUP, pl.col("value").alias("pooled"))
-    return summary.join(pooled_values, on=GROUP, how="left", nulls_equal=True, maintain_order="left")
+    return left_join(summary, pooled_values, GROUP)
 
 
 def by_fold(values: pl.DataFrame, pooled: pl.DataFrame) -> pl.DataFrame:
@@ -104,14 +110,8 @@ def with_intervals(
     """The means of folds with their intervals: t with a variance of (1 / folds + n_test / n_train) s^2.
 
     Models of different folds share most of their training rows, so that s^2 / folds is too small. Source: Nadeau and
-    Bengio (2003). Rows that were trained on and totals have no interval.
-
-    Args:
-        summary: a row per group with the mean of its folds.
-        values: those of the folds.
-        level: of the intervals.
-        totals: the numbers of metrics that grow with the rows.
-        sizes: whether `x` is the number of rows trained on; else these are the rows of the other folds.
+    Bengio (2003). Rows that were trained on and totals have no interval. `totals` are the numbers of metrics that grow
+    with the rows. Without `sizes` the rows trained on are those of the other folds.
     """
     train = pl.col("x") if sizes else pl.col("n").sum().over(*GROUP, "repeat") - pl.col("n")
     spread = (
@@ -125,21 +125,17 @@ def with_intervals(
             pl.col("share").mean().alias("@share"),
         )
     )
-    joined = summary.join(spread, on=GROUP, how="left", nulls_equal=True, maintain_order="left")
+    joined = left_join(summary, spread, GROUP)
     error = pl.col("@sd") * (1 / pl.col("@folds") + pl.col("@share")).sqrt()
     degrees = (joined["@folds"].fill_null(1) - 1).clip(lower_bound=1).to_numpy()
     asked = ~(pl.col("split") == "train").fill_null(value=False) & ~pl.col("@metric").is_in(list(totals))
-    status = (
-        pl.when(~asked)
-        .then(pl.lit("not_requested"))
-        .when(pl.col("value").is_null())
-        .then(pl.lit("undefined_value"))
-        .when(pl.col("@folds") < 2)
-        .then(pl.lit("too_few_units"))
-        .when(~(error.is_finite() & (error > 0)).fill_null(value=False))
-        .then(pl.lit("degenerate"))
-        .otherwise(pl.lit("ok"))
-    )
+    reasons = {
+        "not_requested": ~asked,
+        "undefined_value": pl.col("value").is_null(),
+        "too_few_units": pl.col("@folds") < 2,
+        "degenerate": ~(error.is_finite() & (error > 0)).fill_null(value=False),
+    }
+    status = first_word(reasons, "ok")
     there = pl.col("interval_status") == "ok"
     reach = pl.Series("@t", special.stdtrit(degrees, (1 + level) / 2)) * pl.col("std_error")
     return (
@@ -152,3 +148,107 @@ def with_intervals(
         )
         .drop("@folds", "@sd", "@share")
     )
+
+
+def choices(values: pl.DataFrame, metric: int, direction: str, *, by_model: bool) -> pl.DataFrame:
+    """The configuration that each outer fold's inner folds choose, and what these say of it.
+
+    The mean over its inner folds is best in the metric's direction; the first in order wins ties. Inner folds without a
+    value are left out, and so is a configuration without any. Slices take the choice of all rows. `metric` is the
+    number of the metric that chooses; with `by_model` models are the configurations.
+
+    Returns:
+        A row per outer fold (and model, unless models are chosen among): `@model` or `configuration`, and `inner_best`.
+    """
+    inner = values.filter(
+        pl.col("inner").is_not_null(),
+        pl.col("fold").is_not_null(),
+        pl.col("@metric") == metric,
+        pl.col("@set") == 0,
+        pl.col("value").is_not_null(),
+    )
+    means = inner.group_by(["@model", "configuration", *_FOLD], maintain_order=True).agg(
+        pl.col("value").mean().alias("inner_best")
+    )
+    best = pl.col("inner_best")
+    rank = {"higher": -best, "lower": best, "zero": best.abs()}[direction]
+    within = _FOLD if by_model else ["@model", *_FOLD]
+    ranked = means.with_columns(rank.alias("@rank")).sort("@rank", maintain_order=True)
+    return ranked.group_by(within, maintain_order=True).first().drop("@rank")
+
+
+def chosen_values(values: pl.DataFrame, chosen: pl.DataFrame, *, by_model: bool) -> pl.DataFrame:
+    """The outer folds' values of what was chosen; a fold without a choice, or without rows of it, has none."""
+    rows = outer_rows(values)
+    keys = [*_PLACE, *_FOLD] if by_model else ["@model", *_PLACE, *_FOLD]
+    folds = rows.select(keys).unique(maintain_order=True)
+    picked = rows.join(
+        chosen.select("@model", "configuration", *_FOLD),
+        on=["@model", "configuration", *_FOLD],
+        how="semi",
+        nulls_equal=True,
+    )
+    columns = [*keys, "value", "n", "status", *(["@model"] if by_model else [])]
+    values_of_choices = left_join(folds, picked.select(columns), keys)
+    return values_of_choices.with_columns(pl.col("status").fill_null("no_choice"), pl.col("n").fill_null(0))
+
+
+def nested_rows(
+    values: pl.DataFrame, chosen: pl.DataFrame, reasons: pl.DataFrame, *, by_model: bool
+) -> pl.DataFrame:
+    """A row per slice and metric: mean and spread over outer folds of the value of each fold's own choice."""
+    outer = chosen_values(values, chosen, by_model=by_model)
+    group = _PLACE if by_model else IDENTITY
+    summary = summarise(outer, group)
+    return _with_words(_as_model(summary, by_model=by_model), reasons)
+
+
+def selection_optimism(
+    values: pl.DataFrame, chosen: pl.DataFrame, metric: int, *, by_model: bool
+) -> pl.DataFrame:
+    """By how much the inner folds' mean of what they chose exceeds the outer folds' mean of it.
+
+    Folds where either is undefined are left out of both. The best of several noisy means is too good on average: above
+    0 for a metric that is better higher, below for one that is better lower.
+    """
+    outer = chosen_values(values, chosen, by_model=by_model).filter(
+        pl.col("@metric") == metric, pl.col("@set") == 0
+    )
+    on = _FOLD if by_model else ["@model", *_FOLD]
+    both = left_join(outer, chosen.select(*on, "inner_best"), on)
+    differences = both.with_columns((pl.col("inner_best") - pl.col("value")).alias("value"))
+    return _as_model(summarise(differences, _PLACE if by_model else IDENTITY), by_model=by_model)
+
+
+def words(chosen: pl.DataFrame, models: list[str], metric: str, *, by_model: bool) -> pl.DataFrame:
+    """Choices with the number of folds, as text, for each model or for all."""
+    what = (
+        pl.col("@model").replace_strict(range(len(models)), models, return_dtype=pl.String)
+        if by_model
+        else pl.col("configuration").fill_null("null")
+    )
+    within = [] if by_model else ["@model"]
+    counted = (
+        chosen.with_columns(what.alias("@what"))
+        .group_by([*within, "@what"], maintain_order=True)
+        .agg(pl.len().alias("@times"))
+        .sort([*within, "@times", "@what"], descending=[*(False for _ in within), True, False])
+        .with_columns(pl.format("{} in {}", "@what", "@times").alias("@text"))
+    )
+    texts = pl.col("@text").head(_LISTED).str.join(", ")
+    more = pl.when(pl.len() > _LISTED).then(pl.lit(", ...")).otherwise(pl.lit(""))
+    reason = pl.format("chosen by {} of inner folds: {}{}", pl.lit(metric), texts, more).alias("@said")
+    if by_model:
+        return counted.select(reason).with_columns(pl.lit(None, dtype=pl.Int64).alias("@model"))
+    return counted.group_by("@model", maintain_order=True).agg(reason)
+
+
+def _as_model(summary: pl.DataFrame, *, by_model: bool) -> pl.DataFrame:
+    """No one model has what is chosen among them."""
+    return summary.with_columns(pl.lit(None, dtype=pl.Int64).alias("@model")) if by_model else summary
+
+
+def _with_words(summary: pl.DataFrame, reasons: pl.DataFrame) -> pl.DataFrame:
+    joined = left_join(summary, reasons, "@model")
+    both = pl.concat_str(["@said", "note"], separator="; ", ignore_nulls=True).replace("", None)
+    return joined.with_columns(both.alias("note")).drop("@said")

@@ -26,18 +26,19 @@ import polars as pl
 
 from plmetrics.core.results import CROSS_VALIDATION_SCHEMA, FOLDS_SCHEMA
 from plmetrics.features.cross_validation.cross_validation_section import deciding, folds_of
-from plmetrics.features.cross_validation.diagnosis import diagnosis
 from plmetrics.features.cross_validation.fold_slices import FOLDS, POOLED
-from plmetrics.features.cross_validation.fold_summaries import along_curve, by_fold, by_repeat, with_intervals
-from plmetrics.features.cross_validation.fold_values import (
-    IDENTITY,
-    FoldSet,
-    Names,
-    derived_sets,
-    values_of,
+from plmetrics.features.cross_validation.fold_summaries import (
+    along_curve,
+    by_fold,
+    by_repeat,
+    choices,
+    nested_rows,
+    selection_optimism,
+    with_intervals,
+    words,
 )
-from plmetrics.features.cross_validation.generalisation_gaps import gaps, pooled_gaps
-from plmetrics.features.cross_validation.nested_choices import choices, nested_rows, selection_optimism, words
+from plmetrics.features.cross_validation.fold_values import IDENTITY, FoldSet, Names, derived_sets, values_of
+from plmetrics.features.cross_validation.generalisation_gaps import diagnosis, gaps, pooled_gaps
 from plmetrics.features.cross_validation.repeated_models import bias_and_variance
 
 if TYPE_CHECKING:
@@ -69,11 +70,6 @@ def cross_validation_tables(
     """The tables `folds` and `cross_validation`, without rows where nothing asks for them.
 
     More than 200 folds are not listed one by one: the summaries count them, and their note says so.
-
-    Args:
-        analysis: with the sets of folds behind those of the suite.
-        ordered: values of ordered metrics in all of these.
-        repeated: the sums behind bias and variance.
     """
     spec = folds_of(analysis.suite)
     parts = bias_and_variance(repeated, analysis.suite.task)

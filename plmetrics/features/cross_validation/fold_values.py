@@ -38,6 +38,11 @@ _CELL = "@cell"
 _VALUES = {"value": pl.Float64, "n": pl.Int64, "weight": pl.Float64, "status": pl.String, "note": pl.String}
 
 
+def left_join(frame: pl.DataFrame, other: pl.DataFrame, on: str | Sequence[str]) -> pl.DataFrame:
+    """The rows of a frame in their order, with what another one has of their keys; a null is a key like others."""
+    return frame.join(other, on=on, how="left", nulls_equal=True, maintain_order="left")
+
+
 @dataclass(frozen=True, slots=True)
 class Names:
     """Names behind the numbers of `IDENTITY`."""
@@ -126,7 +131,7 @@ def _with_axis(cells: pl.DataFrame, axis: str, key: SliceKey) -> pl.DataFrame:
     values = cells[key.column].unique()
     texts = [key.plain(value) for value in values.to_list()]
     named = pl.DataFrame({key.column: values, axis: pl.Series(texts, dtype=pl.String)})
-    return cells.join(named, on=key.column, how="left", nulls_equal=True, maintain_order="left")
+    return left_join(cells, named, key.column)
 
 
 def derived_sets(analysis: Analysis, kind: str, axes: Sequence[str]) -> Iterator[FoldSet]:

@@ -1,7 +1,14 @@
-"""The generalisation gap: how much a metric differs between the rows that were trained on and others.
+"""Rows that were trained on beside the others: the generalisation gap of a metric, and what curves say of a model.
 
-A contrast of two slices of one table: both sides come from the same replicates, so that its interval is that of the
-paired bootstrap.
+A gap is a contrast of two slices of one table: both sides come from the same replicates, so that its interval is that
+of the paired bootstrap. Rules that read curves are of one metric, whose better side counts; `gap` is by how much
+training rows are better than others.
+
+* high bias: the value of training rows misses `level`, and the gap is at most `gap`.
+* high variance: the gap is above `gap`.
+* still improving: the value of other rows at the largest size is better than two sizes before, by more than `delta`.
+
+Along training sizes the largest is judged, along a parameter each of its values.
 """
 
 from __future__ import annotations
@@ -11,9 +18,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from plmetrics.features.cross_validation.fold_slices import TEST, TRAIN, VALID
+from plmetrics.core.names import number_text
+from plmetrics.features.cross_validation.fold_slices import SPLITS
 from plmetrics.features.cross_validation.fold_summaries import outer_rows, summarise
-from plmetrics.features.cross_validation.fold_values import IDENTITY
+from plmetrics.features.cross_validation.fold_values import IDENTITY, left_join
 from plmetrics.inference.chunks import chunks, concatenate_estimates
 from plmetrics.inference.comparisons.paired_bootstrap import paired_difference
 from plmetrics.inference.contrasts import UNEQUAL_ROWS, same_size
@@ -23,12 +31,16 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from plmetrics.catalogue.metric import Metric
+    from plmetrics.features.cross_validation.cross_validation_section import Diagnosis
     from plmetrics.features.cross_validation.fold_values import FoldSet, Ordered
     from plmetrics.inference.chunks import EstimateColumns
     from plmetrics.inference.subject import Analysis
 
+
 _WITHIN = ["@set", "@slice", "configuration", "x"]
 _PAIRED = [*IDENTITY, "configuration", "x"]
+_CURVE = [*IDENTITY, "configuration"]
+_SIZES = 3
 
 
 def pooled_gaps(analysis: Analysis, ordered: Ordered, derived: FoldSet) -> pl.DataFrame:
@@ -54,20 +66,21 @@ def pooled_gaps(analysis: Analysis, ordered: Ordered, derived: FoldSet) -> pl.Da
     return pl.concat(frames)
 
 
+def _by_split(rows: pl.DataFrame, on: Sequence[str], *columns: str) -> pl.DataFrame:
+    """Columns of each split beside each other, as `value|train`: places of training rows first."""
+    parts = {split: rows.filter(pl.col("split") == split) for split in SPLITS}
+    table = pl.concat([part.select(on) for part in parts.values()]).unique(maintain_order=True)
+    for split, part in parts.items():
+        of_split = part.select(*on, *(pl.col(name).alias(f"{name}|{split}") for name in columns))
+        table = left_join(table, of_split, on)
+    return table
+
+
 def _pairs(cells: pl.DataFrame) -> pl.DataFrame:
     """The cells of training rows, beside the cells of the others that they are held against."""
-
-    def of(split: str, cell: str) -> pl.DataFrame:
-        return cells.filter(pl.col("split") == split).select(*_WITHIN, pl.col("@cell").alias(cell))
-
-    pairs = of(TRAIN, "@train")
-    for split in (VALID, TEST):
-        pairs = pairs.join(
-            of(split, f"@{split}"), on=_WITHIN, how="left", nulls_equal=True, maintain_order="left"
-        )
-    return pairs.with_columns(pl.coalesce("@valid", "@test").alias("@other")).filter(
-        pl.col("@other").is_not_null()
-    )
+    pairs = _by_split(cells, _WITHIN, "@cell")
+    others = pl.coalesce("@cell|valid", "@cell|test").alias("@other")
+    return pairs.with_columns(others).drop_nulls(["@cell|train", "@other"])
 
 
 def _contrast_rows(
@@ -77,7 +90,7 @@ def _contrast_rows(
     analysis: Analysis,
     row: Mapping[str, int],
 ) -> pl.DataFrame:
-    train, other = (estimates.take(pairs[name].to_numpy()) for name in ("@train", "@other"))
+    train, other = (estimates.take(pairs[name].to_numpy()) for name in ("@cell|train", "@other"))
     difference = paired_difference(
         train.estimate,
         other.estimate,
@@ -87,7 +100,9 @@ def _contrast_rows(
     )
     if metric.additive:
         difference = difference.refuse(~same_size(train, other), UNEQUAL_ROWS)
-    stand_in = pl.when(pl.col("@valid").is_null()).then(pl.lit("of the test, for there are no rows of valid"))
+    stand_in = pl.when(pl.col("@cell|valid").is_null()).then(
+        pl.lit("of the test, for there are no rows of valid")
+    )
     numbers: dict[str, Any] = {
         "value": difference.difference,
         "lower": difference.lower,
@@ -111,21 +126,13 @@ def fold_gaps(values: pl.DataFrame) -> pl.DataFrame:
     """The mean and the spread of the gaps of single folds, by model, metric, slice, configuration and x."""
     rows = outer_rows(values)
     on = [*_PAIRED, "repeat", "fold"]
-
-    def of(split: str) -> pl.DataFrame:
-        return rows.filter(pl.col("split") == split).select(
-            *on, pl.col("value").alias(f"@{split}"), pl.col("status").alias(f"@why|{split}"), pl.col("n")
-        )
-
-    both = of(TRAIN)
-    for split in (VALID, TEST):
-        both = both.join(of(split).drop("n"), on=on, how="left", nulls_equal=True, maintain_order="left")
-    other = pl.when(pl.col(f"@why|{VALID}").is_not_null()).then(f"@{VALID}").otherwise(f"@{TEST}")
+    both = _by_split(rows, on, "value", "status", "n").drop_nulls("status|train")
+    other = pl.when(pl.col("status|valid").is_not_null()).then("value|valid").otherwise("value|test")
+    reasons = (pl.col(f"status|{split}").replace("ok", None) for split in SPLITS)
     gaps = both.with_columns(
-        (pl.col(f"@{TRAIN}") - other).alias("value"),
-        pl.coalesce(
-            *(pl.col(f"@why|{s}").replace("ok", None) for s in (TRAIN, VALID, TEST)), pl.lit("no_rows")
-        ).alias("status"),
+        value=pl.col("value|train") - other,
+        status=pl.coalesce(*reasons, pl.lit("no_rows")),
+        n=pl.col("n|train"),
     )
     return summarise(gaps, _PAIRED)
 
@@ -139,4 +146,73 @@ def gaps(pooled: Sequence[pl.DataFrame], folds: pl.DataFrame | None) -> pl.DataF
     if folds is None:
         return table
     by_fold = fold_gaps(folds).drop("value", "status", "note", "n")
-    return table.join(by_fold, on=_PAIRED, how="left", nulls_equal=True, maintain_order="left")
+    return left_join(table, by_fold, _PAIRED)
+
+
+def diagnosis(curve: pl.DataFrame, rules: Diagnosis, direction: str, *, sizes: bool) -> pl.DataFrame:
+    """A row per rule that can be judged, with its verdict as words.
+
+    `curve` holds `value` of one metric by split and x. With `sizes` x is the number of training rows.
+    """
+    sign = 1.0 if direction == "higher" else -1.0
+    better = pl.col("@other") * sign
+    by = _CURVE if sizes else [*_CURVE, "x"]
+    last = (
+        _points(curve)
+        .group_by(by, maintain_order=True)
+        .agg(
+            *([pl.col("x").last()] if sizes else []),
+            pl.col("@train").last(),
+            pl.col("@other").last(),
+            ((pl.col("@train") - pl.col("@other")).last() * sign).alias("@gap"),
+            pl.when(pl.len() >= _SIZES).then(better.last() - better.slice(-_SIZES, 1).first()).alias("@rise"),
+        )
+    )
+    rows = [_variance(last, rules), _bias(last, rules, sign)]
+    if sizes:
+        rows.append(_improving(last, rules))
+    return pl.concat([frame for frame in rows if frame is not None])
+
+
+def _points(curve: pl.DataFrame) -> pl.DataFrame:
+    """Training rows beside the others at each x, ascending."""
+    on = [*_CURVE, "x"]
+    places = _by_split(curve, on, "value").rename({"value|train": "@train"})
+    other = pl.coalesce("value|valid", "value|test").alias("@other")
+    return places.with_columns(other).sort(on, nulls_last=True)
+
+
+def _variance(last: pl.DataFrame, rules: Diagnosis) -> pl.DataFrame:
+    limit = rules.high_variance.gap
+    rule = f"high variance: training rows are better than others by more than {number_text(limit)}"
+    return _with_verdict(last, pl.col("@gap"), pl.col("@gap") > limit, "high variance", rule)
+
+
+def _bias(last: pl.DataFrame, rules: Diagnosis, sign: float) -> pl.DataFrame | None:
+    if rules.high_bias is None:
+        return None
+    level, gap = rules.high_bias.level, rules.high_bias.gap
+    rule = (
+        f"high bias: training rows miss {number_text(level)}, and are better than others by at most "
+        f"{number_text(gap)}"
+    )
+    holds = (pl.col("@train") * sign < level * sign) & (pl.col("@gap") <= gap)
+    return _with_verdict(last, pl.col("@train"), holds, "high bias", rule)
+
+
+def _improving(last: pl.DataFrame, rules: Diagnosis) -> pl.DataFrame:
+    delta = rules.still_improving.delta
+    rule = f"still improving: better than {_SIZES - 1} sizes before by more than {number_text(delta)}"
+    return _with_verdict(last, pl.col("@rise"), pl.col("@rise") > delta, "still improving", rule)
+
+
+def _with_verdict(last: pl.DataFrame, value: pl.Expr, holds: pl.Expr, name: str, rule: str) -> pl.DataFrame:
+    decided = holds.is_not_null()
+    return last.select(
+        *_CURVE,
+        "x",
+        pl.when(decided).then(value).alias("value"),
+        pl.when(holds).then(pl.lit(name)).when(~holds).then(pl.lit(f"no {name}")).alias("verdict"),
+        pl.when(decided).then(pl.lit("ok")).otherwise(pl.lit("no_points")).alias("status"),
+        pl.lit(rule).alias("note"),
+    )

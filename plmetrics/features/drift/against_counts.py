@@ -46,10 +46,7 @@ _ANY_SIZE = 1 << 62
 def on_slices_of(view: TableView, bound: TableView, description: Description) -> TableView:
     """The view with the slices of the reference: its edges of quantiles, and its values of tops.
 
-    Args:
-        view: the rows that are evaluated, as they are in the data.
-        bound: the same before anything was looked up, with keys that wait for that.
-        description: what the reference counts.
+    `bound` is the view before anything was looked up, with keys that wait for that.
     """
     waiting = {key.column: key for key in bound.roles.keys}
     return view.with_keys(waiting | pinned_keys(bound.roles.keys, description.settled, view.schema))
@@ -58,11 +55,7 @@ def on_slices_of(view: TableView, bound: TableView, description: Description) ->
 def drift_against(view: TableView, reference: Summary, current: Summary, path: SuitePath) -> DriftCounts:
     """Both windows counted on one grid.
 
-    Args:
-        view: the rows that are evaluated, on the slices of the reference.
-        reference: counts of what the suite compares, in the same order.
-        current: those of the rows that are evaluated.
-        path: where the suite names the reference.
+    `current` counts the rows that are evaluated, in the order of `reference`.
 
     Raises:
         DataError: a window has no rows.

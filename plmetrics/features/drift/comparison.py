@@ -1,13 +1,16 @@
-"""The comparison of a run's rows with the reference of its suite, as outputs of the feature."""
+"""The comparison of a run's rows with the reference of its suite, and the gates on it: a suite has those it names."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import polars as pl
+
 from plmetrics.core.errors import PlmetricsError
+from plmetrics.core.names import number_text
+from plmetrics.core.results import GATES_SCHEMA, gate_table, in_schema
 from plmetrics.features.drift.against_counts import drift_against, on_slices_of
 from plmetrics.features.drift.counts import DriftCounts, WindowsCounting
-from plmetrics.features.drift.drift_gates import drift_gates
 from plmetrics.features.drift.drift_section import Drift
 from plmetrics.features.drift.drift_table import drift_tables
 from plmetrics.features.drift.references import ReferenceCounts
@@ -23,11 +26,16 @@ from plmetrics.features.protocol import Outputs
 from plmetrics.features.stored.merging import by_layout
 from plmetrics.features.stored.state_files import damage_errors
 from plmetrics.features.stored.stored_state import file_places
+from plmetrics.gates.rules import Rule
+from plmetrics.gates.verdicts import NO_MATCH
 
 if TYPE_CHECKING:
     from plmetrics.engine.inquiry import Question
     from plmetrics.engine.request import Request, TableView
+    from plmetrics.features.drift.drift_section import DriftGate
     from plmetrics.features.protocol import Run
+    from plmetrics.suite.model import Suite
+
 
 UNMEASURED = "drift is not measured here, and its gates are inconclusive"
 FIRST = "there is no earlier run of this suite yet that drift can be measured from"
@@ -38,13 +46,7 @@ def drift_look(
 ) -> Question[WindowsCounting] | Question[WindowCounting]:
     """Constants of both windows, or of the rows alone where the reference are counts.
 
-    Args:
-        request: the suite as it was bound.
-        view: the rows that are evaluated, as they are in the data: not the queries made from them.
-        reference: the counts of the reference; not handed over to `explain`.
-
-    Raises:
-        DataError: a window has no rows, or the reference has bad values or lacks what is compared.
+    `view` is of the rows as they are in the data. `explain` hands over no counts of the reference.
     """
     if not Drift.of(request.suite).is_counted:
         return WindowsCounting.look(request, view)
@@ -95,3 +97,75 @@ def _against(run: Run, reference: ReferenceCounts, current: Summary) -> DriftCou
     with damage_errors(file_places(reference.states)):
         before = reference_of(by_layout(reference.states), current.description)
     return drift_against(view, before, current, reference.path)
+
+
+def drift_gates(suite: Suite, table: pl.DataFrame) -> pl.DataFrame:
+    """Judge what was measured.
+
+    Returns:
+        A row per gate, column and slice. A value that is undefined, or a p value that there is not, is inconclusive,
+        failed or skipped as the gate says; a gate that finds nothing to judge is inconclusive.
+    """
+    spec = Drift.of(suite)
+    if not spec.gates:
+        return GATES_SCHEMA.to_frame()
+    return pl.concat([_gate_rows(gate, spec, suite, table) for gate in spec.gates])
+
+
+def _gate_rows(gate: DriftGate, spec: Drift, suite: Suite, table: pl.DataFrame) -> pl.DataFrame:
+    measure = spec.judged(gate)
+    rows = table.filter(
+        pl.col("measure") == measure.text, pl.col("slice_set").is_in(_sets(gate, spec, suite))
+    )
+    for key in ("subject", "column", "model"):
+        value = getattr(gate, key)
+        if value is not None:
+            rows = rows.filter(pl.col(key) == value)
+    by_p = gate.p_at_least is not None
+    rule = Rule(gate.p_at_least if by_p else gate.at_least, gate.at_most, on_undefined=gate.on_undefined)
+    text = f"p >= {number_text(gate.p_at_least)}" if gate.p_at_least is not None else rule.text
+    if rows.is_empty():
+        return _empty_gate(gate, measure.text, text)
+    no_p = pl.when(pl.col("status") == "ok").then(pl.lit("no_p_value")).otherwise(pl.col("status"))
+    observed = rows.with_columns(
+        observed="p_adjusted" if by_p else "value",
+        lower=pl.lit(None, dtype=pl.Float64),
+        upper=pl.lit(None, dtype=pl.Float64),
+    ).with_columns(status=pl.when(pl.col("observed").is_null() & by_p).then(no_p).otherwise("status"))
+    judged = observed.with_columns(
+        gate=_gate_name(gate, measure.text, text),
+        level=pl.lit(gate.level),
+        metric="measure",
+        rule=pl.lit(text),
+        verdict=rule.verdict(),
+    )
+    return in_schema(judged, GATES_SCHEMA)
+
+
+def _sets(gate: DriftGate, spec: Drift, suite: Suite) -> list[str]:
+    named = (gate.slices,) if isinstance(gate.slices, str) else gate.slices
+    return ["overall", *spec.sets(tuple(suite.slices))] if "all" in named else list(named)
+
+
+def _gate_name(gate: DriftGate, measure: str, rule: str) -> pl.Expr:
+    """The gate's name, with the column where it is about several."""
+    if gate.name is None:
+        return pl.format("drift: {} of {} {}", pl.lit(measure), "column", pl.lit(rule))
+    return pl.lit(gate.name) if gate.column is not None else pl.format("{} [{}]", pl.lit(gate.name), "column")
+
+
+def _empty_gate(gate: DriftGate, measure: str, rule: str) -> pl.DataFrame:
+    """The row of a gate that finds nothing to judge, such as a distance of means in a column of texts."""
+    row = {
+        "gate": gate.name or f"drift: {measure} of {gate.column or 'every column'} {rule}",
+        "level": gate.level,
+        "metric": measure,
+        "model": gate.model,
+        "slice_set": gate.slices if isinstance(gate.slices, str) else gate.slices[0],
+        "slice": "all",
+        "rule": rule,
+        "verdict": "fail" if gate.on_undefined == "fail" else "inconclusive",
+        "status": NO_MATCH,
+        "note": "no column was measured so",
+    }
+    return gate_table([row])

@@ -110,13 +110,7 @@ class WindowsCounting:
     def look(cls, request: Request, view: TableView) -> Question[WindowsCounting]:
         """Look the constants up: slices, how many values each column has, and the edges of bins.
 
-        Args:
-            request: the suite as it was bound.
-            view: the rows that are evaluated, as they are in the data: not the queries made from them.
-
-        Raises:
-            DataError: the reference lacks columns, or a window has no rows.
-            ConfigError: there are more slices than `max_slices`.
+        `view` is of the rows as they are in the data.
         """
         keys = yield from settled_keys(view)
         windows = drift_windows(request, view.with_keys(keys))
@@ -129,11 +123,7 @@ class WindowsCounting:
         return cls(windows, slices.slices, tuple(cubes), columns, values["facts"])
 
     def count(self) -> Question[DriftCounts]:
-        """Count both windows: a plan for each column and cube, collected together.
-
-        Raises:
-            DataError: the reference has bad values.
-        """
+        """Count both windows: a plan for each column and cube, collected together."""
         plans = [plan for column in self.columns for plan in column.plans(self.windows.frame, self.cubes)]
         counted = list((yield plans))
         _require_sound_reference(self.windows, self.facts)

@@ -9,7 +9,7 @@ import polars as pl
 
 from plmetrics.core.errors import ConfigError, DataError, Problem
 from plmetrics.core.names import name_list
-from plmetrics.features.stored.pinning import said_of_key
+from plmetrics.features.stored.grids import said_of_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -155,11 +155,7 @@ def _widest(columns: Sequence[tuple[str, ...]]) -> tuple[tuple[str, ...], ...]:
 def check_serves(needed: Description, reference: Description, place: str, path: SuitePath) -> None:
     """Check that counts hold what a suite compares.
 
-    Args:
-        needed: what is compared.
-        reference: what the reference counts.
-        place: what people call the reference.
-        path: where the suite names it.
+    `place` is what people call the reference, `path` where the suite names it.
 
     Raises:
         DataError: it lacks columns or slice sets, or holds them with another meaning; all is named.

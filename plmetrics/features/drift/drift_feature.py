@@ -36,9 +36,7 @@ class DriftFeature(Feature):
     section = Drift
     description = "How scores, labels and attributes moved from a reference window; none if not given."
     page = FeatureTable(
-        "Drift",
-        "drift",
-        "subject model column slice measure value reference current p_adjusted status",
+        "Drift", "drift", "subject model column slice measure value reference current p_adjusted status"
     )
     text = "plmetrics.features.drift.drift_report:drift"
     paths = ("reference", "state", "run")

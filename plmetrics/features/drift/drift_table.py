@@ -10,7 +10,7 @@ import polars as pl
 from plmetrics.core.results import DRIFT_HISTOGRAMS_SCHEMA, DRIFT_SCHEMA
 from plmetrics.features.drift.drift_measures import NULL_SHARE, Measure, measure_of
 from plmetrics.features.drift.drift_section import TESTS, Drift
-from plmetrics.features.drift.histograms.histogram_table import column_histograms, histogram_table
+from plmetrics.features.drift.histogram_table import column_histograms, histogram_table
 from plmetrics.features.drift.sides import Sides
 from plmetrics.inference.comparisons.correction import adjust
 from plmetrics.inference.comparisons.tests.two_samples import (
@@ -48,15 +48,11 @@ def drift_tables(suite: Suite, counts: DriftCounts | None) -> tuple[pl.DataFrame
 
     `value` is the measure, or, of mean, variance, quantile and null_share, how much `current` is above `reference`;
     `per_sd` is the mean's difference or wasserstein over the reference's standard deviation (divided by n). Variances
-    are divided by n. A null is a bin of its own for psi, jensen_shannon and chi2_2samp, and left out elsewhere, as
-    rows without the score or label are; every column has a row `null_share`, which is of all rows. Weights count as
-    rows, but there is no p value under them: `p_status` says so.
-    `bound` is how far the value can be from that of all rows where these were counted on bins. p values are adjusted
-    within a measure and slice set.
-
-    Args:
-        suite: its section drift says what is measured.
-        counts: both windows; None where there is no reference yet.
+    are divided by n. A null is a bin of its own for psi, jensen_shannon and chi2_2samp, and left out elsewhere, as rows
+    without the score or label are; every column has a row `null_share`, which is of all rows. Weights count as rows,
+    but there is no p value under them: `p_status` says so. `bound` is how far the value can be from that of all rows
+    where these were counted on bins. p values are adjusted within a measure and slice set. `counts` is None where there
+    is no reference yet.
     """
     spec = Drift.of(suite)
     if counts is None:

@@ -57,13 +57,7 @@ class ReferenceCounts:
 def reference_table(suite: Suite, argument: Any, base: Path | None) -> Source | None:
     """The table whose rows are the reference; None where there is none.
 
-    Args:
-        suite: its section drift says which.
-        argument: the mapping with the table itself, where that was handed over.
-        base: the folder that relative paths start from.
-
-    Raises:
-        DataError: as for the rows to evaluate; located at `drift.reference`.
+    `argument` is the mapping with the table itself, where that was handed over.
     """
     spec = Drift.of(suite)
     if spec.reference is None or spec.is_counted:
@@ -80,11 +74,7 @@ def reference_counts(
 ) -> ReferenceCounts | None:
     """The counts that are the reference; None where it is a table.
 
-    Args:
-        suite: its section drift says which.
-        argument: the mapping with states or a result, where these were handed over.
-        base: the folder that relative paths start from.
-        runs: chooses among the runs of a folder, and notes which it took.
+    `argument` is the mapping with states or a result, where these were handed over; `runs` notes which run it took.
 
     Raises:
         DataError: a file is no state, or a folder no run that keeps what drift counts.

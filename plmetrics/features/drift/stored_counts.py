@@ -26,7 +26,6 @@ from plmetrics.features.drift.window_counts import (
     sum_of_summaries,
 )
 from plmetrics.features.stored.alignment import AlignedStates, StateReference
-from plmetrics.features.stored.capture import CapturedState
 from plmetrics.features.stored.state_files import state_bytes
 from plmetrics.features.stored.stored_state import head_of
 from plmetrics.states.state_format import CELL, PART, Builder, Part, State, frame_text
@@ -80,23 +79,14 @@ def descriptions_of(states: Sequence[StateReference], path: SuitePath) -> list[D
 
 
 def check_states(first: StateReference, other: StateReference) -> None:
-    """Check that the counts of two states of one suite add, where both have some.
-
-    Raises:
-        ConfigError: they mean other things by the same names.
-    """
+    """Check that the counts of two states of one suite add, where both have some."""
     if first.head.drift is not None and other.head.drift is not None:
         mine, second = (Description.read(head) for head in (first.head.drift, other.head.drift))
         check_one_meaning(mine, second, (first.place, other.place))
 
 
 def check_reference(states: Sequence[StateReference], needed: Description, path: SuitePath) -> None:
-    """Check that states hold what a suite compares, and that they add.
-
-    Raises:
-        DataError: one lacks columns or slices that are compared, or holds them with another meaning.
-        ConfigError: they mean other things by the same names.
-    """
+    """Check that states hold what a suite compares, and that they add."""
     every = descriptions_of(states, path)
     for state, description in zip(states, every, strict=True):
         check_serves(needed, description, state.place, path)
@@ -137,10 +127,9 @@ def run_state(view: TableView, summary: Summary, merged: SavedState | None = Non
         "sets": (),
         "drift": description,
     }
-    captured = CapturedState(fields, builder.table())
-    head = head_of(view.suite, view.source, captured, ())
+    table, head = builder.table(), head_of(view.suite, view.source, fields, ())
     head = head if merged is None else replace(head, files=merged.head.files, states=merged.head.states)
-    return State(head, captured.table, state_bytes(head, captured.table)[1])
+    return State(head, table, state_bytes(head, table)[1])
 
 
 def _summary(alike: AlignedStates) -> Summary:

@@ -88,11 +88,7 @@ class Summary:
 def window_summary(view: TableView) -> Summary:
     """Count the rows that are evaluated.
 
-    Args:
-        view: the rows that are evaluated, as they are in the data: not the queries made from them.
-
-    Raises:
-        DataError: columns are absent, or of types that are not compared.
+    `view` is of the rows as they are in the data.
     """
     apart = reads_apart(view)
     return answer(answer(WindowCounting.look(view), apart=apart).count(), apart=apart)
@@ -297,11 +293,7 @@ def union_of_cells(cells: Sequence[pl.DataFrame]) -> tuple[pl.DataFrame, list[pl
 
 
 def _comparable(cells: Sequence[pl.DataFrame], keys: Sequence[str]) -> Iterator[pl.DataFrame]:
-    """The values of keys in the types in which they compare.
-
-    Raises:
-        DataError: there is none for a key.
-    """
+    """The values of keys in the types in which they compare."""
     casts = []
     for key in keys:
         types = list(dict.fromkeys(frame.schema[key] for frame in cells))

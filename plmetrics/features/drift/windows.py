@@ -85,11 +85,7 @@ def compared_columns(suite: Suite) -> str:
 
 
 def check_drift_windows(request: Request) -> None:
-    """Check the roles and slices of both windows on zero rows.
-
-    Raises:
-        DataError: columns of the reference are absent, or of types that their role cannot take.
-    """
+    """Check the roles and slices of both windows on zero rows."""
     spec = Drift.of(request.suite)
     if spec.is_counted:
         current_window(request.view)
@@ -171,11 +167,8 @@ class Windows(Window):
 def current_window(view: TableView, there: pl.Schema | None = None) -> Window:
     """The rows that are evaluated, without those of a reference in the same table.
 
-    Models that a run adds are made from the scores of others, and not compared.
-
-    Args:
-        view: the rows that are evaluated, as they are in the data.
-        there: types of the columns of the reference; those of the rows themselves if not given.
+    Models that a run adds are made from the scores of others, and not compared. `there` are the types of the columns of
+    the reference; those of the rows themselves if not given.
 
     Raises:
         DataError: columns are absent or of types that do not compare.
@@ -201,12 +194,7 @@ def _compared_models(view: TableView) -> dict[str, PredictionColumns]:
 def drift_windows(request: Request, view: TableView) -> Windows:
     """Both windows.
 
-    Args:
-        request: the suite as it was bound, with the table of the reference.
-        view: the rows that are evaluated, as they are in the data.
-
-    Raises:
-        DataError: columns of the reference are absent or of types that do not compare.
+    `view` is of the rows as they are in the data.
     """
     spec, reference = Drift.of(request.suite), reference_of(request)
     source = view.source if reference is None else _reference(request.suite, reference)

@@ -10,28 +10,34 @@ import polars as pl
 
 from plmetrics.core.errors import DataError, Problem
 from plmetrics.engine.streaming import collected_frames
-from plmetrics.features.experiment.adjustment import COLUMNS, adjusted_moments
-from plmetrics.features.experiment.constants import experiment_constants
 from plmetrics.features.experiment.design import (
     ARM,
     UNIT,
+    add_slices,
     experiment_columns,
+    experiment_constants,
     slice_column,
+    slices_in,
     stratum_column,
+    table_with_places,
 )
 from plmetrics.features.experiment.exact_moments import exact_moments
-from plmetrics.features.experiment.moments import moments
-from plmetrics.features.experiment.order_statistics import quantile_moments, rank_sums, value_counts
+from plmetrics.features.experiment.moments import (
+    COLUMNS,
+    adjusted_moments,
+    moments,
+    quantile_moments,
+    rank_sums,
+    value_counts,
+)
 from plmetrics.features.experiment.outcomes import COVARIATE, VALUE, centred_numbers, is_sound, part_column
-from plmetrics.features.experiment.slice_places import add_slices, slices_in, table_with_places
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from plmetrics.features.experiment.constants import Constants
-    from plmetrics.features.experiment.design import Experiment
+    from plmetrics.features.experiment.design import Constants, Experiment
     from plmetrics.features.experiment.outcomes import Outcome
     from plmetrics.table.source import Source
 
@@ -79,12 +85,7 @@ class ExperimentSums:
 
 
 def experiment_sums(source: Source, experiment: Experiment, *, apart: bool = False) -> ExperimentSums:
-    """The sums of every outcome by slice and arm; `apart` says whether each plan scans the rows by itself.
-
-    Raises:
-        ConfigError: the control is no arm, or there are more than 100 arms or 10,000 slices.
-        DataError: a column is absent or of a type that its role cannot take, or values are missing.
-    """
+    """The sums of every outcome by slice and arm; `apart` says whether each plan scans the rows by itself."""
     rows = source.frame.select(**experiment_columns(source.schema, experiment))
     constants = experiment_constants(rows, experiment)
     clustered = experiment.unit is not None

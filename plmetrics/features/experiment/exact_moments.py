@@ -14,7 +14,7 @@ from plmetrics.core.exact_sums import exact_columns, exponent_of, fixed_sums, or
 from plmetrics.engine.arithmetic import exponents_in, largest
 from plmetrics.engine.inquiry import answer
 from plmetrics.engine.streaming import collected_frame, collected_frames
-from plmetrics.features.experiment.outcomes import COVARIATE, COVARIATE_SIZE, SIZE, VALUE, part_column
+from plmetrics.features.experiment.outcomes import COVARIATE, SIZES, VALUE, part_column
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 _ROWS = "rows"
 _ENTRIES, _RATIO, _AROUND = "@entries", "@ratio", "@around"
-_SIZES = {VALUE: SIZE, COVARIATE: COVARIATE_SIZE}
 _PRODUCTS = {
     "variance": (VALUE, VALUE),
     "covariate_variance": (COVARIATE, COVARIATE),
@@ -62,9 +61,9 @@ def _averages(numbers: Mapping[str, pl.Expr], index: int) -> list[tuple[str, str
         (
             part,
             part_column(part, index),
-            part_column(_SIZES[part], index) if _SIZES[part] in numbers else f"{_ENTRIES}|{index}",
+            part_column(SIZES[part], index) if SIZES[part] in numbers else f"{_ENTRIES}|{index}",
         )
-        for part in _SIZES
+        for part in SIZES
         if part in numbers
     ]
 
@@ -104,7 +103,7 @@ def _around(
     )
     return joined.with_columns(
         (
-            pl.col(value) - pl.col(f"{_RATIO}{value}") * (pl.col(size) if _SIZES[part] in numbers else 1.0)
+            pl.col(value) - pl.col(f"{_RATIO}{value}") * (pl.col(size) if SIZES[part] in numbers else 1.0)
         ).alias(f"{_AROUND}{value}")
         for index, numbers in enumerate(outcomes)
         for part, value, size in _averages(numbers, index)
@@ -117,7 +116,7 @@ def _powers(outcomes: Outcomes, most: Mapping[str, float], ratios: Sequence[pl.D
     for index, numbers in enumerate(outcomes):
         for part, value, size in _averages(numbers, index):
             steepest = max(abs(ratio or 0.0) for frame in ratios for ratio in frame[f"{_RATIO}{value}"])
-            largest_size = most[size] if _SIZES[part] in numbers else 1.0
+            largest_size = most[size] if SIZES[part] in numbers else 1.0
             powers[f"{_AROUND}{value}"] = exponent_of(most[value] + steepest * largest_size)
     return powers
 

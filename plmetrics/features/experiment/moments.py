@@ -1,4 +1,4 @@
-"""Sizes, means and variances of the outcomes of an experiment by cell, from sums over independent units."""
+"""Sizes, means, variances, quantiles and rank sums of outcomes by cell, and by arm once they are adjusted."""
 
 from __future__ import annotations
 
@@ -6,12 +6,19 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from plmetrics.features.experiment.outcomes import COVARIATE, COVARIATE_SIZE, SIZE, VALUE, part_column
+from plmetrics.features.experiment.outcomes import COVARIATE, COVARIATE_SIZE, SIZE, SIZES, VALUE, part_column
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+
 _ROUNDING = 1e-14
+_NORMAL = 1.959963984540054
+"""Of 95 %, the level of the interval that the variance comes from."""
+_ALL, _SHARE = "@all", "@share"
+_OF_COVARIATE = ("covariate", "covariate_variance")
+COLUMNS = ("n", "units", "mean", "variance", "freedom", "unadjusted", *_OF_COVARIATE)
+"""What there is of each outcome and arm: `unadjusted` is the variance without the covariate."""
 
 
 def moments(
@@ -20,13 +27,8 @@ def moments(
     """For each cell `n|i`, `units|i`, and mean and variance of the mean of the i-th outcome.
 
     The mean is a ratio of two sums over units, its variance that of the delta method: for rows that are units, with no
-    sizes, the mean and s^2 / n. With a covariate also its mean, the variance of that, and their covariance.
-
-    Args:
-        rows: with the keys and the unit.
-        outcomes: the numbers of a row, by part, null where it has none.
-        keys: columns whose values make a cell.
-        unit: the column of units; rows are units without one.
+    sizes, the mean and s^2 / n. With a covariate also its mean, the variance of that, and their covariance. `outcomes`
+    are the numbers of a row by part, null where it has none. Without a unit rows are units.
     """
     rows = rows.with_columns(value for numbers in outcomes for value in numbers.values())
     if unit is not None:
@@ -49,8 +51,7 @@ def _of_unit(numbers: Mapping[str, pl.Expr], index: int) -> list[pl.Expr]:
         for part in numbers
     ]
     counted = pl.when(rows > 0).then(rows.cast(pl.Float64))
-    sizes = {VALUE: SIZE, COVARIATE: COVARIATE_SIZE}
-    absent = [size for part, size in sizes.items() if part in numbers and size not in numbers]
+    absent = [size for part, size in SIZES.items() if part in numbers and size not in numbers]
     return [
         *sums,
         *(counted.alias(part_column(size, index)) for size in absent),
@@ -115,3 +116,131 @@ class _Ratio:
         if self.size is not None and other.size is not None:
             parts = parts + self.ratio * other.ratio * pl.cov(self.size, other.size)
         return self.units * parts / (self.total * other.total)
+
+
+def quantile_moments(
+    rows: pl.LazyFrame, column: str, keys: Sequence[str], level: float, index: int
+) -> pl.LazyFrame:
+    """For each cell a quantile of a number, `mean|i`, and the variance of that, `variance|i`; rows are units.
+
+    The quantile is the averaged inverse of the distribution function. Its standard error is the distance of the
+    quantiles level -+ z sqrt(level (1 - level) / n) over 2 z (Woodruff 1952); none where one of them is outside of
+    the rows.
+    """
+    value, n = pl.col(column).sort(), pl.len().cast(pl.Float64)
+    place = level * n
+    near = place.round()
+    whole = (place - near).abs() <= 1e-9 * n
+    first = pl.when(whole).then(near - 1).otherwise(place.floor())
+    last = pl.when(whole).then(near).otherwise(place.floor())
+    away = _NORMAL * (level * (1 - level) / n).sqrt()
+    low, high = ((level - away) * n).ceil() - 1, ((level + away) * n).ceil() - 1
+    inside = (low >= 0) & (high <= n - 1)
+
+    def ranked(rank: pl.Expr) -> pl.Expr:
+        return value.get(rank.clip(0, n - 1).cast(pl.UInt32))
+
+    width = ranked(high) - ranked(low)
+    return rows.group_by(keys).agg(
+        ((ranked(first) + ranked(last)) / 2).alias(f"mean|{index}"),
+        pl.when(inside).then((width / (2 * _NORMAL)) ** 2).alias(f"variance|{index}"),
+    )
+
+
+def value_counts(rows: pl.LazyFrame, column: str, keys: Sequence[str], arm: str, arms: int) -> pl.LazyFrame:
+    """How many rows of each arm, `arm|i`, have each value of a number, in order by cell."""
+    counted = rows.filter(pl.col(column).is_finite()).group_by(*keys, column)
+    return counted.agg(
+        (pl.col(arm) == place).sum().cast(pl.Int64).alias(f"arm|{place}") for place in range(arms)
+    ).sort(*keys, column, nulls_last=True)
+
+
+def rank_sums(rows: pl.LazyFrame, column: str, keys: Sequence[str], arm: str, arms: int) -> pl.LazyFrame:
+    """Mann-Whitney's U of each arm against the control, and the ties, from counts of values.
+
+    Controls below a value are counted from the first row of the table: those before a slice are taken off at the end,
+    which is cheaper than a count within each slice.
+    """
+    keys = list(keys) or ["@all"]
+    counted = value_counts(rows.with_columns(pl.lit(0, dtype=pl.Int8).alias("@all")), column, keys, arm, arms)
+    control = pl.col("arm|0")
+    below, before = 2 * pl.col("@below") - control, (pl.col("@below") - control).min()
+    plan = counted.with_columns(control.cum_sum().alias("@below")).group_by(keys)
+    parts = []
+    for place in range(1, arms):
+        arm_ranks = pl.col(f"arm|{place}")
+        wide, both = arm_ranks.cast(pl.Int128), (arm_ranks + control).cast(pl.Int128)
+        above = (wide * below).sum() - 2 * before.cast(pl.Int128) * wide.sum()
+        parts += [
+            (above.cast(pl.Float64) / 2).alias(f"above|{place}"),
+            (both * both * both - both).sum().cast(pl.Float64).alias(f"ties|{place}"),
+        ]
+    return plan.agg(parts).drop("@all", strict=False)
+
+
+def adjusted_moments(
+    cells: pl.DataFrame, adjusted: Sequence[bool], slices: Sequence[str], arm: str, strata: Sequence[str]
+) -> pl.DataFrame:
+    """The moments of each slice and arm, from those of its strata.
+
+    `cells` has a line for each slice, arm and stratum, as `moments` has them; `adjusted` says of each outcome whether
+    it has a covariate.
+    """
+    cells = cells.sort(*slices, arm, *strata).with_columns(pl.lit(0, dtype=pl.Int8).alias(_ALL))
+    within = [_ALL, *slices]
+    for index, has_covariate in enumerate(adjusted):
+        cells = cells.with_columns(pl.col(f"variance|{index}").alias(f"unadjusted|{index}"))
+        if has_covariate:
+            cells = cells.with_columns(_by_covariate(index, within, strata))
+        else:
+            cells = cells.with_columns(
+                pl.lit(None, pl.Float64).alias(f"{name}|{index}") for name in _OF_COVARIATE
+            )
+    if not strata:
+        freedom = [(pl.col(f"units|{i}") - 1).alias(f"freedom|{i}") for i in range(len(adjusted))]
+        return cells.with_columns(freedom)
+    parts = [part for index in range(len(adjusted)) for part in _over_strata(index)]
+    shares = [
+        (pl.col(f"units|{i}").sum().over(*within, *strata) / pl.col(f"units|{i}").sum().over(within)).alias(
+            f"{_SHARE}|{i}"
+        )
+        for i in range(len(adjusted))
+    ]
+    return cells.with_columns(shares).group_by(*within, arm, maintain_order=True).agg(parts)
+
+
+def _by_covariate(index: int, within: Sequence[str], strata: Sequence[str]) -> list[pl.Expr]:
+    """Mean - theta (mean of the covariate - that of all arms) and its variance.
+
+    theta is the slope of the outcome on the covariate within arms and strata, one for all arms of a slice.
+    """
+    mean, variance, covariate, spread, covariance, size, units = (
+        pl.col(f"{name}|{index}")
+        for name in (
+            *("mean", "variance", "covariate", "covariate_variance", "covariance", "covariate_size"),
+            "units",
+        )
+    )
+    pairs = pl.when(units > 1).then(units * (units - 1))
+    slope = (pairs * covariance).sum().over(within) / (pairs * spread).sum().over(within)
+    theta = pl.when(slope.is_finite()).then(slope).otherwise(0.0)  # a constant covariate tells nothing
+    together = (size * covariate).sum().over(*within, *strata) / size.sum().over(*within, *strata)
+    return [
+        (mean - theta * (covariate - together)).alias(f"mean|{index}"),
+        (variance + theta**2 * spread - 2.0 * theta * covariance)
+        .clip(lower_bound=0.0)
+        .alias(f"variance|{index}"),
+    ]
+
+
+def _over_strata(index: int) -> list[pl.Expr]:
+    """Means weighted by the share of each stratum's units in all arms; none where one has no mean or variance."""
+    share, units = pl.col(f"{_SHARE}|{index}"), pl.col(f"units|{index}")
+    variance = share**2 * pl.col(f"variance|{index}")
+    known = (units > 1) & pl.col(f"mean|{index}").is_not_null()
+    whole = (share.filter(known).sum() - 1.0).abs() < 1e-9
+    powers = {"mean": 1, "covariate": 1, "variance": 2, "unadjusted": 2, "covariate_variance": 2}
+    totals = {name: (share**power * pl.col(f"{name}|{index}")).sum() for name, power in powers.items()}
+    totals["freedom"] = totals["variance"] ** 2 / (variance**2 / (units - 1)).sum()
+    sums = (pl.when(whole).then(total).alias(f"{name}|{index}") for name, total in totals.items())
+    return [pl.col(f"n|{index}").sum(), units.sum(), *sums]

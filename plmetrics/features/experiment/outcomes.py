@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 VALUE, SIZE, COVARIATE, COVARIATE_SIZE = "value", "size", "covariate", "covariate_size"
 """Numbers of a row: what is averaged over which sizes (1, if there are none), and the same of the covariate."""
+SIZES = {VALUE: SIZE, COVARIATE: COVARIATE_SIZE}
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +129,7 @@ def centred_numbers(outcome: Outcome, index: int, centres: Mapping[str, float]) 
     sound, numbers = is_sound(outcome, index), {}
     for part in outcome.columns():
         number = pl.col(part_column(part, index))
-        size = {VALUE: SIZE, COVARIATE: COVARIATE_SIZE}.get(part)
+        size = SIZES.get(part)
         if size is not None:
             has_size = size in outcome.columns()
             number = number - centres[part] * (pl.col(part_column(size, index)) if has_size else 1.0)

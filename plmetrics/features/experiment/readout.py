@@ -116,7 +116,7 @@ def readout(
     from plmetrics.features.experiment.arm_sums import experiment_sums
     from plmetrics.features.experiment.design import Experiment
     from plmetrics.features.experiment.outcomes import outcomes_of
-    from plmetrics.features.experiment.readout_table import Plan, readout_table, unlike_covariates
+    from plmetrics.features.experiment.readout_table import Plan, readout_table, readout_warnings
     from plmetrics.table.opening import open_source
 
     outcomes = outcomes_of(outcome, ratio, covariate, quantile)
@@ -147,9 +147,7 @@ def readout(
         words = source.check_rows(fill=missing == "drop")
         sums = experiment_sums(source, experiment)
     table = readout_table(sums, replace(plan, shares=planned_shares(shares, sums)))
-    wrong = table.filter(status="sample_ratio_mismatch")
-    ratio_words = (f"sample ratio mismatch: {note}" for note in wrong["note"])
-    for text in (*words, *ratio_words, *unlike_covariates(sums)):
+    for text in (*words, *readout_warnings(table, sums)):
         warnings.warn(text, PlmetricsWarning, stacklevel=2)
     return table
 

@@ -1,4 +1,4 @@
-"""The readout of an experiment as text, JSON or CSV."""
+"""The readout of an experiment as text."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import polars as pl
 from rich.text import Text
 
 from plmetrics.core.names import printable
-from plmetrics.report.export import indented_json
 from plmetrics.report.layout import (
     Column,
     align,
@@ -44,16 +43,6 @@ def readout_lines(readout: pl.DataFrame, width: int) -> list[Text]:
     return join_blocks([_ratio(ratio, width), *parts])
 
 
-def readout_json(table: pl.DataFrame) -> str:
-    """The rows as a list of records; what is undefined is null."""
-    return indented_json(table.to_dicts())
-
-
-def readout_csv(table: pl.DataFrame) -> str:
-    """The rows; undefined values are empty."""
-    return table.write_csv()
-
-
 def _ratio(row: Row, width: int) -> list[Text]:
     wrong = row["status"] != "ok"
     word = "SAMPLE RATIO MISMATCH" if wrong else "sample ratio"
@@ -63,19 +52,12 @@ def _ratio(row: Row, width: int) -> list[Text]:
 
 def _of_outcome(rows: Sequence[Row], width: int) -> list[Text]:
     first = rows[:_SHOWN]
+    control = printable(rows[0]["control"])
     columns = [
-        Column("slice"),
-        Column("arm"),
-        Column("units", "right"),
-        Column("mean", "right"),
-        Column(f"{printable(rows[0]['control'])} units", "right", optional=True),
-        Column(f"{printable(rows[0]['control'])} mean", "right"),
-        Column("difference"),
-        Column("lift", "right", optional=True),
-        Column("p", "right"),
-        Column("adjusted", "right", optional=True),
-        Column("needed", "right", optional=True),
-        Column("detectable", "right", optional=True),
+        *(Column("slice"), Column("arm"), Column("units", "right"), Column("mean", "right")),
+        *(Column(f"{control} units", "right", optional=True), Column(f"{control} mean", "right")),
+        *(Column("difference"), Column("lift", "right", optional=True), Column("p", "right")),
+        *(Column(title, "right", optional=True) for title in ("adjusted", "needed", "detectable")),
     ]
     differences = align([row_estimate(row, "difference", signed=True) for row in first])
     cells = [_cells(row, difference) for row, difference in zip(first, differences, strict=True)]

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 MISMATCH = 0.001
+SAMPLE_RATIO_MISMATCH = "sample_ratio_mismatch"
 _FEW_UNITS = 30
 _SMALL_EFFECT = 0.1
 _ROUNDING = 1e-9
@@ -328,7 +329,7 @@ def _sample_ratio(experiment: ExperimentSums, plan: Plan) -> pl.DataFrame:
         "n_control": [int(sizes[0])],
         "test": ["sample_ratio"],
         "p_value": [p],
-        "status": ["sample_ratio_mismatch" if wrong else "ok"],
+        "status": [SAMPLE_RATIO_MISMATCH if wrong else "ok"],
         "note": [
             f"arms as expected: {sizes_text}"
             if not wrong
@@ -338,8 +339,14 @@ def _sample_ratio(experiment: ExperimentSums, plan: Plan) -> pl.DataFrame:
     return _to_frame(columns, 1)
 
 
-def unlike_covariates(experiment: ExperimentSums) -> Iterator[str]:
-    """A text for each covariate whose means differ so between an arm and the control that it was not known before."""
+def readout_warnings(table: pl.DataFrame, experiment: ExperimentSums) -> Iterator[str]:
+    """A text on arms of other sizes than planned, and on each covariate that was not known before.
+
+    The means of the latter differ between an arm and the control by more than chance makes of them.
+    """
+    yield from (
+        f"sample ratio mismatch: {note}" for note in table.filter(status=SAMPLE_RATIO_MISMATCH)["note"]
+    )
     seen = set()
     for sums in experiment.sums:
         covariate = sums.outcome.covariate

@@ -12,14 +12,11 @@ from plmetrics.engine.aggregate.aggregation import needs_rows
 from plmetrics.engine.binding.columns_read import columns_read
 from plmetrics.engine.memory.budget import budget_of
 from plmetrics.engine.prepare.preparation import prepare
-from plmetrics.features.explain.cautions import advice
-from plmetrics.features.explain.costs import Time, expected_time
 from plmetrics.features.explain.memory import Sizes, foreseen, row_width
 from plmetrics.features.explain.passes import Pass, memory_passes, passes
-from plmetrics.features.explain.shards import ShardSizes, shard_sizes
-from plmetrics.features.explain.states import StateSize, state_size
-from plmetrics.features.explain.verdict import Figures, Verdict, verdict
-from plmetrics.features.explain.work import Work, work_of
+from plmetrics.features.explain.states import ShardSizes, StateSize, shard_sizes, state_size
+from plmetrics.features.explain.verdict import Figures, Verdict, advice, verdict
+from plmetrics.features.explain.work import Time, Work, expected_time, work_of
 from plmetrics.features.protocol import Feature
 from plmetrics.features.registry import features_of, looks
 

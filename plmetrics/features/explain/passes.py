@@ -52,12 +52,7 @@ class Pass:
 
 
 def passes(request: Request, prepared: RunPlan | None) -> list[Pass]:
-    """The passes of a run of a bound suite, in order; without a look at the data only what is sure.
-
-    Args:
-        request: the suite as it was bound.
-        prepared: what a look at the data found.
-    """
+    """The passes of a run of a bound suite, in order; without a look at the data only what is sure."""
     if prepared is None:
         return [Pass("aggregate", families(request), 1, rows=request.source.rows)]
     by_stage: dict[str, list[Step]] = {}

@@ -1,8 +1,4 @@
-"""Description of the state of a suite: its content and about its size, within a factor of two or so.
-
-Sizes are those of parquet, compressed: of a sum of floats nearly all bytes stay, of counts as many bits as they need,
-and of a count of scores the gap to the one before it.
-"""
+"""Sizes of states, and of a table as units of files."""
 
 from __future__ import annotations
 
@@ -15,6 +11,7 @@ import polars as pl
 from plmetrics.engine.aggregate.aggregation import needs_rows, sum_plans
 from plmetrics.engine.order.orderings import orderings
 from plmetrics.engine.order.score_bins import by_quantile, wanted_bins
+from plmetrics.features.explain.work import costs
 from plmetrics.features.stored.support import resamples_totals, support_problems
 from plmetrics.states.scores.coarse import coarse_number
 from plmetrics.states.scores.grid import FINE_BINS, UNBLOCKED
@@ -29,6 +26,7 @@ if TYPE_CHECKING:
     from plmetrics.engine.run_plan import RunPlan
     from plmetrics.states.scores.grid import Bins
 
+
 _NUMBER = 8
 _KEY, _CUT = 2.0, 2.2
 _GAP, _COUNT, _FULL_COUNT, _FRACTION = 0.9, 0.2, 0.3, 7.0
@@ -42,6 +40,7 @@ _HEAD, _SOURCE, _COLUMN, _PART = 2000, 120, 400, 160
 
 _OF_SCORES = 8
 """Columns that only scores fill."""
+_MEGA = 1e6
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,11 +71,7 @@ class _CountSize:
 def state_size(request: Request, prepared: RunPlan | None, entries: Sequence[int], blocks: int) -> StateSize:
     """Size of the state of a bound suite.
 
-    Args:
-        request: the suite and its table.
-        prepared: the first stage of a run; None without a look at the data.
-        entries: about how many rows the sums of each cube have.
-        blocks: how many blocks there are.
+    `entries` is about how many rows the sums of each cube have; `prepared` is None without a look at the data.
     """
     problems = support_problems(request.suite, request.source)
     refused = {problem.path[1] for problem in problems if problem.path[:1] == ("metrics",)}
@@ -186,3 +181,52 @@ def _counts(prepared: RunPlan, slices: int, places: int, blocks: int, bins: Bins
     fractions = (isinstance(bins, Binning) and bins.scores) or prepared.request.weighted
     each = _FRACTION if fractions else (_FULL_COUNT if full else _COUNT)
     return _CountSize(slices, slices * (width * each if full else occupied * (_GAP + each)))
+
+
+@dataclass(frozen=True, slots=True)
+class ShardSizes:
+    """Units of a table.
+
+    Attributes:
+        unit: what one is, `file` or `folder`.
+        units: how many there are.
+        largest: bytes of the largest.
+        states: about how many bytes the states of all take, at most; None where a state cannot hold the suite.
+        write: processor seconds of writing these, None with `states`.
+        merge: processor seconds of reading and adding them.
+    """
+
+    unit: str
+    units: int
+    largest: int
+    states: int | None
+    write: float | None = None
+    merge: float | None = None
+
+
+def shard_sizes(request: Request, state: StateSize) -> ShardSizes | None:
+    """The units of a suite's table; None where its rows are not in files. A unit's state is as large as one of all."""
+    files = request.source.files
+    if not files:
+        return None
+    section = request.suite.sections.get("engine")
+    unit = getattr(section, "unit", "file")
+    sizes: dict[str, int] = {}
+    for file in files:
+        name = file.path
+        place = name.rpartition("/")[0] if unit == "folder" else name
+        sizes[place] = sizes.get(place, 0) + file.size
+    number, largest = len(sizes), max(sizes.values())
+    if state.bytes is None or state.needs_rows:
+        return ShardSizes(unit, number, largest, None)
+    total = state.bytes * number
+    write = total / _MEGA * costs().seconds["megabytes of states written"]
+    merge = adding_seconds(number, state.bytes, state.scores or 0)
+    return ShardSizes(unit, number, largest, total, write, merge)
+
+
+def adding_seconds(states: int, size: float, scores: float) -> float:
+    """Processor seconds of reading and adding states of some bytes each, of which some are counts of scores."""
+    known = costs().seconds
+    sums = (size - scores) / _MEGA * known["megabytes of sums merged"]
+    return states * (known["states merged"] + sums + scores / _MEGA * known["megabytes of scores merged"])

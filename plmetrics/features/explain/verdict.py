@@ -1,4 +1,4 @@
-"""The verdict on a run, from the figures that `explain` prints: whether it fits, in how many passes, or what to do."""
+"""What stands in the way of a run: the verdict on its memory and time, and cautions on its suite."""
 
 from __future__ import annotations
 
@@ -6,9 +6,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from plmetrics.engine.memory.budget import LIBRARIES, round_up
+from plmetrics.engine.run_warnings import sample_warnings
 
 if TYPE_CHECKING:
-    from plmetrics.features.explain.costs import Time
+    from collections.abc import Iterator
+
+    from plmetrics.engine.request import Request
+    from plmetrics.engine.run_plan import RunPlan
+    from plmetrics.features.explain.work import Time
+
 
 LONG = 600.0
 """Seconds by the clock from which a run over all rows is worth a word."""
@@ -16,6 +22,9 @@ LONG = 600.0
 _GIGA = 1e9
 
 Kind = Literal["fits", "passes", "states", "too_large"]
+FEW_UNITS = 30
+MANY_REPLICATES = 100_000_000
+MANY_SLICES = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +63,7 @@ class Verdict:
 def verdict(figures: Figures) -> Verdict:
     """The verdict on a run: it fits exactly where what it takes is at most the budget.
 
-    >>> from plmetrics.features.explain.costs import Time
+    >>> from plmetrics.features.explain.work import Time
     >>> quick = Time({"aggregate": 4.0}, 4.0, 2.0, 2, "here")
     >>> verdict(Figures(2_850_000_000, 15_200_000_000, 1, quick, 7)).text
     'fits in memory: 3.1 of 15.2 GB'
@@ -99,3 +108,45 @@ def _share(needed: int, budget: int) -> str:
 
 def _budget_text(budget: int) -> str:
     return f"{budget / _GIGA:g}GB" if budget % 100_000_000 == 0 else f"{budget / _GIGA:.1f}GB"
+
+
+def advice(
+    request: Request, prepared: RunPlan | None, slices: int, values: int, blocks: int | None
+) -> Iterator[str]:
+    """Warnings of a suite; those on its data only where it was looked at."""
+    suite = request.suite
+    if suite.compare is not None and suite.uncertainty is None:
+        yield "compare without uncertainty: differences have no intervals and no p values"
+    if suite.uncertainty is not None and suite.min_rows == 0 and suite.slices:
+        yield (
+            "min_rows is not set: slices of a few rows get values and intervals that say little; "
+            "min_rows: 100 lists them without values"
+        )
+    if prepared is None:
+        return
+    yield from prepared.warnings
+    yield from sample_warnings(request)
+    yield from _resampling(request, slices, values * len(request.models), blocks)
+    dropped = max(prepared.rows.dropped.values(), default=0)
+    if dropped:
+        yield f"missing: {suite.data.missing} leaves out {dropped:,} of {prepared.rows.read:,} rows"
+    if request.scores and not prepared.exact:
+        yield "ordered metrics are counted on a grid: their values have a bound (column bound)"
+
+
+def _resampling(request: Request, slices: int, estimates: int, blocks: int | None) -> Iterator[str]:
+    uncertainty = request.suite.uncertainty
+    if uncertainty is None or blocks is None:
+        return
+    if blocks < FEW_UNITS:
+        unit = request.suite.columns.unit or "row"
+        yield f"only {blocks} units ({unit}): intervals from fewer than {FEW_UNITS} are rough"
+    if uncertainty.may_resample and estimates * uncertainty.replicates > MANY_REPLICATES:
+        yield (
+            f"{estimates:,} estimates x {uncertainty.replicates:,} replicates take a while: "
+            "fewer slices, metrics or replicates make it faster"
+        )
+    if slices > MANY_SLICES and request.pairs and request.suite.compare is not None:
+        correction = request.suite.compare.correction
+        if correction == "none":
+            yield f"{slices:,} slices are compared without a correction: some differ by chance alone"

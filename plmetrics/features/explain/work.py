@@ -1,13 +1,18 @@
-"""Estimate of the work of a run by stage and kind from its sizes alone, from which its time is told.
+"""Estimate of the work of a run by stage and kind from its sizes alone, and of its time.
 
-A kind is counted in what its time grows with, such as rows times columns. Seconds of each are in `costs.json`.
+A kind is counted in what its time grows with, such as rows times columns. Seconds of one processor for each were
+measured by a benchmark on a machine that `costs.json` names.
 """
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
 from typing import TYPE_CHECKING
 
+from plmetrics.core.threads import processors
 from plmetrics.engine.aggregate.aggregation import needs_rows, sum_bins, sum_plans
 from plmetrics.engine.inquiry import first_plans
 from plmetrics.engine.order.orderings import orderings
@@ -16,7 +21,7 @@ from plmetrics.states.scores.grid import FINE_BINS
 from plmetrics.states.scores.limits import EXACT_REPLICATES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     import polars as pl
 
@@ -25,8 +30,10 @@ if TYPE_CHECKING:
     from plmetrics.features.explain.memory import Sizes
     from plmetrics.features.explain.passes import Pass
 
+
 LINES = frozenset({"csv", "ndjson"})
 """Formats of text, whose every byte is parsed."""
+FILE = "costs.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +50,8 @@ def work_of(
 ) -> list[Work]:
     """The work of a run whose first stage was done, by stage and kind; what there is none of is left out.
 
-    Args:
-        prepared: the first stage of the run.
-        passes: how often each stage reads the files.
-        sizes: rows, entries of the sums, and blocks.
-        columns: those that are read.
-        estimates: how many values and differences there will be, without replicates.
+    `passes` is how often each stage reads the files, `sizes` are rows, entries of the sums, and blocks; `estimates` is
+    how many values and differences there will be, without replicates.
     """
     parts = [
         Work("start", "run", 1.0),
@@ -184,3 +187,62 @@ def _resampling(prepared: RunPlan, sizes: Sizes) -> Iterator[Work]:
 
 def _columns(prepared: RunPlan, cube: int) -> int:
     return sum(len(plan.collect_schema()) for plan in sum_plans(prepared)[cube])
+
+
+@dataclass(frozen=True, slots=True)
+class Costs:
+    """Measured constants.
+
+    Attributes:
+        machine: where they were measured, as words.
+        date: when.
+        seconds: seconds of one processor for each kind of work, each time it is done.
+        error: the median of the relative errors on suites that they were not fitted to, and the ninth of their deciles.
+    """
+
+    machine: str
+    date: str
+    seconds: Mapping[str, float]
+    error: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Time:
+    """Expected time of a run.
+
+    Attributes:
+        stages: seconds of one processor, by stage.
+        processor: those of all stages.
+        wall: seconds by the clock where all processors of this machine work at all times: it takes longer.
+        processors: how many these are.
+        source: where and when the constants were measured.
+        omissions: what else the run does, which no constant was measured of.
+    """
+
+    stages: Mapping[str, float]
+    processor: float
+    wall: float
+    processors: int
+    source: str
+    omissions: tuple[str, ...] = ()
+
+
+@cache
+def costs() -> Costs:
+    """The constants that come with the package."""
+    return Costs(**json.loads(files(__package__).joinpath(FILE).read_text(encoding="utf-8")))
+
+
+def expected_time(work: Iterable[Work], omissions: Sequence[str] = ()) -> Time:
+    """The time of some work; what was not measured is named, as what a run does beside it."""
+    known = costs()
+    stages: dict[str, float] = {}
+    unmeasured: dict[str, None] = dict.fromkeys(omissions)
+    for part in work:
+        if part.kind not in known.seconds:
+            unmeasured[part.kind] = None
+            continue
+        stages[part.stage] = stages.get(part.stage, 0.0) + part.number * known.seconds[part.kind]
+    total = sum(stages.values())
+    source = f"{known.machine}, {known.date}"
+    return Time(stages, total, total / processors(), processors(), source, tuple(unmeasured))

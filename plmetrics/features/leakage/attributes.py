@@ -48,12 +48,7 @@ class LabelSums:
 
     @classmethod
     def of(cls, rows: pl.LazyFrame, numbers: Mapping[str, pl.Expr]) -> Question[LabelSums]:
-        """Look both up.
-
-        Args:
-            rows: with the canonical label.
-            numbers: the attributes that hold numbers, null where these are not finite.
-        """
+        """Look both up. `numbers` are null where they are not finite."""
         centres = yield from Arithmetic(any_order=True).means(rows, {LABEL: pl.col(LABEL), **numbers})
         sums = cls(centres, {})
         terms = {f"{LABEL}|{key}": term for key, term in sums._of_label().items()}
@@ -154,10 +149,7 @@ class AttributesCounting:
     ) -> Question[AttributesCounting]:
         """Look up how many values the columns have.
 
-        Args:
-            rows: raw columns beside the canonical label.
-            view: the task, and the columns' types.
-            columns: the columns to look at; not none.
+        `rows` are raw columns beside the canonical label; `columns` are not none.
         """
         labelled = rows.filter(pl.col(LABEL).is_not_null() & pl.col(LABEL).is_not_nan())
         attributes = tuple(_Column(name, view.schema[name], view.suite.task) for name in columns)

@@ -49,11 +49,7 @@ class LeakageFeature(Feature):
         return None
 
     def table(self, suite: Suite, argument: Any, base: Path | None) -> Source | None:
-        """The training table.
-
-        Raises:
-            DataError: as for the rows to evaluate; located at `leakage.train`.
-        """
+        """The training table."""
         from plmetrics.features.leakage.leakage_section import Leakage
         from plmetrics.suite.sections.section import HANDED_OVER
         from plmetrics.table.opening import open_source
@@ -89,28 +85,24 @@ class LeakageFeature(Feature):
         if run.state is None:
             findings: Any = run.counted[self.key]
         else:
-            from plmetrics.features.leakage.stored_checks import findings_of_state
+            from plmetrics.features.leakage.leakage_counting import findings_of_state
 
             findings = findings_of_state(run.request.suite, run.state)
         table = leakage_table(run.request.suite, findings)
         return Outputs({self.key: table}, leakage_gates(table), leakage_warnings(table))
 
     def state_table(self, suite: Suite) -> Source | None:
-        """The training table.
-
-        Raises:
-            DataError: as for the rows to evaluate; located at `leakage.train`.
-        """
+        """The training table."""
         return self.table(suite, None, None)
 
     def capture(self, rows: CountedRows, builder: Builder) -> None:
         """Add the checks of the rows."""
-        from plmetrics.features.leakage.stored_checks import write
+        from plmetrics.features.leakage.leakage_counting import write
 
         write(builder, rows, self.state_table(rows.view.suite))
 
     def merge(self, alike: Sequence[AlignedStates], builder: Builder) -> None:
         """Add the checks of states together."""
-        from plmetrics.features.leakage.stored_checks import merge
+        from plmetrics.features.leakage.leakage_counting import merge
 
         merge(alike, builder)

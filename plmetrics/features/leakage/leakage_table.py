@@ -32,10 +32,6 @@ _BAD = ("fail", "warn")
 def leakage_table(suite: Suite, findings: Sequence[Finding]) -> pl.DataFrame:
     """Judge what was found.
 
-    Args:
-        suite: its section leakage has the limits.
-        findings: what the checks found.
-
     Returns:
         The table `leakage`: a row per check, and per attribute. `observed` is what is held against `limit`: rows, their
         share, or how well an attribute tells the label (`measure`). An attribute fails at its limit, rows above

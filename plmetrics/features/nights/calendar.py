@@ -71,19 +71,11 @@ class Calendar:
         return interval
 
     def moment(self, text: str) -> datetime:
-        """The start that a text names.
-
-        Raises:
-            ConfigError: as `interval`.
-        """
+        """The start that a text names."""
         return self.starting(self._moment(text.strip())).start
 
     def instant(self, text: str) -> datetime:
-        """The moment that a text names, whether or not an interval begins there.
-
-        Raises:
-            ConfigError: it names none.
-        """
+        """The moment that a text names, whether or not an interval begins there."""
         return self._moment(text)
 
     def starting(self, start: datetime) -> Interval:

@@ -1,4 +1,4 @@
-"""The history of a suite as text, JSON or CSV."""
+"""The history of a suite as text, JSON or CSV, and the last intervals before a result for its report."""
 
 from __future__ import annotations
 
@@ -7,9 +7,18 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 from rich.text import Text
 
+from plmetrics.core.errors import PlmetricsError
 from plmetrics.core.names import printable
-from plmetrics.features.nights.change_points.history_levels import change_lines, changes_of
-from plmetrics.features.nights.interval_history import CURRENT, DAMAGED, MISSING, MOMENT, SUPERSEDED
+from plmetrics.features.nights.change_points.history_levels import change_lines, changes_of, with_levels
+from plmetrics.features.nights.history_selection import OVERALL, select
+from plmetrics.features.nights.interval_history import (
+    CURRENT,
+    DAMAGED,
+    MISSING,
+    MOMENT,
+    SUPERSEDED,
+    read_history,
+)
 from plmetrics.report.export import finite_rows, json_text
 from plmetrics.report.layout import (
     FAINT,
@@ -30,6 +39,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from plmetrics.features.nights.interval_history import History
+    from plmetrics.report.summary import Summary
+
 
 Row = dict[str, Any]
 BLOCKS = "▁▂▃▄▅▆▇█"
@@ -41,14 +52,14 @@ _MOST_MOVES = 8
 _MOVED = "moved"
 _STYLES = {"fail": "bold red", "warn": "yellow", "inconclusive": "yellow", "pass": "green"}
 _NOT_PLAIN = ("fail", "warn", "inconclusive")
+_READ, _IN_TERMINAL = 60, 14
+_MOST_METRICS, _MOST_LINES = 4, 12
 
 
 def sparkline(values: Sequence[float | None], changes: Sequence[int] = ()) -> str:
     """Values as blocks between the lowest and the highest of them; a point for each that is absent.
 
-    Args:
-        values: one an interval, None where there is none.
-        changes: the numbers of values that a bar comes before: another level begins there.
+    A bar comes before the values that `changes` numbers: another level begins there.
 
     >>> sparkline([1.0, 2.0, None, 4.5], changes=[3])
     '▁▃·|█'
@@ -70,11 +81,7 @@ def sparkline(values: Sequence[float | None], changes: Sequence[int] = ()) -> st
 def history_text(history: History, rows: pl.DataFrame, width: int = 100, *, color: bool = False) -> str:
     """A head, a sparkline a series, changes in words, and a table a metric and slice.
 
-    Args:
-        history: where it was read.
-        rows: those of its rows that are shown, with levels.
-        width: columns of the terminal; lines are not longer, but for narrow ones of less than 40.
-        color: whether to use ANSI colours.
+    `rows` have levels. Lines are not longer than `width`, but for narrow terminals of less than 40 columns.
     """
     width = max(width, _NARROWEST)
     blocks = [_head(history, rows, width), sparklines(rows, width, _MOST_POINTS), moves(rows, width)]
@@ -229,3 +236,56 @@ def _marks(place: Mapping[str, Any]) -> str:
     if place["verdict"] == "fail" and place["accepted"] and place["status"] != MISSING:
         words.append("accepted")
     return ", ".join(words)
+
+
+def page_rows(summary: Summary) -> pl.DataFrame | None:
+    """The values of all rows by interval in the metrics with gates, the last interval first."""
+    rows = _recent(summary)
+    if rows is None:
+        return None
+    return rows.sort("start", descending=True, maintain_order=True).select(
+        "interval",
+        "verdict",
+        "model",
+        "metric",
+        "value",
+        "lower",
+        "upper",
+        "n",
+        "level_before",
+        result=pl.when(pl.col("status") != CURRENT).then("status"),
+        status="value_status",
+    )
+
+
+def recent_lines(summary: Summary, width: int) -> list[Text]:
+    """A sparkline a series; none where there is one interval alone."""
+    rows = _recent(summary)
+    if rows is None:
+        return []
+    starts = rows["start"].unique().sort().tail(_IN_TERMINAL)
+    shown = rows.filter(pl.col("start") >= starts[0])
+    lines = sparklines(shown, width, _IN_TERMINAL)[:_MOST_LINES] + moves(shown, width)
+    count = len(starts)
+    title = heading("History", f"last {plural(count, 'interval')}", width)
+    return [*title, *lines] if lines else []
+
+
+def _recent(summary: Summary) -> pl.DataFrame | None:
+    """The rows of the last intervals up to that of a result; None without an earlier one, or where none can be read."""
+    assert summary.folder is not None
+    try:
+        history = read_history(summary.folder.parent, last=_READ, until=summary.record["interval"]["key"])
+        rows = with_levels(select(history.frame, _metrics(history), None, [OVERALL]), history.calendar)
+    except (PlmetricsError, OSError):
+        return None
+    current = rows.filter(pl.col("status") == CURRENT)["start"].n_unique()
+    return rows if current > 1 else None
+
+
+def _metrics(history: History) -> list[str]:
+    """The metrics that gates are about, in the order of the result; the first one without any."""
+    rows = history.frame.filter(pl.col("model").is_not_null(), pl.col("slice_set") == OVERALL)
+    names = rows["metric"].unique(maintain_order=True).to_list()
+    gated = set(history.gates["metric"].drop_nulls())
+    return [name for name in names if name in gated][:_MOST_METRICS] or names[:1]

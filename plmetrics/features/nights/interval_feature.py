@@ -36,7 +36,7 @@ class IntervalFeature(Feature):
         """The values of the last intervals up to that of the result, from the runs beside it, the last one first."""
         if summary.folder is None or not summary.record.get(self.key):
             return None
-        from plmetrics.features.nights.recent_history import page_rows
+        from plmetrics.features.nights.history_report import page_rows
 
         return page_rows(summary)
 
@@ -44,7 +44,7 @@ class IntervalFeature(Feature):
         """A sparkline for each model and metric with gates, of the last intervals."""
         if summary.folder is None or not summary.record.get(self.key):
             return []
-        from plmetrics.features.nights.recent_history import recent_lines
+        from plmetrics.features.nights.history_report import recent_lines
 
         return recent_lines(summary, width)
 

@@ -15,10 +15,17 @@ import polars as pl
 
 from plmetrics.core.durations import Duration
 from plmetrics.core.errors import Problem
-from plmetrics.core.results import GATES_SCHEMA, METRICS_SCHEMA, first_rows, in_schema
+from plmetrics.core.results import (
+    GATE_OUTCOMES,
+    GATES_SCHEMA,
+    METRICS_SCHEMA,
+    first_rows,
+    in_schema,
+    table_schema,
+)
 from plmetrics.core.threads import parallel_map
 from plmetrics.features.nights.calendar import Calendar
-from plmetrics.features.nights.history_folders import FOLDERS, every_of
+from plmetrics.features.nights.history_selection import FOLDERS, every_of
 from plmetrics.features.nights.manifests import Manifests
 from plmetrics.runs.folder import table_file
 from plmetrics.runs.history.previous_runs import complete_runs
@@ -36,31 +43,12 @@ CURRENT, SUPERSEDED, MISSING, DAMAGED = "current", "superseded", "missing", "dam
 
 MOMENT = pl.Datetime("us", "UTC")
 HISTORY_SCHEMA = pl.Schema(
-    {
-        "interval": pl.String(),
-        "start": MOMENT,
-        "end": MOMENT,
-        "model": pl.String(),
-        "slice": pl.String(),
-        "metric": pl.String(),
-        "value": pl.Float64(),
-        "lower": pl.Float64(),
-        "upper": pl.Float64(),
-        "n": pl.Int64(),
-        "verdict": pl.String(),
-        "gate_verdict": pl.String(),
-        "status": pl.String(),
-        "value_status": pl.String(),
-        "slice_set": pl.String(),
-        "class": pl.String(),
-        "accepted": pl.Boolean(),
-        "band_lower": pl.Float64(),
-        "band_upper": pl.Float64(),
-        "std_error": pl.Float64(),
-        "level": pl.Float64(),
-        "level_before": pl.Float64(),
-        "run_id": pl.String(),
-    }
+    table_schema(
+        "interval start end model slice metric value lower upper n verdict gate_verdict status value_status slice_set "
+        "class accepted band_lower band_upper std_error level level_before run_id"
+    )
+    | {"start": MOMENT, "end": MOMENT, "accepted": pl.Boolean()}
+    | dict.fromkeys(("band_lower", "band_upper", "level", "level_before"), pl.Float64())
 )
 """The columns of a history; levels are null until `change_points` has looked for them."""
 
@@ -71,9 +59,6 @@ _PART = "part"
 _BAND = ("band_lower", "band_upper")
 _BAND_RULE = r"(?:^| )within \S+ sd of [^:]*: (.+)$"
 """How `gates.bands` writes the rule of a gate with its ends."""
-_OUTCOMES = ("fail", "inconclusive", "warn", "skipped", "pass")
-"""Outcomes of gates, the worst first; a gate of level warn that fails warns."""
-
 _Tables: TypeAlias = tuple[pl.DataFrame, pl.DataFrame]
 
 
@@ -113,11 +98,7 @@ def read_history(
 ) -> History:
     """The values of a suite's intervals in their order; without intervals those of its complete runs, by time.
 
-    Args:
-        home: the folder of the suite's runs.
-        last: how many intervals to read, those without a result counted in; all if not given.
-        superseded: whether results that others have replaced are read as well.
-        until: the name of the last interval to read.
+    `last` counts those without a result in; `superseded` reads also results that others have replaced.
 
     Raises:
         AbsentRun: there is no result.
@@ -230,7 +211,9 @@ def _estimates(tables: Sequence[tuple[int, _Tables]]) -> pl.DataFrame:
     """An estimate a row, with the worst outcome of the gates on it, by the number of its part."""
     metrics = _together([(number, metrics) for number, (metrics, _) in tables], METRICS_SCHEMA)
     gates = _together([(number, gates) for number, (_, gates) in tables], GATES_SCHEMA)
-    rank = pl.col("verdict").replace_strict(_OUTCOMES, range(len(_OUTCOMES)), default=len(_OUTCOMES))
+    rank = pl.col("verdict").replace_strict(
+        GATE_OUTCOMES, range(len(GATE_OUTCOMES)), default=len(GATE_OUTCOMES)
+    )
     warns = (pl.col("verdict") == "fail") & (pl.col("level") == "warn")
     outcomes = gates.with_columns(verdict=pl.when(warns).then(pl.lit("warn")).otherwise("verdict"))
     keys = (_PART, "model", "slice_set", "slice", "metric")
@@ -263,11 +246,7 @@ def _together(tables: Sequence[tuple[int, pl.DataFrame]], schema: pl.Schema) -> 
 
 
 def _listed_tables(manifests: Manifests, manifest: Manifest) -> _Tables:
-    """The values of a run and its gates, by the hashes that its manifest lists.
-
-    Raises:
-        RunFault: one is absent, or not as it was written.
-    """
+    """The values of a run and its gates, by the hashes that its manifest lists."""
     metrics = _listed_table(manifests, manifest, "metrics", METRICS_SCHEMA)
     if f"{manifest.run}/{table_file('gates')}" not in manifest.files:
         return metrics, GATES_SCHEMA.to_frame()  # Tables without rows are not written.

@@ -144,11 +144,7 @@ class Manifests:
     home: Place
 
     def interval_keys(self) -> list[str]:
-        """The names of the intervals that have manifests, in their order.
-
-        Raises:
-            EnvironmentFault: the system refuses.
-        """
+        """The names of the intervals that have manifests, in their order."""
         with environment_faults("the intervals cannot be listed"), suppress(FileNotFoundError):
             names = names_in(self.home / INTERVALS)
             return sorted(name for name in names if not name.startswith("."))
@@ -183,21 +179,13 @@ class Manifests:
                     yield manifest
 
     def commit(self, manifest: Manifest) -> Manifest:
-        """Write a manifest with the next number of its interval: from then on it counts.
-
-        Raises:
-            EnvironmentFault: the system refuses.
-        """
+        """Write a manifest with the next number of its interval: from then on it counts."""
         committed = self._commit(manifest, None)
         assert committed is not None
         return committed
 
     def change(self, manifest: Manifest, **changes: Any) -> Manifest | None:
-        """Write a manifest anew with some fields changed; None where it does not count any more.
-
-        Raises:
-            EnvironmentFault: the system refuses.
-        """
+        """Write a manifest anew with some fields changed; None where it does not count any more."""
         return self._commit(replace(manifest, **changes), manifest.sequence)
 
     def _commit(self, manifest: Manifest, after: int | None) -> Manifest | None:
@@ -232,9 +220,7 @@ class Manifests:
     def damage(self, manifest: Manifest, *, thorough: bool = False) -> str | None:
         """Fault of the files of a manifest; None where there is none.
 
-        Args:
-            manifest: lists them.
-            thorough: whether all are compared with their hashes, and not only those without one in the run's record.
+        `thorough` compares all with their hashes, and not only those without one in the run's record.
         """
         sizes = sizes_in(self.home / manifest.run)
         for name, facts in manifest.files.items():

@@ -30,10 +30,7 @@ class Reach:
 def reach_of(suite: Suite, calendar: Calendar, manifests: Sequence[Manifest]) -> Reach | None:
     """References of the last interval with a result, and of those that it looks back to.
 
-    Args:
-        suite: names its references.
-        calendar: its intervals.
-        manifests: those in force, of any order.
+    `manifests` are those in force, of any order.
     """
     named = [(calendar.named(manifest.interval), manifest) for manifest in manifests]
     intervals = [interval for interval, manifest in named if interval is not None and manifest.of(interval)]

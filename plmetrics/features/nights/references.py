@@ -11,8 +11,8 @@ from plmetrics.core.durations import Duration
 from plmetrics.core.errors import DataError, EnvironmentFault, PlmetricsError, Problem
 from plmetrics.features.nights.interval_section import references
 from plmetrics.features.nights.manifests import Manifests
+from plmetrics.runs.history.comparability import misleading
 from plmetrics.runs.history.earlier_runs import EarlierRuns
-from plmetrics.runs.history.meanings import misleading
 from plmetrics.runs.record import suite_content
 from plmetrics.suite.sections.references import IntervalReference
 
@@ -166,11 +166,7 @@ class EarlierIntervals(EarlierRuns):
         return [self._stored(run) for run in self.record.get(key, {}).get("runs", ())]
 
     def lack_files_alone(self, before: Mapping[str, Any]) -> bool:
-        """Whether references are others than before only because files of results that still count were removed.
-
-        Args:
-            before: run.json of an earlier run of the interval.
-        """
+        """Whether references are others than before only because files of results that still count were removed."""
         if list(before.get("history", ())) != self.history:
             return False
         for key, entry in before.get("references", {}).items():

@@ -1,26 +1,37 @@
-"""The condition on the rows of an interval, as SQL over the column that says when they are of."""
+"""The rows of an interval: the condition on them in SQL, the first folder that has some, and whether labels are due."""
 
 from __future__ import annotations
 
-from datetime import UTC
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from plmetrics.core.errors import DataError, Problem
+from plmetrics.core.durations import as_utc
+from plmetrics.core.errors import ConfigError, DataError, Problem
 from plmetrics.core.names import did_you_mean
+from plmetrics.core.results import LABELLED
 from plmetrics.core.rowsql import compile_row
 from plmetrics.engine.faults import reading
 from plmetrics.engine.streaming import collected_frame
+from plmetrics.suite.sections.labels import label_status
+from plmetrics.table.data_files import list_data_files
+from plmetrics.table.files import Complaints
+from plmetrics.table.formats.hive import partition_pairs
 
 if TYPE_CHECKING:
-    from datetime import datetime
+    from pathlib import Path
 
     from plmetrics.features.nights.calendar import Interval
     from plmetrics.features.nights.interval_section import IntervalSection
+    from plmetrics.suite.model import Suite
+    from plmetrics.suite.sections.labels import Labels
     from plmetrics.table.source import Source
 
+
 _HOURS = "%Y-%m-%dT%H"
+_HINT = "name the first one: --interval 2026-11-20"
 
 
 def conjunction(first: str | None, second: str) -> str:
@@ -54,11 +65,6 @@ def partition_condition(section: IntervalSection, interval: Interval) -> str | N
 def rows_condition(section: IntervalSection, interval: Interval, schema: pl.Schema) -> str:
     """The condition on the rows of an interval.
 
-    Args:
-        section: which column says when a row is of.
-        interval: the interval.
-        schema: the columns of the table.
-
     Raises:
         DataError: there is no such column, or it holds neither dates nor times.
     """
@@ -84,15 +90,8 @@ def or_no_time(section: IntervalSection, condition: str) -> str:
 def rows_without_time(section: IntervalSection, source: Source, where: str | None) -> list[str]:
     """A warning where rows have no time, and so are of no interval; none where names of folders say it.
 
-    Files with statistics are passed over where these tell of no null.
-
-    Args:
-        section: which column says when a row is of.
-        source: the table.
-        where: the condition on the rows that the suite is about.
-
-    Raises:
-        DataError: the rows cannot be read.
+    Files with statistics are passed over where these tell of no null. `where` is the condition on the rows that the
+    suite is about.
     """
     if section.column is None:
         return []
@@ -141,3 +140,74 @@ def _timestamp(moment: datetime) -> str:
 
 def _escape(name: str) -> str:
     return name.replace('"', '""')
+
+
+@dataclass(frozen=True, slots=True)
+class Maturity:
+    """The labels of an interval: whether they are due, and the share of rows that must have one.
+
+    A suite without the section `labels` has a label for every row.
+    """
+
+    due: bool
+    coverage: float = 0.0
+
+    @classmethod
+    def of(cls, labels: Labels | None, interval_end: datetime, as_of: datetime) -> Maturity:
+        """Maturity of an interval, looked at from a moment."""
+        if labels is None:
+            return cls(due=True)
+        status = label_status(interval_end, labels.mature_after, as_of)
+        return cls(status == "unlabelled", labels.coverage or 0.0)
+
+    def awaits(self, metrics: pl.DataFrame) -> bool:
+        """Whether rows have no label that is still to come; `metrics` is the table of the interval."""
+        return not self.due and _labelled_share(metrics) < 1
+
+    def lacks(self, metrics: pl.DataFrame) -> bool:
+        """Whether labels are due, and no row has one, or fewer than are asked for."""
+        share = _labelled_share(metrics)
+        return self.due and (share == 0 or share < self.coverage)
+
+
+def _labelled_share(metrics: pl.DataFrame) -> float:
+    """The share of all rows that have a label, of the model with the fewest."""
+    if LABELLED not in metrics.columns:
+        return 1.0
+    shares = metrics.filter(slice_set="overall")[LABELLED].drop_nulls().to_list()
+    return min(map(float, shares), default=1.0)
+
+
+def first_partition(suite: Suite, section: IntervalSection, base: Path) -> Interval:
+    """The interval of the earliest folder.
+
+    Raises:
+        ConfigError: intervals are of a column, or no folder names one.
+        DataError: a path is absent.
+    """
+    if section.partition is None:
+        msg = "no interval has a result yet, and a column does not say which is the first"
+        raise ConfigError(Problem(msg, ("interval", "column"), _HINT))
+    complaints = Complaints()
+    rows = suite.data.path or ()
+    paths = [rows] if isinstance(rows, str) else list(rows)
+    files = list_data_files(paths, base, complaints)
+    complaints.settle()
+    values = {
+        value for file in files for key, value in partition_pairs(file.name) if key == section.partition
+    }
+    moments = [moment for value in values if (moment := _moment(section, value)) is not None]
+    if not moments:
+        msg = f"no folder is named {section.partition}=... with a date"
+        raise ConfigError(Problem(msg, ("interval", "partition"), _HINT))
+    return section.calendar.containing(as_utc(min(moments), section.calendar.zone))
+
+
+def _moment(section: IntervalSection, text: str) -> Any:
+    """The time of the clocks that a folder's name says; None where it says none."""
+    try:
+        if section.format is not None:
+            return datetime.strptime(text, section.format)
+        return datetime.combine(date.fromisoformat(text[:10]), time(int(text[11:13] or 0)))
+    except ValueError:
+        return None

@@ -23,10 +23,7 @@ _NAMED = 5
 def states_of_span(home: Place, text: str, *, allow_missing: bool = False) -> tuple[list[Place], list[str]]:
     """The states of the results in force, and what is missing of them.
 
-    Args:
-        home: the folder of a suite's runs.
-        text: the span: 2026-03-01/2026-04-01, half-open, or the name of a month, a week or a day.
-        allow_missing: whether some may be missing.
+    `text` is a span, 2026-03-01/2026-04-01, half-open, or the name of a month, a week or a day.
 
     Returns:
         The files, in the order of their intervals, and in words what is missing.

@@ -107,21 +107,9 @@ def state_of_interval(
 
     The first interval makes them; where two do so at once, the second one counts again with those of the first. Where
     their file is damaged, or all such files are gone, they are those of the last state that was made with them; where
-    none is left, new ones are made: there is nothing that the state must add to. Both are warnings.
-
-    Args:
-        suite: what is asked.
-        source: the table.
-        where: the condition on the rows of the interval.
-        home: the folder of the suite's runs.
-        stage: is entered with the name of each stage.
-        redact: takes out of a head what is not to be written.
-        labelled: whether the rows have their labels, so that others may share constants that are chosen by them.
-
-    Raises:
-        ConfigError: the suite asks for what no state carries.
-        DataError: the data is not what the suite says.
-        EnvironmentFault: the constants cannot be written.
+    none is left, new ones are made: there is nothing that the state must add to. Both are warnings. `redact` takes out
+    of a head what is not to be written. Where the rows are `labelled`, others may share constants that are chosen by
+    labels.
     """
     asked = state_suite(suite)
     identity = fingerprint(asked)

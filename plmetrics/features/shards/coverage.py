@@ -92,12 +92,8 @@ def planned_states(
     """The states that are to be merged, without those of units of earlier plans; and what is missing.
 
     Each folder of units has its plan beside them; shards that wrote to folders of their own have the same plan in each.
-
-    Args:
-        states: some of them of units.
-        plan: the plan of all units, in place of those that lie beside their states.
-        least: the share of the rows that the result may rest on.
-        allow_missing: whether units may be missing.
+    `plan` takes the place of those that lie beside their states; `least` is the share of the rows that the result may
+    rest on.
 
     Raises:
         ConfigError: there is no plan of some units.

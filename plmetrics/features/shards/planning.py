@@ -1,40 +1,53 @@
-"""The units of a suite's table: each of some files, with an id by which a state of it is known again."""
+"""The units of a suite's table, with ids by which states of them are known again, and the constants they share."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+from dataclasses import replace
 from itertools import groupby
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
+
 from plmetrics.core.errors import ConfigError, Problem
+from plmetrics.engine.aggregate.aggregation import needs_rows
+from plmetrics.engine.binding.bind import bind
+from plmetrics.engine.binding.models import classes_of
+from plmetrics.engine.faults import check_rows, reading
+from plmetrics.engine.memory.budget import budget_of
+from plmetrics.engine.memory.settings import memory_settings
+from plmetrics.engine.prepare.preparation import prepare
 from plmetrics.features.registry import features_of
 from plmetrics.features.shards.file_table import file_contents, table_content, variable_paths
-from plmetrics.features.shards.shared_constants import GRIDS, constants_alone, shared_constants
 from plmetrics.features.shards.unit_plan import Unit, UnitPlan, read_plan
+from plmetrics.features.stored.capture import feature_constants, said_of, settled_keys
 from plmetrics.features.stored.merging import read_state
-from plmetrics.features.stored.state_of_rows import check_constants
+from plmetrics.features.stored.state_of_rows import check_constants, state_of_rows
 from plmetrics.features.stored.stored_state import stored_state
-from plmetrics.features.stored.support import anchor_tables, countable
+from plmetrics.features.stored.support import anchor_tables, check_units, countable
 from plmetrics.runs.record import fingerprint, versions
-from plmetrics.states.state_format import FORMAT, frame_text
-from plmetrics.suite.yaml.dump import readable
+from plmetrics.states.state_format import FORMAT, PART, Head, State, frame_text
+from plmetrics.suite.yaml.dump import readable, suite_content
 from plmetrics.table.files import shown_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from plmetrics.engine.request import Request
     from plmetrics.features.stored.state_of_rows import Stage
-    from plmetrics.states.state_format import State
     from plmetrics.suite.model import Suite
     from plmetrics.table.source import Source
     from plmetrics.table.storage.places import Place
+
 
 _ELSEWHERE = ("notify", "output", "engine", "keep")
 """What a suite says that is nothing to a worker."""
 
 _PATH = ("data", "path")
+GRIDS = ("edges", "usual", "cuts")
+"""The parts of a state that hold the grids that scores are counted on."""
 
 
 def plan_units(
@@ -49,14 +62,9 @@ def plan_units(
 ) -> UnitPlan:
     """The plan of a table's units.
 
-    Args:
-        suite: what is asked.
-        source: its rows.
-        stage: is entered with the name of each stage.
-        variables: those of the environment that the suite names; their values are not written.
-        constants: the file of a state whose constants are taken, in place of those of all rows.
-        by_folder: whether the files of a folder are one unit; each file is one else.
-        folder: that of the suite, which paths in it start from; the working directory if not given.
+    `constants` is the file of a state whose constants are taken, in place of those of all rows. With `by_folder` the
+    files of a folder are one unit; each file is one else. Paths in `folder`, that of the suite, start from it. Values
+    of `variables` are not written.
 
     Raises:
         ConfigError: the suite asks for what no state carries, or its table has no files.
@@ -178,4 +186,80 @@ def _unit(shared: Mapping[str, Any], files: Sequence[Mapping[str, Any]]) -> Unit
         files=tuple(files),
         rows=None if None in rows else sum(rows),
         bytes=sum(file["bytes"] for file in files),
+    )
+
+
+def shared_constants(suite: Suite, source: Source, stage: Stage) -> State | None:
+    """A state without rows that holds the constants of all rows; None where states need to share none.
+
+    Where scores are counted on a grid, its edges follow from all scores, and take about as long as a state of all rows.
+    """
+    counted = countable(suite)
+    check_units(counted, source)
+    with stage("plan"), reading(source):
+        bound = bind(counted, source)
+        if not _shares_constants(bound):
+            return None
+        uneven = check_rows(counted.data.missing, source)
+    with memory_settings(budget_of(suite)):
+        with stage("constants"), reading(source):
+            prepared = prepare(bound)
+            of_features = {} if needs_rows(prepared) else feature_constants(bound, source)
+        if needs_rows(prepared):
+            head, table = state_of_rows(suite, source, None, stage)
+            return constants_alone(head, table, head.warnings)
+    head = Head(
+        name=counted.name,
+        suite=suite_content(counted),
+        fingerprint=fingerprint(counted),
+        versions=versions(),
+        schema=frame_text(pl.DataFrame(schema=bound.view.schema)),
+        constants=said_of(prepared, settled_keys(prepared), None, of_features),
+        parts=(),
+        layout="",
+        rows={"read": prepared.rows.read},
+        sets=(),
+        warnings=(*uneven, *prepared.warnings),
+    )
+    return State(head, pl.DataFrame(schema={PART: pl.UInt16}), "")
+
+
+def needs_constants(suite: Suite, source: Source) -> bool:
+    """Whether states of some of the rows must share constants; no row is read."""
+    counted = countable(suite)
+    check_units(counted, source)
+    with reading(source):
+        return _shares_constants(bind(counted, source))
+
+
+def constants_alone(head: Head, table: pl.DataFrame, warnings: tuple[str, ...] = ()) -> State:
+    """The constants of a state, and the parts that hold its grids; `warnings` are those of the rows to be counted."""
+    numbers = head.numbers(*GRIDS)
+    names = dict.fromkeys([PART, *(name for part in numbers.values() for name in part.columns)])
+    places = {number: place for place, number in enumerate(numbers)}
+    rows = table.filter(pl.col(PART).is_in(list(numbers))).select(
+        pl.col(PART).replace_strict(places, return_dtype=pl.UInt16), *(name for name in names if name != PART)
+    )
+    return State(
+        replace(head, parts=tuple(numbers.values()), files=(), warnings=warnings, drift=None), rows, ""
+    )
+
+
+def counts_scores(plan: UnitPlan) -> bool:
+    """Whether the states of a plan's units count scores on a grid."""
+    return plan.constants is not None and plan.constants["head"]["constants"]["grid"] is not None
+
+
+def _shares_constants(bound: Request) -> bool:
+    """Whether what is found in the rows of one unit would be another than what is found in those of all."""
+    suite = bound.suite
+    return (
+        suite.reproducible
+        or bool(suite.calibrate)
+        or (suite.baseline and suite.task not in {"ranking", "uplift"})
+        or any(feature.shares_constants for feature in features_of(suite))
+        or any(key.waits for key in bound.view.roles.keys)
+        or any(metric.chosen_threshold is not None for metric in bound.leaves)
+        or bool(bound.scores or bound.ranks or suite.row_curves or suite.bin_curves)
+        or (suite.task == "multiclass" and not classes_of(suite, bound.view.roles.models))
     )

@@ -125,11 +125,7 @@ class UnitPlan:
         return (_line({"format": FORMAT, "sha256": digest}) + body).encode()
 
     def write(self, path: Place) -> None:
-        """Write the plan, so that a reader sees all of it or nothing; a file that holds it already is left alone.
-
-        Raises:
-            EnvironmentFault: the system refuses.
-        """
+        """Write the plan, so that a reader sees all of it or nothing; a file that holds it already is left alone."""
         with environment_faults(f"the plan {shown_path(path)} cannot be written"):
             content = self.content()
             make_directory(path.parent)

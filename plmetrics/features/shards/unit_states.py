@@ -1,4 +1,4 @@
-"""States of units: what a worker does with one unit of a plan, knowing nothing but the plan's file."""
+"""States of units, of files or of partitions of a Spark table, whose rows come a million or so at a time."""
 
 from __future__ import annotations
 
@@ -15,21 +15,26 @@ from plmetrics.core.errors import AbsentDataError, EnvironmentFault, PlmetricsEr
 from plmetrics.core.redaction import Redaction
 from plmetrics.engine.run_plan import Accounting, NoRowsLeftError
 from plmetrics.features.shards.file_table import open_table
-from plmetrics.features.shards.unit_plan import read_plan
-from plmetrics.features.stored.state_files import ENDING, write_state
+from plmetrics.features.shards.unit_plan import read_content, read_plan
+from plmetrics.features.stored.state_files import ENDING, state_bytes, write_state
 from plmetrics.features.stored.state_of_rows import state_of_rows
-from plmetrics.features.stored.stored_state import head_of_files, stored_state
+from plmetrics.features.stored.stored_state import head_of, stored_state
 from plmetrics.features.stored.support import countable
+from plmetrics.runners.worker import error_answer, receipt_of
 from plmetrics.runs.files import place_of
 from plmetrics.runs.record import fingerprint, mask_head, versions
 from plmetrics.states.state_format import PART, Head, State, frame_of, frame_text
 from plmetrics.suite.reader import suite_from_mapping
 from plmetrics.suite.yaml.variables import Expansion
 from plmetrics.table.files import shown_path
+from plmetrics.table.opening import open_source
 from plmetrics.table.stamps import stamps_now
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    import pyarrow as pa
 
     from plmetrics.features.shards.unit_plan import Unit, UnitPlan
     from plmetrics.features.stored.alignment import StateReference
@@ -38,7 +43,15 @@ if TYPE_CHECKING:
     from plmetrics.table.source import Source
     from plmetrics.table.storage.places import Place
 
+
 _DECISIVE = ("plmetrics", "polars", "hash")
+TASK = f"{__name__}:states_of_batches"
+SCHEMA = "answer string, state binary"
+"""What a task gives: a row for each state, with the number of its rows or an error in words."""
+ROWS = 1_000_000
+"""Batches are put together to so many rows: a state costs some milliseconds, and Spark's batches are of 10,000."""
+WHOLE = "whole"
+"""The key in a plan's table that says that the rows of a partition must be in one state, as those of queries must."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +207,7 @@ def _empty(suite: Suite, source: Source, counted: Accounting) -> tuple[Head, pl.
         "pairs_read": None,
         "fitted": counted.fitted,
     }
-    head = head_of_files(
+    head = head_of(
         countable(suite),
         source,
         {
@@ -208,3 +221,76 @@ def _empty(suite: Suite, source: Source, counted: Accounting) -> tuple[Head, pl.
         (),
     )
     return head, pl.DataFrame(schema={PART: pl.UInt16})
+
+
+def states_of_batches(batches: Iterator[pa.RecordBatch], text: str) -> Iterator[pa.RecordBatch]:
+    """The states of a partition's rows; `text` is the plan. An error of ours is an answer: Spark would try again."""
+    import pyarrow as pa
+
+    try:
+        plan = _plan_of_text(text)
+        check_versions(plan)
+        for group in _groups(batches, None if plan.table[WHOLE] else ROWS):
+            rows, content = _state(plan, pa.Table.from_batches(group))
+            yield _row(json.dumps({"receipt": str(rows)}), content)
+    except PlmetricsError as error:
+        yield _row(error_answer(error), b"")
+
+
+def _row(answer: str, state: bytes) -> pa.RecordBatch:
+    import pyarrow as pa
+
+    return pa.RecordBatch.from_pydict(
+        {"answer": [answer], "state": [state]},
+        schema=pa.schema([("answer", pa.string()), ("state", pa.binary())]),
+    )
+
+
+@lru_cache(maxsize=2)
+def _plan_of_text(text: str) -> UnitPlan:
+    """A plan, read once by a worker."""
+    return read_content(text, "the plan of a Spark table")
+
+
+def _groups(batches: Iterator[pa.RecordBatch], most: int | None) -> Iterator[list[pa.RecordBatch]]:
+    """Batches of at least so many rows together."""
+    group: list[pa.RecordBatch] = []
+    size = 0
+    for batch in batches:
+        group.append(batch)
+        size += batch.num_rows
+        if most is not None and size >= most:
+            yield group
+            group, size = [], 0
+    if size:
+        yield group
+
+
+def _state(plan: UnitPlan, table: pa.Table) -> tuple[int, bytes]:
+    suite, variables, constants = open_plan(plan)
+    schema = frame_of(plan.table["columns"]).schema
+    frame = pl.DataFrame(pl.from_arrow(table)).select(
+        pl.col(name).cast(kind) for name, kind in schema.items()
+    )
+    try:
+        head, rows = count_rows(suite, open_source(frame), constants)
+    except BaseException as error:
+        variables.mask(error)
+        raise
+    return head.rows["read"], state_bytes(head, rows)[0]
+
+
+def table_of_rows(schema: pl.Schema, *, whole: bool) -> dict[str, Any]:
+    """Entry of a Spark table in a plan."""
+    return {"columns": frame_text(pl.DataFrame(schema=schema)), WHOLE: whole}
+
+
+def write_states(answers: pa.Table, folder: Path) -> list[str]:
+    """Write the states that tasks gave to files of a folder."""
+    paths = []
+    for number, row in enumerate(answers.to_pylist()):
+        receipt_of(row["answer"])
+        path = folder / f"{number:06}{ENDING}"
+        path.write_bytes(row["state"])
+        paths.append(str(path))
+    return paths

@@ -124,11 +124,7 @@ def column_encodings(prepared: RunPlan, spec: FindSlices) -> list[Encoding]:
 def searched_columns(
     schema: pl.Schema, spec: FindSlices, encodings: Sequence[Encoding]
 ) -> tuple[SearchedColumn, ...]:
-    """The columns of a search as codes.
-
-    Raises:
-        DataError: a column is absent, or of a type that has no slices.
-    """
+    """The columns of a search as codes."""
     keys = _raw_keys(schema, spec)
     return tuple(
         _encode(_coded_key(key, encoding, schema[key.label]), encoding)
@@ -144,11 +140,7 @@ def _missing(key: SliceKey, schema: pl.Schema) -> pl.Expr:
 
 
 def check_searched_columns(suite: Suite, schema: pl.Schema) -> None:
-    """Check on the schema alone that the columns of a search can be searched.
-
-    Raises:
-        DataError: one is absent, or of a type that has no slices; all are named.
-    """
+    """Check on the schema alone that the columns of a search can be searched."""
     _raw_keys(schema, FindSlices.of(suite))
 
 
@@ -230,11 +222,7 @@ def _top(ranked: pl.Series, number: int) -> Encoding:
 
 
 def _coded_key(key: SliceKey, encoding: Encoding, dtype: pl.DataType) -> SliceKey:
-    """The key whose expression is the code of a value, null where that is null.
-
-    Raises:
-        DataError: one of its values is called as the rest is.
-    """
+    """The key whose expression is the code of a value, null where that is null."""
     if encoding.kind == "bins":
         edges = encoding.values
         if dtype.is_temporal():

@@ -59,15 +59,9 @@ def contrast(
     The standard error is that of the jackknife that leaves out a block at a time, around the difference itself:
     sqrt((B - 1) / B sum (d_b - d)^2). The p value is Student's, with one degree of freedom less than the effective
     number of blocks of the slice or of the rest, whichever has fewer. Where leaving out changes nothing and the slice
-    is worse, it is that of a sign test over blocks, 2^-G.
-
-    Args:
-        metric: of sums, with a side that is better.
-        model: whose sums.
-        population: prefix of the counts that hold for the model.
-        part: sums of the slices, `[slice, block]`.
-        rest: sums of what they are held against.
-        scattered: whether what is left without a block is added anew, since much taken off leaves no digits of little.
+    is worse, it is that of a sign test over blocks, 2^-G. `part` and `rest` are sums `[slice, block]`, `population` is
+    the prefix of the counts that hold for the model. Where they are `scattered`, what is left without a block is added
+    anew, since much taken off leaves no digits of little.
 
     Returns:
         An entry a slice. `status` says why there is no difference; with fewer than 2 effective blocks there is a

@@ -238,12 +238,7 @@ def concatenate_sums(parts: Sequence[Sums]) -> Sums:
 
 
 def searched_slices(suite: Suite, source: Source) -> tuple[pl.DataFrame, dict[str, Any]]:
-    """The table `found_slices` of a suite, and what the record says of the search.
-
-    Raises:
-        ConfigError: there are more slices than `max_slices`.
-        DataError: a column is absent or of the wrong type, or a value is bad.
-    """
+    """The table `found_slices` of a suite, and what the record says of the search."""
     plan = search_plan(suite, source)
     return slices_of_states(suite, plan, search_states(plan))
 
@@ -267,11 +262,6 @@ def slices_of_states(
 
 def found_slices(search: Search, outcome: SearchOutcome, level: float) -> pl.DataFrame:
     """The table `found_slices`: what the other part of the units says of the candidates.
-
-    Args:
-        search: what was searched.
-        outcome: what stood out.
-        level: two-sided level of the intervals.
 
     Returns:
         A row per candidate, models in suite order and the most important first. `value`, `rest`, `difference` (value -

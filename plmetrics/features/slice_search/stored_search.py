@@ -32,7 +32,7 @@ from plmetrics.features.slice_search.search_scan import (
 from plmetrics.features.slice_search.search_section import FindSlices
 from plmetrics.features.slice_search.slice_selection import slices_of_states
 from plmetrics.features.stored.capture import said_of
-from plmetrics.features.stored.pinning import read_constants
+from plmetrics.features.stored.grids import read_constants
 from plmetrics.features.stored.restoration import empty_rows
 from plmetrics.features.stored.stored_state import suite_of
 from plmetrics.states.state_format import CELL, Part
@@ -98,11 +98,7 @@ def merge(alike: Sequence[AlignedStates], builder: Builder) -> None:
 
 
 def search_of_state(suite: Suite, saved: SavedState) -> tuple[pl.DataFrame, dict[str, Any]]:
-    """The table `found_slices` of a state, and what the record says of the search.
-
-    Raises:
-        DataError: a value of a column is called as the rest of its values is.
-    """
+    """The table `found_slices` of a state, and what the record says of the search."""
     content = saved.head.constants["features"]["find_slices"]
     opened = _open_encodings(content)
     sizes = [sum(encoding.codes) for encoding in opened]

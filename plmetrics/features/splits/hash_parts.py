@@ -71,9 +71,6 @@ def with_parts(
     """The rows with the number of each one's part, from 0.
 
     Rows with one hash stay together. Without `exact`, shares hold in expectation and nothing is read.
-
-    Raises:
-        ConfigError: there are more than 100,000 strata.
     """
     if not exact:
         edges = [int(share * _WORD) for share in list(accumulate(shares))[:-1]]

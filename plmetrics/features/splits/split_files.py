@@ -23,11 +23,7 @@ ENDINGS = (".parquet", ".csv")
 def write_split(data: str, output: Path, method: str, arguments: Mapping[str, Any]) -> None:
     """Write a table with the columns of a split to a file, `.parquet` or `.csv`.
 
-    Args:
-        data: a file, folder or glob.
-        output: where to.
-        method: the name of a function in `plmetrics.features.splits.splitters`.
-        arguments: those of the function.
+    `method` is the name of a function in `plmetrics.features.splits.splitters`, with its `arguments`.
 
     Raises:
         ConfigError: an argument is wrong, or the file is part of the data or of an unknown format.
@@ -59,12 +55,7 @@ def _check_output(output: Path, source: Source) -> None:
 
 
 def _write_table(source: Source, rows: pl.LazyFrame, output: Path) -> None:
-    """Write rows to a file as they stream by, under a temporary name until all are there.
-
-    Raises:
-        DataError: the source cannot be read.
-        OSError: the system refuses to write.
-    """
+    """Write rows to a file as they stream by, under a temporary name until all are there."""
     output.parent.mkdir(parents=True, exist_ok=True)
     with replacement(output) as temporary, reading(source):
         write_rows(rows, temporary, output.suffix.lower())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from math import isfinite
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -25,22 +25,13 @@ from plmetrics.engine.run_plan import units_of_rows
 from plmetrics.engine.streaming import collected_frame
 from plmetrics.features.protocol import CountedRows
 from plmetrics.features.registry import features_of
-from plmetrics.features.stored.ends import ends_rows, write_ends
-from plmetrics.features.stored.grids import grids_digest, write_grids
-from plmetrics.features.stored.pinning import said_of_key
+from plmetrics.features.stored.grids import ends_rows, grids_digest, said_of_key, write_ends, write_grids
 from plmetrics.features.stored.sparse_counts import KEYS, pieces_of, summarise_part, total_of
 from plmetrics.features.stored.support import names_rows, resamples_totals
 from plmetrics.states.moments import CENTRE
 from plmetrics.states.scores.run_grids import Cuts, ModelGrid, cuts_of, usual_cuts
 from plmetrics.states.scores.sorted_rows import CLASSES, Binning
-from plmetrics.states.state_format import (
-    BLOCK,
-    BLOCKS,
-    CELL,
-    Builder,
-    Part,
-    frame_text,
-)
+from plmetrics.states.state_format import BLOCK, BLOCKS, CELL, Builder, Part, frame_text
 from plmetrics.table.roles import UNIT
 
 if TYPE_CHECKING:
@@ -65,14 +56,6 @@ BAD = "bad"
 _WHOLE = np.zeros(1, dtype=np.uint64)
 
 
-@dataclass(frozen=True, slots=True)
-class CapturedState:
-    """State of a run before it has a name and a file: the head's fields, and the table."""
-
-    fields: Mapping[str, Any]
-    table: pl.DataFrame
-
-
 def capture(
     prepared: RunPlan,
     frames: Sequence[pl.DataFrame],
@@ -80,16 +63,11 @@ def capture(
     source: Source,
     of_features: Mapping[str, Any],
     bins: BinSums | None = None,
-) -> CapturedState:
-    """Take the state of a run.
+) -> tuple[dict[str, Any], pl.DataFrame]:
+    """The fields of the head of a run's state, before it has a name and a file, and its table.
 
-    Args:
-        prepared: with the run's constants.
-        frames: the sums of each cube by the values of its keys, see `passes.summed`.
-        aggregated: the same as estimates read it.
-        source: the table as it was opened.
-        of_features: the constants of features, by key; see `feature_constants`.
-        bins: the sums by bins as they were added.
+    `frames` are the sums of each cube by the values of its keys, see `passes.summed`, `aggregated` the same as
+    estimates read them, and `bins` the sums by bins as they were added.
     """
     bound, builder = prepared.request.view, Builder()
     _sums(builder, prepared, frames)
@@ -119,7 +97,7 @@ def capture(
         "units": units or (),
         **{key: content for key, content in captured.items() if content is not None},
     }
-    return CapturedState(fields, builder.table())
+    return fields, builder.table()
 
 
 def _head_of_run(prepared: RunPlan) -> dict[str, Any]:

@@ -24,8 +24,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from plmetrics.features.stored.alignment import AlignedStates
-    from plmetrics.features.stored.units import MergedBlocks
+    from plmetrics.features.stored.alignment import AlignedStates, MergedBlocks
 
 _SPARE = 4
 _FEW = 1 << 16
@@ -69,12 +68,7 @@ class CubeSums:
         return place
 
     def add(self, group: AlignedStates, rows: pl.DataFrame) -> None:
-        """Add the sums of a state.
-
-        Args:
-            group: those whose cells have the same numbers.
-            rows: of the state, those of these sums.
-        """
+        """Add the sums of a state. `rows` are those of these sums."""
         rows = self._near(group, rows)
         place = self.place(group, rows)
         if self.places is not None:
@@ -156,20 +150,12 @@ class CubeSums:
 
 
 def cube_sums(
-    sets: tuple[int, ...],
-    number: int,
-    alike: Sequence[AlignedStates],
-    blocks: MergedBlocks,
-    room: int,
+    sets: tuple[int, ...], number: int, alike: Sequence[AlignedStates], blocks: MergedBlocks, room: int
 ) -> CubeSums:
     """Where the sums of some slice sets are added.
 
-    Args:
-        sets: those that lie together in every state.
-        number: that of the part that tells the cells of all states apart.
-        alike: the states.
-        blocks: how they are blocked together.
-        room: bytes for a number for each cell and block. Without that, only those that some state has get one.
+    `number` is that of the part that tells the cells of all states apart. Without `room`, bytes for a number for each
+    cell and block, only those that some state has get one.
     """
     moments = _moments(alike[0].head.constants)
     parts = [group.head.parts[group.sums_of(sets[0])] for group in alike]

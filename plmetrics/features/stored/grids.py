@@ -1,20 +1,33 @@
-"""The grids of a run as a state holds them."""
+"""The constants of a run, its grids, and the ends of its slices where it counts quantiles, as a state holds them."""
 
 from __future__ import annotations
 
 import hashlib
+from math import nan
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
+from plmetrics.engine.prepare.constants import Constants
 from plmetrics.states.scores.bin_lookup import Keys
+from plmetrics.states.scores.roll_up import NO_ENDS
 from plmetrics.states.scores.run_grids import Cuts, ModelGrid
-from plmetrics.states.state_format import PLACES, SUMS, Part
+from plmetrics.states.state_format import CELL, PLACES, SUMS, Part
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from plmetrics.states.scores.coarse import Array
     from plmetrics.states.scores.run_grids import Grids
     from plmetrics.states.state_format import Builder, SavedState
+    from plmetrics.table.slice_keys import SliceKey
+
+
+LOW, HIGH = "@low", "@high"
+ENDS = pl.Schema({CELL: pl.UInt32(), LOW: pl.Float64(), HIGH: pl.Float64()})
 
 
 def grids_digest(grids: Grids) -> dict[str, Any]:
@@ -63,3 +76,72 @@ def _model_grid(saved: SavedState, model: str, keys: Keys) -> ModelGrid:
             places = lists.explode().to_numpy().astype(np.int64).reshape(len(lists), -1)
             cuts[sets[0]] = Cuts(frame.drop(PLACES), places)
     return ModelGrid(keys, edges, cuts, usual)
+
+
+def ends_rows(ends: Array, first: int) -> pl.DataFrame:
+    """The rows of slices that have numbers, from `[slice, end]`; `first` is the number of the first slice."""
+    occupied = np.flatnonzero(ends[:, 0] <= ends[:, 1])
+    return pl.DataFrame(
+        {CELL: occupied + first, LOW: ends[occupied, 0], HIGH: ends[occupied, 1]}, schema=ENDS
+    )
+
+
+def write_ends(builder: Builder, ends: Mapping[tuple[int, str], pl.DataFrame]) -> None:
+    """Add the parts that hold the ends, by number of the slice set and name of the ordering."""
+    for (number, name), rows in ends.items():
+        builder.add(Part("ends", (number,), name), rows)
+
+
+def joined_ends(first: pl.DataFrame, other: pl.DataFrame, numbers: NDArray[np.int64]) -> pl.DataFrame:
+    """The ends of two states; `numbers` are those that the slices of the other one go by."""
+    cells = pl.Series(CELL, numbers[other[CELL].to_numpy()], dtype=pl.UInt32)
+    both = pl.concat([first, other.with_columns(cells)])
+    return both.group_by(CELL).agg(pl.col(LOW).min(), pl.col(HIGH).max()).sort(CELL)
+
+
+def read_ends(saved: SavedState, number: int, name: str, first: int, size: int) -> Array | None:
+    """The ends of some slices of a set `[slice, end]`; None where the state has none of an ordering."""
+    part = saved.head.number("ends", (number,), name)
+    if part is None:
+        return None
+    rows = saved.of(part).filter(pl.col(CELL).is_between(first, first + size, closed="left"))
+    out = np.empty((size, 2))
+    out[:] = NO_ENDS
+    out[rows[CELL].to_numpy().astype(np.int64) - first] = rows.select(LOW, HIGH).to_numpy()
+    return out
+
+
+def read_constants(content: Mapping[str, Any], grids: Grids | None) -> Constants:
+    """The constants from what a state says of them."""
+    thresholds = {
+        model: {rule: nan if value is None else value for rule, value in values.items()}
+        for model, values in content["thresholds"].items()
+    }
+    classes = tuple(content["classes"])
+    spans = {model: (low, high) for model, (low, high) in content.get("score_spans", {}).items()}
+    edges = {}
+    if "bin_edges" in content:
+        from plmetrics.states.bin_sums import edges_from
+
+        edges = edges_from(content["bin_edges"])
+    return Constants(
+        content["centres"],
+        thresholds,
+        classes,
+        content["keys"],
+        grids,
+        content["exponents"],
+        spans,
+        content.get("features", {}),
+        edges,
+        content.get("calibrators", {}),
+        content.get("baseline", {}),
+    )
+
+
+def said_of_key(key: SliceKey) -> dict[str, Any]:
+    """Content of a key that waited for the data: edges, or the values of a top."""
+    if key.values is None or key.excluded is None:
+        return {"label": key.label, "kind": key.kind, "edges": list(key.edges)}
+    values, excluded = (series.to_physical().to_list() for series in (key.values, key.excluded))
+    return {"label": key.label, "kind": key.kind, "edges": values, "excluded": excluded}

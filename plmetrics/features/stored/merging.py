@@ -11,16 +11,15 @@ import polars as pl
 from plmetrics.core.errors import AbsentDataError, Problem
 from plmetrics.engine.streaming import collected_frame
 from plmetrics.features.registry import features_in
-from plmetrics.features.stored.alignment import AlignedStates, StateReference, tables
+from plmetrics.features.stored.alignment import AlignedStates, StateReference, blocks_of, tables
 from plmetrics.features.stored.summation import add_parts
-from plmetrics.features.stored.units import blocks_of
 from plmetrics.states.state_format import BLOCK, CELL, PART, Builder, Part, SavedState
 from plmetrics.table.slices import order
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from plmetrics.features.stored.units import MergedBlocks
+    from plmetrics.features.stored.alignment import MergedBlocks
     from plmetrics.states.state_format import Head
 
 _NEW = "@new"

@@ -22,9 +22,7 @@ from plmetrics.engine.prepare.slices import found_slices, key_codes
 from plmetrics.engine.ranking.queries import view_of_queries
 from plmetrics.engine.run_plan import Accounting, Blocks, RunPlan
 from plmetrics.features.stored.capture import bins_text, blocks_in
-from plmetrics.features.stored.ends import read_ends
-from plmetrics.features.stored.grids import read_grids
-from plmetrics.features.stored.pinning import read_constants
+from plmetrics.features.stored.grids import read_constants, read_ends, read_grids
 from plmetrics.features.stored.sparse_counts import PIECES, PieceRows
 from plmetrics.states.arms import ARMS
 from plmetrics.states.scores.grid import UNBLOCKED, shape
@@ -66,11 +64,7 @@ class RestoredRun:
 
 
 def restore(suite: Suite, saved: SavedState) -> RestoredRun:
-    """Bring a state back.
-
-    Raises:
-        ConfigError: there are more slices than `max_slices`, as there may be in states that were merged.
-    """
+    """Bring a state back."""
     head = saved.head
     constants = read_constants(head.constants, read_grids(saved))
     request, view = empty_rows(suite, head, constants)
@@ -265,12 +259,7 @@ class _SliceCounts:
         return shape(bins, grid.edges, 1, channels)
 
     def _dense(
-        self,
-        part: Part,
-        rows: pl.DataFrame,
-        low: int,
-        high: int,
-        blocks: NDArray[np.uint64] | None,
+        self, part: Part, rows: pl.DataFrame, low: int, high: int, blocks: NDArray[np.uint64] | None
     ) -> Array:
         """Counts `[slice, block, bin, channel]` of the slices from one up to another."""
         number, places = 1 if blocks is None else len(blocks), part.size[0] * part.size[1]

@@ -55,11 +55,7 @@ _FLOAT = 8
 def pieces(slots: Slots, counts: NDArray[np.generic], width: int, first: int = 0) -> pl.DataFrame:
     """The rows that hold some counts.
 
-    Args:
-        slots: where counts are that are not 0, ascending.
-        counts: these.
-        width: the number of slots of a slice.
-        first: the number of the slice that begins with slot 0.
+    `slots` ascend, and `first` is the number of the slice that begins with slot 0; a slice has `width`.
 
     >>> held = pieces(np.array([3, 5, 14]), np.array([1, 2, 300]), width=10)
     >>> held.select("@cell", "@first", "@last", "@entries").rows()
@@ -212,9 +208,7 @@ class PieceRows:
     def entries(self, width: int, slices: Slots | None = None) -> Iterator[tuple[Slots, NDArray[np.generic]]]:
         """The slots and counts that they hold, a few at a time; the array of slots is the same one again and again.
 
-        Args:
-            width: the number of slots of a slice.
-            slices: the number by which each slice goes now; as they are numbered if not given.
+        Slices go by the numbers `slices`; as they are numbered if not given.
         """
         base = (self.cell if slices is None else slices[self.cell]) * width
         changes = np.flatnonzero((self.sizes[1:] != self.sizes[:-1]).any(axis=1)) + 1
@@ -227,11 +221,8 @@ class PieceRows:
     ) -> Iterator[tuple[Slots, NDArray[np.generic]]]:
         """The slots and counts that they hold, as `entries` gives them, in blocks and slices numbered anew.
 
-        Args:
-            places: how many counts a slice and block has.
-            blocks: the number by which each block goes now.
-            number: how many blocks there are now.
-            slices: the number by which each slice goes now.
+        `places` is how many counts a slice and block has; blocks and slices go by new numbers, and there are `number`
+        blocks.
         """
         entries = self.entries(len(blocks) * places, slices)
         if len(blocks) == number and (np.diff(blocks) == 1).all():

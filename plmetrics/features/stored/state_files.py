@@ -95,17 +95,11 @@ def write_state(
 ) -> tuple[Path | str, str]:
     """Write a state, so that a reader sees all of it or nothing.
 
-    Args:
-        output: a file that ends in `.state`, which is replaced, or a folder; or the address of either.
-        head: what the state says of itself.
-        table: its rows.
-        durable: whether to wait until a file is on the disk; it is all or nothing to readers anyway.
+    `output` is a file that ends in `.state`, which is replaced, or a folder; or the address of either. `durable` waits
+    until a file is on the disk; it is all or nothing to readers anyway.
 
     Returns:
         The file or the address, and the hash of its content.
-
-    Raises:
-        EnvironmentFault: the system refuses.
     """
     content, digest = state_bytes(head, table)
     if is_address(os.fspath(output)):
@@ -174,12 +168,7 @@ def read_head(path: Path) -> tuple[Head, str]:
 
 
 def read_state(path: Place | str) -> State:
-    """A state with its rows; of an object those of a copy.
-
-    Raises:
-        StateFault: as `read_head`.
-        EnvironmentFault: likewise.
-    """
+    """A state with its rows; of an object those of a copy."""
     if is_address(str(path)):
         return _read_object(str(path))
     path = Path(path)

@@ -14,9 +14,8 @@ from plmetrics.engine.memory.settings import memory_settings
 from plmetrics.engine.prepare.preparation import prepare
 from plmetrics.features.stored.capture import capture, feature_constants
 from plmetrics.features.stored.compatibility import NotAdding, check_complete
-from plmetrics.features.stored.grids import read_grids
+from plmetrics.features.stored.grids import read_constants, read_grids
 from plmetrics.features.stored.merging import read_state
-from plmetrics.features.stored.pinning import read_constants
 from plmetrics.features.stored.state_files import damage_errors, state_bytes, write_state
 from plmetrics.features.stored.stored_state import differences, file_places, head_of, suite_of
 from plmetrics.features.stored.support import check_units, countable
@@ -44,12 +43,8 @@ def state_of_rows(
 ) -> tuple[Head, pl.DataFrame]:
     """The head and the table of a state.
 
-    Args:
-        suite: what is to be evaluated from it.
-        source: the rows.
-        earlier: a state whose constants are taken.
-        stage: is entered with the name of each stage.
-        where: the condition on rows, if it is another than the suite's: states of other rows then add.
+    `earlier` is a state whose constants are taken. With another condition `where` than the suite's, states of other
+    rows add.
 
     Raises:
         ConfigError: the suite asks for what needs the rows, or is another than that of the constants.
@@ -77,16 +72,12 @@ def _state(
         sums = collect_aggregates(prepared, frames, None)
     with stage("count"), reading(source):
         of_features = feature_constants(bound, source) if constants is None else constants.features
-        captured = capture(prepared, frames, sums, source, of_features, bins)
-    return head_of(counted, source, captured, (*uneven, *prepared.warnings)), captured.table
+        fields, table = capture(prepared, frames, sums, source, of_features, bins)
+    return head_of(counted, source, fields, (*uneven, *prepared.warnings)), table
 
 
 def _constants(suite: Suite, stored: StateReference) -> Constants:
-    """The constants of another state of the same suite.
-
-    Raises:
-        ConfigError: it is of another suite.
-    """
+    """The constants of another state of the same suite."""
     check_constants(suite, stored)
     with damage_errors(file_places([stored])):
         return read_constants(stored.head.constants, read_grids(read_state(stored, "edges", "usual", "cuts")))

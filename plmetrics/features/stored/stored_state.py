@@ -19,19 +19,13 @@ from plmetrics.table.stamps import digests_of, watch_stamps
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from plmetrics.features.stored.capture import CapturedState
     from plmetrics.suite.model import Suite
     from plmetrics.table.source import Source
     from plmetrics.table.storage.places import Place
 
 
-def head_of(suite: Suite, source: Source, captured: CapturedState, warnings: tuple[str, ...]) -> Head:
-    """The head of a state of some files: what it holds, of which files, and what was noted."""
-    return head_of_files(suite, source, captured.fields, warnings)
-
-
-def head_of_files(suite: Suite, source: Source, fields: Mapping[str, Any], warnings: tuple[str, ...]) -> Head:
-    """The head of a state of some files, whose further fields are given."""
+def head_of(suite: Suite, source: Source, fields: Mapping[str, Any], warnings: tuple[str, ...]) -> Head:
+    """The head of a state of some files, whose further fields are given, and what was noted."""
     with watch_stamps(stamps_of(source)):
         files = tuple(
             {

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from plmetrics.core.results import FARTHER, NEARER
+from plmetrics.core.results import FARTHER, NEARER, first_word
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -79,15 +79,9 @@ def _no_change() -> pl.Expr:
 def _word(more: pl.Expr, direction: pl.Expr) -> pl.Expr:
     words = pl.when(direction == "zero").then(pl.col("note").str.split("; "))
     near, far = (words.list.contains(pl.lit(word)).fill_null(value=False) for word in (NEARER, FARTHER))
-    return (
-        pl.when(near | ((direction == "higher") & more) | ((direction == "lower") & ~more))
-        .then(pl.lit(BETTER))
-        .when(far | direction.is_in(["higher", "lower"]))
-        .then(pl.lit(WORSE))
-        .when(more)
-        .then(pl.lit(HIGHER))
-        .otherwise(pl.lit(LOWER))
-    )
+    better = near | ((direction == "higher") & more) | ((direction == "lower") & ~more)
+    worse = far | direction.is_in(["higher", "lower"])
+    return first_word({BETTER: better, WORSE: worse, HIGHER: more}, LOWER)
 
 
 def _within_margin(gates: Sequence[Gate]) -> pl.Expr:

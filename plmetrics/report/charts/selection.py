@@ -50,11 +50,7 @@ class Selection:
         return table
 
     def of_models(self, table: pl.DataFrame) -> pl.DataFrame:
-        """The rows of a table that are of the models asked for, in all slices.
-
-        Raises:
-            ConfigError: no row is of a model; the nearest name is given.
-        """
+        """The rows of a table that are of the models asked for, in all slices."""
         if self.models is None:
             return table
         models = [self.models] if isinstance(self.models, str) else list(self.models)

@@ -61,12 +61,7 @@ def _values(diff: Diff, change: str, text: str) -> Table | None:
     if frame.is_empty():
         return None
     rows = [
-        [
-            words(metric_label(row)),
-            *_place(row),
-            *(_side(row, side) for side in _SIDES),
-            _difference(row),
-        ]
+        [words(metric_label(row)), *_place(row), *(_side(row, side) for side in _SIDES), _difference(row)]
         for row in frame.head(MOST).iter_rows(named=True)
     ]
     notes = (

@@ -6,11 +6,9 @@ from typing import TYPE_CHECKING
 
 from plmetrics.report.html.rendering import page_text
 from plmetrics.report.html.sections.comparison import changes, differences, slice_differences
-from plmetrics.report.html.sections.confusion_tables import confusion
-from plmetrics.report.html.sections.data import data_quality
-from plmetrics.report.html.sections.definitions import definitions, settings
+from plmetrics.report.html.sections.definitions import data_quality, definitions, settings
 from plmetrics.report.html.sections.features import feature_sections
-from plmetrics.report.html.sections.models import class_values, models
+from plmetrics.report.html.sections.models import class_values, confusion, models
 from plmetrics.report.html.sections.pictures import Gallery
 from plmetrics.report.html.sections.slice_values import slices
 from plmetrics.report.html.sections.verdict import gates, verdict

@@ -36,11 +36,7 @@ def page_text(head: Head, sections: Sequence[Section]) -> str:
 
 
 def write_page(text: str, path: Place) -> None:
-    """Write a page, whole or not at all.
-
-    Raises:
-        EnvironmentFault: the system refuses.
-    """
+    """Write a page, whole or not at all."""
     with environment_faults(f"{path.name} cannot be written"):
         write_atomic(path, text.encode())
 

@@ -8,15 +8,7 @@ import polars as pl
 from rich.text import Text
 
 from plmetrics.core.names import printable
-from plmetrics.report.layout import (
-    Column,
-    align,
-    heading,
-    join_blocks,
-    remarks,
-    table,
-    table_or_stack,
-)
+from plmetrics.report.layout import Column, align, heading, join_blocks, remarks, table, table_or_stack
 from plmetrics.report.numbers import Estimate, count, plural
 
 if TYPE_CHECKING:
@@ -51,12 +43,15 @@ def _in_slices(summary: Summary, width: int) -> list[Text]:
     place = pl.struct("model", "slice_set", "slice")
     parts = cells.with_columns(place.rle_id().alias("place")).partition_by("place", maintain_order=True)
     rows = [
-        [Text(printable(part["slice"][0])), Text(printable(part["model"][0])), *_counts(part)]
+        [
+            Text(printable(part["slice"][0])),
+            Text(printable(part["model"][0])),
+            *(Text(count(n)) for n in part["n"]),
+        ]
         for part in parts[:MOST_SLICES]
     ]
     columns = [
-        Column("slice"),
-        Column("model"),
+        *map(Column, ("slice", "model")),
         *(Column(name, "right") for name in ("tn", "fp", "fn", "tp")),
     ]
     lines = table_or_stack(columns, rows, width)
@@ -65,20 +60,12 @@ def _in_slices(summary: Summary, width: int) -> list[Text]:
     return heading("Confusion in slices", "rows", width) + lines
 
 
-def _counts(part: pl.DataFrame) -> list[Text]:
-    return [Text(count(n)) for n in part["n"]]
-
-
 def _matrix(counts: pl.DataFrame, width: int) -> list[Text]:
     """The matrix where it fits, else its largest confusions."""
     ordered = counts.sort("place", "called_place")
     title = f"Confusion of {printable(counts['model'][0])}"
     called = counts.sort("called_place")["called"].unique(maintain_order=True).to_list()
-    columns = [
-        Column("true \\ called"),
-        *(Column(printable(name)) for name in called),
-        Column("rows", "right"),
-    ]
+    columns = [Column("true \\ called"), *map(Column, map(printable, called)), Column("rows", "right")]
     cells = [
         align([_estimate(row) for row in part.iter_rows(named=True)])
         for part in ordered.partition_by("called_place", maintain_order=True)
@@ -96,13 +83,10 @@ def _matrix(counts: pl.DataFrame, width: int) -> list[Text]:
 def _largest(counts: pl.DataFrame, width: int) -> list[Text]:
     wrong = counts.filter(pl.col("place") != pl.col("called_place"), pl.col("n") > 0)
     shown = wrong.sort("n", descending=True, maintain_order=True).head(MOST)
+    numbers = align([_estimate(row) for row in shown.iter_rows(named=True)])
     rows = [
-        [Text(printable(row["true"])), Text(printable(row["called"])), number]
-        for row, number in zip(
-            shown.iter_rows(named=True),
-            align([_estimate(row) for row in shown.iter_rows(named=True)]),
-            strict=True,
-        )
+        [Text(printable(true)), Text(printable(called)), number]
+        for (true, called), number in zip(shown.select("true", "called").rows(), numbers, strict=True)
     ]
     lines = table_or_stack([Column("true"), Column("called"), Column("rows")], rows, width)
     if wrong.height > MOST:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from rich.text import Text
 
 from plmetrics.core.names import printable
+from plmetrics.core.results import GATE_OUTCOMES
 from plmetrics.report.layout import (
     FAINT,
     GAP,
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
 
     from plmetrics.report.summary import Summary
 
-OUTCOMES = ("fail", "inconclusive", "warn", "skipped", "pass")
 CHECK_TITLES = ("verdict", "gate", "rule", "model", "slice", "observed", "note")
 _STYLES = {
     "fail": "bold red",
@@ -52,7 +52,7 @@ Row = dict[str, Any]
 def outcome_counts(frame: pl.DataFrame) -> list[str]:
     """The number of checks of each outcome, such as `3 fail`; without gates says so."""
     counts = Counter(outcome(row) for row in frame.select("level", "verdict").iter_rows(named=True))
-    return [f"{counts[name]} {name}" for name in OUTCOMES if counts[name]] or ["no gates"]
+    return [f"{counts[name]} {name}" for name in GATE_OUTCOMES if counts[name]] or ["no gates"]
 
 
 def gates(summary: Summary, width: int) -> list[Text]:
@@ -70,7 +70,7 @@ def gates(summary: Summary, width: int) -> list[Text]:
 def gate_checks(frame: pl.DataFrame) -> list[Row]:
     """The checks with their `outcome`: those that failed first, and of one outcome the worst first."""
     checks = [row | {"outcome": outcome(row)} for row in frame.iter_rows(named=True)]
-    return sorted(checks, key=lambda row: (OUTCOMES.index(row["outcome"]), -_severity(row)))
+    return sorted(checks, key=lambda row: (GATE_OUTCOMES.index(row["outcome"]), -_severity(row)))
 
 
 def _severity(row: Row) -> float:

@@ -9,15 +9,7 @@ from rich.text import Text
 
 from plmetrics.core.errors import ConfigError, Problem
 from plmetrics.core.names import did_you_mean, printable
-from plmetrics.report.layout import (
-    Column,
-    align,
-    heading,
-    join_blocks,
-    remarks,
-    table,
-    table_or_stack,
-)
+from plmetrics.report.layout import Column, align, heading, join_blocks, remarks, table, table_or_stack
 from plmetrics.report.numbers import Estimate, count, plural, row_estimate
 
 if TYPE_CHECKING:
@@ -56,7 +48,8 @@ def _slice_set(summary: Summary, name: str, width: int) -> list[Text]:
     places = sorted(sizes, key=lambda place: order[place[0]])
     metrics = list(dict.fromkeys(metric for _, _, metric in values))
     shown = places[:MOST]
-    texts = ["" if place[0] == last else place[0] for place, last in zip(shown, _before(shown), strict=True)]
+    names = [name for name, _ in shown]
+    texts = ["" if name == last else name for name, last in zip(names, [None, *names], strict=False)]
     first = [
         [Text(printable(text)) for text in texts],
         [Text(printable(model)) for _, model in shown],
@@ -69,11 +62,6 @@ def _slice_set(summary: Summary, name: str, width: int) -> list[Text]:
     if len(places) > MOST:
         lines += remarks([f"and {plural(len(places) - MOST, 'row')} more in metrics.parquet"], width)
     return lines
-
-
-def _before(places: Sequence[tuple[str, str]]) -> list[str | None]:
-    """The slice of the place before each."""
-    return [None, *(place[0] for place in places[:-1])]
 
 
 def _fitting(first: list[list[Text]], numbers: Mapping[str, list[Text]], width: int) -> list[Text]:

@@ -21,10 +21,7 @@ Row = dict[str, Any]
 
 _MOST = 40
 _COLUMNS = [
-    Column("test"),
-    Column("models"),
-    Column("metric"),
-    Column("difference"),
+    *map(Column, ("test", "models", "metric", "difference")),
     Column("n", "right"),
     Column("p", "right"),
 ]
@@ -35,7 +32,7 @@ def tests(summary: Summary, width: int) -> list[Text]:
     usual = [
         *TESTS.values(),
         *({DELONG} - summary.tests),
-    ]  # DeLong's stands for the usual one, with his intervals
+    ]  # which stands for the usual one, with his intervals
     frame = summary.comparisons.filter(~pl.col("test").is_in(usual), pl.col("contrast") != "run")
     if frame.is_empty():
         return []

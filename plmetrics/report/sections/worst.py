@@ -95,14 +95,8 @@ def _lines(rows: list[Row], width: int) -> list[Text]:
         cells.append(
             [Text(printable(row["slice"])), model, value, _shortfall(row), Text(f"{count(row['n'])} rows")]
         )
-    columns = [
-        Column("slice"),
-        Column("model"),
-        Column("value"),
-        Column("to overall"),
-        Column("", align="right", optional=True),
-    ]
-    return table_or_stack(columns, cells, width)
+    titles = map(Column, ("slice", "model", "value", "to overall"))
+    return table_or_stack([*titles, Column("", align="right", optional=True)], cells, width)
 
 
 def _shortfall(row: Row) -> Text:

@@ -28,10 +28,7 @@ class Data:
 
     @classmethod
     def of(
-        cls,
-        files: Iterable[Mapping[str, Any]],
-        where: str | None,
-        interval: Mapping[str, Any] | None = None,
+        cls, files: Iterable[Mapping[str, Any]], where: str | None, interval: Mapping[str, Any] | None = None
     ) -> Data:
         """The data of files as run.json lists them."""
         entries = list(files)

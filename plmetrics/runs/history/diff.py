@@ -22,11 +22,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from plmetrics.core.results import first_word
 from plmetrics.core.slice_texts import rename_slices
 from plmetrics.inference.across_runs.alignment import KEYS, ROUNDING, align, aligned_metrics
 from plmetrics.inference.across_runs.sides import pairing_of
-from plmetrics.runs.history.comparability import dependence, other_meanings, side_of
-from plmetrics.runs.history.meanings import read_elsewhere
+from plmetrics.runs.history.comparability import dependence, other_meanings, read_elsewhere, side_of
 from plmetrics.runs.record import fingerprint, suite_of_run
 
 if TYPE_CHECKING:
@@ -84,11 +84,7 @@ def compare_runs(before: Outcome, after: Outcome) -> Diff:
         metrics=metrics,
         gates=_gates(rename_slices(before.gates, after.gates), after.gates),
         verdicts=(before.verdict, after.verdict),
-        notes=(
-            *_notes(before, after),
-            *shared,
-            *dependence(before, after, pairing.shared, intervals=judged),
-        ),
+        notes=(*_notes(before, after), *shared, *dependence(before, after, pairing.shared, intervals=judged)),
     )
 
 
@@ -120,7 +116,7 @@ def _metrics(both: pl.DataFrame, runs: PairedRuns | None, level: float) -> pl.Da
 def _gates(before: pl.DataFrame, after: pl.DataFrame) -> pl.DataFrame:
     new, gone = pl.col("here|b").is_null(), pl.col("here").is_null()
     differs = pl.col("verdict|b").ne_missing(pl.col("verdict"))
-    change = pl.when(new).then(pl.lit("new")).when(gone).then(pl.lit("gone"))
+    change = first_word({"new": new, "gone": gone, "verdict": differs}, "same")
     return align(after, before, GATE_KEYS).select(
         *GATE_KEYS,
         pl.coalesce("level", "level|b").alias("level"),
@@ -128,7 +124,7 @@ def _gates(before: pl.DataFrame, after: pl.DataFrame) -> pl.DataFrame:
         pl.col("verdict").alias("after"),
         pl.col("observed|b").alias("before_observed"),
         pl.col("observed").alias("after_observed"),
-        change.when(differs).then(pl.lit("verdict")).otherwise(pl.lit("same")).alias("change"),
+        change.alias("change"),
         (differs | new | gone).alias("changed"),
     )
 
@@ -179,21 +175,15 @@ def _change() -> pl.Expr:
     status = pl.col("status|b").ne_missing(pl.col("status"))
     defined = pl.col("difference").is_not_null() & pl.col("differs")
     far = pl.col("difference").abs() > pl.col("reach")
-    return (
-        pl.when(pl.col("here|b").is_null())
-        .then(pl.lit("new"))
-        .when(pl.col("here").is_null())
-        .then(pl.lit("gone"))
-        .when(status)
-        .then(pl.lit("status"))
-        .when(defined & pl.col("reach").is_null())
-        .then(pl.lit("value"))
-        .when(defined & far)
-        .then(pl.lit("beyond_interval"))
-        .when(defined)
-        .then(pl.lit("within_interval"))
-        .otherwise(pl.lit("same"))
-    )
+    cases = {
+        "new": pl.col("here|b").is_null(),
+        "gone": pl.col("here").is_null(),
+        "status": status,
+        "value": defined & pl.col("reach").is_null(),
+        "beyond_interval": defined & far,
+        "within_interval": defined,
+    }
+    return first_word(cases, "same")
 
 
 def _notes(before: Outcome, after: Outcome) -> list[str]:

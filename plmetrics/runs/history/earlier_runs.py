@@ -58,12 +58,8 @@ class EarlierRuns:
     ) -> T | None:
         """Reference of the run that a path names: itself, or of a folder of runs the last that may serve.
 
-        Args:
-            key: of the suite, such as `compare.run`.
-            path: a run folder, or that of a suite's runs.
-            choice: which runs of a folder may serve: `accepted` or `any`.
-            reader: gives what is needed of a run.
-            check: raises a DataError where a run has no such thing.
+        `key` is of the suite, such as `compare.run`, `path` a run folder, or that of a suite's runs, `choice` is
+        `accepted` or `any`; `check` raises a DataError where a run has no such thing.
 
         Returns:
             None where no run of the suite itself may serve yet.
@@ -80,7 +76,7 @@ class EarlierRuns:
         folder = path.parent if path.name == LATEST else path
         reference = reference_run(folder, self.data, choice, reader, check)
         self.warn(reference.warnings)
-        rejections = [{"run": run_id, "reason": reason} for run_id, reason in reference.passed_over]
+        rejections = reference.rejections
         self.record[key] = {"run": reference.run_id, "passed_over": rejections}
         if reference.run_id is None and (self.home is None or folder.resolve() != self.home.resolve()):
             raise self._none(folder, reference)
@@ -95,13 +91,8 @@ class EarlierRuns:
     ) -> list[T]:
         """References in the intervals before this one that a reference names, the last one first.
 
-        There are none before rows that are of no interval, as those of `validate`.
-
-        Args:
-            key: of the suite, such as `compare.run`.
-            reference: which intervals.
-            choice: which results of them may serve: `accepted` or `any`.
-            reader: gives what is needed of a run; raises a DataError where it has no such thing.
+        There are none before rows that are of no interval, as those of `validate`. `key` is of the suite, such as
+        `compare.run`, `choice` is `accepted` or `any`; `reader` raises a DataError where a run has no such thing.
         """
         return []
 
@@ -110,12 +101,7 @@ class EarlierRuns:
         return None
 
     def pass_over(self, key: str, reasons: Mapping[str, str]) -> None:
-        """Note of runs that were taken why they cannot serve after all.
-
-        Args:
-            key: of the suite, such as `drift.reference`.
-            reasons: by the id of each run.
-        """
+        """Note of runs that were taken why they cannot serve after all. `reasons` are by the id of each run."""
         raise NotImplementedError
 
     def results_before(self, most: int) -> list[StoredResult]:
@@ -132,10 +118,7 @@ class EarlierRuns:
         """The tables `metrics` of the accepted intervals of a band.
 
         Each comes with the weekday of its interval, counted from that of this one. Runs without intervals have none.
-
-        Args:
-            band: says which intervals.
-            skip: how many of the last intervals before this one are left out, whatever their verdicts.
+        `skip` is how many of the last intervals before this one are left out, whatever their verdicts.
         """
         return []
 
@@ -182,8 +165,7 @@ class EarlierRuns:
             return reference.lack
         if not reference.passed_over:
             open_run(folder).results()  # What is wrong with the folder is said there.
-        rejections = [{"run": run_id, "reason": reason} for run_id, reason in reference.passed_over]
-        msg = f"no run in {folder} can be the reference{passed_over_text(rejections)}"
+        msg = f"no run in {folder} can be the reference{passed_over_text(reference.rejections)}"
         return RunFault(Problem(msg, hint="name the folder of one run to compare with that one all the same"))
 
 
@@ -198,9 +180,5 @@ def passed_over_text(passed: Sequence[Mapping[str, Any]]) -> str:
     reasons: dict[str, list[str]] = {}
     for run in passed:
         reasons.setdefault(run["reason"], []).append(run.get("interval", run["run"]))
-    texts = [f"{_enumeration(names)} ({reason})" for reason, names in reasons.items()]
-    return f"; passed over: {_enumeration(texts)}"
-
-
-def _enumeration(texts: Sequence[str]) -> str:
-    return name_list(texts, 3)
+    texts = [f"{name_list(names, 3)} ({reason})" for reason, names in reasons.items()]
+    return f"; passed over: {name_list(texts, 3)}"

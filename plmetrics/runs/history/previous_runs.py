@@ -1,4 +1,4 @@
-"""The runs of a suite that ended before this one: a reference among them, and those that gates count."""
+"""The runs of a suite that ended before this one: references, gates that count, and choices made."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from heapq import heappop, heappush
-from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
 from plmetrics.core.errors import DataError
 from plmetrics.runs.failure import SKIPPED
@@ -18,11 +20,12 @@ from plmetrics.runs.reading import RunFault, StoredRun, ended_at, open_run, read
 from plmetrics.runs.work_folder import RECORD, RUN_ID
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from plmetrics.runs.history.data import Data
     from plmetrics.runs.reading import StoredResult
     from plmetrics.table.storage.places import Place
+
 
 T = TypeVar("T")
 _Entry: TypeAlias = "tuple[datetime, Place, StoredRun | RunFault]"
@@ -32,6 +35,10 @@ ANY = "any"
 
 _CLOCKS = timedelta(minutes=5)
 """How far the clocks of machines that share a folder may be apart."""
+MANY = 5
+"""So many earlier choices make a remark."""
+_READ = 50
+_CHOICES = ("models", "calibrate", "metrics")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +54,11 @@ class Reference(Generic[T]):
     warnings: tuple[str, ...]
     lack: DataError | None = None
 
+    @property
+    def rejections(self) -> list[dict[str, str]]:
+        """The runs that do not serve, for run.json."""
+        return [{"run": run_id, "reason": reason} for run_id, reason in self.passed_over]
+
 
 def reference_run(
     home: Place,
@@ -57,12 +69,7 @@ def reference_run(
 ) -> Reference[T]:
     """The last complete run that may serve as a reference: of other data, and by default one that did not fail.
 
-    Args:
-        home: the folder of the suite's runs; it need not exist.
-        data: what this run covers.
-        choice: `accepted`, or `ANY`.
-        reader: gives what is needed of a run.
-        check: raises a DataError where a run has no such thing.
+    `home` need not exist; `check` raises a DataError where a run has no such thing.
     """
     rejections: list[tuple[str, str]] = []
     warnings: list[str] = []
@@ -91,10 +98,7 @@ def reference_run(
 def distinct_results(home: Place, data: Data, most: int) -> tuple[list[StoredResult], list[str]]:
     """The results of the last complete runs, one for all runs of the same data, and none for those of `data`.
 
-    Args:
-        home: the folder of the suite's runs; it need not exist.
-        data: what this run covers.
-        most: how many to read.
+    `home` need not exist.
 
     Returns:
         At most so many results, the latest first, and in words what does not count.
@@ -122,11 +126,7 @@ def results_of(run: StoredRun) -> StoredResult:
 
 
 def last_results(path: Place) -> StoredResult:
-    """The results of a run; of a suite's folder those of its last complete run, with a note where a later one failed.
-
-    Raises:
-        RunFault: it is not a run that has ended with results, or a table of it is damaged.
-    """
+    """The results of a run; of a folder of runs those of the last complete one, with a note if a later one failed."""
     run = open_run(path)
     if run.record["status"] != "failed" or run.folder in (path, path.parent):
         return run.results()
@@ -159,10 +159,7 @@ def complete_runs(home: Place, warnings: list[str]) -> Iterator[StoredRun]:
     """The complete runs in a folder, the last one that ended first.
 
     A folder counts whose name is its record's run id, so that no copy does. A run from the future does not count.
-
-    Args:
-        home: the folder of a suite's runs; it need not exist.
-        warnings: takes what does not count, as it is come by.
+    `home` need not exist; `warnings` takes what does not count, as it is come by.
     """
     latest = datetime.now(UTC) + _CLOCKS
     for ended, folder, run in _last_first(
@@ -221,3 +218,33 @@ def _start(run_id: str) -> datetime:
 
 def _unread(error: DataError) -> str:
     return f"an earlier run does not count: {error.problems[0].message}"
+
+
+def repetition_warnings(home: Place, record: Mapping[str, Any]) -> list[str]:
+    """A remark where the last runs in a folder evaluated the same rows with many other models or metrics.
+
+    There is none of a run whose choice was made before, and none of runs in a bucket, each of which is a request.
+    Source: Dwork et al. (2015), The reusable holdout, Science 349(6248).
+    """
+    if not isinstance(home, Path) or not home.is_dir():
+        return []
+    data, choice = data_of(record), _choice(record)
+    choices: list[str] = []
+    for run in islice(complete_runs(home, []), _READ):
+        if data_of(run.record).same_as(data):
+            choices.append(_choice(run.record))
+            if choices[-1] == choice:
+                # It was made before: most often by the last run, and no other is read.
+                return []
+    if len(set(choices)) < MANY:
+        return []
+    return [
+        f"the same rows were evaluated in {len(choices)} earlier runs, with {len(set(choices))} other choices of "
+        "models and metrics: the best of many choices looks better than it is; keep rows aside for the last one"
+    ]
+
+
+def _choice(record: Mapping[str, Any]) -> str:
+    """Choice of what a run evaluated, as a text."""
+    suite = record.get("suite") or {}
+    return json.dumps({key: suite.get(key) for key in _CHOICES}, sort_keys=True)

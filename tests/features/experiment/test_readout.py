@@ -270,6 +270,6 @@ def test_what_is_wrong_is_said(options: dict[str, Any], words: str) -> None:
 
 
 def test_many_slices_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("plmetrics.features.experiment.slice_places.MOST_SLICES", 3)
+    monkeypatch.setattr("plmetrics.features.experiment.design.MOST_SLICES", 3)
     with pytest.raises(plm.ConfigError, match="there are 4 slices, more than 3"):
         readout(by=["country"])

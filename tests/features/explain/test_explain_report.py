@@ -5,11 +5,11 @@ import json
 
 import pytest
 
-from plmetrics.features.explain.costs import Time
 from plmetrics.features.explain.explain_report import explain_json, explain_text
 from plmetrics.features.explain.explanation import CubeSize, Explanation, Input, Pass, SetSize, StateSize
-from plmetrics.features.explain.shards import ShardSizes
+from plmetrics.features.explain.states import ShardSizes
 from plmetrics.features.explain.verdict import Figures, verdict
+from plmetrics.features.explain.work import Time
 
 FOUND = Explanation(
     name="nightly",

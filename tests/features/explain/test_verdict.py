@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 from plmetrics.core.errors import ConfigError
 from plmetrics.engine.binding.bind import bind
-from plmetrics.features.explain.costs import Time, costs
 from plmetrics.features.explain.explain_report import explain_json, explain_text
 from plmetrics.features.explain.explanation import explain
 from plmetrics.features.explain.verdict import LONG, Figures, verdict
+from plmetrics.features.explain.work import Time, costs
 from plmetrics.suite.arguments import suite_from_arguments
 from plmetrics.table.opening import open_source
 

@@ -9,9 +9,8 @@ import polars as pl
 import pytest
 
 from plmetrics.engine.binding.bind import bind
-from plmetrics.features.explain.costs import costs, expected_time
 from plmetrics.features.explain.explanation import Explanation, explain
-from plmetrics.features.explain.work import Work
+from plmetrics.features.explain.work import Work, costs, expected_time
 from plmetrics.suite.arguments import suite_from_arguments
 from plmetrics.table.opening import open_source
 

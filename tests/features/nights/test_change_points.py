@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 from plmetrics.core.durations import Duration
 from plmetrics.features.nights.calendar import Calendar
 from plmetrics.features.nights.change_points.history_levels import changes_of, with_levels
-from plmetrics.features.nights.change_points.levels import levels
-from plmetrics.features.nights.change_points.segmentation import segments
+from plmetrics.features.nights.change_points.levels import levels, segments
 from plmetrics.features.nights.interval_history import HISTORY_SCHEMA
 
 if TYPE_CHECKING:

@@ -10,9 +10,8 @@ import polars as pl
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from plmetrics.features.stored.alignment import AlignedStates, StateReference
+from plmetrics.features.stored.alignment import AlignedStates, MergedBlocks, StateReference
 from plmetrics.features.stored.cube_sums import CubeSums, cube_sums
-from plmetrics.features.stored.units import MergedBlocks
 from plmetrics.states.moments import CENTRE
 from plmetrics.states.state_format import BLOCK, CELL, Head, Part, SavedState
 

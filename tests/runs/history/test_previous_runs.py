@@ -4,16 +4,25 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import polars as pl
 import pytest
 
+import plmetrics as plm
 from plmetrics.runs.history.data import Data
-from plmetrics.runs.history.previous_runs import complete_runs, distinct_results, reference_run, results_of
+from plmetrics.runs.history.previous_runs import (
+    MANY,
+    complete_runs,
+    distinct_results,
+    reference_run,
+    results_of,
+)
 
 if TYPE_CHECKING:
     from plmetrics.runs.reading import StoredRun
     from tests.runs.conftest import Forge
+
 
 AHEAD = {"finished": "2199-01-01T00:00:00.000Z"}
 
@@ -150,3 +159,35 @@ def test_what_a_run_lacks_is_told_where_no_run_has_it(forge: Forge) -> None:
     found = reference_run(home, covering("now"), "accepted", results_of, check)
     assert found.run_id is None
     assert "lacks it" in str(found.lack)
+
+
+METRICS = ["recall", "precision", "f1", "mcc", "accuracy", "specificity"]
+
+
+@pytest.fixture
+def suite(tmp_path: Path) -> Path:
+    pl.DataFrame({"y": [0, 1, 1, 0] * 5, "p": [0.1, 0.9, 0.4, 0.6] * 5}).write_parquet(tmp_path / "t.parquet")
+    file = tmp_path / "s.yaml"
+    file.write_text(
+        "data: {path: t.parquet}\ncolumns: {label: y}\nmodels: {m: p}\noutput: {directory: runs}\n"
+    )
+    return file
+
+
+@pytest.mark.filterwarnings("ignore::plmetrics.PlmetricsWarning")
+def test_the_sixth_choice_is_told_and_a_repeated_one_is_not(suite: Path) -> None:
+    def told(**settings: Any) -> list[str]:
+        warnings = plm.run(suite, set=settings).warnings
+        return [text for text in warnings if text.startswith("the same rows")]
+
+    assert [told(metrics=[name]) for name in METRICS[:MANY]] == [[]] * MANY
+    assert told(metrics=METRICS[:1]) == []
+    (text,) = told(metrics=[METRICS[MANY]])
+    assert text.startswith(
+        f"the same rows were evaluated in {MANY + 1} earlier runs, with {MANY} other choices"
+    )
+    assert told(metrics=[METRICS[MANY]]) == []
+    assert told(**{"metrics": ["brier"], "data.where": "p < 0.8"}) == []
+    frame = pl.read_parquet(suite.parent / "t.parquet")
+    frame.head(12).write_parquet(suite.parent / "t.parquet")
+    assert told(metrics=["brier"]) == []

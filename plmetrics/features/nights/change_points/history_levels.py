@@ -39,11 +39,8 @@ def with_levels(rows: pl.DataFrame, calendar: Calendar | None) -> pl.DataFrame:
     """Rows of a history with the level of each current value: the mean of the stretch between two change points.
 
     `level_before` is the level that ended, in the first row of another one. Days have a pattern of the week, parts of
-    days one of the day: levels are without it.
-
-    Args:
-        rows: of whole series, with those of intervals without a result, in the order of intervals.
-        calendar: that of the intervals; None where they are runs by time.
+    days one of the day: levels are without it. `rows` are of whole series, with those of intervals without a result, in
+    the order of intervals; without a calendar they are runs by time.
     """
     places = rows.filter(pl.col("status") != SUPERSEDED).select(_PLACE).unique(maintain_order=True)
     current = rows.with_row_index("@row").filter(pl.col("status") == CURRENT, pl.col("metric").is_not_null())
@@ -76,10 +73,6 @@ def read_rows(
     """A history, and those rows of its last intervals that are asked for, with levels.
 
     Where fewer than 60 intervals are asked for, change points are looked for in so many.
-
-    Raises:
-        ConfigError: there is no such metric, model or slice.
-        AbsentRun: there is no result.
     """
     history = read_history(
         home, last=None if last is None else max(last, FEWEST), superseded=superseded, until=until

@@ -81,12 +81,7 @@ def figure_of(
 ) -> Figure:
     """The chart of a history: the metrics with gates on all rows, or one metric, a panel a slice.
 
-    Args:
-        history: what was read.
-        metric: the metric; without one those with gates on values, or else the first.
-        models: the models; all if not given.
-        slices: slices or slice sets; all rows if not given.
-        last: how many intervals are drawn.
+    Without a metric those with gates on values, or else the first one; without slices all rows.
 
     Raises:
         ConfigError: there is no such metric, model or slice, or nothing to draw.
@@ -119,9 +114,8 @@ def _subjects(
 ) -> tuple[list[_Subject], int]:
     """The panels, and how many slices have none: those with the worst last values are drawn, the worst first."""
     names = values["metric"].unique(maintain_order=True).to_list()
-    gated = [
-        name for name in names if any(_limits_of(history.gates, name, OVERALL)) or _has_gate(history, name)
-    ]
+    judged = set(history.gates["metric"])
+    gated = [name for name in names if name in judged or any(_limits_of(history.gates, name, OVERALL))]
     asked = names if metric is not None else (gated or names[:1])
     parts = values.filter(
         pl.col("metric").is_in(asked[:1] if by_slice else asked[:_MOST_METRICS])
@@ -135,10 +129,6 @@ def _subjects(
     higher = _higher_is_better(history, asked[0])
     subjects.sort(key=lambda subject: _worst_last(subject.rows, higher=higher))
     return subjects[:_MOST_PANELS], max(0, len(subjects) - _MOST_PANELS)
-
-
-def _has_gate(history: History, metric: str) -> bool:
-    return bool((history.gates["metric"] == metric).any())
 
 
 def _worst_last(rows: pl.DataFrame, *, higher: bool) -> float:

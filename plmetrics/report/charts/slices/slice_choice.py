@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from plmetrics.core.errors import Problem
+from plmetrics.core.results import first_word
 from plmetrics.report.charts.selection import NothingToDraw, check_names
 from plmetrics.report.charts.slices.rows import header
 from plmetrics.report.charts.texts import clean, short, width
@@ -57,15 +58,9 @@ def chosen_slices(selection: Selection, table: pl.DataFrame) -> pl.DataFrame:
 
 def look_of_slices(value: str, units: str) -> pl.Expr:
     """How the row of a slice looks: undefined, worse, small or plain; `units` counts what is independent in it."""
-    return (
-        pl.when(pl.col(value).is_null())
-        .then(pl.lit("undefined"))
-        .when(pl.col("reading") == "worse")
-        .then(pl.lit("worse"))
-        .when(pl.coalesce(units, "n") < FEW_UNITS)
-        .then(pl.lit("small"))
-        .otherwise(pl.lit("plain"))
-    )
+    few = pl.coalesce(units, "n") < FEW_UNITS
+    cases = {"undefined": pl.col(value).is_null(), "worse": pl.col("reading") == "worse", "small": few}
+    return first_word(cases, "plain")
 
 
 def largest(slices: pl.DataFrame, most: int = MOST_ROWS) -> pl.DataFrame:

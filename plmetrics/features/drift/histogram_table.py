@@ -1,18 +1,23 @@
-"""Bins of a column's histogram: one list of them for both windows and all slices."""
+"""The table `drift_histograms`: rows and shares of each bin of a column in both windows, by slice.
+
+There is one list of bins for both windows and all slices.
+"""
 
 from __future__ import annotations
 
 import math
 from bisect import bisect_left
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from plmetrics.core.names import number_text
+from plmetrics.core.results import DRIFT_HISTOGRAMS_SCHEMA, in_schema
 from plmetrics.features.drift.slice_counts import WIDTH
+from plmetrics.table.tags import in_result_order
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,21 +25,71 @@ if TYPE_CHECKING:
     from plmetrics.core.segments import Segments
     from plmetrics.features.drift.counts import ColumnCounts
     from plmetrics.features.drift.sides import Sides
+    from plmetrics.features.drift.slice_counts import SlicedCounts
+    from plmetrics.table.slices import Slices
 
+
+MOST_SLICES = 500
+"""So many slices of a set have histograms: those with the most rows."""
+
+_SIDES = ("reference", "current")
 Array = NDArray[np.float64]
-
 MOST_INTERVALS = 28
 """Intervals of numbers between the two that are open."""
-
 MOST_CATEGORIES_SHOWN = 30
 _TAIL = 0.01
 _WIDER = 2.0
 """The range is cut at its outer per cents where it is wider than what lies between them by more than this."""
-
 BIN, PLACE = "number", "place"
 LIST = pl.Schema(
     {BIN: pl.Int64(), "bin": pl.String(), "kind": pl.String(), "lower": pl.Float64(), "upper": pl.Float64()}
 )
+
+
+def histogram_table(columns: Sequence[pl.DataFrame], slices: Sequence[Slices]) -> pl.DataFrame:
+    """The table `drift_histograms`, from the histograms of columns in the slices of all sets.
+
+    Shares are of the weight of a slice in a window, null where it has none. A null is a bin of its own, except in
+    scores and labels: rows without one are left out, as they are by psi.
+    """
+    table = pl.concat([DRIFT_HISTOGRAMS_SCHEMA.to_frame(), *columns])
+    return in_result_order(table, slices, "subject", "model", "column")
+
+
+def column_histograms(column: ColumnCounts, sides: Sequence[Sides]) -> pl.DataFrame:
+    """The histograms of a column in all slice sets, whose counts `sides` are."""
+    bins, subject = Bins.of(column, sides[0]), column.subject
+    constants = {
+        "subject": subject.subject,
+        "model": subject.model,
+        "column": subject.column,
+        "unit": subject.kind if subject.kind in {"days", "seconds"} else None,
+    }
+    frames = [_of_set(*of_set, bins) for of_set in zip(column.sliced, sides, strict=True)]
+    named = [pl.lit(value, dtype=pl.String).alias(name) for name, value in constants.items()]
+    return in_schema(pl.concat(frames).with_columns(named), DRIFT_HISTOGRAMS_SCHEMA)
+
+
+def _of_set(sliced: SlicedCounts, sides: Sides, bins: Bins) -> pl.DataFrame:
+    """The histograms of a column in the slices of a set: counts are added in the order of places."""
+    masses = [(sides.rows[side], sides.null_rows[side]) for side in (0, 1)]
+    masses += [(sides.weight[side], sides.null_weight[side]) for side in (0, 1)]
+    totals = bins.totals(sides, sliced.defined["place"], masses)
+    counts, weights = totals[:2], totals[2:]
+    size = bins.listed.height
+    rows = (counts[0] + counts[1]).sum(axis=1)
+    largest = np.lexsort((np.arange(sides.slices), -rows))[:MOST_SLICES]
+    chosen = np.sort(largest[rows[largest] > 0])
+    texts = pl.Series("slice", sliced.slices.texts(), dtype=pl.String).gather(chosen.repeat(size))
+    columns: dict[str, Any] = {"slice_set": [sliced.slices.slice_set.name] * len(texts), "slice": texts}
+    for side, name in enumerate(_SIDES):
+        weight = weights[side][chosen]
+        total = weight.sum(axis=1, keepdims=True)
+        share = np.divide(weight, total, out=np.full(weight.shape, np.nan), where=total > 0)
+        columns[f"n_{name}"] = np.rint(counts[side][chosen]).astype(np.int64).ravel()
+        columns[f"share_{name}"] = pl.Series(share.ravel()).fill_nan(None)
+    listed = bins.listed[np.tile(np.arange(size), len(chosen))].drop(BIN)
+    return listed.hstack(pl.DataFrame(columns))
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,10 +124,7 @@ class Bins:
     def totals(self, sides: Sides, place: pl.Series, masses: Sequence[tuple[Segments, Array]]) -> list[Array]:
         """The totals of some masses by slice and bin.
 
-        Args:
-            sides: the counts of a slice set.
-            place: the place of each of its values.
-            masses: what is counted at each value, with that of the nulls of each slice.
+        `masses` are what is counted at each value, with that of the nulls of each slice.
         """
         if self.edges is not None:
             inner = sides.values.places(self.edges)

@@ -13,8 +13,8 @@ import pytest
 
 import plmetrics as plm
 from plmetrics.core.results import TABLES
-from plmetrics.runs.provenance import git_commit, mask_argument
 from plmetrics.runs.readme import readme_text
+from plmetrics.runs.record import git_commit, mask_argument
 
 ROOT = Path(__file__).parents[2]
 SUITE = """\

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from plmetrics.features.stored import score_counts as counts
-from plmetrics.features.stored.score_counts import Dense, ScoreCounts, Sparse, form_of
+from plmetrics.features.stored import summation as counts
 from plmetrics.features.stored.sparse_counts import PieceRows
+from plmetrics.features.stored.summation import Dense, ScoreCounts, Sparse, form_of
 from plmetrics.states.state_format import Part
 
 if TYPE_CHECKING:

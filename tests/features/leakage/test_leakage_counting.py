@@ -13,7 +13,7 @@ import yaml
 from polars.testing import assert_frame_equal
 
 import plmetrics as plm
-from plmetrics.features.leakage import stored_checks
+from plmetrics.features.leakage import leakage_counting
 
 LEAKAGE = {"train": "train.parquet", "keys": ["id", "kind"], "time": "at", "duplicates": ["id", "at"]}
 ROWS = 600
@@ -93,7 +93,7 @@ def test_states_of_days_add_in_any_order(suite: Path, tmp_path: Path) -> None:
 
 
 def test_more_keys_than_a_state_holds_are_refused(suite: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stored_checks, "MOST_KEYS", 100)
+    monkeypatch.setattr(leakage_counting, "MOST_KEYS", 100)
     with pytest.raises(
         plm.DataError, match=r"among \d+ different keys, and 100 are the most that a state holds"
     ):
