@@ -30,6 +30,8 @@ _TEMPORARY = re.compile(r"\.[0-9a-f]{16}\.tmp", re.ASCII)
 _DAY = 24 * 60 * 60
 # Network and FUSE file systems may not let a directory be synced; the rename itself is still atomic there.
 _NO_DIRECTORY_SYNC = frozenset({errno.EINVAL, errno.ENOTSUP, errno.EBADF})
+_PLAIN = frozenset({str, int, bool, type(None)})
+_compact = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 _NO_LINKS = frozenset({errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EXDEV, errno.EMLINK})
 
 
@@ -272,7 +274,18 @@ def environment_faults(doing: str) -> Iterator[None]:
 
 def json_bytes(value: Any) -> bytes:
     """A JSON document, UTF-8, readable, with a newline at the end. NaN and infinities are null."""
-    return (json.dumps(plain(value), indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode()
+    return (_indented(plain(value), "\n") + "\n").encode()
+
+
+def _indented(value: Any, line: str) -> str:
+    """A plain value as `json.dumps` writes it with an indent of 2, which takes four times as long."""
+    below = f"{line}  "
+    if value and isinstance(value, dict):
+        items = [f"{_compact(key)}: {_indented(item, below)}" for key, item in value.items()]
+        return f"{{{below}{f',{below}'.join(items)}{line}}}"
+    if value and isinstance(value, list):
+        return f"[{below}{f',{below}'.join([_indented(item, below) for item in value])}{line}]"
+    return _compact(value)
 
 
 def plain(value: Any) -> Any:
@@ -281,6 +294,8 @@ def plain(value: Any) -> Any:
     >>> plain({"edges": (0.5, float("nan")), 1: None})
     {'edges': [0.5, None], '1': None}
     """
+    if type(value) in _PLAIN:
+        return value
     if isinstance(value, Mapping):
         return {str(key): plain(item) for key, item in value.items()}
     if hasattr(value, "tolist"):
