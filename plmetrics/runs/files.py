@@ -274,17 +274,17 @@ def environment_faults(doing: str) -> Iterator[None]:
 
 def json_bytes(value: Any) -> bytes:
     """A JSON document, UTF-8, readable, with a newline at the end. NaN and infinities are null."""
-    return (_indented(plain(value), "\n") + "\n").encode()
+    return (_json_text(plain(value), "\n") + "\n").encode()
 
 
-def _indented(value: Any, line: str) -> str:
+def _json_text(value: Any, line: str) -> str:
     """A plain value as `json.dumps` writes it with an indent of 2, which takes four times as long."""
     below = f"{line}  "
     if value and isinstance(value, dict):
-        items = [f"{_compact(key)}: {_indented(item, below)}" for key, item in value.items()]
+        items = [f"{_compact(key)}: {_json_text(item, below)}" for key, item in value.items()]
         return f"{{{below}{f',{below}'.join(items)}{line}}}"
     if value and isinstance(value, list):
-        return f"[{below}{f',{below}'.join([_indented(item, below) for item in value])}{line}]"
+        return f"[{below}{f',{below}'.join([_json_text(item, below) for item in value])}{line}]"
     return _compact(value)
 
 

@@ -40,7 +40,7 @@ _PECULIAR = re.compile("[\t?\ufeff]|[|>][-+0-9]*#")
 """What libyaml, which is forty times as fast, may read in another way than the parser in Python does."""
 
 
-class _Untagged:
+class _NoResolver:
     """A loader that looks for no types: `scalar` tells what a text means."""
 
     def resolve(self, *_: Any) -> None:
@@ -49,11 +49,11 @@ class _Untagged:
     descend_resolver = ascend_resolver = resolve
 
 
-class _Loader(_Untagged, yaml.BaseLoader):
+class _Loader(_NoResolver, yaml.BaseLoader):
     """The parser in Python."""
 
 
-_FAST_LOADER: Any = type("FastLoader", (_Untagged, yaml.CBaseLoader), {}) if yaml.__with_libyaml__ else None
+_FAST_LOADER: Any = type("FastLoader", (_NoResolver, yaml.CBaseLoader), {}) if yaml.__with_libyaml__ else None
 _QUOTES = "text that starts with one of & * ! | > % @ ` [ { or holds ': ' or ' #' needs quotes"
 _SYNTAX_HINTS = (
     ("'\\t'", "write blanks in place of the tab"),
