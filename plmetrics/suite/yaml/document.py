@@ -209,7 +209,8 @@ class _Builder:
         if len(path) > MAX_DEPTH:
             where = _location(self._file, node.start_mark)
             raise ConfigError(Problem(f"anchors nest values deeper than {MAX_DEPTH} levels", where=where))
-        self.places.setdefault(path, _location(self._file, node.start_mark))
+        if path not in self.places:  # a key has its value's place
+            self.places[path] = _location(self._file, node.start_mark)
         if isinstance(node, yaml.MappingNode):
             return dict(self._pairs(node, path))
         if isinstance(node, yaml.SequenceNode):
