@@ -31,7 +31,6 @@ _DAY = 24 * 60 * 60
 # Network and FUSE file systems may not let a directory be synced; the rename itself is still atomic there.
 _NO_DIRECTORY_SYNC = frozenset({errno.EINVAL, errno.ENOTSUP, errno.EBADF})
 _PLAIN = frozenset({str, int, bool, type(None)})
-_compact = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 _NO_LINKS = frozenset({errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EXDEV, errno.EMLINK})
 
 
@@ -274,18 +273,7 @@ def environment_faults(doing: str) -> Iterator[None]:
 
 def json_bytes(value: Any) -> bytes:
     """A JSON document, UTF-8, readable, with a newline at the end. NaN and infinities are null."""
-    return (_json_text(plain(value), "\n") + "\n").encode()
-
-
-def _json_text(value: Any, line: str) -> str:
-    """A plain value as `json.dumps` writes it with an indent of 2, which takes four times as long."""
-    below = f"{line}  "
-    if value and isinstance(value, dict):
-        items = [f"{_compact(key)}: {_json_text(item, below)}" for key, item in value.items()]
-        return f"{{{below}{f',{below}'.join(items)}{line}}}"
-    if value and isinstance(value, list):
-        return f"[{below}{f',{below}'.join([_json_text(item, below) for item in value])}{line}]"
-    return _compact(value)
+    return (json.dumps(plain(value), indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode()
 
 
 def plain(value: Any) -> Any:
