@@ -124,9 +124,9 @@ class Evaluation:
             return []
         from plmetrics.runs.history.data import condition_identity
         from plmetrics.runs.history.previous_runs import repetition_warnings
-        from plmetrics.runs.record import suite_content
+        from plmetrics.runs.record import suite_of_run
 
-        facts = {"suite": suite_content(result.suite), "files": result.record.get("files", ())}
+        facts = {"suite": suite_of_run(result), "files": result.record.get("files", ())}
         return repetition_warnings(self.home, facts | {"where_identity": condition_identity(result.suite)})
 
     def commit(self, result: Result, files: Mapping[str, FileFacts]) -> None:

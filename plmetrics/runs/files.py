@@ -30,6 +30,7 @@ _TEMPORARY = re.compile(r"\.[0-9a-f]{16}\.tmp", re.ASCII)
 _DAY = 24 * 60 * 60
 # Network and FUSE file systems may not let a directory be synced; the rename itself is still atomic there.
 _NO_DIRECTORY_SYNC = frozenset({errno.EINVAL, errno.ENOTSUP, errno.EBADF})
+_PLAIN = frozenset({str, int, bool, type(None)})
 _NO_LINKS = frozenset({errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EXDEV, errno.EMLINK})
 
 
@@ -268,6 +269,8 @@ def plain(value: Any) -> Any:
     >>> plain({"edges": (0.5, float("nan")), 1: None})
     {'edges': [0.5, None], '1': None}
     """
+    if type(value) in _PLAIN:
+        return value
     if isinstance(value, Mapping):
         return {str(key): plain(item) for key, item in value.items()}
     if hasattr(value, "tolist"):

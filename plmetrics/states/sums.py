@@ -240,8 +240,7 @@ class Atom:
             if not self.weighted:
                 return mask & (weight > 0)
             return pl.when(mask).then(weight).otherwise(0.0)
-        if weight is not None:
-            value = value * weight
+        value = value if weight is None else value * weight
         return value if valid is None else pl.when(valid).then(value).otherwise(0.0)
 
 
@@ -337,8 +336,9 @@ class SumsState:
         """
         order: Any = slice(np.searchsorted(codes, 0), None)
         if not (codes[1:] >= codes[:-1]).all():
-            order = np.argsort(codes, kind="stable")
-            order = order[np.searchsorted(codes[order], 0) :]
+            from plmetrics.states.scores.sorted_rows import group_order
+
+            order = group_order(codes, slices)[0]
         columns = {name: column[order] for name, column in self.columns.items()}
         columns, centres = about_common_centre(columns, self.centres.take(order), codes[order], slices)
         sums = SlicedSums(codes[order], self.block[order], columns, slices, self.blocks, centres)

@@ -396,5 +396,5 @@ def canonical(suite: Suite) -> dict[str, Any]:
             if spec[key] is None:
                 del spec[key]
     for key in ("metrics", "gates", "curves"):
-        content[key] = sorted(content[key], key=lambda item: json.dumps(item, sort_keys=True))
+        content[key] = sorted(content[key], key=json.JSONEncoder(sort_keys=True).encode)
     return content

@@ -185,23 +185,22 @@ def metric_from_text(task: str, text: str, parameters: Mapping[str, Any] | None 
     return metric
 
 
-def _not_text(value: Any, place: SuitePath = ()) -> SuitePath | None:
+def _not_text(value: Any) -> SuitePath | None:
     """Where a name or a value cannot be written as text, if anywhere."""
     if isinstance(value, str):
         plain = value.isascii() or not any("\ud800" <= character <= "\udfff" for character in value)
-        return None if plain else place
+        return None if plain else ()
     if isinstance(value, (list, tuple)):
         items: Iterable[tuple[Any, Any]] = enumerate(value)
     elif isinstance(value, (dict, Mapping)):
-        for key in value:
-            if _not_text(key) is not None:
-                return place
+        if any(_not_text(key) is not None for key in value):
+            return ()
         items = value.items()
     else:
         return None
     for key, item in items:
-        if (fault := _not_text(item, (*place, key))) is not None:
-            return fault
+        if (fault := _not_text(item)) is not None:
+            return (key, *fault)
     return None
 
 

@@ -7,7 +7,9 @@ import zoneinfo
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from plmetrics.core.errors import DataError, Problem
 from plmetrics.core.names import number_text
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
 
     from plmetrics.core.names import SuitePath
 
+Codes = NDArray[np.int64]
 Kind = Literal["column", "bins", "quantiles", "top", "tags", "predicate"]
 
 NAN = "nan"
@@ -259,3 +262,35 @@ def refuse_name_of_rest(values: Iterable[Any], label: str, path: SuitePath, inst
     if OTHER in map(value_text, values):
         msg = f"column '{label}' has a value '{OTHER}' among its top, and the rest is called that"
         raise DataError(Problem(msg, path, f"rename the value, or {instead}"))
+
+
+@dataclass(frozen=True, slots=True)
+class TagMembers:
+    """The tags of some combinations: their `names` in order, and an entry for each tag of each combination.
+
+    `combination` is the place of the one, `tag` the number of the other's name.
+    """
+
+    names: pl.Series
+    combination: Codes
+    tag: Codes
+    combinations: int
+
+    @classmethod
+    def of(cls, combinations: pl.Series) -> TagMembers:
+        """Split the texts of combinations; null has no tag."""
+        tags = combinations.str.split(TAG_SEPARATOR).to_frame("tag").with_row_index("of").explode("tag")
+        tags = tags.drop_nulls()
+        names = tags["tag"].unique().sort()
+        number = tags.select(place_in(names, pl.col("tag"))).to_series()
+        return cls(names, tags["of"].cast(pl.Int64).to_numpy(), number.to_numpy(), len(combinations))
+
+    def numbers_among(self, tags: pl.Series) -> Codes:
+        """By combination the place of its one tag among some, -1 for none."""
+        occurs = tags.is_in(self.names)
+        places = np.full(len(self.names), -1, dtype=np.int64)
+        places[self.names.search_sorted(tags.filter(occurs)).to_numpy()] = np.flatnonzero(occurs.to_numpy())
+        found = places[self.tag]
+        out = np.full(self.combinations, -1, dtype=np.int64)
+        out[self.combination[found >= 0]] = found[found >= 0]
+        return out

@@ -10,23 +10,24 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 from polars.exceptions import PanicException
 
 from plmetrics.core.errors import DataError, Problem
 from plmetrics.core.names import WITHIN
 from plmetrics.core.results import SLICE_VALUES
 from plmetrics.core.slice_texts import quote, slice_place
-from plmetrics.table.slice_keys import TAG_SEPARATOR, SliceKey, place_in, value_text
+from plmetrics.table.slice_keys import Codes, SliceKey, TagMembers, place_in, value_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-Codes = NDArray[np.int64]
+    from numpy.typing import NDArray
+
 _WIDEST_SPAN = 1 << 16
 _WIDEST_NUMBER = 1 << 62
 LOOKUP_CELLS = 1 << 22
@@ -210,7 +211,7 @@ def order(values: pl.DataFrame) -> pl.DataFrame:
     return values.sort(values.columns, nulls_last=True) if values.width else values
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class KeyCodes:
     """The integer code of one key: what it is computed from, how many codes there are, null last."""
 
@@ -238,6 +239,11 @@ class KeyCodes:
         last = self.values.to_physical().max()
         assert isinstance(last, int)
         return last - self.first + 2
+
+    @cached_property
+    def tags(self) -> TagMembers:
+        """The tags of all values."""
+        return TagMembers.of(self.values)
 
     def expression(self) -> pl.Expr:
         """The code of each row, from the key's canonical column."""
@@ -331,15 +337,9 @@ class Cube:
     def _tagged_codes(self, slices: Slices) -> Codes:
         """For each cell the number of the one tag of its rows that is among the slices, -1 for none."""
         (place,) = self._members(slices)
-        combinations = self.codes[place].values
-        tags = combinations.str.split(TAG_SEPARATOR).to_frame("tag").with_row_index("@of").explode("tag")
-        numbers = slices.values.to_series().alias("tag").to_frame().with_row_index("@code")
-        found = tags.join(numbers, on="tag")
-        code_of_tags = np.full(len(combinations) + 1, -1, dtype=np.int64)
-        code_of_tags[found["@of"].to_numpy()] = found["@code"].to_numpy()
+        code_of_tags = np.append(self.codes[place].tags.numbers_among(slices.values.to_series()), -1)
         after = math.prod(part.size for part in self.codes[place + 1 :])
-        digits: Codes = (np.arange(self.cells) // after) % self.codes[place].size
-        return code_of_tags[digits]
+        return code_of_tags[(np.arange(self.cells) // after) % self.codes[place].size]
 
     def _listed_codes(self, slices: Slices) -> Codes:
         keys = slices.values.columns

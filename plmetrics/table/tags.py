@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import reduce
+from operator import or_
 from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
-from plmetrics.table.slice_keys import TAG_SEPARATOR
+from plmetrics.table.slice_keys import TagMembers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,24 +30,25 @@ def tag_groups(combinations: pl.Series) -> list[pl.Series]:
     >>> [group.to_list() for group in tag_groups(combinations)]
     [['b', 'd'], ['a', 'c']]
     """
-    tags = (
-        combinations.drop_nulls().str.split(TAG_SEPARATOR).to_frame("tag").with_row_index("of").explode("tag")
+    members = TagMembers.of(combinations)
+    sizes = np.bincount(members.tag, minlength=len(members.names))
+    starts, rows = (
+        np.cumsum(sizes) - sizes,
+        members.combination[np.argsort(members.tag, kind="stable")].tolist(),
     )
-    by_tag = tags.group_by("tag").agg("of").sort([pl.col("of").list.len(), "tag"], descending=[True, False])
     taken = [0] * len(combinations)
-    groups: list[list[str]] = []
-    for tag, rows in by_tag.iter_rows():
-        occupied = 0
-        for row in rows:
-            occupied |= taken[row]
+    groups: list[list[int]] = []
+    for tag in np.argsort(-sizes, kind="stable").tolist():
+        of_tag = rows[starts[tag] : starts[tag] + sizes[tag]]
+        occupied = reduce(or_, map(taken.__getitem__, of_tag))
         bit = ~occupied & (occupied + 1)
-        for row in rows:
+        for row in of_tag:
             taken[row] |= bit
         number = bit.bit_length() - 1
         if number == len(groups):
             groups.append([])
         groups[number].append(tag)
-    return [pl.Series(group, dtype=pl.String).sort() for group in groups]
+    return [members.names.gather(sorted(group)) for group in groups]
 
 
 def result_places(parts: Sequence[Slices]) -> tuple[Codes, list[Codes]]:

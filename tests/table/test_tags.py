@@ -9,7 +9,7 @@ import polars as pl
 from sklearn.metrics import brier_score_loss, roc_auc_score
 
 import plmetrics as plm
-from plmetrics.table.slice_keys import TAG_SEPARATOR, SliceKey
+from plmetrics.table.slice_keys import TAG_SEPARATOR, SliceKey, TagMembers
 from plmetrics.table.slices import Slices, SliceSet
 from plmetrics.table.tags import in_result_order, result_order, tag_groups
 
@@ -48,6 +48,14 @@ def test_a_row_with_every_tag_puts_each_into_a_group_of_its_own() -> None:
 
 def test_without_tags_there_are_no_groups() -> None:
     assert tag_groups(pl.Series([None, None], dtype=pl.String)) == []
+
+
+def test_tags_that_no_combination_has_are_in_none() -> None:
+    members = TagMembers.of(pl.Series([TAG_SEPARATOR.join(tags) for tags in ("ac", "b", "cd")] + [None]))
+    assert members.numbers_among(pl.Series(["", "a", "bb", "d", "e"])).tolist() == [1, -1, 3, -1]
+    assert members.numbers_among(pl.Series(["c"])).tolist() == [0, -1, 0, -1]
+    nothing = TagMembers.of(pl.Series([None], dtype=pl.String))
+    assert nothing.numbers_among(pl.Series(["a"])).tolist() == [-1]
 
 
 def test_values_of_many_overlapping_tags() -> None:

@@ -207,11 +207,11 @@ class PackedSlices(ExactPoints):
         for first in range(0, self.slices, step):
             last = min(first + step, self.slices)
             code, keep = self._members(first, last)
-            key = _select(bin_of, keep).astype(np.int64)
+            key: NDArray[Any] = _select(bin_of, keep)
             if source.block is not None and blocks > 1:
-                key += _select(source.block, keep) * np.int64(binning.bins)
+                key = key + _select(source.block, keep) * np.int64(binning.bins)
             if code is not None:
-                key += code * (blocks * binning.bins)
+                key = key + code * (blocks * binning.bins)
             shape = (last - first, blocks, binning.bins)
             score, positive = _select(source.score, keep), _select(source.positive, keep)
             yield first, last, count_bins(binning, key, score, positive, None, shape)

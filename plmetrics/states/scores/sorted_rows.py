@@ -314,9 +314,8 @@ class SlicedRows:
         low, high = self.offsets[:-1, None], np.maximum(self.offsets[1:, None] - 1, self.offsets[:-1, None])
         if len(score) == 0:
             return np.zeros((len(sizes), bins - 1))
-        top = len(score) - 1
-        first = score[np.minimum(np.clip(reached, low, high), top)]
-        second = score[np.minimum(np.clip(passed, low, high), top)]
+        first = score[np.minimum(np.clip(reached, low, high), len(score) - 1)]
+        second = score[np.minimum(np.clip(passed, low, high), len(score) - 1)]
         return (first + second) / 2
 
     def bin_counts(
@@ -348,7 +347,7 @@ class SlicedRows:
 
 def count_bins(
     binning: Binning,
-    key: Codes,
+    key: NDArray[np.integer],
     score: Array,
     positive: NDArray[np.bool_],
     weight: Array | None,
@@ -357,7 +356,8 @@ def count_bins(
     """The channels of fixed bins, from the place of each row: `[..., channel]`; a few rows at a time."""
     counts = np.zeros((*shape, binning.channels))
     for rows in (slice(*step) for step in steps(0, len(key), max(_PIECE, counts.size))):
-        part, member, mass = key[rows], positive[rows], None if weight is None else weight[rows]
+        part, member = key[rows].astype(np.int64), positive[rows]
+        mass = None if weight is None else weight[rows]
         classes = count(2 * part + member, mass, (*shape, 2))
         counts[..., 0] += classes.sum(axis=-1)
         counts[..., 1] += classes[..., 1]
