@@ -208,6 +208,10 @@ def write_run(loaded: LoadedSuite, directory: Place, evaluation: Evaluation) -> 
         if evaluation.recorded_interval is not None:
             facts["interval"] = evaluation.recorded_interval
         folder = RunFolder.start(directory, loaded.suite.name, options.exits, facts)
+    if loaded.suite.output.report:
+        from plmetrics.report.charts.rendering import start_renderer
+
+        start_renderer()
     messenger = Messenger.of(evaluation) if loaded.suite.notify else None
     messages = nullcontext() if messenger is None else messenger.watch()
     watch = nullcontext() if exports is None else exports.watch(folder)

@@ -117,6 +117,11 @@ def tasks() -> tuple[str, ...]:
     )
 
 
+def has_metrics(task: object) -> bool:
+    """Whether a task has metrics: those of other packages are loaded only where we have none."""
+    return any(task == ours for ours, _ in _HOMES) or task in tasks()
+
+
 def names(task: str) -> tuple[str, ...]:
     """Names of a task's metrics, without aliases."""
     return tuple(metric.name for metric in classes(task))

@@ -42,11 +42,9 @@ def report(
         if show and html is None:
             raise UsageError(Problem("--open opens the file of --html", hint="--html report.html --open"))
         if html is not None:
-            from plmetrics.report.charts.rendering import RENDERER, is_installed
+            from plmetrics.report.charts.rendering import start_renderer
 
-            # The renderer takes as long to start as the run to be read.
-            if is_installed():
-                RENDERER.start()
+            start_renderer()
         from plmetrics.api import inspection
 
         result = inspection.load_result(run)

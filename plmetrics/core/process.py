@@ -7,10 +7,11 @@ import gc
 import os
 
 _ours = False
-_YOUNG_OBJECTS = 10_000
+_YOUNG_OBJECTS = 100_000
 """How many new objects the search for unreachable ones waits for: modules and plans make many that stay."""
-SHORT_WAIT = {"OPENBLAS_THREAD_TIMEOUT": "4"}
-"""Threads of products go to sleep when they are done; by default they keep a processor busy for some 25 ms more."""
+ENVIRONMENT = {"OPENBLAS_THREAD_TIMEOUT": "4", "PYDANTIC_DISABLE_PLUGINS": "__all__"}
+"""Threads of products go to sleep when they are done: by default they keep a processor busy for some 25 ms more.
+Looking for Pydantic's plugins reads what all installed packages say of themselves."""
 
 
 def take_over() -> None:
@@ -20,7 +21,7 @@ def take_over() -> None:
     """
     global _ours  # noqa: PLW0603
     _ours = True
-    for name, value in SHORT_WAIT.items():
+    for name, value in ENVIRONMENT.items():
         os.environ.setdefault(name, value)
     gc.set_threshold(_YOUNG_OBJECTS, *gc.get_threshold()[1:])
     atexit.register(gc.freeze)

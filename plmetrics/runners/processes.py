@@ -13,16 +13,13 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import TYPE_CHECKING
 
-from plmetrics.core.process import SHORT_WAIT
+from plmetrics.core.process import ENVIRONMENT
 from plmetrics.runners.worker import THREADS
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
 _SERVE = "from plmetrics.runners.worker import serve; serve()"
-_QUICK = {"PYDANTIC_DISABLE_PLUGINS": "__all__"} | SHORT_WAIT
-"""Looking for plugins reads what all installed packages say of themselves, a tenth of the time to begin."""
-
 _GRACE = 2.0
 """Seconds that a process has to remove what it has half written."""
 
@@ -113,7 +110,7 @@ class _Worker:
             msg = "the runner was closed"
             raise WorkerDeathError(msg)
         path = os.pathsep.join(entry or str(Path.cwd()) for entry in sys.path)
-        environment = _QUICK | os.environ | {THREADS: str(self._threads), "PYTHONPATH": path}
+        environment = ENVIRONMENT | os.environ | {THREADS: str(self._threads), "PYTHONPATH": path}
         self._process = subprocess.Popen(
             [sys.executable, "-P", "-c", _SERVE],
             stdin=subprocess.PIPE,

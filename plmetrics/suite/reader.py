@@ -235,9 +235,9 @@ def _scalars(fields: Mapping[str, Any], findings: Findings) -> None:
 
 
 def _task(value: Any, findings: Findings) -> str:
-    tasks = registry.tasks()
-    if value in tasks:
+    if registry.has_metrics(value):
         return str(value)
+    tasks = registry.tasks()
     hint = did_you_mean(str(value), tasks)
     findings.add(f"task must be one of {', '.join(tasks)}, not {message_text(value)}", ("task",), hint)
     return ""

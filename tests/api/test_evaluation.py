@@ -6,7 +6,9 @@ import polars as pl
 import pytest
 
 import plmetrics as plm
+from plmetrics.api import suite_run
 from plmetrics.core.errors import EnvironmentFault
+from plmetrics.report.charts.rendering import RENDERER
 from plmetrics.report.html import rendering
 
 SUITE = """\
@@ -38,6 +40,19 @@ def test_a_run_without_one_has_none(suite: Path) -> None:
     result = plm.run(suite, set={"output.report": False})
     assert result.folder is not None
     assert not (result.folder / "report.html").exists()
+
+
+@pytest.mark.parametrize(("report", "first"), [(True, ["renderer", "rows"]), (False, ["rows"])])
+def test_the_renderer_of_a_report_starts_before_rows_are_read(
+    suite: Path, monkeypatch: pytest.MonkeyPatch, report: bool, first: list[str]
+) -> None:
+    calls: list[str] = []
+    evaluate, start = suite_run.evaluate_suite, RENDERER.start
+    monkeypatch.setattr(RENDERER, "start", lambda: (calls.append("renderer"), start()))
+    monkeypatch.setattr(suite_run, "evaluate_suite", lambda *of: (calls.append("rows"), evaluate(*of))[1])
+    plm.run(suite, set={"output.report": report})
+    assert calls[: len(first)] == first
+    assert ("renderer" in calls) is report
 
 
 @pytest.mark.parametrize(

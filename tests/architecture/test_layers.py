@@ -2,6 +2,7 @@ import ast
 import re
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -62,6 +63,7 @@ def layer_of(module: str) -> str:
     return module.split(".")[1]
 
 
+@cache
 def imported(path: Path) -> set[str]:
     found = set()
     for node in ast.walk(ast.parse(path.read_text())):

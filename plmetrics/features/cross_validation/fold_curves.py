@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import altair as alt
 import polars as pl
 
 from plmetrics.core.errors import Problem
 from plmetrics.report.charts.figure import Figure
-from plmetrics.report.charts.layers import base, layer_charts
+from plmetrics.report.charts.grammar import base, channel, layer_charts, options
 from plmetrics.report.charts.marks import (
     MOST_SERIES,
     PANEL,
@@ -28,6 +27,7 @@ from plmetrics.report.charts.words import direction_words, level_words
 from plmetrics.report.numbers import number, omission
 
 if TYPE_CHECKING:
+    from plmetrics.report.charts.grammar import Chart
     from plmetrics.report.charts.selection import Selection
 
 _GEOMETRIC = 5.0
@@ -91,12 +91,12 @@ def _across(values: pl.Series, title: str) -> dict[str, Any]:
     labels: dict[str, Any] = {"format": "~g" if high < 1e4 else "~s", "labelOverlap": True}
     if ticks is not None:
         labels["values"] = ticks
-    channel["axis"] = alt.Axis(**labels)
+    channel["axis"] = options(**labels)
     return channel
 
 
 def _panel(means: pl.DataFrame, folds: pl.DataFrame, x: dict[str, Any], y: dict[str, Any], name: str) -> Any:
-    layers: list[alt.Chart] = []
+    layers: list[Chart] = []
     for split, ink, dash in _splits(means):
         mine, points = (
             part.filter(pl.col("split").eq_missing(pl.lit(split, dtype=pl.String))) for part in (means, folds)
@@ -119,19 +119,21 @@ def _splits(means: pl.DataFrame) -> list[tuple[str | None, str, list[int]]]:
 
 def _split(
     means: pl.DataFrame, folds: pl.DataFrame, x: dict[str, Any], y: dict[str, Any], ink: str, dash: list[int]
-) -> list[alt.Chart]:
+) -> list[Chart]:
     frame = means.select("x", y="value", lo="lower", hi="upper", t=pl.col("split").fill_null(""))
-    across, up = alt.X(**x), alt.Y(**y)
+    across, up = channel(**x), channel(**y)
     bars = frame.filter(pl.col("lo").is_not_null(), pl.col("hi").is_not_null())
     return [
-        base(folds.select("x", y="value")).mark_point(color=ink, size=18, opacity=0.3).encode(x=across, y=up),
-        base(bars).mark_rule(color=ink).encode(x=across, **ends(y)),
-        base(frame).mark_line(color=ink, strokeDash=dash).encode(x=across, y=up),
+        base(folds.select("x", y="value"))
+        .mark("point", color=ink, size=18, opacity=0.3)
+        .encode(x=across, y=up),
+        base(bars).mark("rule", color=ink).encode(x=across, **ends(y)),
+        base(frame).mark("line", color=ink, strokeDash=dash).encode(x=across, y=up),
         base(frame)
-        .mark_point(color=ink, size=56, stroke=LIGHT["paper"], strokeWidth=1.2)
+        .mark("point", color=ink, size=56, stroke=LIGHT["paper"], strokeWidth=1.2)
         .encode(x=across, y=up),
         base(frame.tail(1))
-        .mark_text(color=ink, align="left", dx=8, fontSize=11)
+        .mark("text", color=ink, align="left", dx=8, fontSize=11)
         .encode(x=across, y=up, text="t:N"),
     ]
 

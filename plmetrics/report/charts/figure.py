@@ -8,8 +8,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import polars as pl
-
 from plmetrics.core.errors import ConfigError, Problem
 from plmetrics.report.charts.rendering import RENDERER
 from plmetrics.report.charts.svg import add_description
@@ -19,7 +17,9 @@ from plmetrics.runs.files import environment_faults, write_atomic
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from plmetrics.report.charts.marks import Chart
+    import polars as pl
+
+    from plmetrics.report.charts.grammar import AltairChart, Chart
     from plmetrics.report.charts.theme import Theme
 
 _FORMS = (".svg", ".png", ".html", ".json")
@@ -43,18 +43,21 @@ class Figure:
     4
     """
 
-    chart: Chart
+    drawing: Chart
     frame: pl.DataFrame
     title: str
     description: str
     notes: tuple[str, ...] = field(default=())
 
+    @property
+    def chart(self) -> AltairChart:
+        """The chart as one of Altair."""
+        return self.drawing.to_altair()
+
     def specification(self, theme: Theme = "light", background: str | None = None) -> dict[str, Any]:
         """The chart as Vega-Lite in this theme; nothing of a theme of the reader's own gets into it."""
         frames: dict[str, pl.DataFrame] = {}
-        chart: dict[str, Any] = _detach(self.chart, frames).to_dict(
-            validate=False, context={"top_level": False}
-        )
+        chart = self.drawing.specification(frames)
         chart |= {"config": configuration(), "background": background or LIGHT["paper"]}
         chart["datasets"] = {name: frame.to_dicts() for name, frame in frames.items()}
         # Values that are no JSON would drop marks without a word.
@@ -111,23 +114,6 @@ class Figure:
 
     def __repr__(self) -> str:
         return f"{self.title}\n{self.description}\n{self.frame}"
-
-
-_PARTS = ("layer", "hconcat", "vconcat", "concat")
-
-
-def _detach(chart: Any, frames: dict[str, pl.DataFrame]) -> Any:
-    """A copy of the chart that names its frames, so that neither copies of it nor transformers of a reader get them."""
-    chart = chart.copy(deep=False)
-    if isinstance(chart.data, pl.DataFrame):
-        there = next((name for name, frame in frames.items() if frame is chart.data), None)
-        name = there or f"data-{len(frames)}"
-        frames[name] = chart.data
-        chart.data = {"name": name}
-    for key in _PARTS:
-        if isinstance(parts := chart._kwds.get(key), list):  # noqa: SLF001
-            chart[key] = [_detach(part, frames) for part in parts]
-    return chart
 
 
 def _repaint(chart: Any) -> Any:

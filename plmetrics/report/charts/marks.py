@@ -7,14 +7,13 @@ Names of users stand in values only, because the chart language reads dots and b
 from __future__ import annotations
 
 from math import ceil, floor, log10
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
-import altair as alt
 import numpy as np
 import polars as pl
 
 from plmetrics.inference.curves.thinning import thin
-from plmetrics.report.charts.layers import base, layer_charts
+from plmetrics.report.charts.grammar import base, channel, chart_title, layer_charts, options
 from plmetrics.report.charts.placement import Canvas
 from plmetrics.report.charts.texts import width as width_of
 from plmetrics.report.charts.texts import wrap_words
@@ -25,9 +24,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from plmetrics.report.charts.grammar import Chart
     from plmetrics.report.charts.placement import Side
 
-Chart: TypeAlias = alt.Chart | alt.LayerChart | alt.HConcatChart | alt.VConcatChart | alt.ConcatChart
 
 PANEL, SMALL_PANEL = 360, 210
 CORNERS = ("bottom-right", "top-left", "top-right", "bottom-left")
@@ -66,8 +65,8 @@ def axis(
     return {
         "shorthand": f"{field}:Q",
         "title": title,
-        "scale": alt.Scale(**scale),
-        "axis": alt.Axis(**labels),
+        "scale": options(**scale),
+        "axis": options(**labels),
     }
 
 
@@ -82,7 +81,7 @@ def unit(field: str, title: str | None) -> dict[str, Any]:
 
 def ends(y: dict[str, Any], low: str = "lo", high: str = "hi") -> dict[str, Any]:
     """The vertical channels of a mark from one field to another, on the axis of a channel."""
-    return {"y": alt.Y(**{**y, "shorthand": f"{low}:Q"}), "y2": f"{high}:Q"}
+    return {"y": channel(**{**y, "shorthand": f"{low}:Q"}), "y2": f"{high}:Q"}
 
 
 def span(*columns: pl.Series, margin: float = 0.04, include: Sequence[float] = ()) -> tuple[float, float]:
@@ -113,22 +112,22 @@ def nice_ticks(domain: tuple[float, float], most: int) -> list[float]:
     return [round(number * step, digits) for number in range(first, last + 1)]
 
 
-def series_scales(labels: Sequence[str], legend: alt.Legend | None) -> dict[str, Any]:
+def series_scales(labels: Sequence[str], legend: dict[str, Any] | None) -> dict[str, Any]:
     """Colour of the channel `s`, with dashes that say the same to those who do not see colours apart."""
     colors = [SERIES[index % MOST_SERIES] for index in range(len(labels))]
-    return {"color": alt.Color("s:N", legend=legend, scale=alt.Scale(domain=list(labels), range=colors))}
+    return {"color": channel("s:N", legend=legend, scale=options(domain=list(labels), range=colors))}
 
 
-def dashes(labels: Sequence[str], legend: alt.Legend | None) -> alt.StrokeDash:
+def dashes(labels: Sequence[str], legend: dict[str, Any] | None) -> dict[str, Any]:
     """Dashes of the channel `s`."""
     patterns = [DASHES[index % MOST_SERIES] for index in range(len(labels))]
-    return alt.StrokeDash("s:N", legend=legend, scale=alt.Scale(domain=list(labels), range=patterns))
+    return channel("s:N", legend=legend, scale=options(domain=list(labels), range=patterns))
 
 
-def shapes(labels: Sequence[str], legend: alt.Legend | None) -> alt.Shape:
+def shapes(labels: Sequence[str], legend: dict[str, Any] | None) -> dict[str, Any]:
     """Shapes of the channel `s`."""
     names = [SHAPES[index % MOST_SERIES] for index in range(len(labels))]
-    return alt.Shape("s:N", legend=legend, scale=alt.Scale(domain=list(labels), range=names))
+    return channel("s:N", legend=legend, scale=options(domain=list(labels), range=names))
 
 
 def series_paint(labels: Sequence[str]) -> pl.DataFrame:
@@ -144,13 +143,13 @@ def series_paint(labels: Sequence[str]) -> pl.DataFrame:
     )
 
 
-def legend(labels: Sequence[str], corner: str, title: str | None = None) -> alt.Legend | None:
+def legend(labels: Sequence[str], corner: str, title: str | None = None) -> dict[str, Any] | None:
     """A legend in a corner of the panel or beside it; none for one series without a label, or in the corner `none`."""
     if not any(labels) or corner == "none":
         return None
     inside = corner in CORNERS
-    return alt.Legend(
-        orient=corner,  # type: ignore[arg-type]
+    return options(
+        orient=corner,
         direction="vertical",
         offset=_LEGEND_OFFSET,
         title=title,
@@ -165,9 +164,9 @@ def legend(labels: Sequence[str], corner: str, title: str | None = None) -> alt.
         symbolStrokeWidth=2,
         symbolOpacity=1,
         rowPadding=3,
-        fillColor=LIGHT["paper"] if inside else alt.Undefined,
         padding=6 if inside else 0,
         columns=1,
+        **({"fillColor": LIGHT["paper"]} if inside else {}),
     )
 
 
@@ -187,7 +186,7 @@ def canvas_of(
     frame: pl.DataFrame, x: dict[str, Any], y: dict[str, Any], width: float, height: float
 ) -> Canvas | None:
     """The places that the lines and bands of a frame take in a panel; None where an axis has no range."""
-    scales = [channel["scale"].to_dict(validate=False) for channel in (x, y)]
+    scales = [axis["scale"] for axis in (x, y)]
     domains = [scale.get("domain") for scale in scales]
     if None in domains or any(scale.get("type") == "log" for scale in scales):
         return None
@@ -208,7 +207,7 @@ def lines(
     heading: str | None = None,
     interpolate: str = "linear",
     canvas: Canvas | None = None,
-) -> alt.LayerChart:
+) -> Chart:
     """A line for each series in the order of its points, with a band where `lo` and `hi` are there.
 
     The legend stands in the corner asked for if nothing is drawn there, else in another one, else above the panel;
@@ -220,13 +219,13 @@ def lines(
             canvas, labels, [corner, *(other for other in CORNERS if other != corner)], heading
         )
     key = legend(labels, corner, heading)
-    line = base(frame).mark_line(interpolate=interpolate)  # type: ignore[arg-type]
+    line = base(frame).mark("line", interpolate=interpolate)
     return layer_charts(
         *bands(frame, x, y, labels, interpolate),
         line.encode(
-            x=alt.X(**x),
-            y=alt.Y(**y),
-            order=alt.Order("k:Q"),
+            x=channel(**x),
+            y=channel(**y),
+            order=channel("k:Q"),
             strokeDash=dashes(labels, key),
             **series_scales(labels, key),
         ),
@@ -234,23 +233,21 @@ def lines(
     )
 
 
-def _lone(
-    frame: pl.DataFrame, x: dict[str, Any], y: dict[str, Any], labels: Sequence[str]
-) -> list[alt.Chart]:
+def _lone(frame: pl.DataFrame, x: dict[str, Any], y: dict[str, Any], labels: Sequence[str]) -> list[Chart]:
     """Points of series that have one alone, which a line does not show."""
     points = frame.filter(pl.col("y").is_not_null()).select("x", "y", "s")
     points = points.filter(pl.len().over("s") == 1).join(series_paint(labels), on="s", maintain_order="left")
     if points.is_empty():
         return []
-    mark = base(points.select("x", "y", "fill")).mark_point(size=40, opacity=1)
-    fill = alt.Fill("fill:N", scale=None, legend=None)
-    chart: alt.Chart = mark.encode(x=alt.X(**x), y=alt.Y(**y), fill=fill)
+    mark = base(points.select("x", "y", "fill")).mark("point", size=40, opacity=1)
+    fill = channel("fill:N", scale=None, legend=None)
+    chart = mark.encode(x=channel(**x), y=channel(**y), fill=fill)
     return [chart]
 
 
 def bands(
     frame: pl.DataFrame, x: dict[str, Any], y: dict[str, Any], labels: Sequence[str], interpolate: str
-) -> list[alt.Chart]:
+) -> list[Chart]:
     """An area from `lo` to `hi` for each series that has them.
 
     Their colours are values, since a scale without a legend would take that of the lines away, and they have no
@@ -264,23 +261,23 @@ def bands(
     )
     if both.is_empty():
         return []
-    area = base(both).mark_area(opacity=0.18, interpolate=interpolate)  # type: ignore[arg-type]
-    fill = alt.Fill("ink:N", scale=None, legend=None)
-    return [area.encode(x=alt.X(**x), detail="s:N", **ends(y), fill=fill)]
+    area = base(both).mark("area", opacity=0.18, interpolate=interpolate)
+    fill = channel("ink:N", scale=None, legend=None)
+    return [area.encode(x=channel(**x), detail="s:N", **ends(y), fill=fill)]
 
 
-def background(frame: pl.DataFrame, interpolate: str) -> alt.Chart:
+def background(frame: pl.DataFrame, interpolate: str) -> Chart:
     """The lines of all series in light grey, of few points, to stand behind one of them on its axes."""
     parts = frame.partition_by("s", maintain_order=True)
     few = pl.concat([_outline(part, max(12, _BACKGROUND_POINTS // len(parts))) for part in parts])
-    line = base(few).mark_line(
-        interpolate=interpolate,  # type: ignore[arg-type]
+    line = base(few).mark(
+        "line",
+        interpolate=interpolate,
         strokeWidth=1,
         color=LIGHT["faint"],
         opacity=0.45,
     )
-    chart: alt.Chart = line.encode(order=alt.Order("k:Q"), detail="s:N")
-    return chart
+    return line.encode(order=channel("k:Q"), detail="s:N")
 
 
 def _outline(points: pl.DataFrame, most: int) -> pl.DataFrame:
@@ -290,28 +287,27 @@ def _outline(points: pl.DataFrame, most: int) -> pl.DataFrame:
 
 def reference(
     points: Sequence[tuple[float, float]], color: str = LIGHT["reference"], *, solid: bool = False
-) -> alt.Chart:
+) -> Chart:
     """A dashed or thin line through points, to be drawn under the data."""
     frame = pl.DataFrame(
         {"x": [float(x) for x, _ in points], "y": [float(y) for _, y in points], "k": range(len(points))}
     )
-    line = base(frame).mark_line(strokeDash=[1, 0] if solid else [4, 4], strokeWidth=1.3, color=color)
-    chart: alt.Chart = line.encode(x="x:Q", y="y:Q", order=alt.Order("k:Q"))
-    return chart
+    line = base(frame).mark("line", strokeDash=[1, 0] if solid else [4, 4], strokeWidth=1.3, color=color)
+    return line.encode(x="x:Q", y="y:Q", order=channel("k:Q"))
 
 
-def note(x: float, y: float, text: str, *, align: str = "left", dx: float = 0, dy: float = 0) -> alt.Chart:
+def note(x: float, y: float, text: str, *, align: str = "left", dx: float = 0, dy: float = 0) -> Chart:
     """A word in the panel."""
-    mark = base(pl.DataFrame({"x": [float(x)], "y": [float(y)], "t": [text]})).mark_text(
-        align=align,  # type: ignore[arg-type]
+    mark = base(pl.DataFrame({"x": [float(x)], "y": [float(y)], "t": [text]})).mark(
+        "text",
+        align=align,
         dx=dx,
         dy=dy,
         color=LIGHT["mute"],
         fontSize=10.5,
         fontStyle="italic",
     )
-    chart: alt.Chart = mark.encode(x="x:Q", y="y:Q", text="t:N")
-    return chart
+    return mark.encode(x="x:Q", y="y:Q", text="t:N")
 
 
 def add_title(
@@ -329,36 +325,32 @@ def add_title(
     panels have sizes of their own, and `width` is that of all of them.
     """
     space = (width or PANEL) + 30
-    text = alt.Title(
+    text = chart_title(
         wrap_words(title, space, 14.8),
         subtitle=[part for line in subtitle if line for part in wrap_words(line, space)],
         frame=frame,
     )
-    panels = isinstance(chart, alt.HConcatChart | alt.VConcatChart | alt.ConcatChart)
+    panels = chart.kind not in {"", "layer"}
     size = {} if panels or height is None else {"width": width, "height": height}
     return chart.properties(title=text, **size)
 
 
-def point_label(
-    x: float, y: float, text: str, side: Side, color: str = LIGHT["ink"], **style: Any
-) -> alt.Chart:
+def point_label(x: float, y: float, text: str, side: Side, color: str = LIGHT["ink"], **style: Any) -> Chart:
     """A word on a side of a point."""
     align, dx, dy = side
-    mark = base(pl.DataFrame({"x": [float(x)], "y": [float(y)], "t": [text]})).mark_text(
-        align=align,  # type: ignore[arg-type]
+    mark = base(pl.DataFrame({"x": [float(x)], "y": [float(y)], "t": [text]})).mark(
+        "text",
+        align=align,
         baseline="middle",
         dx=dx,
         dy=dy,
         color=color,
         **{"fontSize": 10.5, **style},
     )
-    chart: alt.Chart = mark.encode(x="x:Q", y="y:Q", text="t:N")
-    return chart
+    return mark.encode(x="x:Q", y="y:Q", text="t:N")
 
 
-def remark(
-    canvas: Canvas, places: Sequence[tuple[float, float]], text: str, sides: Sequence[Side]
-) -> alt.Chart:
+def remark(canvas: Canvas, places: Sequence[tuple[float, float]], text: str, sides: Sequence[Side]) -> Chart:
     """A word about a reference line, at the first of these places where nothing is drawn."""
     return point_label(*_spot(canvas, places, text, sides), LIGHT["mute"], fontStyle="italic")
 

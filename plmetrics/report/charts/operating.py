@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import altair as alt
 import polars as pl
 
-from plmetrics.report.charts.layers import base
+from plmetrics.report.charts.grammar import base, channel
 from plmetrics.report.charts.marks import axis, point_label, series_paint, span, unit
 from plmetrics.report.charts.series import KEYS
 from plmetrics.report.charts.theme import LIGHT
 from plmetrics.report.charts.words import three_digits
 
 if TYPE_CHECKING:
+    from plmetrics.report.charts.grammar import Chart
     from plmetrics.report.charts.panels import Panel
     from plmetrics.report.charts.placement import Canvas
     from plmetrics.report.charts.selection import Selection
@@ -60,7 +60,7 @@ def operating_points(selection: Selection, series: Series, points: pl.DataFrame)
     return met.with_columns(texts).filter(pl.col("x").is_not_null()).select(*KEYS, "x", "y", "h", "t")
 
 
-def dots(panel: Panel, chosen: pl.DataFrame, canvas: Canvas) -> list[alt.Chart]:
+def dots(panel: Panel, chosen: pl.DataFrame, canvas: Canvas) -> list[Chart]:
     """Points at chosen thresholds, and their values where there is room for them."""
     places = panel.series.rows(chosen)
     if places.is_empty():
@@ -68,29 +68,28 @@ def dots(panel: Panel, chosen: pl.DataFrame, canvas: Canvas) -> list[alt.Chart]:
     return [points_of(panel, places), *_values(places, canvas)]
 
 
-def points_of(panel: Panel, places: pl.DataFrame) -> alt.Chart:
+def points_of(panel: Panel, places: pl.DataFrame) -> Chart:
     """Points in the colours and shapes of their series."""
     painted_places = places.join(series_paint(panel.series.labels), on="s", maintain_order="left")
-    marks = base(painted_places.select("x", "y", "fill", "p")).mark_point(
-        size=72, stroke=LIGHT["paper"], strokeWidth=1.2
+    marks = base(painted_places.select("x", "y", "fill", "p")).mark(
+        "point", size=72, stroke=LIGHT["paper"], strokeWidth=1.2
     )
-    chart: alt.Chart = marks.encode(
-        x=alt.X(**panel.x),
-        y=alt.Y(**panel.y),
-        shape=alt.Shape("p:N", legend=None, scale=None),
-        fill=alt.Fill("fill:N", legend=None, scale=None),
+    return marks.encode(
+        x=channel(**panel.x),
+        y=channel(**panel.y),
+        shape=channel("p:N", legend=None, scale=None),
+        fill=channel("fill:N", legend=None, scale=None),
     )
-    return chart
 
 
-def _values(places: pl.DataFrame, canvas: Canvas) -> list[alt.Chart]:
+def _values(places: pl.DataFrame, canvas: Canvas) -> list[Chart]:
     if places.height > _MOST_WORDS:
         return []
     words = (word(row["x"], row["y"], row["t"], canvas) for row in places.iter_rows(named=True))
     return [chart for chart in words if chart is not None]
 
 
-def word(x: float, y: float, text: str, canvas: Canvas) -> alt.Chart | None:
+def word(x: float, y: float, text: str, canvas: Canvas) -> Chart | None:
     """A text beside a point, on the side where most room is; None where it would lie over another one."""
     side = canvas.side(x, y, text)
     if side is None:
@@ -98,13 +97,13 @@ def word(x: float, y: float, text: str, canvas: Canvas) -> alt.Chart | None:
     return point_label(x, y, text, side)
 
 
-def rules(panel: Panel, chosen: pl.DataFrame, top: float) -> list[alt.Chart]:
+def rules(panel: Panel, chosen: pl.DataFrame, top: float) -> list[Chart]:
     """Rules across a panel at thresholds `h`, with their values above it, turned away from near ones."""
     if chosen.is_empty():
         return []
     places = chosen.select(x="h", y=pl.lit(float(top))).unique("x").sort("x")
-    mark = base(places).mark_rule(color=LIGHT["reference"], strokeDash=[4, 4], strokeWidth=1.3)
-    rule = mark.encode(x=alt.X(**panel.x))
+    mark = base(places).mark("rule", color=LIGHT["reference"], strokeDash=[4, 4], strokeWidth=1.3)
+    rule = mark.encode(x=channel(**panel.x))
     pixels = panel.canvas().pixels(places["x"].to_numpy(), places["y"].to_numpy())[:, 0]
     words = []
     for number, (x, y) in enumerate(places.iter_rows()):

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
-import altair as alt
 import polars as pl
 
-from plmetrics.report.charts.layers import layer_charts
+from plmetrics.report.charts.grammar import channel, chart_title, concat, layer_charts, options, vconcat
 from plmetrics.report.charts.marks import MOST_SERIES, PANEL, UNIT, UNIT_TICKS, background, canvas_of
 from plmetrics.report.charts.placement import Canvas
 from plmetrics.report.charts.series import KEYS
@@ -17,7 +16,7 @@ from plmetrics.report.charts.texts import in_line, short, wrap_words
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from plmetrics.report.charts.marks import Chart
+    from plmetrics.report.charts.grammar import Chart
     from plmetrics.report.charts.series import Keys, Series
 
 _GAP = 26
@@ -58,7 +57,7 @@ def panels(
     series: Series,
     x: dict[str, Any],
     y: dict[str, Any],
-    draw: Callable[[Panel], alt.LayerChart],
+    draw: Callable[[Panel], Chart],
     *,
     alone: bool = False,
     shared: bool = False,
@@ -85,7 +84,7 @@ def panels(
         panel = Panel(part, _small(x, titled=last), _small(y, titled=left), side, side * height / PANEL)
         chart = draw(panel)
         if behind is not None:
-            chart = layer_charts(behind.encode(x=alt.X(**panel.x), y=alt.Y(**panel.y)), chart)
+            chart = layer_charts(behind.encode(x=channel(**panel.x), y=channel(**panel.y)), chart)
         parts.append(_with_heading(chart, panel, name, part.values if crowded or alone else ()))
     return grid(parts, columns, side, shared=shared)
 
@@ -94,24 +93,20 @@ def rows_of_panels(charts: Sequence[Chart], alone: float, small: float, spacing:
     """Panels of models in rows of three; `alone` is the width of a single one, `small` that of one of several."""
     if len(charts) == 1:
         return PanelGrid(charts[0], alone)
-    chart = alt.concat(*charts, columns=_MOST_COLUMNS, spacing=spacing)
+    chart = concat(*charts, columns=_MOST_COLUMNS, spacing=spacing)
     return PanelGrid(chart, small * min(len(charts), _MOST_COLUMNS))
 
 
-def column_of_panels(
-    charts: Sequence[alt.LayerChart], spacing: float = 12
-) -> alt.LayerChart | alt.VConcatChart:
+def column_of_panels(charts: Sequence[Chart], spacing: float = 12) -> Chart:
     """Panels below each other."""
-    return charts[0] if len(charts) == 1 else alt.vconcat(*charts, spacing=spacing)
+    return charts[0] if len(charts) == 1 else vconcat(*charts, spacing=spacing)
 
 
-def model_panel(
-    chart: alt.LayerChart, name: str, small: tuple[float, float], alone: tuple[float, float]
-) -> alt.LayerChart:
+def model_panel(chart: Chart, name: str, small: tuple[float, float], alone: tuple[float, float]) -> Chart:
     """The panel of a model in its size: as one of several, with its name above it, or as the only one."""
     width, height = small if name else alone
-    panel: alt.LayerChart = chart.properties(width=width, height=height)
-    return panel.properties(title=alt.Title(name, fontSize=12, offset=8, anchor="start")) if name else panel
+    panel = chart.properties(width=width, height=height)
+    return panel.properties(title=chart_title(name, fontSize=12, offset=8, anchor="start")) if name else panel
 
 
 def layout_of(number: int) -> tuple[int, int]:
@@ -128,9 +123,9 @@ def grid(parts: Sequence[Chart], columns: int, side: float, *, shared: bool = Fa
     scales: dict[str, Any] = dict.fromkeys(
         ("color", "strokeDash", "shape"), "shared" if shared else "independent"
     )
-    chart = alt.concat(*parts, columns=columns, spacing=_GAP).resolve_scale(**scales)
+    chart = concat(*parts, columns=columns, spacing=_GAP).resolve_scale(**scales)
     across = min(columns, len(parts))
-    return PanelGrid(cast("Chart", chart), across * side + (across - 1) * (_GAP + 30))
+    return PanelGrid(chart, across * side + (across - 1) * (_GAP + 30))
 
 
 def _is_crowded(series: Series) -> bool:
@@ -170,9 +165,9 @@ def _without_labels(series: Series) -> Series:
     return replace(series, frame=series.frame.with_columns(s=pl.lit("")), labels=("",))
 
 
-def _with_heading(chart: alt.LayerChart, panel: Panel, name: str, values: Sequence[str]) -> alt.LayerChart:
+def _with_heading(chart: Chart, panel: Panel, name: str, values: Sequence[str]) -> Chart:
     """A panel with its size, its name and the value of its metric above it."""
-    title = alt.Title(
+    title = chart_title(
         wrap_words(name, panel.width, 12),
         subtitle=[value for value in values if value],
         frame="group",
@@ -186,7 +181,7 @@ def _with_heading(chart: alt.LayerChart, panel: Panel, name: str, values: Sequen
 
 def _small(channel: dict[str, Any], *, titled: bool) -> dict[str, Any]:
     """An axis of a small panel: fewer ticks, and a title at the edge of the grid alone."""
-    axis = channel["axis"].to_dict(validate=False)
+    axis = dict(channel["axis"])
     if axis.get("values") == list(UNIT_TICKS):
         axis["values"] = [0, 0.5, 1]
-    return {**channel, "axis": alt.Axis(**axis), "title": channel["title"] if titled else None}
+    return {**channel, "axis": options(**axis), "title": channel["title"] if titled else None}

@@ -41,6 +41,12 @@ def is_installed() -> bool:
     return all(map(_is_there, ("altair", "vl_convert")))
 
 
+def start_renderer() -> None:
+    """Start the process that renders charts ahead of the first one: it takes as long as a small run."""
+    if is_installed():
+        RENDERER.start()
+
+
 def _is_there(module: str) -> bool:
     try:
         return find_spec(module) is not None

@@ -248,7 +248,7 @@ def go(processes: list[subprocess.Popen[str]]) -> None:
         process.stdin.flush()
 
 
-@pytest.mark.exhaustive
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "numbers", [list(range(8)), [0] * 8], ids=["of different intervals", "of one interval"]
 )

@@ -164,7 +164,7 @@ if place and "plmetrics.runners.worker" in " ".join(sys.orig_argv) and not os.pa
 """What worker processes import before anything else: one of them ends, or all, at a call."""
 
 
-@pytest.mark.exhaustive
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="no SIGKILL there")
 @pytest.mark.parametrize("kind", ["worker", "job"])
 def test_processes_of_a_backfill_may_end_at_every_write(nights: Nights, tmp_path: Path, kind: str) -> None:

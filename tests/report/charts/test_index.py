@@ -35,6 +35,7 @@ def test_listed_charts_are_drawn_in_both_themes(binary):
     assert {"forest", "heatmap", "differences", "slice_differences"} <= set(names)
     for name in ("forest", "heatmap", "differences", "slice_differences"):
         figure = getattr(binary.plot, name)()
+        figure.chart.to_dict(validate=True)
         for theme in ("light", "dark"):
             image = figure.svg(theme)
             assert "NaN" not in image

@@ -29,8 +29,7 @@ from plmetrics.report.charts.texts import short
 from plmetrics.report.numbers import count, number, p_value, plural
 
 if TYPE_CHECKING:
-    import altair as alt
-
+    from plmetrics.report.charts.grammar import Chart
     from plmetrics.report.charts.selection import Selection
 
 MOST_ROWS = 60
@@ -83,7 +82,7 @@ def _size(part: pl.DataFrame) -> pl.Expr:
     return pl.col("per_sd") if shift and part["per_sd"].is_not_null().any() else pl.col("value")
 
 
-def _panel(selection: Selection, part: pl.DataFrame, *, titled: bool) -> alt.LayerChart:
+def _panel(selection: Selection, part: pl.DataFrame, *, titled: bool) -> Chart:
     scaled = _size(part).meta.output_name() == "per_sd"
     name = short(part["measure"][0], 60) + (" (in standard deviations)" if scaled else "")
     limits = [] if scaled else _limits(selection, part)

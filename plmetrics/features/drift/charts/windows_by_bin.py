@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import altair as alt
 import polars as pl
 
 from plmetrics.core.errors import Problem
 from plmetrics.report.charts.figure import Figure
-from plmetrics.report.charts.layers import base, layer_charts
+from plmetrics.report.charts.grammar import base, channel, chart_title, concat, datum, layer_charts, options
 from plmetrics.report.charts.marks import add_title, axis, nice_ticks
 from plmetrics.report.charts.selection import NothingToDraw
 from plmetrics.report.charts.texts import short
@@ -53,7 +52,7 @@ def draw(selection: Selection) -> Figure:
         _sizes(bins),
         *notes,
     )
-    chart: Any = panels[0] if len(panels) == 1 else alt.concat(*panels, columns=_COLUMNS, spacing=26)
+    chart: Any = panels[0] if len(panels) == 1 else concat(*panels, columns=_COLUMNS, spacing=26)
     width = (_WIDTH + 60) * min(len(panels), _COLUMNS)
     words = "; ".join(_heading(row) for row in shown.head(5).rows(named=True))
     drawn = pl.concat([part for _, part in parts])
@@ -88,17 +87,17 @@ def _panel(part: pl.DataFrame, heading: str) -> Any:
     )
     ticks, words = _labels(part)
     x = axis("x", None, (0, part.height), ticks=ticks)
-    x["axis"] = alt.Axis(values=ticks, labelExpr=_expression(ticks, words), labelAngle=0, grid=False)
+    x["axis"] = options(values=ticks, labelExpr=_expression(ticks, words), labelAngle=0, grid=False)
     y = axis("y", None, (0, top), form=".0%" if top > 0.05 else ".1%", ticks=nice_ticks((0, top), 4))
     outlines = [_outline(part, column) for column in ("share_reference", "share_current")]
-    area = base(outlines[0]).mark_area(color=LIGHT["reference"], opacity=0.35)
-    line = base(outlines[1]).mark_line(color=SERIES[0], strokeWidth=1.8)
-    across, order = alt.X(**x), alt.Order("k:Q")
+    area = base(outlines[0]).mark("area", color=LIGHT["reference"], opacity=0.35)
+    line = base(outlines[1]).mark("line", color=SERIES[0], strokeWidth=1.8)
+    across, order = channel(**x), channel("k:Q")
     chart = layer_charts(
-        area.encode(x=across, y=alt.Y(**y), y2=alt.datum(0)), line.encode(x=across, y=alt.Y(**y), order=order)
+        area.encode(x=across, y=channel(**y), y2=datum(0)), line.encode(x=across, y=channel(**y), order=order)
     )
     return chart.properties(
-        width=_WIDTH, height=_HEIGHT, title=alt.Title(heading, fontSize=11.5, offset=6, anchor="start")
+        width=_WIDTH, height=_HEIGHT, title=chart_title(heading, fontSize=11.5, offset=6, anchor="start")
     )
 
 

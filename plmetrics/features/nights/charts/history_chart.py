@@ -6,7 +6,6 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import altair as alt
 import polars as pl
 
 from plmetrics.core.errors import ConfigError, DataError, Problem
@@ -15,6 +14,7 @@ from plmetrics.features.nights.charts.history_marks import HEIGHT, WIDTH, axes, 
 from plmetrics.features.nights.history_selection import OVERALL, select
 from plmetrics.features.nights.interval_history import CURRENT, DAMAGED, MISSING, read_history
 from plmetrics.report.charts.figure import Figure
+from plmetrics.report.charts.grammar import chart_title
 from plmetrics.report.charts.marks import MOST_SERIES, add_title
 from plmetrics.report.charts.panels import grid, layout_of
 from plmetrics.report.charts.selection import NothingToDraw
@@ -170,7 +170,7 @@ def _panels(
         size: Any = {"width": side, "height": height}
         chart = draw_panel(part, shown, zone, x, y, limits, legend=place == 0, **size)
         if len(subjects) > 1:
-            heading = alt.Title(
+            heading = chart_title(
                 wrap_words(subject.name(by_slice=by_slice), side, 12), frame="group", fontSize=12, offset=6
             )
             chart = chart.properties(title=heading)

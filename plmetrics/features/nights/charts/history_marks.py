@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import altair as alt
 import polars as pl
 
-from plmetrics.report.charts.layers import base, layer_charts
+from plmetrics.report.charts.grammar import base, channel, layer_charts, options
 from plmetrics.report.charts.marks import (
     CORNERS,
     canvas_of,
@@ -27,6 +26,8 @@ from plmetrics.report.charts.theme import LIGHT, SERIES
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from plmetrics.report.charts.grammar import Chart
+
 WIDTH, HEIGHT = 560, 230
 _DAY = 86_400_000
 _TICK = 70
@@ -45,8 +46,8 @@ def axes(
     x = {
         "shorthand": "x:T",
         "title": None,
-        "scale": alt.Scale(type="utc", domain=room, nice=False),
-        "axis": alt.Axis(format=form, values=places[::every], grid=False),
+        "scale": options(type="utc", domain=room, nice=False),
+        "axis": options(format=form, values=places[::every], grid=False),
     }
     columns = (rows[name] for name in ("value", "lower", "upper", "band_lower", "band_upper"))
     domain = span(*columns, include=[value for _, value in limits])
@@ -64,7 +65,7 @@ def draw_panel(
     width: float,
     height: float,
     legend: bool,
-) -> alt.LayerChart:
+) -> Chart:
     """Values of models with their intervals over control band, levels and limits, broken where there is no value."""
     models = rows["model"].unique(maintain_order=True).to_list()
     labels = [in_line(short(model)) if len(models) > 1 else "" for model in models]
@@ -102,47 +103,49 @@ def _points(rows: pl.DataFrame, shown: pl.Series, zone: str, labels: dict[str, s
     )
 
 
-def _control(points: pl.DataFrame, x: dict[str, Any], y: dict[str, Any]) -> list[alt.Chart]:
+def _control(points: pl.DataFrame, x: dict[str, Any], y: dict[str, Any]) -> list[Chart]:
     both = points.filter(pl.col("low").is_not_null(), pl.col("high").is_not_null())
     if both.is_empty():
         return []
-    area = base(both.select("x", "low", "high", "g")).mark_area(opacity=0.22, color=LIGHT["faint"])
-    return [area.encode(x=alt.X(**x), detail="g:N", **ends(y, "low", "high"))]
+    area = base(both.select("x", "low", "high", "g")).mark("area", opacity=0.22, color=LIGHT["faint"])
+    return [area.encode(x=channel(**x), detail="g:N", **ends(y, "low", "high"))]
 
 
-def _levels(points: pl.DataFrame, x: dict[str, Any], y: dict[str, Any]) -> list[alt.Chart]:
+def _levels(points: pl.DataFrame, x: dict[str, Any], y: dict[str, Any]) -> list[Chart]:
     """The levels of series that changed theirs."""
     rows = points.filter(pl.col("level").is_not_null())
     if rows.is_empty():
         return []
     stretches = rows.select("x", "level", "ink", g=pl.struct("ink", "level").rle_id())
-    line = base(stretches).mark_line(strokeWidth=7, opacity=0.28)
-    level = {"y": alt.Y(**{**y, "shorthand": "level:Q"}), "detail": "g:N"}
-    return [line.encode(x=alt.X(**x), stroke=alt.Stroke("ink:N", scale=None, legend=None), **level)]
+    line = base(stretches).mark("line", strokeWidth=7, opacity=0.28)
+    level = {"y": channel(**{**y, "shorthand": "level:Q"}), "detail": "g:N"}
+    return [line.encode(x=channel(**x), stroke=channel("ink:N", scale=None, legend=None), **level)]
 
 
-def _bars(points: pl.DataFrame, x: dict[str, Any], y: dict[str, Any]) -> list[alt.Chart]:
+def _bars(points: pl.DataFrame, x: dict[str, Any], y: dict[str, Any]) -> list[Chart]:
     both = points.filter(pl.col("lo").is_not_null(), pl.col("hi").is_not_null())
     if both.is_empty():
         return []
-    rule = base(both.select("x", "lo", "hi", "ink")).mark_rule(opacity=0.45)
-    return [rule.encode(x=alt.X(**x), stroke=alt.Stroke("ink:N", scale=None, legend=None), **ends(y))]
+    rule = base(both.select("x", "lo", "hi", "ink")).mark("rule", opacity=0.45)
+    return [rule.encode(x=channel(**x), stroke=channel("ink:N", scale=None, legend=None), **ends(y))]
 
 
-def _limits(limits: Sequence[tuple[str, float]], x: dict[str, Any], y: dict[str, Any]) -> list[alt.Chart]:
+def _limits(limits: Sequence[tuple[str, float]], x: dict[str, Any], y: dict[str, Any]) -> list[Chart]:
     """A dashed line a limit of a gate, with its rule."""
     if not limits:
         return []
-    left, right = x["scale"].to_dict()["domain"]
+    left, right = x["scale"]["domain"]
     rows = base(
         pl.DataFrame(
             {"x": left, "end": right, "y": [value for _, value in limits], "t": [rule for rule, _ in limits]}
         )
     )
-    places = {"x": alt.X(**x), "y": alt.Y(**y)}
-    rule = rows.mark_rule(strokeDash=[4, 4], strokeWidth=1.3, color=LIGHT["bad"])
-    words = rows.mark_text(align="left", dx=4, dy=-6, color=LIGHT["mute"], fontSize=10.5, fontStyle="italic")
-    return [rule.encode(**places, x2="end"), words.encode(**places, text="t:N")]
+    places = {"x": channel(**x), "y": channel(**y)}
+    rule = rows.mark("rule", strokeDash=[4, 4], strokeWidth=1.3, color=LIGHT["bad"])
+    words = rows.mark(
+        "text", align="left", dx=4, dy=-6, color=LIGHT["mute"], fontSize=10.5, fontStyle="italic"
+    )
+    return [rule.encode(**places, x2="end:Q"), words.encode(**places, text="t:N")]
 
 
 def _lines(
@@ -153,18 +156,18 @@ def _lines(
     size: tuple[float, float],
     *,
     legend: bool,
-) -> list[alt.Chart]:
+) -> list[Chart]:
     canvas = canvas_of(points, x, y, *size)
     corner = "none"
     if legend and any(labels):
         corner = "top" if canvas is None else free_corner(canvas, labels, list(CORNERS))
     key = legend_of(labels, corner)
-    line = base(points.select("x", "y", "k", "s", "g")).mark_line()
+    line = base(points.select("x", "y", "k", "s", "g")).mark("line")
     return [
         line.encode(
-            x=alt.X(**x),
-            y=alt.Y(**y),
-            order=alt.Order("k:Q"),
+            x=channel(**x),
+            y=channel(**y),
+            order=channel("k:Q"),
             detail="g:N",
             strokeDash=dashes(labels, key),
             **series_scales(labels, key),
@@ -172,20 +175,19 @@ def _lines(
     ]
 
 
-def _dots(points: pl.DataFrame, x: dict[str, Any], y: dict[str, Any], labels: Sequence[str]) -> alt.Chart:
+def _dots(points: pl.DataFrame, x: dict[str, Any], y: dict[str, Any], labels: Sequence[str]) -> Chart:
     dots = points.select("x", "y", "s").join(series_paint(labels), on="s", maintain_order="left")
     size = 26 if points.height <= 200 else 10
-    chart: alt.Chart = (
+    return (
         base(dots.select("x", "y", "fill"))
-        .mark_point(size=size, opacity=1)
-        .encode(x=alt.X(**x), y=alt.Y(**y), fill=alt.Fill("fill:N", scale=None, legend=None))
+        .mark("point", size=size, opacity=1)
+        .encode(x=channel(**x), y=channel(**y), fill=channel("fill:N", scale=None, legend=None))
     )
-    return chart
 
 
-def _rings(points: pl.DataFrame, x: dict[str, Any], y: dict[str, Any]) -> list[alt.Chart]:
+def _rings(points: pl.DataFrame, x: dict[str, Any], y: dict[str, Any]) -> list[Chart]:
     bad = points.filter("bad").select("x", "y")
     if bad.is_empty():
         return []
-    ring = base(bad).mark_point(size=150, filled=False, strokeWidth=2, color=LIGHT["bad"])
-    return [ring.encode(x=alt.X(**x), y=alt.Y(**y))]
+    ring = base(bad).mark("point", size=150, filled=False, strokeWidth=2, color=LIGHT["bad"])
+    return [ring.encode(x=channel(**x), y=channel(**y))]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import altair as alt
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
@@ -18,7 +17,7 @@ from plmetrics.report.charts.calibration.score_bars import (
     sides_of,
 )
 from plmetrics.report.charts.figure import Figure
-from plmetrics.report.charts.layers import base, layer_charts
+from plmetrics.report.charts.grammar import base, channel, layer_charts, options, vconcat
 from plmetrics.report.charts.marks import PANEL, add_title, axis, ends, reference, remark, unit
 from plmetrics.report.charts.panels import Panel, panels
 from plmetrics.report.charts.series import series_of
@@ -27,6 +26,7 @@ from plmetrics.report.charts.words import finding, level_words, metric_of, title
 from plmetrics.report.numbers import count, plural, row_estimate
 
 if TYPE_CHECKING:
+    from plmetrics.report.charts.grammar import Chart
     from plmetrics.report.charts.selection import Selection
     from plmetrics.report.charts.series import Series
 
@@ -42,7 +42,7 @@ def draw(selection: Selection) -> Figure:
     level = selection.summary.level or 0.95
     corp = selection.summary.curves.filter(curve="corp")
 
-    def panel(panel: Panel) -> alt.LayerChart:
+    def panel(panel: Panel) -> Chart:
         return layer_charts(*_marks(panel, level, series.rows(_of_slices(selection, corp))))
 
     x, y = unit("x", "Predicted probability"), unit("y", "Observed event rate")
@@ -51,9 +51,9 @@ def draw(selection: Selection) -> Figure:
         drawn = panels(series, x, y, panel, alone=True)
         chart, width = drawn.chart, drawn.width
     else:
-        bare = {**x, "title": None, "axis": alt.Axis(labels=False, values=[0, 0.2, 0.4, 0.6, 0.8, 1])}
+        bare = {**x, "title": None, "axis": options(labels=False, values=[0, 0.2, 0.4, 0.6, 0.8, 1])}
         upper = panel(Panel(series, bare, y)).properties(width=PANEL, height=PANEL)
-        chart, width = alt.vconcat(upper, histogram, spacing=14), PANEL
+        chart, width = vconcat(upper, histogram, spacing=14), PANEL
     title = title_of("Reliability", series)
     return Figure(
         add_title(chart, title, _subtitle(selection, series, corp), width),
@@ -68,10 +68,10 @@ def _of_slices(selection: Selection, table: pl.DataFrame) -> pl.DataFrame:
     return table.filter(slice_set=selection.slice_set or "overall")
 
 
-def _marks(panel: Panel, level: float, corp: pl.DataFrame) -> list[alt.Chart | alt.LayerChart]:
+def _marks(panel: Panel, level: float, corp: pl.DataFrame) -> list[Chart]:
     """The marks of a panel, from the back to the front."""
     frame = panel.series.frame.filter(pl.col("y").is_not_null()).sort("x")
-    x, y = alt.X(**panel.x), alt.Y(**panel.y)
+    x, y = channel(**panel.x), channel(**panel.y)
     canvas = panel.canvas()
     canvas.line([0, 1], [0, 1])
     vertical = ends(panel.y)
@@ -80,19 +80,20 @@ def _marks(panel: Panel, level: float, corp: pl.DataFrame) -> list[alt.Chart | a
     # An area of one bin would have no width.
     style: dict[str, Any] = {"color": LIGHT["faint"], "opacity": 0.28}
     one = calibrated.height == 1
-    mark = ranges.mark_rule(strokeWidth=12, **style) if one else ranges.mark_area(**style)
+    mark = ranges.mark("rule", strokeWidth=12, **style) if one else ranges.mark("area", **style)
     area = mark.encode(x=x, **vertical)
     bars = frame.filter(pl.col("lo").is_not_null(), pl.col("hi").is_not_null())
-    rule = base(bars.select("x", "lo", "hi")).mark_rule(color=SERIES[0]).encode(x=x, **vertical)
-    line = base(frame.select("x", "y", "k")).mark_line(color=SERIES[0], strokeWidth=1.4).encode(x=x, y=y)
-    point = base(frame.select("x", "y")).mark_point(
+    rule = base(bars.select("x", "lo", "hi")).mark("rule", color=SERIES[0]).encode(x=x, **vertical)
+    line = base(frame.select("x", "y", "k")).mark("line", color=SERIES[0], strokeWidth=1.4).encode(x=x, y=y)
+    point = base(frame.select("x", "y")).mark(
+        "point",
         color=SERIES[0],
         stroke=LIGHT["paper"],
         strokeWidth=1.2,
         fill=SERIES[0],
         size=52 if panel.small else 58,
     )
-    marks: list[alt.Chart | alt.LayerChart] = [] if calibrated.is_empty() else [area]
+    marks: list[Chart] = [] if calibrated.is_empty() else [area]
     marks.append(reference([(0, 0), (1, 1)]))
     if not panel.small:
         sides = [("right", -8, -10), ("left", 8, 12)]
@@ -105,13 +106,13 @@ def _marks(panel: Panel, level: float, corp: pl.DataFrame) -> list[alt.Chart | a
     return [*marks, rule, *(_isotonic(panel, corp) or [line]), point.encode(x=x, y=y)]
 
 
-def _isotonic(panel: Panel, corp: pl.DataFrame) -> list[alt.Chart]:
+def _isotonic(panel: Panel, corp: pl.DataFrame) -> list[Chart]:
     """The isotonic regression of labels on scores, where the result has it."""
     own = panel.series.rows(corp)
     if own.is_empty():
         return []
-    line = base(own.select("x", "y", k=pl.int_range(pl.len()))).mark_line(color=SERIES[1], strokeWidth=1.6)
-    return [line.encode(x=alt.X(**panel.x), y=alt.Y(**panel.y), order=alt.Order("k:Q"))]
+    line = base(own.select("x", "y", k=pl.int_range(pl.len()))).mark("line", color=SERIES[1], strokeWidth=1.6)
+    return [line.encode(x=channel(**panel.x), y=channel(**panel.y), order=channel("k:Q"))]
 
 
 def _calibration_range(frame: pl.DataFrame, level: float) -> pl.DataFrame:
@@ -133,7 +134,7 @@ def _binomial_quantile(share: float, rows: Array, rate: Array) -> Array:
     return high
 
 
-def _histogram(selection: Selection, series: Series) -> alt.LayerChart | None:
+def _histogram(selection: Selection, series: Series) -> Chart | None:
     """The scores of both classes below the diagram, where the result has them."""
     rows = series.rows(sides_of(_of_slices(selection, selection.summary.curves)))
     if rows.is_empty():

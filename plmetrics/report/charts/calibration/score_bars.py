@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import altair as alt
 import polars as pl
 
-from plmetrics.report.charts.layers import base, layer_charts
+from plmetrics.report.charts.grammar import base, channel, layer_charts, options
 from plmetrics.report.charts.marks import point_label
 from plmetrics.report.charts.theme import LIGHT, SERIES
 from plmetrics.report.numbers import count
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from plmetrics.report.charts.grammar import Chart
 
 HISTOGRAM, REST = "score_histogram", "score_histogram_rest"
 POSITIVE, NEGATIVE = "positive", "negative"
@@ -54,16 +55,14 @@ def reach(bars: pl.DataFrame, room: float = 0.08) -> tuple[float, float]:
     return low - pad, high + pad
 
 
-def mirror_bars(
-    bars: pl.DataFrame, x: dict[str, Any], y: dict[str, Any], names: Sequence[str]
-) -> alt.LayerChart:
+def mirror_bars(bars: pl.DataFrame, x: dict[str, Any], y: dict[str, Any], names: Sequence[str]) -> Chart:
     """The bars with a line at 0, and the names of both classes with their rows at the emptier side."""
-    mark = base(bars.select("x", "x2", "y", "z", "fill")).mark_bar(stroke=LIGHT["paper"], strokeWidth=0.6)
+    mark = base(bars.select("x", "x2", "y", "z", "fill")).mark("bar", stroke=LIGHT["paper"], strokeWidth=0.6)
     columns = mark.encode(
-        x=alt.X(**x), x2="x2:Q", y=alt.Y(**y), y2="z:Q", fill=alt.Fill("fill:N", scale=None, legend=None)
+        x=channel(**x), x2="x2:Q", y=channel(**y), y2="z:Q", fill=channel("fill:N", scale=None, legend=None)
     )
-    left, right = x["scale"].to_dict()["domain"]
-    low, high = y["scale"].to_dict()["domain"]
+    left, right = x["scale"]["domain"]
+    low, high = y["scale"]["domain"]
     places, weights = bars["x"].to_numpy(), bars["y"].abs().to_numpy()
     middle = float((places * weights).sum() / (weights.sum() or 1.0))
     place, side = (right, "right") if middle < (left + right) / 2 else (left, "left")
@@ -85,5 +84,5 @@ def _rows(bars: pl.DataFrame, kind: str) -> str:
 
 def mirrored_axis(channel: dict[str, Any], form: str) -> dict[str, Any]:
     """The axis with lengths of bars instead of heights, so that both sides are positive."""
-    labels = alt.Axis(labelExpr=f"format(abs(datum.value), '{form}')", tickCount=4)
+    labels = options(labelExpr=f"format(abs(datum.value), '{form}')", tickCount=4)
     return {**channel, "axis": labels}

@@ -19,7 +19,7 @@ from plmetrics.report.charts.calibration.score_bars import (
     sides_of,
 )
 from plmetrics.report.charts.figure import Figure
-from plmetrics.report.charts.layers import layer_charts
+from plmetrics.report.charts.grammar import layer_charts
 from plmetrics.report.charts.marks import add_title, axis
 from plmetrics.report.charts.operating import rules, threshold_axis, thresholds_of
 from plmetrics.report.charts.panels import panels
@@ -27,8 +27,7 @@ from plmetrics.report.charts.series import KEYS, series_of
 from plmetrics.report.charts.words import findings, size_words, three_digits, title_of
 
 if TYPE_CHECKING:
-    import altair as alt
-
+    from plmetrics.report.charts.grammar import Chart
     from plmetrics.report.charts.panels import Panel
     from plmetrics.report.charts.selection import Selection
     from plmetrics.report.charts.series import Series
@@ -49,9 +48,9 @@ def draw(selection: Selection) -> Figure:
     x = threshold_axis(edges, "Score")
     y = mirrored_axis(axis("y", "Share of the class", reach(every, 0.14)), ".0%")
 
-    def panel(panel: Panel) -> alt.LayerChart:
+    def panel(panel: Panel) -> Chart:
         bars = mirror_bars(bars_of(panel.series.rows(points), "y"), panel.x, panel.y, names)
-        top = panel.y["scale"].to_dict()["domain"][1]
+        top = panel.y["scale"]["domain"][1]
         return layer_charts(bars, *rules(panel, panel.series.rows(chosen), top))
 
     drawn = panels(series, x, y, panel, alone=True, height=_HEIGHT)

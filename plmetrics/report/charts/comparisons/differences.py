@@ -37,8 +37,7 @@ from plmetrics.report.leaderboard import ranked_models
 from plmetrics.report.numbers import omission
 
 if TYPE_CHECKING:
-    import altair as alt
-
+    from plmetrics.report.charts.grammar import Chart
     from plmetrics.report.charts.selection import Selection
 
 MOST_ROWS = 40
@@ -97,7 +96,7 @@ def _opponent(row: dict[str, Any]) -> str:
     return ("run " if row["contrast"] == "run" else "") + short(row["baseline"], 60)
 
 
-def _panel(selection: Selection, part: pl.DataFrame, *, several: bool, titled: bool) -> alt.LayerChart:
+def _panel(selection: Selection, part: pl.DataFrame, *, several: bool, titled: bool) -> Chart:
     """A header with the metric, a row a model, and words that say on which side of 0 a model is better."""
     first = part.row(0, named=True)
     name = short(first["metric"], 60) + (f" [{short(first['class'])}]" if first["class"] else "")

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from plmetrics.report.charts.layers import base
+from plmetrics.report.charts.grammar import base
 from plmetrics.report.charts.theme import LIGHT
 
 if TYPE_CHECKING:
-    import altair as alt
-
+    from plmetrics.report.charts.grammar import Chart
     from plmetrics.report.summary import Summary
 
 _LIMIT = re.compile(r"(>=|<=|>|<) (-?[\d.]+(?:e[-+]?\d+)?)")
@@ -48,12 +47,12 @@ def gate_limits(summary: Summary, differences: pl.DataFrame) -> list[Limit]:
     return list(dict.fromkeys(limits))
 
 
-def zone(limit: Limit, domain: tuple[float, float]) -> list[alt.Chart]:
+def zone(limit: Limit, domain: tuple[float, float]) -> list[Chart]:
     """The shaded zone where a gate fails, with a line at its limit."""
     ends = (domain[0], limit.value) if limit.fails_below else (limit.value, domain[1])
     area = base(pl.DataFrame({"x": [ends[0]], "hi": [ends[1]]}))
     line = base(pl.DataFrame({"x": [limit.value]}))
     return [
-        area.mark_rect(color=LIGHT["series-2"], opacity=0.13).encode(x="x:Q", x2="hi:Q"),
-        line.mark_rule(color=LIGHT["series-2"], strokeWidth=1.2).encode(x="x:Q"),
+        area.mark("rect", color=LIGHT["series-2"], opacity=0.13).encode(x="x:Q", x2="hi:Q"),
+        line.mark("rule", color=LIGHT["series-2"], strokeWidth=1.2).encode(x="x:Q"),
     ]

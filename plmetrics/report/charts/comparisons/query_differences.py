@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import altair as alt
 import polars as pl
 
 from plmetrics.report.charts.figure import Figure
-from plmetrics.report.charts.layers import base, layer_charts
+from plmetrics.report.charts.grammar import base, channel, layer_charts
 from plmetrics.report.charts.marks import (
     PANEL,
     SMALL_PANEL,
@@ -102,8 +101,8 @@ def _panel(points: pl.DataFrame, y: dict[str, Any], name: str, *, lower: bool) -
     layers = []
     for sign, ink in ((1, good), (-1, bad)):
         side = points.select("x", y=(pl.col("y") * sign).clip(0) * sign, zero=pl.lit(0.0))
-        area = base(side).mark_area(color=ink, opacity=0.85, interpolate="step")
-        layers.append(area.encode(x=alt.X(**x), y=alt.Y(**y), y2="zero:Q"))
+        area = base(side).mark("area", color=ink, opacity=0.85, interpolate="step")
+        layers.append(area.encode(x=channel(**x), y=channel(**y), y2="zero:Q"))
     layers.append(reference([(0.5, 0), (total + 0.5, 0)]))
     small, alone = (SMALL_PANEL + 20, SMALL_PANEL - 20), (PANEL + 80, PANEL - 100)
     return model_panel(layer_charts(*layers), name, small, alone)

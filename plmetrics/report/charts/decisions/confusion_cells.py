@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import altair as alt
 import polars as pl
 
-from plmetrics.report.charts.layers import base, layer_charts
+from plmetrics.report.charts.grammar import base, channel, chart_title, constant, layer_charts, options
 from plmetrics.report.charts.panels import PanelGrid
 from plmetrics.report.charts.texts import in_line, short, width
 from plmetrics.report.charts.theme import LIGHT, SERIES
@@ -15,6 +14,8 @@ from plmetrics.report.numbers import count
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from plmetrics.report.charts.grammar import Chart
 
 EDGES = (0.02, 0.2, 0.4, 0.6, 0.8)
 """Shares from which on a cell has the next shade."""
@@ -31,14 +32,14 @@ def matrix(cells: pl.DataFrame, name: str) -> PanelGrid:
     x = _axis("x", len(names), reverse=False)
     y = _axis("y", len(names), reverse=True)
     boxes = _boxes(cells)
-    cell = base(boxes.select("x", "x2", "y", "y2", "fill")).mark_rect(
-        stroke=LIGHT["paper"], strokeWidth=2, opacity=1
+    cell = base(boxes.select("x", "x2", "y", "y2", "fill")).mark(
+        "rect", stroke=LIGHT["paper"], strokeWidth=2, opacity=1
     )
     own = boxes.filter(pl.col("x") == pl.col("y")).select("x", "x2", "y", "y2")
-    frame = base(own).mark_rect(fill=None, stroke=LIGHT["ink"], strokeWidth=1.2, opacity=1)
+    frame = base(own).mark("rect", fill=None, stroke=LIGHT["ink"], strokeWidth=1.2, opacity=1)
     box: dict[str, Any] = {"x": x, "x2": "x2:Q", "y": y, "y2": "y2:Q"}
     layers = [
-        cell.encode(**box, fill=alt.Fill("fill:N", scale=None, legend=None)),
+        cell.encode(**box, fill=channel("fill:N", scale=None, legend=None)),
         frame.encode(**box),
         _words(boxes, x, y, "share_text", -7, 12),
         _words(boxes, x, y, "n_text", 8, 10),
@@ -50,13 +51,12 @@ def matrix(cells: pl.DataFrame, name: str) -> PanelGrid:
 
 
 def _heading(name: str) -> dict[str, Any]:
-    return {"title": alt.Title(name, frame="bounds", fontSize=12, offset=8)} if name else {}
+    return {"title": chart_title(name, frame="bounds", fontSize=12, offset=8)} if name else {}
 
 
 def _axis(field: str, number: int, *, reverse: bool) -> Any:
-    kind = alt.X if field == "x" else alt.Y
-    scale = alt.Scale(domain=[0, number], reverse=reverse, nice=False, zero=False)
-    return kind(f"{field}:Q", scale=scale, axis=None)
+    scale = options(domain=[0, number], reverse=reverse, nice=False, zero=False)
+    return channel(f"{field}:Q", scale=scale, axis=None)
 
 
 def _boxes(cells: pl.DataFrame) -> pl.DataFrame:
@@ -79,14 +79,13 @@ def _boxes(cells: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _words(boxes: pl.DataFrame, x: Any, y: Any, column: str, dy: float, size: float) -> alt.Chart:
+def _words(boxes: pl.DataFrame, x: Any, y: Any, column: str, dy: float, size: float) -> Chart:
     texts = boxes.select(x=pl.col("x") + 0.5, y=pl.col("y") + 0.5, t=column, ink="ink")
-    mark = base(texts).mark_text(dy=dy, fontSize=size, baseline="middle")
-    chart: alt.Chart = mark.encode(x=x, y=y, text="t:N", color=alt.Color("ink:N", scale=None, legend=None))
-    return chart
+    mark = base(texts).mark("text", dy=dy, fontSize=size, baseline="middle")
+    return mark.encode(x=x, y=y, text="t:N", color=channel("ink:N", scale=None, legend=None))
 
 
-def _names(names: Sequence[str], size: float, side: float) -> list[alt.Chart]:
+def _names(names: Sequence[str], size: float, side: float) -> list[Chart]:
     """Names of true classes at the left, of called ones above, and what both are."""
     texts = [in_line(short(name, 16)) for name in names]
     steep = max(width(text) for text in texts) > size - 4
@@ -96,37 +95,37 @@ def _names(names: Sequence[str], size: float, side: float) -> list[alt.Chart]:
         word = base(pl.DataFrame({"t": [text]}))
         middle = size * (place + 0.5)
         marks += [
-            word.mark_text(align="right", baseline="middle", color=LIGHT["ink"]).encode(
-                x=alt.value(-8), y=alt.value(middle), text="t:N"
+            word.mark("text", align="right", baseline="middle", color=LIGHT["ink"]).encode(
+                x=constant(-8), y=constant(middle), text="t:N"
             ),
-            word.mark_text(
+            word.mark(
+                "text",
                 align="left" if steep else "center",
                 baseline="bottom" if not steep else "middle",
                 angle=315 if steep else 0,
                 color=LIGHT["ink"],
-            ).encode(x=alt.value(middle), y=alt.value(-8), text="t:N"),
+            ).encode(x=constant(middle), y=constant(-8), text="t:N"),
         ]
     above = gutter * 0.75 + 8 if steep else 24
     titles = (("Called class", side / 2, -above, 0), ("True class", -gutter - 6, side / 2, 270))
     return [*marks, *(_title(text, x, y, angle) for text, x, y, angle in titles)]
 
 
-def _title(text: str, x: float, y: float, angle: float) -> alt.Chart:
-    mark = base(pl.DataFrame({"t": [text]})).mark_text(
-        angle=angle, fontSize=11.5, align="center", baseline="bottom", color=LIGHT["mute"]
+def _title(text: str, x: float, y: float, angle: float) -> Chart:
+    mark = base(pl.DataFrame({"t": [text]})).mark(
+        "text", angle=angle, fontSize=11.5, align="center", baseline="bottom", color=LIGHT["mute"]
     )
-    chart: alt.Chart = mark.encode(x=alt.value(x), y=alt.value(y), text="t:N")
-    return chart
+    return mark.encode(x=constant(x), y=constant(y), text="t:N")
 
 
-def _totals(cells: pl.DataFrame, size: float, side: float) -> list[alt.Chart]:
+def _totals(cells: pl.DataFrame, size: float, side: float) -> list[Chart]:
     """Rows of each true class at the right."""
     totals = cells.group_by("place").agg(pl.col("n").sum()).sort("place")
     marks = []
     for place, rows in totals.iter_rows():
         word = base(pl.DataFrame({"t": [f"n = {count(rows)}"]}))
-        mark = word.mark_text(align="left", baseline="middle", color=LIGHT["mute"], fontSize=10.5)
-        marks.append(mark.encode(x=alt.value(side + 8), y=alt.value(size * (place + 0.5)), text="t:N"))
+        mark = word.mark("text", align="left", baseline="middle", color=LIGHT["mute"], fontSize=10.5)
+        marks.append(mark.encode(x=constant(side + 8), y=constant(size * (place + 0.5)), text="t:N"))
     return marks
 
 
@@ -154,14 +153,16 @@ def largest(cells: pl.DataFrame, most: int, name: str) -> PanelGrid:
             "v": pl.Series(values, dtype=pl.String),
         }
     )
-    x = alt.X("x:Q", scale=alt.Scale(domain=[0, top], nice=False), axis=None)
-    y = alt.Y("y:Q", scale=alt.Scale(domain=[0, max(rows.height, 1)], reverse=True, nice=False), axis=None)
-    bar = base(frame).mark_bar(color=SERIES[0], size=_BAR * 0.7)
-    label = base(frame).mark_text(align="right", baseline="middle", color=LIGHT["ink"])
-    value = base(frame).mark_text(align="left", baseline="middle", dx=6, color=LIGHT["mute"], fontSize=10.5)
+    x = channel("x:Q", scale=options(domain=[0, top], nice=False), axis=None)
+    y = channel("y:Q", scale=options(domain=[0, max(rows.height, 1)], reverse=True, nice=False), axis=None)
+    bar = base(frame).mark("bar", color=SERIES[0], size=_BAR * 0.7)
+    label = base(frame).mark("text", align="right", baseline="middle", color=LIGHT["ink"])
+    value = base(frame).mark(
+        "text", align="left", baseline="middle", dx=6, color=LIGHT["mute"], fontSize=10.5
+    )
     chart = layer_charts(
         bar.encode(x=x, x2="z:Q", y=y),
-        label.encode(x=alt.value(-8), y=y, text="t:N"),
+        label.encode(x=constant(-8), y=y, text="t:N"),
         value.encode(x=x, y=y, text="v:N"),
     ).properties(width=_BARS, height=_BAR * max(rows.height, 1), **_heading(name))
     return PanelGrid(chart, _BARS)

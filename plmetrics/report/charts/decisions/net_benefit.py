@@ -12,9 +12,8 @@ from plmetrics.report.charts.ranking.line_chart import LineChart
 from plmetrics.report.charts.series import series_of
 
 if TYPE_CHECKING:
-    import altair as alt
-
     from plmetrics.report.charts.figure import Figure
+    from plmetrics.report.charts.grammar import Chart
     from plmetrics.report.charts.panels import Panel
     from plmetrics.report.charts.placement import Canvas
     from plmetrics.report.charts.selection import Selection
@@ -42,7 +41,7 @@ def draw(selection: Selection) -> Figure:
     low = max(min(-_BELOW * top, *(float(value) for value in least)), -_LOWEST * top)  # type: ignore[arg-type]
     series = replace(series, frame=_above(series.frame, low))
 
-    def under(panel: Panel, canvas: Canvas) -> list[alt.Chart]:
+    def under(panel: Panel, canvas: Canvas) -> list[Chart]:
         slices = [key[1] for key in panel.series.keys]
         of_panel = everybody.filter(pl.col("slice").is_in(slices), pl.col("y") >= low)
         canvas.line([0, 1], [0, 0])

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-import altair as alt
 import polars as pl
 
 from plmetrics.report.charts.figure import Figure
-from plmetrics.report.charts.layers import base, layer_charts
+from plmetrics.report.charts.grammar import base, channel, layer_charts, options
 from plmetrics.report.charts.marks import (
     PANEL,
     add_title,
@@ -50,10 +49,12 @@ def draw(selection: Selection) -> Figure:
             note(high, high, "as predicted", align="right", dx=-10, dy=12),
         ]
     layers += [
-        base(bars).mark_rule().encode(x=alt.X(**x), **ends(y), color=alt.Color("ink:N", scale=None)),
+        base(bars).mark("rule").encode(x=channel(**x), **ends(y), color=channel("ink:N", scale=None)),
         base(frame)
-        .mark_point(stroke=LIGHT["paper"], strokeWidth=1.2, size=60)
-        .encode(x=alt.X(**x), y=alt.Y(**y), fill=_fill(series.labels, key), shape=shapes(series.labels, key)),
+        .mark("point", stroke=LIGHT["paper"], strokeWidth=1.2, size=60)
+        .encode(
+            x=channel(**x), y=channel(**y), fill=_fill(series.labels, key), shape=shapes(series.labels, key)
+        ),
     ]
     title = title_of("Effects by tenth of the predicted one", series)
     told = bars.height > 0
@@ -75,14 +76,15 @@ def _ends(points: pl.DataFrame) -> str:
     return f"observed {observed} where {predicted} is predicted"
 
 
-def _key(labels: tuple[str, ...]) -> alt.Legend | None:
+def _key(labels: tuple[str, ...]) -> dict[str, Any] | None:
     """The legend, above the panel: points fill all its corners."""
     key = legend(labels, "top")
     if key is not None:
-        key["symbolSize"], key["symbolType"], key["symbolStrokeWidth"] = 60, alt.Undefined, 0
+        del key["symbolType"]
+        key["symbolSize"], key["symbolStrokeWidth"] = 60, 0
     return key
 
 
-def _fill(labels: tuple[str, ...], key: alt.Legend | None) -> alt.Fill:
+def _fill(labels: tuple[str, ...], key: dict[str, Any] | None) -> dict[str, Any]:
     colors = [SERIES[index] for index in range(len(labels))]
-    return alt.Fill("s:N", legend=key, scale=alt.Scale(domain=list(labels), range=colors))
+    return channel("s:N", legend=key, scale=options(domain=list(labels), range=colors))

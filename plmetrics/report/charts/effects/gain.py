@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from plmetrics.report.charts.figure import Figure
-from plmetrics.report.charts.layers import layer_charts
+from plmetrics.report.charts.grammar import layer_charts
 from plmetrics.report.charts.marks import (
     PANEL,
     UNIT,
@@ -25,8 +25,7 @@ from plmetrics.report.charts.series import series_of
 from plmetrics.report.charts.words import band_words, finding, heading_of, size_words, title_of
 
 if TYPE_CHECKING:
-    import altair as alt
-
+    from plmetrics.report.charts.grammar import Chart
     from plmetrics.report.charts.selection import Selection
 
 _WIDTH, _HEIGHT = PANEL + 80, PANEL - 20
@@ -71,7 +70,7 @@ def _ends(points: pl.DataFrame) -> list[dict[str, Any]]:
     return last.rows(named=True)
 
 
-def _random(ends: list[dict[str, Any]]) -> list[alt.Chart]:
+def _random(ends: list[dict[str, Any]]) -> list[Chart]:
     """The line of a random order in each slice, straight to where its curves end."""
     marks = [reference([(0, 0), (row["x"], row["y"])]) for row in ends]
     if ends:

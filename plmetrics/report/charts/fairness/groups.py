@@ -11,7 +11,7 @@ import polars as pl
 from plmetrics.catalogue.metric import leaves
 from plmetrics.core.errors import Problem
 from plmetrics.report.charts.figure import Figure
-from plmetrics.report.charts.layers import base
+from plmetrics.report.charts.grammar import base
 from plmetrics.report.charts.panels import column_of_panels
 from plmetrics.report.charts.selection import NothingToDraw
 from plmetrics.report.charts.slices.estimate_texts import estimate_texts
@@ -34,9 +34,8 @@ from plmetrics.report.charts.words import level_words
 from plmetrics.report.numbers import count, omission, plural
 
 if TYPE_CHECKING:
-    import altair as alt
-
     from plmetrics.catalogue.fairness.base import GroupMetric
+    from plmetrics.report.charts.grammar import Chart
     from plmetrics.report.charts.selection import Selection
     from plmetrics.report.summary import Summary
 
@@ -73,7 +72,7 @@ def draw(selection: Selection) -> Figure:
     return Figure(add_heading(chart, title, subtitle), drawn, title, _finding(title, shown), notes)
 
 
-def _panel(selection: Selection, gap: Gap, *, several: bool, titled: bool) -> alt.LayerChart:
+def _panel(selection: Selection, gap: Gap, *, several: bool, titled: bool) -> Chart:
     name = short(gap.row["metric"], 60) + (f", {short(gap.row['model'], 30)}" if several else "")
     groups = _groups(gap)
     if gap.groups.height > groups.height:
@@ -135,15 +134,15 @@ def _four_fifths(gap: Gap) -> float | None:
     return FOUR_FIFTHS * gap.high[1] if gap.is_ratio and gap.high is not None else None
 
 
-def _zone(limit: float, domain: tuple[float, float]) -> list[alt.Chart]:
+def _zone(limit: float, domain: tuple[float, float]) -> list[Chart]:
     """Where a group has less than four fifths of the largest value."""
     if limit <= domain[0]:
         return []
     area = base(pl.DataFrame({"x": [domain[0]], "hi": [limit]}))
     line = base(pl.DataFrame({"x": [limit]}))
     return [
-        area.mark_rect(color=LIGHT["series-2"], opacity=0.1).encode(x="x:Q", x2="hi:Q"),
-        line.mark_rule(color=LIGHT["series-2"], strokeWidth=1.2, strokeDash=[4, 4]).encode(x="x:Q"),
+        area.mark("rect", color=LIGHT["series-2"], opacity=0.1).encode(x="x:Q", x2="hi:Q"),
+        line.mark("rule", color=LIGHT["series-2"], strokeWidth=1.2, strokeDash=[4, 4]).encode(x="x:Q"),
     ]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from plmetrics.report.charts.figure import Figure
-from plmetrics.report.charts.layers import layer_charts
+from plmetrics.report.charts.grammar import layer_charts
 from plmetrics.report.charts.marks import PANEL, add_title, canvas_of, lines, note, reference, unit
 from plmetrics.report.charts.series import series_of
 from plmetrics.report.charts.words import band_words, size_words, title_of

@@ -5,11 +5,10 @@ from __future__ import annotations
 from math import sqrt
 from typing import TYPE_CHECKING, Any
 
-import altair as alt
 import polars as pl
 
 from plmetrics.report.charts.figure import Figure
-from plmetrics.report.charts.layers import base, layer_charts
+from plmetrics.report.charts.grammar import base, channel, layer_charts
 from plmetrics.report.charts.marks import (
     PANEL,
     SMALL_PANEL,
@@ -25,6 +24,7 @@ from plmetrics.report.charts.theme import LIGHT, SERIES
 from plmetrics.report.numbers import count
 
 if TYPE_CHECKING:
+    from plmetrics.report.charts.grammar import Chart
     from plmetrics.report.charts.selection import Selection
 
 _Z = 1.96
@@ -74,8 +74,8 @@ def _panel(bins: pl.DataFrame, top: float, name: str) -> Any:
     bars = bins.select("low", "y", high="threshold", zero=pl.lit(0.0))
     layers = [
         base(bars)
-        .mark_rect(color=SERIES[0], opacity=0.8, stroke=LIGHT["paper"], strokeWidth=0.8)
-        .encode(x=alt.X(**x), x2="high:Q", y=alt.Y(**y), y2="zero:Q"),
+        .mark("rect", color=SERIES[0], opacity=0.8, stroke=LIGHT["paper"], strokeWidth=0.8)
+        .encode(x=channel(**x), x2="high:Q", y=channel(**y), y2="zero:Q"),
         *_chance(bins),
         reference([(0, 1), (1, 1)]),
     ]
@@ -83,7 +83,7 @@ def _panel(bins: pl.DataFrame, top: float, name: str) -> Any:
     return model_panel(layer_charts(*layers), name, small, alone)
 
 
-def _chance(bins: pl.DataFrame) -> list[alt.Chart]:
+def _chance(bins: pl.DataFrame) -> list[Chart]:
     """The range of bins of a flat histogram of as many independent rows: binomial, about 1."""
     rows = int(bins["n"].sum() or 0)
     if rows == 0:
@@ -95,6 +95,6 @@ def _chance(bins: pl.DataFrame) -> list[alt.Chart]:
     frame = bins.select("low", high="threshold").with_columns(
         lo=pl.Series([max(0.0, 1 - each) for each in reach]), hi=pl.Series([1 + each for each in reach])
     )
-    mark = base(frame).mark_rect(color=LIGHT["ink"], opacity=0.22)
-    chart: alt.Chart = mark.encode(x="low:Q", x2="high:Q", y="lo:Q", y2="hi:Q")
+    mark = base(frame).mark("rect", color=LIGHT["ink"], opacity=0.22)
+    chart = mark.encode(x="low:Q", x2="high:Q", y="lo:Q", y2="hi:Q")
     return [chart]

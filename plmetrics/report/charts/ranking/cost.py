@@ -13,9 +13,8 @@ from plmetrics.report.charts.series import series_of
 from plmetrics.report.charts.words import three_digits
 
 if TYPE_CHECKING:
-    import altair as alt
-
     from plmetrics.report.charts.figure import Figure
+    from plmetrics.report.charts.grammar import Chart
     from plmetrics.report.charts.panels import Panel
     from plmetrics.report.charts.placement import Canvas
     from plmetrics.report.charts.selection import Selection
@@ -42,7 +41,7 @@ def _lowest_words(points: pl.DataFrame) -> str:
     return f"lowest {three_digits(y)} at {three_digits(x)}"
 
 
-def _lowest(panel: Panel, canvas: Canvas) -> list[alt.Chart]:
+def _lowest(panel: Panel, canvas: Canvas) -> list[Chart]:
     """The lowest point of each line, with its cost and threshold where there is room."""
     frame = panel.series.frame.filter(pl.col("y").is_not_null())
     lowest = frame.sort("y", "k").group_by("s", maintain_order=True).first()

@@ -11,9 +11,8 @@ from plmetrics.report.charts.series import series_of
 from plmetrics.report.charts.words import at_a_tenth
 
 if TYPE_CHECKING:
-    import altair as alt
-
     from plmetrics.report.charts.figure import Figure
+    from plmetrics.report.charts.grammar import Chart
     from plmetrics.report.charts.panels import Panel
     from plmetrics.report.charts.placement import Canvas
     from plmetrics.report.charts.selection import Selection
@@ -25,7 +24,7 @@ def draw(selection: Selection) -> Figure:
     """A line a model, between that of random calls and that of a perfect order where the prevalence is known."""
     points = selection.curve("gain")
 
-    def under(panel: Panel, canvas: Canvas) -> list[alt.Chart]:
+    def under(panel: Panel, canvas: Canvas) -> list[Chart]:
         canvas.line([0, 1], [0, 1])
         marks = [reference([(0, 0), (1, 1)])]
         rates = set(prevalence_of(selection, panel.series).values())

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import altair as alt
 import numpy as np
 import polars as pl
 
 from plmetrics.report.charts.figure import Figure
-from plmetrics.report.charts.layers import base, layer_charts
+from plmetrics.report.charts.grammar import base, channel, layer_charts
 from plmetrics.report.charts.marks import add_title, ends, lines, point_label, unit
 from plmetrics.report.charts.operating import threshold_axis
 from plmetrics.report.charts.panels import panels
@@ -18,6 +17,7 @@ from plmetrics.report.charts.theme import LIGHT
 from plmetrics.report.charts.words import findings, level_words, size_words, three_digits, title_of
 
 if TYPE_CHECKING:
+    from plmetrics.report.charts.grammar import Chart
     from plmetrics.report.charts.panels import Panel
     from plmetrics.report.charts.placement import Canvas, Side
     from plmetrics.report.charts.selection import Selection
@@ -36,7 +36,7 @@ def draw(selection: Selection) -> Figure:
     x = threshold_axis(series.frame["h"])
     y = unit("y", "Share of the class with a lower score")
 
-    def panel(panel: Panel) -> alt.LayerChart:
+    def panel(panel: Panel) -> Chart:
         wide = _below(panel.series.frame)
         long = _by_class(wide)
         canvas = panel.canvas(long)
@@ -45,11 +45,11 @@ def draw(selection: Selection) -> Figure:
         curves = lines(long, panel.x, panel.y, CLASSES, corner, interpolate=step, canvas=canvas)
         gap = gaps[panel.series.keys[0]]
         classes = pl.DataFrame({"x": [gap["h"]], "lo": [gap["positives"]], "hi": [gap["negatives"]]})
-        rule = base(classes).mark_rule(color=LIGHT["ink"], strokeWidth=1.6)
+        rule = base(classes).mark("rule", color=LIGHT["ink"], strokeWidth=1.6)
         text = _gap_words(gap)
         canvas.line([gap["h"], gap["h"]], [gap["positives"], gap["negatives"]])
         label = point_label(*_gap_label(canvas, gap["h"], (gap["positives"], gap["negatives"]), text))
-        rule = rule.encode(x=alt.X(**panel.x), **ends(panel.y))
+        rule = rule.encode(x=channel(**panel.x), **ends(panel.y))
         return layer_charts(curves, rule, label)
 
     drawn = panels(series, x, y, panel, alone=True, shared=True)

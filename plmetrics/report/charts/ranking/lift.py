@@ -10,9 +10,8 @@ from plmetrics.report.charts.series import series_of
 from plmetrics.report.charts.words import at_a_tenth
 
 if TYPE_CHECKING:
-    import altair as alt
-
     from plmetrics.report.charts.figure import Figure
+    from plmetrics.report.charts.grammar import Chart
     from plmetrics.report.charts.panels import Panel
     from plmetrics.report.charts.placement import Canvas
     from plmetrics.report.charts.selection import Selection
@@ -37,7 +36,7 @@ def draw(selection: Selection) -> Figure:
     return chart.figure(selection, series, points)
 
 
-def _random(panel: Panel, canvas: Canvas) -> list[alt.Chart]:
+def _random(panel: Panel, canvas: Canvas) -> list[Chart]:
     canvas.line([0, 1], [1, 1])
     line = reference([(0, 1), (1, 1)])
     return [line] if panel.small else [line, remark(canvas, [(0.0, 1.0), (1.0, 1.0)], "random", _SIDES)]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from plmetrics.report.charts.figure import Figure
-from plmetrics.report.charts.layers import layer_charts
+from plmetrics.report.charts.grammar import layer_charts
 from plmetrics.report.charts.marks import PANEL, add_title, lines
 from plmetrics.report.charts.operating import dots, operating_points
 from plmetrics.report.charts.panels import panels
@@ -23,15 +23,15 @@ from plmetrics.report.charts.words import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    import altair as alt
     import polars as pl
 
+    from plmetrics.report.charts.grammar import Chart
     from plmetrics.report.charts.panels import Panel
     from plmetrics.report.charts.placement import Canvas
     from plmetrics.report.charts.selection import Selection
     from plmetrics.report.charts.series import Series
 
-    Marks = Callable[[Panel, Canvas], list[alt.Chart]]
+    Marks = Callable[[Panel, Canvas], list[Chart]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class LineChart:
         chosen = None if points is None else operating_points(selection, series, points)
         heading = heading_of(selection, series, self.heading)
 
-        def draw(panel: Panel) -> alt.LayerChart:
+        def draw(panel: Panel) -> Chart:
             canvas = panel.canvas()
             under = self.under(panel, canvas)
             curves = lines(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from plmetrics.report.charts.layers import base
+from plmetrics.report.charts.grammar import base
 from plmetrics.report.charts.marks import point_label, reference, remark, series_paint, unit
 from plmetrics.report.charts.ranking.line_chart import LineChart
 from plmetrics.report.charts.ranking.prevalence import prevalence_of
@@ -18,9 +18,8 @@ from plmetrics.report.charts.words import three_digits
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    import altair as alt
-
     from plmetrics.report.charts.figure import Figure
+    from plmetrics.report.charts.grammar import Chart
     from plmetrics.report.charts.panels import Panel
     from plmetrics.report.charts.placement import Canvas
     from plmetrics.report.charts.selection import Selection
@@ -37,7 +36,7 @@ def draw(selection: Selection, *, iso_f1: bool = False) -> Figure:
 
     ends = _few_calls(selection, series, points)
 
-    def under(panel: Panel, canvas: Canvas) -> list[alt.Chart]:
+    def under(panel: Panel, canvas: Canvas) -> list[Chart]:
         lines = _lines_of_f1(canvas) if iso_f1 else []
         return [*_grey(panel, ends), *lines, *_prevalence(selection, panel, canvas)]
 
@@ -73,21 +72,21 @@ def _few_calls(selection: Selection, series: Series, points: pl.DataFrame) -> di
     return ends
 
 
-def _grey(panel: Panel, ends: Mapping[Keys, float]) -> list[alt.Chart]:
+def _grey(panel: Panel, ends: Mapping[Keys, float]) -> list[Chart]:
     end = max((ends.get(key, 0.0) for key in panel.series.keys), default=0.0)
     if not end:
         return []
     area = pl.DataFrame({"x": [0.0], "hi": [end], "lo": [0.0], "y": [1.0]})
-    mark = base(area).mark_rect(color=LIGHT["faint"], opacity=0.22)
+    mark = base(area).mark("rect", color=LIGHT["faint"], opacity=0.22)
     return [mark.encode(x="x:Q", x2="hi:Q", y="lo:Q", y2="y:Q")]
 
 
-def _prevalence(selection: Selection, panel: Panel, canvas: Canvas) -> list[alt.Chart]:
+def _prevalence(selection: Selection, panel: Panel, canvas: Canvas) -> list[Chart]:
     """Precision of a score without skill: a line for all series, or one for each where they differ."""
     rates = prevalence_of(selection, panel.series)
     same = len(set(rates.values())) == 1
     colors = dict(series_paint(panel.series.labels).select("s", "fill").iter_rows())
-    marks: list[alt.Chart] = []
+    marks: list[Chart] = []
     for label, rate in list(rates.items())[: 1 if same else None]:
         canvas.line([0, 1], [rate, rate])
         marks.append(reference([(0, rate), (1, rate)], LIGHT["reference"] if same else colors[label]))
@@ -102,9 +101,9 @@ def _prevalence(selection: Selection, panel: Panel, canvas: Canvas) -> list[alt.
     return marks
 
 
-def _lines_of_f1(canvas: Canvas) -> list[alt.Chart]:
+def _lines_of_f1(canvas: Canvas) -> list[Chart]:
     """Recall and precision that have the same F1."""
-    marks: list[alt.Chart] = []
+    marks: list[Chart] = []
     for value in (0.2, 0.4, 0.6, 0.8):
         recall = np.linspace(value / (2 - value), 1, 40)
         precision = value * recall / (2 * recall - value)

@@ -9,9 +9,8 @@ from plmetrics.report.charts.ranking.line_chart import LineChart
 from plmetrics.report.charts.series import series_of
 
 if TYPE_CHECKING:
-    import altair as alt
-
     from plmetrics.report.charts.figure import Figure
+    from plmetrics.report.charts.grammar import Chart
     from plmetrics.report.charts.panels import Panel
     from plmetrics.report.charts.placement import Canvas
     from plmetrics.report.charts.selection import Selection
@@ -32,7 +31,7 @@ def draw(selection: Selection) -> Figure:
     return chart.figure(selection, series_of(selection, points, "roc_auc"), points)
 
 
-def _chance(panel: Panel, canvas: Canvas) -> list[alt.Chart]:
+def _chance(panel: Panel, canvas: Canvas) -> list[Chart]:
     """The line of a score without skill."""
     line = reference([(0, 0), (1, 1)])
     canvas.line([0, 1], [0, 1])

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from plmetrics.report.charts.figure import Figure
-from plmetrics.report.charts.layers import layer_charts
+from plmetrics.report.charts.grammar import layer_charts
 from plmetrics.report.charts.marks import add_title, lines, unit
 from plmetrics.report.charts.operating import rules, threshold_axis, thresholds_of
 from plmetrics.report.charts.panels import panels
@@ -16,8 +16,7 @@ from plmetrics.report.charts.series import KEYS, every_point, series_of
 from plmetrics.report.charts.words import findings, size_words, three_digits, title_of
 
 if TYPE_CHECKING:
-    import altair as alt
-
+    from plmetrics.report.charts.grammar import Chart
     from plmetrics.report.charts.panels import Panel
     from plmetrics.report.charts.selection import Selection
 
@@ -31,7 +30,7 @@ def draw(selection: Selection) -> Figure:
     chosen = thresholds_of(selection, series).select(*KEYS, "h")
     x, y = threshold_axis(series.frame["h"]), unit("y", "Share")
 
-    def panel(panel: Panel) -> alt.LayerChart:
+    def panel(panel: Panel) -> Chart:
         rate = next(iter(prevalence_of(selection, panel.series).values()))
         long = _shares(panel.series.frame, rate)
         canvas = panel.canvas(long)

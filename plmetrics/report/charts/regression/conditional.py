@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import altair as alt
 import polars as pl
 
 from plmetrics.core.errors import Problem
 from plmetrics.report.charts.figure import Figure
-from plmetrics.report.charts.layers import layer_charts
+from plmetrics.report.charts.grammar import hconcat, layer_charts
 from plmetrics.report.charts.marks import (
     SMALL_PANEL,
     add_title,
@@ -25,6 +24,7 @@ from plmetrics.report.charts.series import Series, series_of
 from plmetrics.report.charts.words import finding, level_words, size_words, title_of
 
 if TYPE_CHECKING:
+    from plmetrics.report.charts.grammar import Chart
     from plmetrics.report.charts.selection import Selection
 
 _CURVES = {
@@ -51,7 +51,7 @@ def draw(selection: Selection) -> Figure:
     square = span(*ends) if ends else span(series[names[0]].frame["x"])
     first = series[names[0]]
     panels = [_panel(name, part, square, keyed=name == names[-1]) for name, part in series.items()]
-    chart = alt.hconcat(*panels, spacing=30).resolve_scale(color="independent", strokeDash="independent")
+    chart = hconcat(*panels, spacing=30).resolve_scale(color="independent", strokeDash="independent")
     title = title_of("Conditional means", first)
     subtitle = (
         f"20 bins of equal weight; {level_words(selection)} band of the mean, rows taken as independent",
@@ -62,15 +62,14 @@ def draw(selection: Selection) -> Figure:
     return Figure(chart, drawn, title, finding(title, "rmse", first, selection), first.notes)
 
 
-def _panel(name: str, series: Series, square: tuple[float, float], *, keyed: bool) -> alt.LayerChart:
+def _panel(name: str, series: Series, square: tuple[float, float], *, keyed: bool) -> Chart:
     across, up = _CURVES[name]
     x = axis("x", across, square, ticks=nice_ticks(square, 5))
     if name == "conditional_recall":
         y = unit("y", f"{up} (higher is better)")
-        parts: list[alt.Chart | alt.LayerChart] = []
+        parts: list[Chart] = []
     else:
         y = axis("y", up, square, ticks=nice_ticks(square, 5))
         parts = [reference([(square[0], square[0]), (square[1], square[1])])]
     parts.append(lines(series.frame, x, y, series.labels, "right" if keyed else "none"))
-    chart: alt.LayerChart = layer_charts(*parts).properties(width=SMALL_PANEL + 30, height=SMALL_PANEL + 30)
-    return chart
+    return layer_charts(*parts).properties(width=SMALL_PANEL + 30, height=SMALL_PANEL + 30)

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import altair as alt
 import polars as pl
 
 from plmetrics.report.charts.figure import Figure
-from plmetrics.report.charts.layers import base, layer_charts
+from plmetrics.report.charts.grammar import base, channel, layer_charts
 from plmetrics.report.charts.marks import PANEL, add_title, axis, lines, note, reference
 from plmetrics.report.charts.series import series_of
 from plmetrics.report.charts.theme import LIGHT, SERIES
 from plmetrics.report.charts.words import finding, heading_of, size_words, title_of
 
 if TYPE_CHECKING:
+    from plmetrics.report.charts.grammar import Chart
     from plmetrics.report.charts.selection import Selection
     from plmetrics.report.charts.series import Series
 
@@ -45,16 +45,16 @@ def draw(selection: Selection) -> Figure:
 
 def _shares(
     bins: pl.DataFrame, series: Series, x: dict[str, Any], y: dict[str, Any], heading: str | None
-) -> list[alt.Chart | alt.LayerChart]:
+) -> list[Chart]:
     if len(series.labels) > 1:
         points = bins.select("x", "y", "s", "k")
         return [
             lines(points, x, y, series.labels, "top-right", heading=heading, interpolate="step"),
         ]
     bars = bins.select("low", "h", "y", zero=pl.lit(0.0))
-    mark = base(bars).mark_rect(color=SERIES[0], opacity=0.85, stroke=LIGHT["paper"], strokeWidth=0.6)
-    left = alt.X(**{**x, "shorthand": "low:Q"})
-    return [mark.encode(x=left, x2="h:Q", y=alt.Y(**y), y2="zero:Q")]
+    mark = base(bars).mark("rect", color=SERIES[0], opacity=0.85, stroke=LIGHT["paper"], strokeWidth=0.6)
+    left = channel(**{**x, "shorthand": "low:Q"})
+    return [mark.encode(x=left, x2="h:Q", y=channel(**y), y2="zero:Q")]
 
 
 def _domain(bins: pl.DataFrame) -> tuple[float, float]:
@@ -71,7 +71,7 @@ def _domain(bins: pl.DataFrame) -> tuple[float, float]:
     return float(every["low"].to_numpy().min()), float(every["h"].to_numpy().max())
 
 
-def _beyond(bins: pl.DataFrame, series: Series, low: float, high: float, top: float) -> list[alt.Chart]:
+def _beyond(bins: pl.DataFrame, series: Series, low: float, high: float, top: float) -> list[Chart]:
     """How much of each series lies past the edges."""
     outside = {
         "left": bins.filter(pl.col("low") < low - 1e-9),

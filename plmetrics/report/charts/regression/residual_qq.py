@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import altair as alt
 import numpy as np
 import polars as pl
 
 from plmetrics.core import special
 from plmetrics.report.charts.figure import Figure
-from plmetrics.report.charts.layers import base, layer_charts
+from plmetrics.report.charts.grammar import base, channel, layer_charts
 from plmetrics.report.charts.marks import PANEL, add_title, axis, ends, lines, note, reference, span
 from plmetrics.report.charts.series import series_of
 from plmetrics.report.charts.theme import LIGHT
 from plmetrics.report.charts.words import finding, heading_of, level_words, size_words, title_of
 
 if TYPE_CHECKING:
+    from plmetrics.report.charts.grammar import Chart
     from plmetrics.report.charts.selection import Selection
     from plmetrics.report.charts.series import Series
 
@@ -73,10 +73,9 @@ def _normal_range(selection: Selection, series: Series) -> pl.DataFrame | None:
     return pl.DataFrame({"x": quantile, "lo": low, "hi": high})
 
 
-def _band(normal: pl.DataFrame, x: dict[str, Any], y: dict[str, Any], room: tuple[float, float]) -> alt.Chart:
+def _band(normal: pl.DataFrame, x: dict[str, Any], y: dict[str, Any], room: tuple[float, float]) -> Chart:
     inside = normal.filter(pl.col("hi") >= room[0], pl.col("lo") <= room[1])
-    mark = base(inside.with_columns(pl.col("lo", "hi").clip(*room))).mark_area(
-        color=LIGHT["faint"], opacity=0.28
+    mark = base(inside.with_columns(pl.col("lo", "hi").clip(*room))).mark(
+        "area", color=LIGHT["faint"], opacity=0.28
     )
-    chart: alt.Chart = mark.encode(x=alt.X(**x), **ends(y))
-    return chart
+    return mark.encode(x=channel(**x), **ends(y))

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import altair as alt
 import polars as pl
 
 from plmetrics.report.charts.figure import Figure
-from plmetrics.report.charts.layers import base, layer_charts
+from plmetrics.report.charts.grammar import base, channel, chart_title, layer_charts
 from plmetrics.report.charts.marks import (
     PANEL,
     SMALL_PANEL,
@@ -28,6 +27,7 @@ from plmetrics.report.numbers import number, plural
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from plmetrics.report.charts.grammar import Chart
     from plmetrics.report.charts.selection import Selection
 
 _BANDS = (("0.05", "0.95", 0.10), ("0.25", "0.75", 0.18))
@@ -57,27 +57,28 @@ def draw(selection: Selection) -> Figure:
     return Figure(chart, kept, title, _finding(title, names, shown.values()), notes)
 
 
-def _panel(points: pl.DataFrame, x: tuple[float, float], y: tuple[float, float], name: str) -> alt.LayerChart:
+def _panel(points: pl.DataFrame, x: tuple[float, float], y: tuple[float, float], name: str) -> Chart:
     mean = points.filter(curve="residual_prediction")
     horizontal = axis("x", "Prediction", x, ticks=nice_ticks(x, 6))
     vertical = axis("y", "Residual (best at 0)", y, ticks=nice_ticks(y, 6))
     frame = mean.select("x", "y", lo="lower", hi="upper", k=pl.int_range(pl.len()))
     layers = [*_spread(points, horizontal, vertical), reference([(x[0], 0), (x[1], 0)])]
-    across = alt.X(**horizontal)
+    across = channel(**horizontal)
     layers += [
-        base(frame).mark_area(color=SERIES[0], opacity=0.22).encode(x=across, **ends(vertical)),
-        base(frame).mark_line(color=SERIES[0]).encode(x=across, y=alt.Y(**vertical), order=alt.Order("k:Q")),
+        base(frame).mark("area", color=SERIES[0], opacity=0.22).encode(x=across, **ends(vertical)),
         base(frame)
-        .mark_point(color=SERIES[0], stroke=LIGHT["paper"], strokeWidth=1, size=44)
-        .encode(x=across, y=alt.Y(**vertical)),
+        .mark("line", color=SERIES[0])
+        .encode(x=across, y=channel(**vertical), order=channel("k:Q")),
+        base(frame)
+        .mark("point", color=SERIES[0], stroke=LIGHT["paper"], strokeWidth=1, size=44)
+        .encode(x=across, y=channel(**vertical)),
     ]
     width, height = (SMALL_PANEL + 20, SMALL_PANEL) if name else (PANEL + 60, PANEL - 80)
     chart = layer_charts(*layers).properties(width=width, height=height)
-    named: alt.LayerChart = chart.properties(title=alt.Title(name, fontSize=12, offset=8)) if name else chart
-    return named
+    return chart.properties(title=chart_title(name, fontSize=12, offset=8)) if name else chart
 
 
-def _spread(points: pl.DataFrame, x: dict[str, Any], y: dict[str, Any]) -> list[alt.Chart]:
+def _spread(points: pl.DataFrame, x: dict[str, Any], y: dict[str, Any]) -> list[Chart]:
     """Areas between quantiles of the residuals."""
     quantiles = points.filter(curve="residual_quantiles")
     areas = []
@@ -90,8 +91,8 @@ def _spread(points: pl.DataFrame, x: dict[str, Any], y: dict[str, Any]) -> list[
         frame = first.with_columns(last["hi"]) if len(first) == len(last) else first.clear()
         if frame.is_empty():
             continue
-        area = base(frame).mark_area(color=LIGHT["reference"], opacity=opacity)
-        areas.append(area.encode(x=alt.X(**x), **ends(y)))
+        area = base(frame).mark("area", color=LIGHT["reference"], opacity=opacity)
+        areas.append(area.encode(x=channel(**x), **ends(y)))
     return areas
 
 

@@ -5,15 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import altair as alt
 import polars as pl
 
+from plmetrics.report.charts.grammar import hconcat
 from plmetrics.report.charts.slices.rows import GUTTER, WIDTH, Column, Scale, forest_domain, panel
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from plmetrics.report.charts.marks import Chart
+    from plmetrics.report.charts.grammar import Chart
+
 
 _WIDTHS = {1: WIDTH, 2: 240, 3: 200, 4: 165, 5: 150}
 _SPACING = 20
@@ -76,7 +77,7 @@ def side_by_side(
                 alone=alone,
             )
         )
-    return parts[0] if len(parts) == 1 else alt.hconcat(*parts, spacing=_SPACING)
+    return parts[0] if len(parts) == 1 else hconcat(*parts, spacing=_SPACING)
 
 
 def columns_of(texts: Sequence[Texts], width: float, *, titled: bool = True) -> tuple[list[Column], float]:

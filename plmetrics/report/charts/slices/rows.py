@@ -10,17 +10,26 @@ from dataclasses import dataclass
 from math import inf
 from typing import TYPE_CHECKING, Any, cast
 
-import altair as alt
 import numpy as np
 import polars as pl
 
-from plmetrics.report.charts.layers import base, layer_charts
+from plmetrics.report.charts.grammar import (
+    base,
+    channel,
+    chart_title,
+    constant,
+    expression,
+    layer_charts,
+    options,
+)
 from plmetrics.report.charts.marks import axis, nice_ticks
 from plmetrics.report.charts.texts import width as text_width
 from plmetrics.report.charts.theme import LIGHT
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from plmetrics.report.charts.grammar import Chart
 
 STEP = 18
 WIDTH = 330
@@ -150,12 +159,12 @@ def panel(
     width: float = WIDTH,
     gutter: float = GUTTER,
     heading: str = "",
-    under: Sequence[alt.Chart] = (),
-    over: Sequence[alt.Chart] = (),
+    under: Sequence[Chart] = (),
+    over: Sequence[Chart] = (),
     end: float | None = None,
     reasons: str | None = None,
     alone: bool = True,
-) -> alt.LayerChart:
+) -> Chart:
     """A panel of rows.
 
     `gutter` is the room for names, 0 where they stand beside another panel; `under` are charts behind the rows, `over`
@@ -163,9 +172,9 @@ def panel(
     panel where there is no point. What panels have in common has no colour of a row unless it is `alone`.
     """
     full = rows.join(_looks(), on="look", how="left", maintain_order="left").with_columns(y=pl.col("k"))
-    places = alt.Y(
+    places = channel(
         "y:Q",
-        scale=alt.Scale(domain=[-0.5, rows.height - 0.5], reverse=True, nice=False, zero=False),
+        scale=options(domain=[-0.5, rows.height - 0.5], reverse=True, nice=False, zero=False),
         axis=None,
     )
     last = max([width, *(column.place for column in columns)]) if end is None else end
@@ -184,8 +193,7 @@ def panel(
     if heading:
         titles.append(_Title(heading, width / 2, "center", "ink", bold=True))
     layers += [*_row_texts(texts, places), *_above(titles)]
-    chart: alt.LayerChart = layer_charts(*layers, *over).properties(width=width, height=STEP * rows.height)
-    return chart
+    return layer_charts(*layers, *over).properties(width=width, height=STEP * rows.height)
 
 
 def _looks() -> pl.DataFrame:
@@ -206,29 +214,28 @@ def _looks() -> pl.DataFrame:
     )
 
 
-def _background(scale: Scale, x: dict[str, Any]) -> list[alt.Chart]:
+def _background(scale: Scale, x: dict[str, Any]) -> list[Chart]:
     """The band and the dashed line of what rows are compared with; it also carries the axis."""
     low, high = scale.domain
-    marks = [base(pl.DataFrame({"x": [low]})).mark_point(opacity=0).encode(x=alt.X(**x))]
+    marks = [base(pl.DataFrame({"x": [low]})).mark("point", opacity=0).encode(x=channel(**x))]
     if scale.band is not None:
         ends = pl.DataFrame({"x": [max(scale.band[0], low)], "hi": [min(scale.band[1], high)]})
-        marks.append(base(ends).mark_rect(color=LIGHT["faint"], opacity=0.22).encode(x="x:Q", x2="hi:Q"))
+        marks.append(base(ends).mark("rect", color=LIGHT["faint"], opacity=0.22).encode(x="x:Q", x2="hi:Q"))
     if scale.reference is not None and low <= scale.reference <= high:
         line = base(pl.DataFrame({"x": [scale.reference]}))
         marks.append(
-            line.mark_rule(strokeDash=[4, 4], strokeWidth=1.3, color=LIGHT["reference"]).encode(x="x:Q")
+            line.mark("rule", strokeDash=[4, 4], strokeWidth=1.3, color=LIGHT["reference"]).encode(x="x:Q")
         )
     return marks
 
 
-def _underlines(rows: pl.DataFrame, y: alt.Y, left: float, right: float) -> alt.Chart:
+def _underlines(rows: pl.DataFrame, y: dict[str, Any], left: float, right: float) -> Chart:
     headers = rows.filter(look="header").select(y=pl.col("y") + 0.5)
-    lines = base(headers).mark_rule(strokeWidth=1, color=LIGHT["grid"])
-    chart: alt.Chart = lines.encode(x=alt.value(left), x2=alt.value(right), y=y)
-    return chart
+    lines = base(headers).mark("rule", strokeWidth=1, color=LIGHT["grid"])
+    return lines.encode(x=constant(left), x2=constant(right), y=y)
 
 
-def _intervals(rows: pl.DataFrame, scale: Scale, x: dict[str, Any], y: alt.Y) -> list[alt.Chart]:
+def _intervals(rows: pl.DataFrame, scale: Scale, x: dict[str, Any], y: dict[str, Any]) -> list[Chart]:
     """Rules from end to end, with arrows where they continue past the axis."""
     low, high = scale.domain
     lo, hi = pl.col("lo").fill_nan(None), pl.col("hi").fill_nan(None)
@@ -236,33 +243,32 @@ def _intervals(rows: pl.DataFrame, scale: Scale, x: dict[str, Any], y: alt.Y) ->
     cut = there.with_columns(
         x=lo.clip(low, inf), hi=hi.clip(-inf, high), left=lo < low, right=hi > high, ink="ink"
     ).select("x", "hi", "y", "ink", "left", "right")
-    color = alt.Color("ink:N", scale=None)
-    rules = base(cut.drop("left", "right")).mark_rule().encode(x=alt.X(**x), x2="hi:Q", y=y, color=color)
+    color = channel("ink:N", scale=None)
+    rules = base(cut.drop("left", "right")).mark("rule").encode(x=channel(**x), x2="hi:Q", y=y, color=color)
     marks = [rules]
     for side, shape, place in (("left", "triangle-left", low), ("right", "triangle-right", high)):
         beyond = cut.filter(side).select("y", "ink", x=pl.lit(place))
         if not beyond.is_empty():
-            arrow = base(beyond).mark_point(shape=shape, size=30, filled=True, opacity=1)
-            marks.append(arrow.encode(x=alt.X(**x), y=y, color=color))
+            arrow = base(beyond).mark("point", shape=shape, size=30, filled=True, opacity=1)
+            marks.append(arrow.encode(x=channel(**x), y=y, color=color))
     return marks
 
 
-def _points(rows: pl.DataFrame, scale: Scale, x: dict[str, Any], y: alt.Y) -> alt.Chart:
+def _points(rows: pl.DataFrame, scale: Scale, x: dict[str, Any], y: dict[str, Any]) -> Chart:
     low, high = scale.domain
     there = rows.filter(pl.col("x").is_between(low, high)).select("x", "y", "fill", "stroke", "shape", "size")
-    chart: alt.Chart = (
+    return (
         base(there)
-        .mark_point(opacity=1, strokeWidth=1.2)
+        .mark("point", opacity=1, strokeWidth=1.2)
         .encode(
-            x=alt.X(**x),
+            x=channel(**x),
             y=y,
-            fill=alt.Fill("fill:N", scale=None),
-            stroke=alt.Stroke("stroke:N", scale=None),
-            shape=alt.Shape("shape:N", scale=None),
-            size=alt.Size("size:Q", scale=None),
+            fill=channel("fill:N", scale=None),
+            stroke=channel("stroke:N", scale=None),
+            shape=channel("shape:N", scale=None),
+            size=channel("size:Q", scale=None),
         )
     )
-    return chart
 
 
 def _names(rows: pl.DataFrame, gutter: float) -> list[pl.DataFrame]:
@@ -273,15 +279,14 @@ def _names(rows: pl.DataFrame, gutter: float) -> list[pl.DataFrame]:
     ]
 
 
-def sides(direction: str, height: float) -> alt.Chart | None:
+def sides(direction: str, height: float) -> Chart | None:
     """Words under the axis that say on which side of 0 a difference is better; None where neither is."""
     if direction not in {"higher", "lower"}:
         return None
     words = ("\u2190 worse", "better \u2192") if direction == "higher" else ("\u2190 better", "worse \u2192")
     frame = pl.DataFrame({"x": [0.0], "t": ["{}     |     {}".format(*words)]})
-    mark = base(frame).mark_text(color=LIGHT["mute"], fontSize=10.5, baseline="top")
-    chart: alt.Chart = mark.encode(x="x:Q", y=alt.value(height + 24), text="t:N")
-    return chart
+    mark = base(frame).mark("text", color=LIGHT["mute"], fontSize=10.5, baseline="top")
+    return mark.encode(x="x:Q", y=constant(height + 24), text="t:N")
 
 
 def _texts(
@@ -304,7 +309,7 @@ def _limit(text: str | None, room: float | None) -> float:
     return 0.0 if text is None or room is None or _BOLDEST * text_width(text) < room else room
 
 
-def _row_texts(texts: Sequence[pl.DataFrame], y: alt.Y) -> list[alt.Chart]:
+def _row_texts(texts: Sequence[pl.DataFrame], y: dict[str, Any]) -> list[Chart]:
     """All texts of the rows as one layer: a chart takes its time by the layer."""
     if not texts:
         return []
@@ -322,7 +327,7 @@ class _Title:
     bold: bool = False
 
 
-def _above(titles: Sequence[_Title]) -> list[alt.Chart]:
+def _above(titles: Sequence[_Title]) -> list[Chart]:
     """The texts above the panel as one layer."""
     if not titles:
         return []
@@ -336,23 +341,23 @@ def _above(titles: Sequence[_Title]) -> list[alt.Chart]:
             "color": [LIGHT[title.ink] for title in titles],
         }
     )
-    return [_text_marks(frame, "bottom").encode(y=alt.value(-6))]
+    return [_text_marks(frame, "bottom").encode(y=constant(-6))]
 
 
-def _text_marks(texts: pl.DataFrame, baseline: str) -> alt.Chart:
-    mark = base(texts).mark_text(
-        x=alt.ExprRef("datum.place"),
-        align=alt.ExprRef("datum.align"),
-        baseline=baseline,  # type: ignore[arg-type]
+def _text_marks(texts: pl.DataFrame, baseline: str) -> Chart:
+    mark = base(texts).mark(
+        "text",
+        x=expression("datum.place"),
+        align=expression("datum.align"),
+        baseline=baseline,
         fontSize=11,
-        fontWeight=alt.ExprRef("datum.weight"),
-        limit=alt.ExprRef("datum.limit"),
+        fontWeight=expression("datum.weight"),
+        limit=expression("datum.limit"),
     )
-    chart: alt.Chart = mark.encode(text="t:N", color=alt.Color("color:N", scale=None))
-    return chart
+    return mark.encode(text="t:N", color=channel("color:N", scale=None))
 
 
 def add_heading(chart: Any, title: str, subtitle: Sequence[str]) -> Any:
     """The chart with title and subtitle at the left of all that it shows."""
     lines = [line for line in subtitle if line]
-    return chart.properties(title=alt.Title(title, subtitle=lines, frame="bounds", offset=18))
+    return chart.properties(title=chart_title(title, subtitle=lines, frame="bounds", offset=18))

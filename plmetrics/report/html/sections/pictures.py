@@ -74,13 +74,9 @@ class Gallery:
 
     def _draft(self, name: str) -> Draft:
         """The chart, in colours that follow the page, handed to the renderer."""
-        from altair.utils.schemapi import debug_mode
-
         try:
-            # No check of each mark against the schema: it takes a sixth of the time, and the renderer sees the whole.
-            with debug_mode(arg=False):
-                figure = draw(name, Selection(summary=self._summary))
-                specification = figure.specification(background="transparent")
+            figure = draw(name, Selection(summary=self._summary))
+            specification = figure.specification(background="transparent")
         except ConfigError:
             return Draft()
         except Exception as error:
