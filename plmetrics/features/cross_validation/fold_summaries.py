@@ -16,6 +16,9 @@ NO_FOLDS = "no_defined_folds"
 ONE_FOLD = "one_fold"
 METHOD = "corrected_resampled_t"
 
+_ROUNDING = 1e-12
+"""Values of folds that differ by less than that part of them are equal."""
+
 
 def summarise(values: pl.DataFrame, by: list[str]) -> pl.DataFrame:
     """Mean, sd, least and largest of `value` over the rows of each group.
@@ -136,7 +139,7 @@ def with_intervals(
         .then(pl.lit("undefined_value"))
         .when(pl.col("@folds") < 2)
         .then(pl.lit("too_few_units"))
-        .when(~(error.is_finite() & (error > 0)).fill_null(value=False))
+        .when(~(error.is_finite() & (error > _ROUNDING * pl.col("value").abs())).fill_null(value=False))
         .then(pl.lit("degenerate"))
         .otherwise(pl.lit("ok"))
     )
