@@ -284,8 +284,9 @@ def test_folds_that_differ_by_rounding_have_no_interval_along_a_curve() -> None:
         (place * 0.1, place * 0.1 + 0.1, fold) for fold, size in enumerate((3, 5, 6)) for place in range(size)
     ]
     frame = pl.DataFrame(rows, schema=["y", "p", "fold"], orient="row").with_columns(depth=4)
-    asked = {"task": "regression", "metrics": ["mae"], "fold": "fold", "uncertainty": {"replicates": 20}}
-    result = plm.evaluate(frame, label="y", models="p", cross_validation={"parameter": "depth"}, **asked)
+    asked: dict[str, Any] = {"task": "regression", "metrics": ["mae"], "uncertainty": {"replicates": 20}}
+    folds: dict[str, Any] = {"fold": "fold", "cross_validation": {"parameter": "depth"}}
+    result = plm.evaluate(frame, label="y", models="p", **asked, **folds)
     assert result.folds["value"].n_unique() > 1
     row = result.cross_validation.row(0, named=True)
     assert row["value"] == pytest.approx(0.1)
