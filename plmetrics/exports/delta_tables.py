@@ -16,6 +16,7 @@ from plmetrics.runs.files import environment_faults
 from plmetrics.table.files import shown_path
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from plmetrics.exports.protocol import Run
@@ -41,32 +42,52 @@ class DeltaTarget:
     def write(self, run: Run) -> None:
         """Replace the rows of a run's interval, those of the table `runs` as the last, unless they are of this run.
 
+        Of two runs of one interval at a time the rows of one stand in all tables in the end.
+
         Raises:
             EnvironmentFault: a table cannot be written, or others write it all the time.
         """
         assert run.result is not None
+        tables = run_tables(run, run.result)
         with environment_faults("a table cannot be written"):
-            if self._is_stored(run):
+            if self._runs_of_interval(run, tables) == {run.run_id}:
                 return
-            for name, frame in run_tables(run, run.result).items():
-                table = self.folder / name
-                table.mkdir(parents=True, exist_ok=True)
-                _replace(table, frame, f"suite = {_sql(run.name)} AND run_key = {_sql(run.key)}")
+            for attempt in range(1, _ATTEMPTS + 1):
+                for name, frame in tables.items():
+                    table = self.folder / name
+                    table.mkdir(parents=True, exist_ok=True)
+                    _replace(table, frame, f"suite = {_sql(run.name)} AND run_key = {_sql(run.key)}")
+                if len(self._runs_of_interval(run, tables)) == 1:
+                    return
+                # Another run of the interval wrote some of the tables meanwhile, and this one the others.
+                time.sleep(random.uniform(0, _PAUSE * 2**attempt))
+        raise EnvironmentFault(Problem("another run writes the rows of the same interval all the time"))
 
-    def _is_stored(self, run: Run) -> bool:
+    def _runs_of_interval(self, run: Run, tables: Mapping[str, pl.DataFrame]) -> set[str | None]:
+        """The runs whose rows the tables hold for a run's interval; None for rows that are to be there and are not."""
         from deltalake import DeltaTable
         from deltalake.exceptions import DeltaError
 
-        table = self.folder / "runs"
-        if not DeltaTable.is_deltatable(str(table)):
-            return False
-        try:
-            files = pl.DataFrame(DeltaTable(str(table)).get_add_actions(flatten=True))
-        except DeltaError as error:
-            raise EnvironmentFault(Problem(f"runs: {_words(error)}")) from error
-        # A file has the rows of one interval: here, the row of one run. No file needs to be read.
-        stored = {"partition.suite": run.name, "partition.run_key": run.key, "min.run_id": run.run_id}
-        return stored.keys() <= set(files.columns) and not files.filter(**stored).is_empty()
+        runs: set[str | None] = set()
+        for name, frame in tables.items():
+            table, stored = self.folder / name, set[str | None]()
+            try:
+                if DeltaTable.is_deltatable(str(table)):
+                    # A file has the rows of one interval: here, those of one run. No file needs to be read.
+                    files = pl.DataFrame(DeltaTable(str(table)).get_add_actions(flatten=True))
+                    stored = _runs_in(files, run)
+            except DeltaError as error:
+                raise EnvironmentFault(Problem(f"{name}: {_words(error)}")) from error
+            runs |= stored or ({None} if frame.height else set())
+        return runs
+
+
+def _runs_in(files: pl.DataFrame, run: Run) -> set[str | None]:
+    """The runs whose rows the files of a table hold for a run's interval."""
+    of_interval = {"partition.suite": run.name, "partition.run_key": run.key}
+    if not {*of_interval, "min.run_id"} <= set(files.columns):
+        return set()
+    return set(files.filter(**of_interval)["min.run_id"].to_list())
 
 
 def delta_target(loaded: LoadedSuite, path: str) -> DeltaTarget:

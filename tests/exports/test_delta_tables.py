@@ -84,8 +84,53 @@ def test_writers_at_the_same_time(tmp_path: Path, ended: Run, days: list[int]) -
     for key in written["run_key"]:
         for name in RESULTS:
             stored = read(tmp_path, name, key)
-            assert stored["run_id"].n_unique() == 1
+            assert stored["run_id"].unique().to_list() == written.filter(run_key=key)["run_id"].to_list()
             assert stored.height == ended.result.tables[name].height
+
+
+def runs_in(folder: Path) -> set[str]:
+    return {run for name in (*RESULTS, "runs") for run in read(folder, name)["run_id"].to_list()}
+
+
+def test_a_run_that_is_written_between_the_tables_of_another(
+    tmp_path: Path, ended: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import plmetrics.exports.delta_tables as module
+
+    first, second = of_interval(ended, 20), of_interval(ended, 20)
+    replace = module._replace
+
+    def between(table: Path, *rest: Any) -> None:
+        replace(table, *rest)
+        monkeypatch.setattr(module, "_replace", replace)
+        DeltaTarget(tmp_path).write(second)
+
+    monkeypatch.setattr(module, "_replace", between)
+    monkeypatch.setattr(module, "_PAUSE", 0.0)
+    DeltaTarget(tmp_path).write(first)
+    assert runs_in(tmp_path) == {first.run_id}
+
+
+def test_a_mixture_that_a_killed_run_left_is_mended_by_the_next_try(
+    tmp_path: Path, ended: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import plmetrics.exports.delta_tables as module
+
+    first, second = of_interval(ended, 20), of_interval(ended, 20)
+    DeltaTarget(tmp_path).write(first)
+
+    def killed(table: Path, *rest: Any) -> None:
+        replace(table, *rest)
+        raise KeyboardInterrupt
+
+    replace = module._replace
+    monkeypatch.setattr(module, "_replace", killed)
+    with pytest.raises(KeyboardInterrupt):
+        DeltaTarget(tmp_path).write(second)
+    monkeypatch.undo()
+    assert runs_in(tmp_path) == {first.run_id, second.run_id}
+    DeltaTarget(tmp_path).write(first)
+    assert runs_in(tmp_path) == {first.run_id}
 
 
 def test_a_conflict_that_stays_is_a_fault(

@@ -72,6 +72,7 @@ def _path(axis: str, spec: CrossValidation) -> SuitePath:
 
 
 def _axis(axis: str, column: str, path: SuitePath, schema: pl.Schema) -> SliceKey:
+    """The key of an axis; NaN, as in whole numbers that were floats because some are absent, is no fold."""
     name = str(path[-1])
     dtype = require(schema, column, name, path)
     if dtype.is_nested() or dtype in {pl.Binary, pl.Object}:
@@ -79,7 +80,10 @@ def _axis(axis: str, column: str, path: SuitePath, schema: pl.Schema) -> SliceKe
     if axis == "x" and not dtype.is_numeric():
         hint = "name it as configuration, if its values are no numbers"
         raise DataError(not_numbers(column, name, dtype, path, hint))
-    return slice_keys(name, SliceSpec(columns=(column,)), schema)[0][0]
+    key = slice_keys(name, SliceSpec(columns=(column,)), schema)[0][0]
+    if not dtype.is_float() or axis == "configuration":
+        return key
+    return replace(key, column=f"@axis|{column}", expression=key.expression.fill_nan(None))
 
 
 def _held_out(axes: Mapping[str, SliceKey]) -> SliceKey | None:
@@ -122,9 +126,9 @@ def _check(part: SliceSet, spec: CrossValidation, keys: FoldKeys) -> None:
     if part.is_tagged:
         msg = f"slice set '{part.name}' is of tags, and a row may have many: folds are not crossed with it"
         raise ConfigError(Problem(msg, path, "leave it out of cross_validation.slices"))
-    axes = {key.column: axis for axis, key in keys.axes.items()}
+    axes = {key.label for key in keys.axes.values()}
     for key in part.keys:
-        if key.column in axes:
+        if key.kind == "column" and not key.every and key.label in axes:
             msg = f"slice set '{part.name}' is by column '{key.label}', which tells folds apart already"
             raise ConfigError(Problem(msg, path, "leave it out of cross_validation.slices"))
 

@@ -27,6 +27,9 @@ _PLACE = ["@set", "@slice", "@metric", "@class"]
 _FOLD = ["repeat", "fold"]
 _LISTED = 8
 
+_ROUNDING = 1e-12
+"""Values of folds that differ by less than that part of them are equal."""
+
 
 def summarise(values: pl.DataFrame, by: list[str]) -> pl.DataFrame:
     """Mean, sd, least and largest of `value` over the rows of each group.
@@ -133,7 +136,7 @@ def with_intervals(
         "not_requested": ~asked,
         "undefined_value": pl.col("value").is_null(),
         "too_few_units": pl.col("@folds") < 2,
-        "degenerate": ~(error.is_finite() & (error > 0)).fill_null(value=False),
+        "degenerate": ~(error.is_finite() & (error > _ROUNDING * pl.col("value").abs())).fill_null(value=False),
     }
     status = first_word(reasons, "ok")
     there = pl.col("interval_status") == "ok"

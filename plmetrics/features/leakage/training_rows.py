@@ -174,7 +174,9 @@ class LeakagePlans:
             common = _comparison_type(name, other, schema, train, path)
             types = schema[name], schema[name] if train is None else train.schema[other]
             if path[1] == "time":
-                keys[_TIME], there[_TIME] = pl.col(name), pl.col(other)
+                keys[_TIME], there[_TIME] = (
+                    as_type(pl.col(n), t) for n, t in zip((name, other), types, strict=True)
+                )
                 keys[_MOMENT], there[_MOMENT] = _moments((name, other), types, common)
             else:
                 alias = f"{_KEY}{name}"

@@ -349,7 +349,7 @@ def holdout(
         share: the share of `test`, the rest is `train`; or a mapping of parts to shares that add up to 1.
         label: the column or columns of strata, if any: each keeps the shares, to a row.
         key: the column or columns that name a row; rows of one key stay together, so the column of a customer keeps
-            customers on one side. Its number, if not given.
+            customers on one side, but for those with rows in several strata of `label`. Its number, if not given.
         seed: another seed, other parts.
         exact: False deals by the hash alone: shares hold in expectation, and new rows never move old ones.
         name: the new column.

@@ -151,7 +151,9 @@ def _between(times: Times, time: pl.Expr, first: int, last: int) -> pl.Expr:
 
 
 def _at(times: Times, place: int) -> pl.Expr:
-    return pl.lit(times.values[place], dtype=times.values.dtype)
+    """The time at a position, as the number that it is stored as: Python has no nanoseconds."""
+    stored = times.values.to_physical()
+    return pl.lit(stored[place], dtype=stored.dtype).cast(times.values.dtype)
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,11 +187,14 @@ class Times:
         if isinstance(span, int) and not numeric:
             return max(place - span, 0)
         if isinstance(span, (int, float)) == numeric and dtype != pl.String:
-            edge = _before(self.values[place], dtype, span, role)
-            return int(self.values.search_sorted(edge, side="left"))
+            return self.position(place, span, role, "left")
         kind = "numbers: write a number" if numeric else f"{dtype}: write a number of times"
         also = "" if numeric or dtype == pl.String else ", or a duration such as '7d'"
         raise ConfigError(Problem(f"{role} is {span!r}, but the time column holds {kind}{also}", (role,)))
+
+    def position(self, place: int, span: Span, role: str, side: Literal["left", "right"]) -> int:
+        """The position of a span before the time at a position."""
+        return int(self.values.search_sorted(_before(self.values, place, span, role), side=side).item())
 
 
 def windows(
@@ -264,22 +269,22 @@ def _window_start(times: Times, end: int, test: Span) -> int:
     if isinstance(test, int) and not times.values.dtype.is_numeric():
         return times.back(end - 1, max(test, 1) - 1, "test")
     times.back(end - 1, test, "test")
-    edge = _before(times.values[end - 1], times.values.dtype, test, "test")
-    return int(times.values.search_sorted(edge, side="right"))
+    return times.position(end - 1, test, "test", "right")
 
 
-def _before(value: Any, dtype: pl.DataType, span: Span, role: str) -> Any:
+def _before(values: pl.Series, place: int, span: Span, role: str) -> pl.Series:
     """A time less a span."""
     if isinstance(span, (int, float)):
-        return value - span
+        return pl.Series([values[place] - span])
+    moment, dtype = values.slice(place, 1), values.dtype
     if isinstance(span, timedelta):
         if span < timedelta(0):
             raise _negative(str(span), role)
-        return pl.select((pl.lit(value, dtype=dtype) - pl.lit(span)).cast(dtype)).item()
+        return (moment - span).cast(dtype)
     if not _DURATION.fullmatch(span):
         msg = f"{role} is {span!r}, which is no duration"
         raise ConfigError(Problem(msg, (role,), "write a number and a unit: 12h, 7d, 2w, 1mo"))
-    return pl.select(pl.lit(value, dtype=dtype).dt.offset_by(f"-{span}")).item()
+    return moment.dt.offset_by(f"-{span}")
 
 
 def _negative(span: str, role: str) -> ConfigError:

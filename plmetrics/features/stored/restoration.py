@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -26,9 +26,10 @@ from plmetrics.features.stored.grids import read_constants, read_ends, read_grid
 from plmetrics.features.stored.sparse_counts import PIECES, PieceRows
 from plmetrics.states.arms import ARMS
 from plmetrics.states.scores.grid import UNBLOCKED, shape
+from plmetrics.states.scores.run_grids import matching_rows
 from plmetrics.states.scores.sliced_grid import SlicedGrid
 from plmetrics.states.scores.sorted_rows import CLASSES
-from plmetrics.states.state_format import BLOCK, BLOCKS, CELL, Part, frame_of
+from plmetrics.states.state_format import BLOCK, BLOCKS, CELL, PART, Part, frame_of
 from plmetrics.table.slices import plan_cubes
 from plmetrics.table.source import Source
 
@@ -52,6 +53,8 @@ if TYPE_CHECKING:
     Scores = Iterator[tuple[str, str | None, Callable[[int], SlicedGrid]]]
 
 _ANY = 1 << 62
+_BY_SLICE = ("slices", "scores", "ends", "bins")
+"""The kinds of parts whose rows are of slices of one set."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +72,7 @@ def restore(suite: Suite, saved: SavedState) -> RestoredRun:
     constants = read_constants(head.constants, read_grids(saved))
     request, view = empty_rows(suite, head, constants)
     slices = _slices_of_state(view, saved)
+    saved = _numbered_as(slices, view, saved)
     check_references(request.suite, slices.slices)
     prepared = RunPlan(
         request,
@@ -122,6 +126,22 @@ def _slices_of_state(view: TableView, saved: SavedState) -> FoundSlices:
                 cells[number_of_cells].select(key.column for key in part.keys).unique()
             )
     return found_slices(view, values)
+
+
+def _numbered_as(slices_of_run: FoundSlices, view: TableView, saved: SavedState) -> SavedState:
+    """The state with its tags numbered as those of a run: a merged state does not know which of them overlap."""
+    table = saved.table
+    for number, part in enumerate(view.sets):
+        place = saved.head.number("slices", (number,)) if part.is_tagged else None
+        values = [slices.values for slices in slices_of_run.slices if slices.slice_set is part]
+        if place is None or not values:
+            continue
+        new = pl.lit(pl.Series(matching_rows(saved.values(place), pl.concat(values))))
+        parts = [n for n, held in saved.head.numbers(*_BY_SLICE).items() if held.sets == (number,)]
+        of_set = pl.col(PART).is_in(parts)
+        rows = table.filter(of_set).with_columns(new.gather(CELL).cast(pl.UInt32).alias(CELL))
+        table = pl.concat([table.filter(~of_set), rows.sort(PART, CELL, maintain_order=True)])
+    return replace(saved, table=table)
 
 
 def _cubes(view: TableView, saved: SavedState, slices_of_run: FoundSlices) -> tuple[Cube, ...]:

@@ -40,6 +40,7 @@ Draw = Callable[[], Channels]
 SLICES_AT_ONCE = 4
 _BATCHES_AT_ONCE = 2
 _ROOM_IN_SINGLE = 1 << 30
+_ROUNDING_IN_SINGLE = 2.0**-21
 _POINTS_AT_ONCE = 1 << 19
 _LEAST_AT_ONCE = 64
 _LEAST_SHARES = 4
@@ -81,7 +82,19 @@ def coarse_replicates(
                     replicates[metric.text].append(shifted)
                     if deviation is not None:
                         deviations[metric.text].append(deviation)
-    return stack(replicates, axis=1), stack(deviations, axis=1)
+    moved = stack(replicates, axis=1)
+    if drawing.single is not None:
+        for text, of_metric in moved.items():
+            _remove_rounding(of_metric, values[text])
+    return moved, stack(deviations, axis=1)
+
+
+def _remove_rounding(replicates: Array, values: Array) -> None:
+    """Make replicates that differ by what single precision leaves of equal ones equal to the slice's value."""
+    low, high = np.fmin.reduce(replicates), np.fmax.reduce(replicates)
+    flat = (low < high) & (high - low <= _ROUNDING_IN_SINGLE * np.maximum(np.abs(low), np.abs(high)))
+    for place in np.flatnonzero(flat):
+        replicates[np.isfinite(replicates[:, place]), place] = values[place]
 
 
 def _counts_of(

@@ -187,9 +187,8 @@ class _Distribution:
         total = value.spread(mass.total())
         with np.errstate(invalid="ignore"):
             shares, self._share = (running / total).values, (mass / total).values
-        self._place = (
-            np.repeat(np.arange(len(value.sizes)), value.sizes) + np.clip(shares, 0.0, 1.0) * _BELOW_ONE
-        )
+        shares = np.clip(np.nan_to_num(shares), 0.0, 1.0)  # slices without rows lie among the others as well
+        self._place = np.repeat(np.arange(len(value.sizes)), value.sizes) + shares * _BELOW_ONE
 
     def values(self, slices: NDArray[np.int64], shares: Array) -> Array:
         """The smallest value with at least so large a share at or below it; NaN for a share that is none."""

@@ -178,3 +178,25 @@ def test_folds_of_queries() -> None:
     with pytest.raises(plm.DataError, match="varies within"):
         evaluated({}, mixed, **arguments)
     assert evaluated(None, mixed, **arguments).folds.is_empty()
+
+
+def test_nan_in_columns_of_floats_is_no_fold() -> None:
+    """Whole numbers some of which are absent, as NumPy and csv files hold them."""
+    nan = float("nan")
+    inner = FRAME.with_columns(pl.col("inner").cast(pl.Float64), q=1 - pl.col("p"))
+    given = {"models": ["p", "q"], "slices": ["inner"]}
+    seen = evaluated({"inner": "inner"}, inner.with_columns(pl.col("inner").fill_null(nan)), **given)
+    outer = FRAME.filter(pl.col("inner").is_null())
+    right = outer.with_columns(right=(pl.col("p") >= 0.5) == (pl.col("y") == 1))
+    of_fold = right.group_by("fold").agg(pl.col("right").mean()).sort("fold")["right"].to_list()
+    listed = seen.folds.filter(pl.col("inner").is_null(), model="p")
+    assert listed.sort("fold")["value"].to_list() == pytest.approx(of_fold)
+    assert seen.metrics.filter(model="p", slice="all")["n"].item() == outer.height
+    nested = seen.cross_validation.filter(kind="nested")
+    assert nested["folds"].item() == 3
+
+    rows = FRAME.with_columns(
+        pl.when(pl.col("fold") < 3).then(pl.col("fold").cast(pl.Float64)).otherwise(nan)
+    )
+    summary = evaluated(None, rows).cross_validation
+    assert summary.select("folds", "n", "note").row(0) == (2, 16, "8 rows have no fold")

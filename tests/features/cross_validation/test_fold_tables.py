@@ -276,3 +276,18 @@ def test_every_row_says_where_it_is_undefined() -> None:
     assert ((table["status"] == "ok") == table["value"].is_not_null()).all()
     held = table.filter(pl.col("sd_status").is_not_null())
     assert ((held["sd_status"] == "ok") == held["sd"].is_not_null()).all()
+
+
+def test_folds_that_differ_by_rounding_have_no_interval_along_a_curve() -> None:
+    """Errors of 0.1 in every row: means of 3, 5 and 6 of them have other last digits."""
+    rows = [
+        (place * 0.1, place * 0.1 + 0.1, fold) for fold, size in enumerate((3, 5, 6)) for place in range(size)
+    ]
+    frame = pl.DataFrame(rows, schema=["y", "p", "fold"], orient="row").with_columns(depth=4)
+    asked: dict[str, Any] = {"task": "regression", "metrics": ["mae"], "uncertainty": {"replicates": 20}}
+    folds: dict[str, Any] = {"fold": "fold", "cross_validation": {"parameter": "depth"}}
+    result = plm.evaluate(frame, label="y", models="p", **asked, **folds)
+    assert result.folds["value"].n_unique() > 1
+    row = result.cross_validation.row(0, named=True)
+    assert row["value"] == pytest.approx(0.1)
+    assert (row["lower"], row["interval_status"]) == (None, "degenerate")

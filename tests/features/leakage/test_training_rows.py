@@ -137,6 +137,17 @@ def test_times_of_several_types(own: pl.DataType, there: pl.DataType) -> None:
     assert seen["rows"] == 3
 
 
+@pytest.mark.parametrize(
+    ("times", "rows", "verdict"), [([1.0, 4.0, 2.0], 2, "fail"), ([], None, "inconclusive")]
+)
+def test_nan_is_no_time(times: list[float], rows: int | None, verdict: str) -> None:
+    nan = [float("nan")] * (5 - len(times))
+    frame = pl.DataFrame({"y": [0, 1, 0, 1, 0], "p": [0.5] * 5, "at": times + nan})
+    seen = found(frame, {"train": pl.DataFrame({"at": [3.0, float("nan")]}), "time": "at"})["time"]
+    assert (seen["rows"], seen["verdict"]) == (rows, verdict)
+    assert seen["note"] == f"training ends at 3.0; {len(nan)} rows have no time and are not compared"
+
+
 def test_a_nanosecond_is_not_lost_in_favour_of_a_row() -> None:
     at = pl.Series([1_000_000_001], dtype=pl.Int64).cast(pl.Datetime("ns"))
     frame = pl.DataFrame({"y": [1], "p": [0.5], "at": at})

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from plmetrics.core.errors import ConfigError
-from plmetrics.features.splits.time_splits import Times, windows
+from plmetrics.features.splits.time_splits import Times, time_ordered, windows
 
 DAYS = pl.date_range(datetime.date(2026, 1, 1), datetime.date(2026, 1, 30), eager=True)
 
@@ -68,3 +68,17 @@ def test_test_windows_have_about_as_many_rows() -> None:
 def test_what_does_not_fit_is_said(values: pl.Series, asked: dict[str, Any], words: str) -> None:
     with pytest.raises(ConfigError, match=words):
         edges(values, 2, **asked)
+
+
+@pytest.mark.parametrize("zone", [None, "Europe/Berlin"])
+def test_nanoseconds_count(zone: str | None) -> None:
+    """Times that lie within one microsecond, by the whole numbers that they are."""
+    numbers = np.array([100, 200, 900, 1100, 1900, 2500, 3500])
+    frame = pl.DataFrame({"at": pl.Series(numbers).cast(pl.Datetime("ns", zone)), "number": numbers})
+    asks: list[dict[str, Any]] = [{}, {"gap": 300}, {"test": 1000}]
+    for asked in asks:
+        spans: dict[str, Any] = {role: f"{span}ns" for role, span in asked.items()}
+        columns = ["split_1", "split_2"]
+        by_time = time_ordered(frame, 2, time="at", **spans).select(columns)
+        assert by_time.equals(time_ordered(frame, 2, time="number", **asked).select(columns)), asked
+    assert time_ordered(frame, 2, time="at")["split_1"].to_list() == ["train"] * 2 + ["test"] * 2 + [None] * 3

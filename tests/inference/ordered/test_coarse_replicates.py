@@ -128,3 +128,29 @@ def test_intervals_at_operating_points_cover(monkeypatch, kind):
     assert by_metric["coverage"].mean() == pytest.approx(0.945, abs=0.025)
     if kind in {"ties", "continuous"}:  # thresholds that are tenths jump: so do standard errors
         assert by_metric.filter(~pl.col("width").is_between(0.75, 1.3)).is_empty(), by_metric
+
+
+def test_models_that_part_all_rows_do_not_differ_by_rounding_in_single_precision():
+    """Recall is 1 in every replicate: no interval stands where weights in single precision do not add up to it."""
+    rng = np.random.default_rng(2)
+    label = rng.random(300) < 0.5
+    rows = pl.DataFrame({"y": label, "w": rng.exponential(size=300), "unit": range(300)}).with_columns(
+        p=label * 0.5 + rng.random(300) / 3, q=label * 0.4 + rng.random(300) / 3
+    )
+    state = plm.state(
+        rows,
+        label="y",
+        weight="w",
+        unit="unit",
+        models=["p", "q"],
+        metrics=["recall_at_precision(precision=0.7)"],
+        uncertainty={"replicates": 60},
+        compare="p",
+    )
+    merged = plm.merge(state)
+    assert merged.metrics["std_error"].to_list() == [0.0, 0.0]
+    assert merged.comparisons.select("std_error", "lower", "interval_status").row(0) == (
+        0.0,
+        None,
+        "degenerate",
+    )

@@ -28,3 +28,25 @@ def test_the_mean_of_two_values_may_be_farther_out_than_half_of_the_largest_floa
     for exact in (True, False):
         found = plm.evaluate(rows, **suite, exact=exact).metrics["value"]
         assert found[1:].to_list() == [pytest.approx(1.65e308, rel=1e-15), 5e-324]
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_slices_without_labels_lie_among_others_on_a_grid(seed):
+    random = np.random.default_rng(seed)
+    label, group = random.normal(size=400), random.integers(0, 8, 400)
+    score = label + random.normal(size=400)
+    unlabelled = set(random.choice(8, 3, replace=False).tolist())
+    labels = [None if each in unlabelled else value for value, each in zip(label, group, strict=True)]
+    rows = pl.DataFrame({"y": labels, "p": score, "g": group, "u": range(400)})
+    asked = {"task": "regression", "metrics": ["median_absolute_error"], "labels": True, "exact": False}
+    found = plm.evaluate(
+        rows, label="y", models="p", slices={"g": "g"}, unit="u", uncertainty={"replicates": 50}, **asked
+    )
+    for each in range(8):
+        row = found.metrics.row(by_predicate=pl.col("slice") == f"g={each}", named=True)
+        if each in unlabelled:
+            assert (row["value"], row["status"]) == (None, "unlabelled")
+            continue
+        median = np.median(np.abs(label - score)[group == each])
+        assert abs(row["value"] - median) <= row["bound"] + 1e-12
+        assert row["lower"] < row["value"] < row["upper"]

@@ -1,0 +1,65 @@
+"""Merged states as runs: each number stands by the slice whose rows it is of."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from sklearn.metrics import roc_auc_score
+
+import plmetrics as plm
+
+COMBINATIONS = [["x"], ["y"], ["z"], ["y", "x"], ["w", "z"], []]
+
+
+def days(task: str, number: int = 3) -> list[pl.DataFrame]:
+    """Days on which other tags stand together: what overlaps is seen of all of them alone."""
+    rng = np.random.default_rng(5)
+    size = 40 * len(COMBINATIONS)
+    score = rng.random(size).round(2)
+    label = rng.random(size) < score if task == "binary" else score + rng.normal(size=size)
+    kind = np.arange(size) % len(COMBINATIONS)
+    tags = pl.Series([COMBINATIONS[place] for place in kind], dtype=pl.List(pl.String))
+    rows = pl.DataFrame({"y": label.astype(float), "p": score, "tags": tags, "day": kind % number})
+    return rows.partition_by("day", maintain_order=True)
+
+
+def by_tag(rows: pl.DataFrame) -> Iterator[tuple[str, pl.DataFrame]]:
+    for tag in "wxyz":
+        yield f"tags={tag}", rows.filter(pl.col("tags").list.contains(tag))
+
+
+def merged(task: str, parts: list[pl.DataFrame], **asked: Any) -> plm.Result:
+    suite = {"task": task, "label": "y", "models": "p", "slices": {"tags": "tags"}, **asked}
+    constants = plm.state(pl.concat(parts), **suite)
+    return plm.merge(*(plm.state(part, constants=constants, **suite) for part in parts))
+
+
+def test_tags_that_overlap_in_some_states_keep_their_quantiles() -> None:
+    parts = days("regression")
+    found = merged("regression", parts, metrics=["median_absolute_error", "max_error", "mae"]).metrics
+    for name, rows in by_tag(pl.concat(parts)):
+        errors = (rows["y"] - rows["p"]).abs().to_numpy()
+        values = found.filter(slice=name)["value"].to_list()
+        assert values == pytest.approx([np.median(errors), errors.max(), errors.mean()]), name
+
+
+def test_tags_that_overlap_in_some_states_keep_their_areas() -> None:
+    parts = days("binary")
+    found = merged("binary", parts, metrics=["roc_auc"]).metrics
+    for name, rows in by_tag(pl.concat(parts)):
+        assert found.filter(slice=name)["value"].item() == pytest.approx(
+            roc_auc_score(rows["y"], rows["p"])
+        ), name
+
+
+def test_tags_that_overlap_in_some_states_keep_their_curves() -> None:
+    parts = days("regression")
+    curves = merged(
+        "regression", parts, metrics=["mae"], curves=[{"curve": "residual_histogram", "slices": ["tags"]}]
+    )
+    counts = curves.curves.group_by("slice").agg(pl.col("n").sum())
+    rows = pl.concat(parts)
+    expected = {"all": rows.height, **{name: part.height for name, part in by_tag(rows)}}
+    assert dict(counts.iter_rows()) == expected
