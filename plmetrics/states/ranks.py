@@ -43,7 +43,8 @@ class _Side:
     @property
     def centred(self) -> Array:
         """Middle ranks from their mean."""
-        return self.middle - self.mass.sum() / 2.0
+        centred: Array = self.middle - self.mass.sum() / 2.0
+        return centred
 
     @property
     def untied(self) -> float:
