@@ -189,7 +189,7 @@ class Metric:
         return "a score" if hard and self.needs_score else None
 
     def made(self, label: str) -> Mapping[str, pl.Expr]:  # noqa: ARG002
-        """Further columns that its row expressions read by these names, from raw ones; `label` is the label's."""
+        """Columns of several raw rows each that its row expressions read by these names; `label` is the label's."""
         return {}
 
     def requirements(self) -> tuple[Requirement, ...]:

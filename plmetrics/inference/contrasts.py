@@ -13,6 +13,7 @@ from plmetrics.inference.comparisons.inflation import (
     NOISE_NOTE,
     UNEQUAL_NOISE,
     bearable,
+    hides_noise,
     leaves_noise,
     noise_bounds,
     unequal_noise,
@@ -270,9 +271,10 @@ def sides_of(
 def _unequal_noise(sides: Sides, metric: Metric, scale: str) -> Flags:
     """Where noise adds more to one side than to the other, which has more rows or fewer."""
     pair, bears = (sides.model, sides.baseline), bearable(metric, scale)
-    if bears is None or any(side.replicates is None for side in pair):
+    if any(side.replicates is None for side in pair):
         return np.zeros(sides.equal.shape, dtype=np.bool_)
-    return ~sides.same_size & unequal_noise(*pair, bears)
+    noisy = hides_noise(metric, sides.n)
+    return ~sides.same_size & (noisy if bears is None else noisy | unequal_noise(*pair, bears))
 
 
 def same_size(first: EstimateColumns, second: EstimateColumns) -> Flags:

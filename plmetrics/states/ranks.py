@@ -30,12 +30,26 @@ Codes = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class _Side:
-    """One side of rows: their order, where ties start in it, middle ranks, and the weight of tied pairs, twice."""
+    """One side of rows: their order, where ties start in it, middle ranks, and the weight by tie group.
+
+    What is about that weight's own total is exactly 0 where all rows tie.
+    """
 
     order: Codes
     starts: NDArray[np.bool_]
     middle: Array
-    tied: float
+    mass: Array
+
+    @property
+    def centred(self) -> Array:
+        """Middle ranks from their mean."""
+        centred: Array = self.middle - self.mass.sum() / 2.0
+        return centred
+
+    @property
+    def untied(self) -> float:
+        """The weight of the pairs that do not tie."""
+        return float((self.mass * (self.mass.sum() - self.mass)).sum()) / 2.0
 
     @property
     def group(self) -> Codes:
@@ -75,14 +89,14 @@ def _sums(part: Pairs, *, pairwise: bool) -> list[float]:
     weight = part.weight
     total = np.float64(len(part.label) if weight is None else weight.sum())
     predicted, actual = _side(part.score, weight), _side(part.label, weight)
-    x, y = predicted.middle - total / 2.0, actual.middle - total / 2.0
+    x, y = predicted.centred, actual.centred
     moments, products = [], np.empty_like(x)
     for left, right in ((x, y), (x, x), (y, y)):
         np.multiply(left, right, out=products)
         if weight is not None:
             products *= weight
         moments.append(float(products.sum()))
-    untied = [(total**2 - side.tied) / 2.0 for side in (predicted, actual)]
+    untied = [side.untied for side in (predicted, actual)]
     out = [total, *untied, *moments]
     return [*out, _concordance(predicted, actual, weight, sum(untied) - total**2 / 2.0)] if pairwise else out
 
@@ -112,16 +126,18 @@ def _concordance(predicted: _Side, actual: _Side, weight: Array | None, untied: 
 def joint_view(joint: Array) -> View:
     """The same from joint weights on bins `[..., prediction, label]`, of which each counts as a tie."""
     predicted, actual = joint.sum(axis=-1), joint.sum(axis=-2)
-    total = predicted.sum(axis=-1)
-    tied_x, tied_y = ((part**2).sum(axis=-1) for part in (predicted, actual))
-    x, y = (np.cumsum(part, axis=-1) - part / 2.0 - total[..., None] / 2.0 for part in (predicted, actual))
+    totals = [part.sum(axis=-1, keepdims=True) for part in (predicted, actual)]
+    total = totals[0][..., 0]
+    sides = list(zip((predicted, actual), totals, strict=True))
+    x, y = (np.cumsum(part, axis=-1) - part / 2.0 - whole / 2.0 for part, whole in sides)
+    untied_x, untied_y = ((part * (whole - part)).sum(axis=-1) / 2.0 for part, whole in sides)
     return View(
         {
             "weight": total,
             "n": total,
             "concordance": agreement(joint),
-            "prediction_untied": (total**2 - tied_x) / 2.0,
-            "label_untied": (total**2 - tied_y) / 2.0,
+            "prediction_untied": untied_x,
+            "label_untied": untied_y,
             "rank_product": np.einsum("...ij,...i,...j->...", joint, x, y, optimize=True),
             "prediction_square": (predicted * x**2).sum(axis=-1),
             "label_square": (actual * y**2).sum(axis=-1),
@@ -165,7 +181,7 @@ def _side(values: Array, weight: Array | None) -> _Side:
     ranks, middle = np.cumsum(mass), np.empty(len(order))
     ranks -= mass / 2.0
     middle[order] = ranks if len(ranks) == len(order) else ranks[np.cumsum(new) - 1]
-    return _Side(order, new, middle, float((mass**2).sum()))
+    return _Side(order, new, middle, mass)
 
 
 def _starts(ascending: NDArray[np.generic]) -> NDArray[np.bool_]:

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
     from plmetrics.core.names import SuitePath
 
+REPEATED_TIME = "the time of another row of a series"
+"""Problem of rows that have no order in time."""
+
 VALID = "@valid"
 SCORED = "@scored"
 
@@ -91,6 +94,7 @@ _OF_LOGITS = {
 }
 
 _BY_PROBLEM = {
+    REPEATED_TIME: "name the column that tells series apart (series=...), or keep one row a time",
     "below 0": "if these are logits or logarithms of probabilities, give the exp of each",
     "none of the classes": (
         "name every class with classes:, correct the labels, or leave such rows out with data.missing: drop"

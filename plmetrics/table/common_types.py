@@ -17,7 +17,8 @@ def common_type(left: pl.DataType, right: pl.DataType) -> pl.DataType | None:
     (Int64, None)
     """
     if left == right:
-        return None if left.is_nested() or left in {pl.Object, pl.Binary} else _plain_type(left)
+        opaque = left.is_nested() or left in {pl.Object, pl.Binary} or isinstance(left, pl.BaseExtension)
+        return None if opaque else _plain_type(left)
     if pl.Null in {left, right}:
         return _plain_type(right if left == pl.Null else left)
     if left.is_integer() and right.is_integer():

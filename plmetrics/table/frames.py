@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from polars.exceptions import PolarsError
+from polars.exceptions import PanicException, PolarsError
 
 from plmetrics.core.errors import ConfigError, DataError, Problem, needs_extra
 
@@ -109,25 +109,41 @@ def _column(name: str, values: Any) -> pl.Series:
     if _COLUMN in _kinds(values):
         return _from_pandas(values.to_frame(name))[name]
     if hasattr(values, "__array__") and not isinstance(values, pl.Series):
-        array = np.asarray(values)
+        array = np.asanyarray(values)
         if array.ndim != 1:
             msg = f"column '{name}' is an array of shape {array.shape}, not one value a row"
             hint = "give each column of it a name: {'A_0': scores[:, 0], 'A_1': scores[:, 1]}"
             raise ConfigError(Problem(msg, ("data",), hint))
-        values = array.tolist() if array.dtype == object else array
+        listed = array.dtype == object or isinstance(array, np.ma.MaskedArray)
+        values = array.tolist() if listed else np.asarray(array)
     column: pl.Series = _convert(lambda values: pl.Series(name, values), values, f"column '{name}'")
     return column
 
 
 def _from_pandas(data: Any) -> pl.DataFrame:
     with needs_extra("pandas", "reading a pandas DataFrame"):
-        frame: pl.DataFrame = _convert(pl.from_pandas, data, "pandas DataFrame")
+        frame: pl.DataFrame = _convert(pl.from_pandas, _with_texts(data), "pandas DataFrame")
     return frame
+
+
+def _with_texts(data: Any) -> Any:
+    """The table with its periods and intervals, such as those of pandas.cut, as texts."""
+    if not data.columns.is_unique:
+        return data
+    odd = [name for name, dtype in data.dtypes.items() if _is_span(getattr(dtype, "categories", dtype))]
+    out = data.copy(deep=False) if odd else data
+    for name in odd:
+        out[name] = data[name].map(str, na_action="ignore").where(data[name].notna(), None)
+    return out
+
+
+def _is_span(values: Any) -> bool:
+    return str(getattr(values, "dtype", values)).startswith(("period", "interval"))
 
 
 def _convert(convert: Any, data: Any, kind: str) -> Any:
     try:
         return convert(data)
-    except (PolarsError, ValueError, TypeError, OverflowError) as error:
+    except (PolarsError, PanicException, ValueError, TypeError, OverflowError, NotImplementedError) as error:
         msg = f"the {kind} cannot be read as a Polars table: {str(error).splitlines()[0]}"
         raise DataError(msg) from error

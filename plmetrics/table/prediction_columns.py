@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 SUM_TOLERANCE = 1e-6
 """How far the probabilities of a row's classes may be from 1 in total."""
 
+SAME_LEVEL = 1e-9
+"""How far a declared level may be from the one that a metric asks for."""
 
 BELOW_ZERO = "below 0, and normalise divides by the sum of a row"
 """What is wrong with logits, or logarithms, in place of probabilities that are to be normalised."""

@@ -78,8 +78,8 @@ def prediction_table(raw: pl.LazyFrame, schema: pl.Schema, roles: RoleColumns) -
     """
     columns = _casts(schema, roles)
     checks = _checks(roles)
-    frame = raw.select(**columns)
     masks = _weight_masks(roles)
+    frame = (raw if masks else _weighted_rows(raw, roles)).select(**columns)
     if roles.weight is not None and not masks:
         frame = frame.filter((pl.col(WEIGHT) != 0) | pl.col(WEIGHT).is_null())
     weight = pl.col(WEIGHT) if roles.weight is not None else None
@@ -111,9 +111,18 @@ def unchecked_table(
 ) -> pl.LazyFrame:
     """The canonical columns before any row is left out, with a Boolean column per check: for the second look."""
     checks = _checks(roles)
-    return raw.select(*dict.fromkeys(keep), **_casts(schema, roles)).with_columns(
+    rows = raw if _weight_masks(roles) else _weighted_rows(raw, roles)
+    return rows.select(*dict.fromkeys(keep), **_casts(schema, roles)).with_columns(
         check.bad.fill_null(value=False).alias(check.column_name) for check in checks
     )
+
+
+def _weighted_rows(raw: pl.LazyFrame, roles: RoleColumns) -> pl.LazyFrame:
+    """The raw rows without those of weight 0, where columns are made of several rows."""
+    if roles.weight is None or not roles.made:
+        return raw
+    weight = pl.col(roles.weight)
+    return raw.filter((weight.cast(pl.Float64) != 0) | weight.is_null())
 
 
 def sound_rows(roles: RoleColumns) -> pl.Expr:

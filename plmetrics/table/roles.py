@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+import polars as pl
+
 from plmetrics.core.errors import DataError, Problem
 from plmetrics.core.names import did_you_mean, is_pattern
 from plmetrics.table.prediction_columns import (
@@ -16,8 +18,6 @@ from plmetrics.table.prediction_columns import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import TypeAlias
-
-    import polars as pl
 
     from plmetrics.table.checks import (
         Requirement,
@@ -99,7 +99,7 @@ def require(schema: pl.Schema, name: str, role: str, path: tuple[str | int, ...]
     """The type of a column.
 
     Raises:
-        DataError: it is absent; the message names the nearest one.
+        DataError: it is absent, and the message names the nearest one; or it has values of another library's type.
     """
     if name not in schema:
         raise DataError(
@@ -108,4 +108,7 @@ def require(schema: pl.Schema, name: str, role: str, path: tuple[str | int, ...]
     if is_pattern(name):
         msg = f"column '{name}' ({role}): Polars takes such a name for a pattern of names"
         raise DataError(Problem(msg, path, "rename the column"))
+    if isinstance(schema[name], pl.BaseExtension):
+        msg = f"column '{name}' ({role}) is of type {schema[name]}, of another library"
+        raise DataError(Problem(msg, path, "store it as text, numbers or dates"))
     return schema[name]

@@ -248,6 +248,27 @@ def test_a_group_that_expects_no_positives_must_have_none(y, status):
     assert found["status"].to_list() == [status] * 2
 
 
+@pytest.mark.parametrize("tenths", [1.0, 0.1])
+@pytest.mark.parametrize(("last", "status"), [(0, "zero_denominator"), (1, "ok")])
+def test_scores_of_1_expect_no_negatives_under_any_weights(tenths, last, status):
+    """Their weighted mean is 1 up to rounding: the variance of such a group is 0, not what is left of it."""
+    weight = [5 * tenths, 2 * tenths, 7 * tenths, 1 * tenths, 1 * tenths, 7 * tenths, 3 * tenths]
+    p = [0.2, 1.0, 0.5, 1.0, 0.2, 0.5, 1.0]
+    rows = pl.DataFrame({"y": [0, 1, 1, last, 0, 0, 1], "p": p, "w": weight})
+    found = plm.evaluate(rows, label="y", models="p", weight="w", metrics=["hosmer_lemeshow"]).metrics
+    assert found["status"].item() == status
+    if status == "ok":
+        assert found["value"].item() == pytest.approx(tenths * 1.2**2 / (6 * 0.2 * 0.8))
+
+
+@pytest.mark.parametrize("scale", [0.1, 1.0])
+def test_the_level_of_hard_scores_is_that_of_their_clipped_odds(scale):
+    """Of a positives at 1 and b negatives at 0, clipped alike, a exp(-x) = b exp(x)."""
+    rows = pl.DataFrame({"y": [1, 0, 1], "p": [1.0, 0.0, 1.0], "w": [1 * scale, 6 * scale, 4 * scale]})
+    found = plm.evaluate(rows, label="y", models="p", weight="w", metrics=["calibration_intercept"]).metrics
+    assert found["value"].item() == pytest.approx(math.log(5 / 6) / 2, rel=1e-9)
+
+
 @pytest.mark.parametrize("text", BY_POINTS)
 def test_replicates_and_slices_are_finalised_alike(text):
     """Leading axes and segments give what each table alone gives; empty slices are undefined."""

@@ -95,6 +95,21 @@ def test_constants_have_no_correlation() -> None:
     assert evaluated(same)["status"].to_list() == ["zero_denominator"] * 4
 
 
+@pytest.mark.parametrize("exact", [None, False])
+def test_constants_have_no_correlation_under_any_weights(exact: bool | None) -> None:
+    """Sums of tenths in another order are other numbers: what is left of them is no variation."""
+    rng = np.random.default_rng(3)
+    weight = rng.integers(1, 8, 40) / 10.0
+    rows = pl.DataFrame(
+        {"y": np.full(40, 0.1), "p": rng.choice([0.1, 0.2, 0.3], 40), "w": weight, "g": np.arange(40) % 7}
+    )
+    for swapped in (rows, rows.rename({"y": "p", "p": "y"})):
+        found = evaluated(swapped, weight="w", slices=["g"], exact=exact).filter(
+            pl.col("metric") != "concordance_ccc"
+        )
+        assert found.select("value", "status").unique().rows() == [(None, "zero_denominator")]
+
+
 def test_offsets_cost_no_digits() -> None:
     frame = table(ties=False)
     far = frame.with_columns(pl.col("y", "p") + 1e9)

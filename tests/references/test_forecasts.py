@@ -234,6 +234,16 @@ BAD: list[tuple[str, type[Exception], list[str]]] = [
         ["'model' (level)", "must hold numbers"],
     ),
     ("{by: [location], value: predicted}", plm.ConfigError, ["'level' is missing"]),
+    (
+        "{by: [location, location], level: quantile_level, value: predicted}",
+        plm.ConfigError,
+        ["column 'location' stands in data.long twice"],
+    ),
+    (
+        "{by: [quantile_level], level: quantile_level, value: predicted}",
+        plm.ConfigError,
+        ["column 'quantile_level' stands in data.long twice"],
+    ),
 ]
 
 
@@ -260,14 +270,21 @@ WRONG: list[tuple[Any, list[str], list[str]]] = [
     ({"m": {"quantiles": {1.5: "q_0.5"}}}, ["wis"], ["less than 1"]),
     ({"m": {"quantiles": "r_"}}, ["wis"], ["no column is 'r_' and a level"]),
     ({"m": {"quantiles": "q_"}}, ["interval_coverage(level=0.8)"], ["needs the quantile 0.1"]),
+    (
+        {"m": {"quantiles": {"0.5": "q_0.5", "0.50": "q_0.95"}}},
+        ["wis"],
+        ["a level stands in quantiles twice"],
+    ),
+    ({"m": {"quantiles": "r"}}, ["wis"], ["columns 'r0.5' and 'r0.50' have one level"]),
     ({"m": "q_0.5"}, ["wis"], ["a model of task 'quantile' has no score"]),
 ]
 
 
 @pytest.mark.parametrize(("models", "metrics", "words"), WRONG)
 def test_models_that_lack_what_metrics_read(models: Any, metrics: list[str], words: list[str]) -> None:
+    rows = table().with_columns(**{"r0.5": pl.lit(1.0), "r0.50": pl.lit(2.0)})
     with pytest.raises((plm.ConfigError, plm.DataError)) as error:
-        plm.evaluate(table(), task="quantile", label="y", models=models, metrics=metrics)
+        plm.evaluate(rows, task="quantile", label="y", models=models, metrics=metrics)
     for word in words:
         assert word in str(error.value)
 

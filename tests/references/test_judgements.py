@@ -165,6 +165,7 @@ def test_rbp_and_err_of_known_lists() -> None:
         ({"y": [1, 0], "p": [1, 2]}, "bpref", "column 'judged' .* is not in the data"),
         ({"y": [1, 0], "p": [1, 2], "judged": [1, 2]}, "bpref", "neither true nor false"),
         ({"y": [1, 0], "p": [1, 2], "judged": [True, None]}, "judged_at_k(k=2)", "neither true nor false"),
+        ({"y": [1, 0], "p": [1, 2], "judged": ["yes", "no"]}, "bpref", "String, but must hold numbers"),
         ({"y": [5, 0], "p": [1, 2]}, "err", "a label is 5, above max_label = 4"),
         ({"y": [-1, 0], "p": [1, 2]}, "err", "negative"),
         ({"y": [1, 0], "p": [1, 2]}, "rbp(persistence=1)", "between 0 and 1"),

@@ -242,3 +242,12 @@ def test_weight_2_is_the_query_twice_and_weight_0_the_query_absent() -> None:
     np.testing.assert_allclose(ours["value"], twice["value"], rtol=1e-12)
     np.testing.assert_allclose(ours["weight"], twice["weight"])
     assert ours["n"][0] == frame.filter(number % 3 > 0)["topic"].n_unique()
+
+
+def test_gains_beyond_all_numbers_are_an_overflow() -> None:
+    """A query whose best gain overflows had 0 of it, whatever its order."""
+    rows = pl.DataFrame({"q": [1, 1, 2, 2], "y": [1.6e308, 0.8e308, 0.0, 1.0], "p": [2, 1, 1, 2]})
+    found = plm.evaluate(
+        rows, task="ranking", label="y", query="q", models="p", metrics=["ndcg", "default_ndcg"]
+    )
+    assert found.metrics.select("value", "status").rows() == [(None, "overflow")] * 2

@@ -64,6 +64,31 @@ def test_the_scale_from_labels_in_time_order(season: int, weight: str | None) ->
     assert found.filter(slice="all")["interval_status"].item() == "ok"
 
 
+def test_bad_labels_and_rows_of_weight_0_are_no_naive_forecasts() -> None:
+    """Dropped labels are unknown, rows of weight 0 absent."""
+    rows = pl.DataFrame(
+        {"day": range(6), "y": [1.0, float("nan"), 2.0, 5.0, 9.0, 8.0], "w": [1, 1, 1, 1, 0, 1]}
+    )
+    found = plm.evaluate(
+        rows.with_columns(p=pl.lit(4.0)),
+        task="regression",
+        label="y",
+        models="p",
+        weight="w",
+        missing="drop",
+        metrics=["mase(time=day)", "scaled_mae(by=w)"],
+    ).metrics
+    errors = (3 + 2 + 1 + 4) / 4
+    naive = ((5 - 2) + (8 - 5)) / 2
+    assert found["value"].to_list() == pytest.approx([errors / naive, errors / np.std([1, 2, 5, 8])])
+
+
+@pytest.mark.parametrize("metric", ["mase(time=day, series=shop)", "scaled_mae(by=shop)"])
+def test_states_of_some_rows_are_refused(metric: str) -> None:
+    with pytest.raises(plm.ConfigError, match="reads other rows beside each row"):
+        plm.state(table(), task="regression", label="y", models="p", metrics=["mae", metric])
+
+
 def test_a_scale_column() -> None:
     rows = table()
     expected = ((rows["p"] - rows["y"]).abs() / rows["scale"]).mean()
@@ -94,10 +119,19 @@ def test_plans_stream() -> None:
             plm.DataError,
             "1 of 51 values is null, infinite or not above 0; the first is 0.0",
         ),
+        ("mase(scale=shop)", plm.DataError, "of type String, but must hold numbers"),
+        (
+            "mase(time=gap, series=shop)",
+            plm.DataError,
+            "(time of mase within 'shop'): 1 of 51 values is null",
+        ),
+        ("mase(time=day)", plm.DataError, "41 of 51 values are the time of another row of a series"),
+        ("mase(season=99999999999999999999, time=day)", plm.ConfigError, "from 1 to 1,000,000,000"),
     ],
 )
 def test_what_is_wrong_is_said(metric: str, kind: type[Exception], words: str) -> None:
     rows = table().with_columns(bad=pl.when(pl.int_range(pl.len()) == 3).then(0.0).otherwise(1.0))
+    rows = rows.with_columns(gap=pl.when(pl.int_range(pl.len()) != 7).then("day"))
     with pytest.raises(kind) as error:
         plm.evaluate(rows, task="regression", label="y", models="p", metrics=[metric])
     assert words in str(error.value)

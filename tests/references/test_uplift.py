@@ -318,6 +318,11 @@ def test_normalised_areas_are_in_units_of_the_effect(weight: str) -> None:
     same = pl.DataFrame({"t": [0, 1, 0, 1], "y": [1.0, 1.0, 0.0, 0.0], "p": [0.1, 0.2, 0.3, 0.4]})
     result = evaluate(same, ["auuc(normalise=end)"])
     assert result.metrics["status"].to_list() == ["zero_denominator"]
+    rows = pl.DataFrame(
+        {"t": [0] * 13 + [1] * 29, "y": [0.1] * 42, "p": range(42), "w": [0.1, 0.2, 0.7] * 14}
+    )
+    result = evaluate(rows, ["auuc(normalise=end)"], weight="w")
+    assert result.metrics["status"].to_list() == ["zero_denominator"]
 
 
 def test_published_values() -> None:

@@ -189,6 +189,21 @@ def test_units_without_rows_count_as_none(tmp_path: Path, missing: str) -> None:
     assert units.record["rows"] == one.record["rows"]
 
 
+@pytest.mark.parametrize("emptied", [{"w": pl.lit(0.0)}, {"p": pl.lit(None, dtype=pl.Float64)}])
+def test_units_of_queries_that_do_not_count_count_as_none(
+    tmp_path: Path, emptied: dict[str, pl.Expr]
+) -> None:
+    rows = pl.DataFrame({"q": [1, 1, 2], "y": [0, 1, 1], "p": [0.2, 0.1, 0.3], "w": [1.0, 1.0, 2.0]})
+    rows.write_parquet(tmp_path / "1.parquet")
+    for name, shift in (("0", 10), ("2", 20)):
+        rows.with_columns(pl.col("q") + shift, **emptied).write_parquet(tmp_path / f"{name}.parquet")
+    asked: dict[str, Any] = {"label": "y", "models": "p", "query": "q", "weight": "w", "missing": "drop"}
+    found = plm.evaluate(
+        tmp_path / "*.parquet", task="ranking", metrics=["mrr", "num_q"], on="inline", **asked
+    )
+    assert found.metrics.select("value", "n").rows() == [((1 / 2 + 2 * 1) / 3, 2), (3.0, 2)]
+
+
 def test_a_unit_that_was_replaced_is_counted_again_alone(tmp_path: Path) -> None:
     file = write(tmp_path, 3, reproducible=False, metrics=["f1"], slices={}, uncertainty=None)
     plm.run(file, on="inline")

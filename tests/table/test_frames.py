@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import array
+from pathlib import Path
 
 import narwhals as nw
 import numpy as np
@@ -110,3 +111,53 @@ def test_columns_go_wherever_a_table_does() -> None:
     brier = plm.merge(plm.state(columns, **asked)).metrics["value"].item()
     assert brier == pytest.approx(of_frame.metrics["value"].item())
     assert plm.suggest(columns).text == plm.suggest(frame).text
+
+
+def test_masked_values_of_an_array_are_null() -> None:
+    scores = np.ma.array([0.1, 0.9, 0.4], mask=[False, True, False])
+    frame = as_frame({"y": np.array([0, 1, 1]), "p": scores})
+    assert isinstance(frame, pl.DataFrame)
+    assert frame["p"].to_list() == [0.1, None, 0.4]
+    found = plm.evaluate(
+        {"y": [0, 1, 1], "p": scores}, label="y", models="p", metrics=["accuracy"], missing="drop"
+    )
+    assert found.metrics.select("value", "n").rows() == [(0.5, 2)]
+
+
+def test_periods_and_intervals_of_pandas_are_texts() -> None:
+    months = pd.period_range("2026-01", periods=4, freq="M").to_series(index=range(4))
+    months[1] = pd.NaT
+    rows = pd.DataFrame({"y": [0, 1, 0, 1], "p": [0.1, 0.9, 0.2, 0.8], "month": months})
+    rows["bin"] = pd.cut([1.0, 2.0, np.nan, 2.0], [0, 1, 2])
+    rows["span"] = pd.arrays.IntervalArray.from_breaks(range(5))
+    found = plm.evaluate(
+        rows, label="y", models="p", metrics=["accuracy"], slices=["month", "bin", "span"]
+    ).metrics
+    counts = {name: part["n"].to_list() for (name,), part in found.group_by("slice_set", maintain_order=True)}
+    assert counts == {"overall": [4], "month": [1, 1, 1, 1], "bin": [1, 2, 1], "span": [1, 1, 1, 1]}
+    slices = found["slice"].to_list()
+    assert {
+        "month=2026-01",
+        "month=null",
+        'bin="(0, 1]"',
+        'bin="(1, 2]"',
+        "bin=null",
+        'span="(3, 4]"',
+    } <= set(slices)
+
+
+@pytest.mark.parametrize("asked", [{"slices": ["month"]}, {"where": "month IS NOT NULL"}, {"unit": "month"}])
+def test_types_of_another_library_are_told(asked: dict[str, object], tmp_path: Path) -> None:
+    rows = pd.DataFrame(
+        {"y": [0, 1], "p": [0.1, 0.9], "month": pd.period_range("2026-01", periods=2, freq="M")}
+    )
+    rows.to_parquet(tmp_path / "rows.parquet")
+    with pytest.raises(plm.DataError, match=r"column 'month' .* is of type Extension.*, of another library"):
+        plm.evaluate(tmp_path / "rows.parquet", label="y", models="p", metrics=["accuracy"], **asked)
+
+
+@pytest.mark.parametrize("score", [pa.array([1, 2], pa.decimal256(40, 0)), np.array([1j, 2j])])
+def test_columns_that_polars_cannot_hold_are_told(score: object) -> None:
+    table = pa.table({"p": score}) if isinstance(score, pa.Array) else pd.DataFrame({"p": score})
+    with pytest.raises(plm.DataError, match="cannot be read as a Polars table"):
+        as_frame(table)

@@ -23,6 +23,9 @@ _HOSMER = (
     "Hosmer and Lemeshow (1980), Goodness of fit tests for the multiple logistic regression model, CSTM 9(10)"
 )
 
+_ROUNDING = 1e-13
+"""What sums of weights leave of a difference that is none."""
+
 
 @dataclass(frozen=True)
 class Goodness(Metric):
@@ -49,7 +52,8 @@ class Goodness(Metric):
 
     def undefined(self, state: Any) -> Undefined:
         """A group of scores 0, or 1, that is wrong somewhere: it expects no spread at all."""
-        wrong = ops.where((_expected_variance(state) == 0) & (calibration_gaps(state) != 0), 1.0, 0.0)
+        gap = ops.absolute(calibration_gaps(state)) > _ROUNDING
+        wrong = ops.where((_expected_variance(state) == 0) & gap, 1.0, 0.0)
         return [*super().undefined(state), ("zero_denominator", ops.total(wrong) > 0)]
 
     def statistic(self, state: Any, gaps: Any) -> Any:
@@ -136,6 +140,6 @@ class HosmerLemeshowPValue(Goodness):
 
 
 def _expected_variance(state: Any) -> Any:
-    """Variance m (1 - m) of a label in each group, m its mean score; 0 in empty groups."""
+    """Variance m (1 - m) of a label in each group, m its mean score; 0 in empty groups, and where m is about 1."""
     mean = ops.ratio(state.bin_score, state.bin_weight, otherwise=0.0)
-    return mean * (1.0 - mean)
+    return ops.where(mean < 1.0 - _ROUNDING, mean * (1.0 - mean), 0.0)

@@ -134,8 +134,8 @@ def _level(state: Any) -> Any:
     mass = state.positive + state.negative
     level = ops.total(mass) * 0.0
     for _ in range(_STEPS):
-        rate, spread = _rates(ops.broadcast(level, mass) + odds)
-        step = ops.ratio(ops.total(state.positive - mass * rate), ops.total(mass * spread))
+        short, spread = _shortfall(state, ops.broadcast(level, mass) + odds)
+        step = ops.ratio(ops.total(short), ops.total(mass * spread))
         level = level + step * _damping(np.abs(step))
         if not np.any(np.abs(step) > _SETTLED):
             break
@@ -167,8 +167,8 @@ def _joint_fit(state: Any) -> tuple[Any, Any]:
 
 
 def _newton(state: Any, mass: Any, odds: Any, level: Any, slope: Any) -> tuple[Any, Any]:
-    rate, spread = _rates(ops.broadcast(level, mass) + ops.broadcast(slope, mass) * odds)
-    short, curved = state.positive - mass * rate, mass * spread
+    short, spread = _shortfall(state, ops.broadcast(level, mass) + ops.broadcast(slope, mass) * odds)
+    curved = mass * spread
     tilted = curved * odds
     first, second = ops.total(short), ops.total(short * odds)
     total, cross, square = ops.total(curved), ops.total(tilted), ops.total(tilted * odds)
@@ -176,11 +176,15 @@ def _newton(state: Any, mass: Any, odds: Any, level: Any, slope: Any) -> tuple[A
     return (square * first - cross * second) / determinant, (total * second - cross * first) / determinant
 
 
-def _rates(log_odds: Any) -> tuple[Any, Any]:
-    """The probability of some log odds, and its derivative."""
+def _shortfall(state: Any, log_odds: Any) -> tuple[Any, Any]:
+    """Positives beyond those that log odds expect, and the derivative of their rate; without cancelling at the ends."""
     tail = np.exp(-ops.absolute(log_odds))
     rare = tail / (1.0 + tail)
-    return ops.where(log_odds < 0, rare, 1.0 - rare), rare / (1.0 + tail)
+    positive, negative = state.positive, state.negative
+    common = 1.0 - rare
+    below = log_odds < 0
+    short = ops.where(below, positive * common - negative * rare, positive * rare - negative * common)
+    return short, rare / (1.0 + tail)
 
 
 def _damping(change: Any) -> Any:

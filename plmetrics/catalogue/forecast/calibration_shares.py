@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import polars as pl
 
-from plmetrics.catalogue.forecast.rows import SAME_LEVEL, MeanOfForecasts, member_number, quantile
+from plmetrics.catalogue.forecast.rows import MeanOfForecasts, member_number, quantile
 from plmetrics.catalogue.parameters import parameter
 from plmetrics.core import ops
 from plmetrics.states.sums import Atom
-from plmetrics.table.prediction_columns import levels_of
+from plmetrics.table.prediction_columns import SAME_LEVEL, levels_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -13,7 +13,7 @@ from plmetrics.core import ops
 from plmetrics.core.names import number_text
 from plmetrics.core.special import ndtri
 from plmetrics.states.sums import Atom
-from plmetrics.table.prediction_columns import levels_of, quantile_part
+from plmetrics.table.prediction_columns import SAME_LEVEL, levels_of, quantile_part
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from plmetrics.states.sums import Rows
 
 INFINITY = float("inf")
-SAME_LEVEL = 1e-9
-"""How far a declared level may be from the one that a metric asks for."""
 
 
 class MeanOfForecasts(RowMean):

@@ -45,8 +45,10 @@ class _ShareOfIdeal(QueryMetric):
         ideal = ranked.judged.ideal(metric.gain, cut_of(metric.k))
         without = {"skip": np.nan, "zero": 0.0, "one": 1.0}[self._empty]
         gained = self._gained(ranked)
-        share = np.divide(gained, ideal, out=np.full(len(ideal), without), where=ideal > 0)
-        return np.asarray(np.minimum(share, 1.0))
+        share = np.divide(
+            gained, ideal, out=np.full(len(ideal), without), where=(ideal > 0) & (ideal < np.inf)
+        )
+        return np.where(np.isinf(ideal), np.inf, np.minimum(share, 1.0))
 
 
 @register

@@ -59,7 +59,8 @@ class _JudgementMetric(QueryMetric):
             number = value.cast(pl.Float64)
             return value.is_null() | ((number != 0) & (number != 1))
 
-        return (Requirement(self.judged, "neither true nor false", bad, f"judged rows of {self.name}"),)
+        role = f"judged rows of {self.name}"
+        return (Requirement(self.judged, "neither true nor false", bad, role, numeric=True),)
 
 
 @register

@@ -13,7 +13,8 @@ from plmetrics.catalogue.registry import register
 from plmetrics.catalogue.regression.rows import ABSOLUTE_ERROR, ErrorMetric
 from plmetrics.core import ops
 from plmetrics.states.sums import Atom
-from plmetrics.table.checks import Requirement
+from plmetrics.table.checks import REPEATED_TIME, Requirement
+from plmetrics.table.roles import plain_column
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 _ROUNDING = 1e-13
 """Of the labels' size: what they vary less is rounding."""
+
+_LONGEST_SEASON = 10**9
 
 
 def _column(doc: str) -> Any:
@@ -39,7 +42,8 @@ class MeanAbsoluteScaledError(ErrorMetric):
     rows of abs(e) / scale. With `time`: the mean of abs(e) over the mean of abs(y_t - y_(t - season)), rows in the
     order of `time` within each `series`, over the evaluated rows that have a label a season before. Below 1 beats the
     naive forecast. Weighted by row; 0 or more; undefined (`zero_denominator`) where no row has such a label or none
-    changes. A scale that is not above 0 is a data error. Source: Hyndman and Koehler (2006).
+    changes. A scale that is not above 0 is a data error, and so are a null time and two rows of a series at one time.
+    Source: Hyndman and Koehler (2006).
 
     >>> import polars as pl, plmetrics as plm
     >>> rows = pl.DataFrame({"day": [1, 2, 3, 4], "y": [1.0, 3.0, 2.0, 4.0], "p": [1.0, 2.0, 2.0, 5.0]})
@@ -60,7 +64,10 @@ class MeanAbsoluteScaledError(ErrorMetric):
     )
 
     season: int = parameter(
-        1, doc="rows of a series in a season", check=lambda value: value >= 1, domain="at least 1"
+        1,
+        doc="rows of a series in a season",
+        check=lambda value: 1 <= value <= _LONGEST_SEASON,
+        domain=f"from 1 to {_LONGEST_SEASON:,}",
     )
     scale: str | None = _column("column of the series' mean naive error")
     time: str | None = _column("column that rows are ordered by")
@@ -85,22 +92,36 @@ class MeanAbsoluteScaledError(ErrorMetric):
         return tuple(name for name in (self.scale, self.time, self.series) if name is not None)
 
     def requirements(self) -> tuple[Requirement, ...]:
-        """A scale is above 0."""
+        """A scale is above 0; a time is there, and once in its series."""
         if self.scale is None:
-            return ()
+            assert self.time is not None
+            role = "time of mase" if self.series is None else f"time of mase within '{self.series}'"
+            return (
+                Requirement(self.time, "null", lambda value: value.is_null(), role),
+                Requirement(self.time, REPEATED_TIME, lambda _: pl.col(plain_column(self._repeated)), role),
+            )
 
         def bad(value: pl.Expr) -> pl.Expr:
             return value.is_null() | ~value.cast(pl.Float64).is_finite() | (value <= 0)
 
-        return (Requirement(self.scale, "null, infinite or not above 0", bad, "scale of mase"),)
+        return (Requirement(self.scale, "null, infinite or not above 0", bad, "scale of mase", numeric=True),)
 
     def made(self, label: str) -> Mapping[str, pl.Expr]:
-        """The distance of each label from that of a season before, null where there is none."""
+        """The distance of each label from that of a season before, null where there is none, and repeated times."""
         if self.time is None:
             return {}
-        value = pl.col(label).cast(pl.Float64)
+        value, time = pl.col(label).cast(pl.Float64), pl.col(self.time)
         series = pl.lit(0) if self.series is None else pl.col(self.series)
-        return {self._naive: (value - value.shift(self.season).over(series, order_by=self.time)).abs()}
+        repeated = ((time == time.shift(1)) | (time == time.shift(-1))).fill_null(value=False)
+        sole = pl.when(value.is_finite() & ~repeated).then(value)
+        return {
+            self._naive: (sole - sole.shift(self.season)).abs().over(series, order_by=self.time),
+            self._repeated: repeated.over(series, order_by=self.time),
+        }
+
+    @property
+    def _repeated(self) -> str:
+        return f"repeated time|{self.time}|{self.series}"
 
     @property
     def _naive(self) -> str:
@@ -172,6 +193,7 @@ class SegmentScaledError(ErrorMetric):
     def made(self, label: str) -> Mapping[str, pl.Expr]:
         """The scale of each row's segment."""
         value = pl.col(label).cast(pl.Float64)
+        value = pl.when(value.is_finite()).then(value)
         scale = value.std(ddof=0).over(self.by)
         rounding = _ROUNDING * value.abs().mean().over(self.by)
         return {self._scale: pl.when(scale > rounding).then(scale)}

@@ -175,9 +175,11 @@ class UpliftArea(OfCurve):
         return area if self.normalise == "none" else ops.ratio(area, self._end(state))
 
     def _end(self, state: Any) -> Any:
-        """The size of the effect among all rows."""
+        """The size of the effect among all rows; exactly 0 where it is within rounding of the arms' means."""
         treated = ops.ratio(ops.total(state.treated_outcome), state.treated_weight)
-        return ops.absolute(treated - ops.ratio(ops.total(state.control_outcome), state.control_weight))
+        control = ops.ratio(ops.total(state.control_outcome), state.control_weight)
+        effect = ops.absolute(treated - control)
+        return ops.where(effect <= _TIE * (ops.absolute(treated) + ops.absolute(control)), 0.0, effect)
 
     def _curve(self, totals: Any) -> Any:
         return totals.guelman() if self.method == "guelman" else totals.uplift()

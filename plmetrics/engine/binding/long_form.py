@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import polars as pl
 
-from plmetrics.core.errors import AbsentDataError, Collected, DataError, PlmetricsError, Problem
+from plmetrics.core.errors import AbsentDataError, Collected, ConfigError, DataError, PlmetricsError, Problem
 from plmetrics.core.names import is_pattern, number_text
 from plmetrics.engine.binding.row_expressions import predicate
 from plmetrics.table.checks import not_numbers
@@ -66,7 +67,7 @@ def wide_table(source: Source, long: Long | None, where: str | None, *, every: b
         raise DataError(Problem(msg, (*_PATH, "level")))
     columns = [pl.col(name).first() for name in others if name not in conflicts]
     for row in identities.iter_rows(named=True):
-        name = "_".join([long.value, *(_text(row[part]) for part in apart)])
+        name = "_".join([long.value, *(_text(_shortest(row[part], source.schema[part])) for part in apart)])
         here = pl.all_horizontal(pl.col(part) == row[part] for part in apart)
         columns.append(pl.col(long.value).filter(here).first().alias(name))
     frame = raw.group_by(by).agg(columns).sort(by, nulls_last=True)
@@ -136,6 +137,11 @@ def _check(source: Source, long: Long) -> None:
         if long.model is not None:
             require(source.schema, long.model, "model", (*_PATH, "model"))
     collected.settle()
+    names = [*long.by, long.level, long.value, *([] if long.model is None else [long.model])]
+    twice = [name for place, name in enumerate(names) if name in names[:place]]
+    if twice:
+        msg = f"column '{twice[0]}' stands in data.long twice"
+        raise ConfigError(Problem(msg, _PATH, "give each of by, level, value and model columns of its own"))
 
 
 def _twins(raw: pl.LazyFrame, by: Sequence[str], apart: Sequence[str]) -> pl.LazyFrame:
@@ -151,6 +157,13 @@ def _refuse_twins(twins: pl.DataFrame) -> None:
         place = ", ".join(f"{name}={_text(value)}" for name, value in row.items())
         msg = f"a quantile of a forecast stands in {rows:,} rows: {place}"
         raise DataError(Problem(msg, (*_PATH, "by"), "name all columns that tell forecasts apart"))
+
+
+def _shortest(value: Any, dtype: pl.DataType) -> Any:
+    """A value of a column; a number of fewer than 64 bits as the shortest decimal that stands for it."""
+    if dtype not in {pl.Float32, pl.Float16}:
+        return value
+    return float(str(np.float32(value) if dtype == pl.Float32 else np.float16(value)))
 
 
 def _text(value: object) -> str:

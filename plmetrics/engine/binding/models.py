@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from plmetrics.core.errors import Collected, ConfigError, DataError, Problem
@@ -10,7 +11,7 @@ from plmetrics.core.names import did_you_mean
 from plmetrics.states.sums import DEFAULT_THRESHOLD
 from plmetrics.suite.problems import lacks_column
 from plmetrics.suite.tasks import CLASS_TASKS
-from plmetrics.table.prediction_columns import PredictionColumns, levels_of, quantile_part
+from plmetrics.table.prediction_columns import SAME_LEVEL, PredictionColumns, levels_of, quantile_part
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -138,15 +139,19 @@ def _check_parts(suite: Suite, models: Mapping[str, PredictionColumns]) -> None:
 
 
 def _quantiles_with_prefix(name: str, prefix: str, schema: pl.Schema) -> dict[str, str]:
-    columns = {}
-    for column in schema:
-        level = _level(column.removeprefix(prefix)) if column.startswith(prefix) else None
-        if level is not None:
-            columns[level] = column
-    if not columns:
+    names = [column for column in schema if column.startswith(prefix)]
+    found = sorted(
+        (level, column) for column in names if (level := _level(column.removeprefix(prefix))) is not None
+    )
+    path = ("models", name, "quantiles")
+    if not found:
         msg = f"no column is '{prefix}' and a level between 0 and 1 (quantiles of model '{name}')"
-        raise DataError(Problem(msg, ("models", name, "quantiles"), did_you_mean(prefix, schema)))
-    return {quantile_part(level): columns[level] for level in sorted(columns)}
+        raise DataError(Problem(msg, path, did_you_mean(prefix, schema)))
+    for (level, column), (next_level, other) in pairwise(found):
+        if next_level - level <= SAME_LEVEL:
+            msg = f"columns '{column}' and '{other}' have one level (quantiles of model '{name}')"
+            raise DataError(Problem(msg, path, "name the columns of the levels in quantiles"))
+    return {quantile_part(level): column for level, column in found}
 
 
 def _level(text: str) -> float | None:

@@ -10,6 +10,7 @@ from plmetrics.catalogue.custom import ROLES
 from plmetrics.core.errors import Collected, ConfigError, DataError, Problem
 from plmetrics.core.names import did_you_mean
 from plmetrics.core.rowsql import compile_row, not_a_condition
+from plmetrics.table.roles import require
 
 if TYPE_CHECKING:
     from plmetrics.catalogue.metric import Metric
@@ -101,6 +102,8 @@ def _require_columns(
             quoted = f"a text stands in single quotes: '{column}'"
             hint = f"{nearest} Otherwise, {quoted}" if nearest else quoted
             problems.append(Problem(f"column '{column}' (in {where}) is not in the data", path, hint))
+        elif isinstance(schema[column], pl.BaseExtension):
+            require(schema, column, f"in {where}", path)
     if problems:
         raise DataError(problems)
 

@@ -26,6 +26,7 @@ from plmetrics.engine.ranking.query_passes import (
 )
 from plmetrics.engine.ranking.rank_order import QueryRows, codes_of
 from plmetrics.engine.request import TableView
+from plmetrics.engine.run_plan import Accounting, NoRowsLeftError
 from plmetrics.states.queries import QUERY, QUERY_NAME, query_column
 from plmetrics.suite.tasks import RANKING_CURVES
 from plmetrics.table.checks import SCORED, VALID, scored_column, valid_column
@@ -209,7 +210,9 @@ def _valid(request: Request, model: str) -> str:
 def _no_rows_error(request: Request, total: int) -> DataError:
     if total == 0:
         return AbsentDataError.without_rows(request.suite.data.where)
-    return DataError(no_rows_left(total))
+    error = NoRowsLeftError(no_rows_left(total))
+    error.rows = Accounting(0, 0, {}, pairs=total)
+    return error
 
 
 def _without_weight(request: Request, view: TableView) -> pl.LazyFrame:

@@ -100,7 +100,8 @@ def short_text(value: Any) -> str:
 
 
 def _plain(dtype: pl.DataType) -> bool:
-    return not dtype.is_nested() and dtype not in {pl.Binary, pl.Object, pl.Null} and dtype != pl.Duration
+    opaque = dtype.is_nested() or isinstance(dtype, pl.BaseExtension)
+    return not opaque and dtype not in {pl.Binary, pl.Object, pl.Null} and dtype != pl.Duration
 
 
 def _is_nameable(name: str) -> bool:

@@ -136,7 +136,9 @@ def with_intervals(
         "not_requested": ~asked,
         "undefined_value": pl.col("value").is_null(),
         "too_few_units": pl.col("@folds") < 2,
-        "degenerate": ~(error.is_finite() & (error > _ROUNDING * pl.col("value").abs())).fill_null(value=False),
+        "degenerate": ~(error.is_finite() & (error > _ROUNDING * pl.col("value").abs())).fill_null(
+            value=False
+        ),
     }
     status = first_word(reasons, "ok")
     there = pl.col("interval_status") == "ok"

@@ -204,7 +204,7 @@ def _empty(suite: Suite, source: Source, counted: Accounting) -> tuple[Head, pl.
         "units": 0,
         "zero_weight": counted.zero_weight,
         "dropped": dict(counted.dropped),
-        "pairs_read": None,
+        "pairs_read": counted.pairs,
         "fitted": counted.fitted,
     }
     head = head_of(

@@ -92,6 +92,9 @@ def _problems(suite: Suite) -> Iterator[Problem]:
                 message = f"{leaf.text} needs the rows in order, which a state does not hold"
                 choice = isinstance(leaf.needs, Bins) and leaf.needs.optional
                 yield Problem(message, ("metrics", index), "use strategy=uniform" if choice else _INSTEAD)
+            if leaf.made(suite.columns.label):
+                message = f"{leaf.text} reads other rows beside each row, and a state holds some of them"
+                yield Problem(message, ("metrics", index), _INSTEAD)
     for index, curve in enumerate(suite.curves):
         if curve.strategy == "count":
             message = (

@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from plmetrics.catalogue.metric import leaves
+from plmetrics.catalogue.needs import Bins
 from plmetrics.inference.comparisons.paired_bootstrap import student_test
 from plmetrics.inference.intervals.spread import block_factor
 
@@ -37,6 +39,9 @@ _LEFT = 2.0
 
 MOST = 0.25
 """Noise of so large a part of a value adds 3 % to it, which is little beside the value's standard error."""
+
+_ROWS_A_BIN = 5
+"""With fewer rows a bin, on average, replicates do not show how noisy the gaps are."""
 
 _MOST_OF_DISTANCES = 0.5
 """The same where the noise that is left is allowed for; without skill noise is nearly all of a KS."""
@@ -110,6 +115,22 @@ def unequal_noise(model: Estimate, baseline: Estimate, bears: Bearable) -> NDArr
         model_noise, baseline_noise
     )
     return large & near
+
+
+def hides_noise(metric: Metric, rows: NDArray[np.integer]) -> NDArray[np.bool_]:
+    """Where bins of a norm hold so few rows that replicates show only a part of the noise.
+
+    A bin of one row has the same gap in every replicate that has the row.
+
+    >>> import plmetrics as plm
+    >>> hides_noise(plm.metric("ece(bins=10, debias=true)", task="binary"), np.array([49, 50]))
+    array([ True, False])
+    """
+    bins = max(
+        (leaf.needs.binning.bins for leaf in leaves(metric) if isinstance(leaf.needs, Bins)), default=0
+    )
+    few: NDArray[np.bool_] = rows < (_ROWS_A_BIN * bins if metric.value_kind.is_norm else 0)
+    return few
 
 
 def leaves_noise(metric: Metric, scale: str) -> bool:

@@ -50,7 +50,7 @@ def read_models(raw: Mapping[str, Any], task: str, findings: Findings) -> dict[s
             msg = f"a model is a column or a mapping such as {{score: p}}, not {message_text(spec)}"
             findings.add(msg, path, _ARRAYS if hasattr(spec, "__array__") else None)
             continue
-        model = findings.model(ModelColumns, _with_plain_keys(fields), path)
+        model = findings.model(ModelColumns, _with_plain_keys(fields, path, findings), path)
         if model is not None and _one_kind(model, task, path, findings):
             out[name] = model
     return out if len(out) == len(value) else None
@@ -237,15 +237,15 @@ def _only_column(task: str) -> str:
     return "prediction" if task == "multiclass" else "score"
 
 
-def _with_plain_keys(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Classes as texts and levels as numbers, however YAML or Python wrote them."""
+def _with_plain_keys(fields: Mapping[str, Any], path: SuitePath, findings: Findings) -> dict[str, Any]:
+    """Classes as texts and levels as numbers, however YAML or Python wrote them; notes those that are there twice."""
     out = dict(fields)
-    if isinstance(out.get("proba"), Mapping):
-        out["proba"] = {class_name(name): column for name, column in out["proba"].items()}
-    if isinstance(out.get("threshold"), Mapping):
-        out["threshold"] = {class_name(name): number for name, number in out["threshold"].items()}
-    if isinstance(out.get("quantiles"), Mapping):
-        out["quantiles"] = {_level(level): column for level, column in out["quantiles"].items()}
+    for kind, plain in (("proba", class_name), ("threshold", class_name), ("quantiles", _level)):
+        if isinstance(fields.get(kind), Mapping):
+            out[kind] = {plain(key): value for key, value in fields[kind].items()}
+            if len(out[kind]) < len(fields[kind]):
+                what = "level" if kind == "quantiles" else "class"
+                findings.add(f"a {what} stands in {kind} twice", (*path, kind), "leave one of them out")
     return out
 
 

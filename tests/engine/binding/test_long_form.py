@@ -89,3 +89,30 @@ def test_the_reference_of_drift_is_chosen_before_it_is_widened(tmp_path: Path) -
 def test_a_column_whose_name_is_a_pattern_of_names_is_left_out(tmp_path: Path) -> None:
     odd = TABLE.with_columns(pl.lit(1).alias(PATTERN), pl.lit(2).alias("*"))
     assert errors(odd, tmp_path) == errors(TABLE, tmp_path)
+
+
+@pytest.mark.parametrize("narrow", [pl.Float32, pl.Float16])
+def test_levels_of_fewer_bits_are_the_decimals_they_stand_for(
+    tmp_path: Path, narrow: type[pl.DataType]
+) -> None:
+    """0.1 in 32 bits is 0.10000000149: still the lower end of the interval of level 0.8."""
+    rows = pl.DataFrame(
+        {
+            "id": [1, 1, 2, 2],
+            "level": [0.1, 0.9] * 2,
+            "value": [0.0, 2.0, 3.0, 4.0],
+            "y": [1.0, 1.0, 2.0, 2.0],
+        }
+    )
+    rows.with_columns(pl.col("level").cast(narrow)).write_ipc(tmp_path / "table.arrow")
+    suite = tmp_path / "suite.yaml"
+    suite.write_text(
+        """task: quantile
+data: {path: table.arrow, long: {by: [id], level: level, value: value}}
+columns: {label: y}
+models: {m: {quantiles: value_}}
+metrics: [interval_coverage(level=0.8), quantile_loss(tau=0.1)]
+"""
+    )
+    values = plm.run(suite, output=tmp_path).metrics["value"].to_list()
+    assert values == pytest.approx([0.5, (0.1 * 1 + 0.9 * 1) / 2])
