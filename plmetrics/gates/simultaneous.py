@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from plmetrics.core.special import ndtri, stdtr, stdtrit
 from plmetrics.gates.shares import Shares, shares_of
 from plmetrics.inference.comparisons.correction import adjust
-from plmetrics.inference.intervals.scale import IDENTITY, Scale, scale_of
+from plmetrics.inference.intervals.student import IDENTITY, Scale, scale_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plmetrics.inference.across_runs.mixtures import weighted_worths
-from plmetrics.inference.across_runs.owen import Parts
-from plmetrics.inference.across_runs.shapley import Coalitions
+from plmetrics.inference.across_runs.owen import Coalitions, Parts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -13,8 +13,7 @@ import polars as pl
 
 from plmetrics.catalogue.metric import TOTAL
 from plmetrics.core.results import in_schema
-from plmetrics.inference.across_runs.alignment import ROUNDING, aligned_metrics
-from plmetrics.inference.across_runs.sides import pairing_of, sample
+from plmetrics.inference.across_runs.sides import ROUNDING, aligned_metrics, pairing_of, sample
 from plmetrics.inference.comparisons.independent import independent_difference
 from plmetrics.inference.comparisons.inflation import (
     NOISE_NOTE,

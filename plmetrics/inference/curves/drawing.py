@@ -14,7 +14,6 @@ from plmetrics.core.results import CURVES_SCHEMA
 from plmetrics.engine.order.score_bins import UNIT_SPAN, curve_binning
 from plmetrics.inference.curves.bands import band, replicates_of
 from plmetrics.inference.curves.effects import EFFECT_CURVES, points_of_effects
-from plmetrics.inference.curves.histograms import by_class, class_histograms
 from plmetrics.inference.curves.net_benefit import net_benefits
 from plmetrics.inference.curves.ranking import (
     POINT_CURVES,
@@ -23,7 +22,7 @@ from plmetrics.inference.curves.ranking import (
     joint_hull,
     points_of,
 )
-from plmetrics.inference.curves.reliability import recalibration, reliability
+from plmetrics.inference.curves.reliability import by_class, class_histograms, recalibration, reliability
 from plmetrics.inference.curves.thinning import thin
 from plmetrics.suite.tasks import BANDED_CURVES, BINNED_CURVES
 

@@ -9,14 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from plmetrics.inference.intervals.bca import bca
-from plmetrics.inference.intervals.centring import centred_interval, centred_ratio
-from plmetrics.inference.intervals.closed_forms import normal, wilson
-from plmetrics.inference.intervals.hanley_mcneil import hanley_mcneil_score
-from plmetrics.inference.intervals.percentile import basic, percentile
-from plmetrics.inference.intervals.scale import scale_of
+from plmetrics.inference.intervals.closed_forms import hanley_mcneil_score, normal, wilson
+from plmetrics.inference.intervals.percentile import basic, bca, centred_interval, centred_ratio, percentile
 from plmetrics.inference.intervals.spread import Spread, replicate_spread
-from plmetrics.inference.intervals.student import student
+from plmetrics.inference.intervals.student import scale_of, student
 
 if TYPE_CHECKING:
     from collections.abc import Callable
