@@ -15,11 +15,11 @@ from plmetrics.catalogue.needs import Need, Parts, Points, Sums, need_of
 from plmetrics.catalogue.parameters import (
     PARAMETER_TYPES,
     ParameterError,
+    ThresholdRule,
     normalise,
     parameter_text,
     parameters,
 )
-from plmetrics.catalogue.threshold_rule import ThresholdRule
 from plmetrics.catalogue.value_kind import ValueKind
 from plmetrics.catalogue.variation import faint, square_sums
 from plmetrics.core import ops

@@ -150,7 +150,7 @@ def _optional(raw: Mapping[str, Any], findings: Findings) -> dict[str, Any]:
 
         fields["compare"] = read_compare(raw["compare"], findings)
     if raw.get("notify") is not None:
-        from plmetrics.suite.sections.notify import read_notify
+        from plmetrics.suite.sections.output import read_notify
 
         fields["notify"] = read_notify(raw["notify"], findings)
     baseline = raw.get("baseline")

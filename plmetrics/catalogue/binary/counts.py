@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from plmetrics.catalogue.bases import Quotient
 from plmetrics.catalogue.metric import Metric
 from plmetrics.catalogue.needs import Sums
-from plmetrics.catalogue.parameters import finite, parameter
+from plmetrics.catalogue.parameters import ThresholdRule, finite, parameter
 from plmetrics.catalogue.registry import register
-from plmetrics.catalogue.threshold_rule import ThresholdRule
 from plmetrics.catalogue.thresholds import threshold_text
 from plmetrics.core import ops
 from plmetrics.states.sums import DEFAULT_THRESHOLD, Atom

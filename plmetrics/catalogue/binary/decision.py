@@ -23,7 +23,7 @@ from plmetrics.core import ops
 
 if TYPE_CHECKING:
     from plmetrics.catalogue.metric import Mean, Nonzero, Undefined
-    from plmetrics.catalogue.threshold_rule import ThresholdRule
+    from plmetrics.catalogue.parameters import ThresholdRule
 
 _LIKELIHOOD = "Deeks and Altman (2004), Diagnostic tests 4: likelihood ratios, BMJ 329"
 

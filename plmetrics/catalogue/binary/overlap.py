@@ -16,7 +16,7 @@ from plmetrics.core import ops
 
 if TYPE_CHECKING:
     from plmetrics.catalogue.metric import Undefined
-    from plmetrics.catalogue.threshold_rule import ThresholdRule
+    from plmetrics.catalogue.parameters import ThresholdRule
 
 _RETRIEVAL = "van Rijsbergen (1979), Information Retrieval, 2nd edition, chapter 7"
 _F_CELLS = ("tp", "fp", "fn")

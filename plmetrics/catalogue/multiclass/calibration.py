@@ -16,8 +16,7 @@ from plmetrics.catalogue.binary.calibration import (
     strategy_parameter,
 )
 from plmetrics.catalogue.composite_metrics import DerivedMetric
-from plmetrics.catalogue.multiclass.base import Multiclass
-from plmetrics.catalogue.multiclass.leaves import ClassScoreMetric, confidence, one_vs_rest
+from plmetrics.catalogue.multiclass.base import ClassScoreMetric, Multiclass, confidence, one_vs_rest
 from plmetrics.catalogue.parameters import bins_parameter
 from plmetrics.catalogue.registry import register
 

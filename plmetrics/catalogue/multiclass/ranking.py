@@ -13,8 +13,15 @@ from plmetrics.catalogue.binary.score_order import AveragePrecision as BinaryAve
 from plmetrics.catalogue.binary.score_order import KolmogorovSmirnov as BinaryKs
 from plmetrics.catalogue.binary.score_order import RocAuc as BinaryRocAuc
 from plmetrics.catalogue.composite_metrics import DerivedMetric
-from plmetrics.catalogue.multiclass.base import Multiclass, left_out, undefined_parameter
-from plmetrics.catalogue.multiclass.leaves import ClassWeight, of_pool, one_vs_one, one_vs_rest
+from plmetrics.catalogue.multiclass.base import (
+    ClassWeight,
+    Multiclass,
+    left_out,
+    of_pool,
+    one_vs_one,
+    one_vs_rest,
+    undefined_parameter,
+)
 from plmetrics.catalogue.parameters import ParameterError, parameter
 from plmetrics.catalogue.registry import register
 

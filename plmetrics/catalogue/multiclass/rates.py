@@ -9,10 +9,10 @@ from plmetrics.catalogue.multiclass.base import (
     INFINITY,
     MEASURES,
     ClassRate,
+    ClassWeight,
     Multiclass,
     undefined_parameter,
 )
-from plmetrics.catalogue.multiclass.leaves import ClassWeight
 from plmetrics.catalogue.needs import Sums
 from plmetrics.catalogue.parameters import parameter, squarable
 from plmetrics.catalogue.registry import register

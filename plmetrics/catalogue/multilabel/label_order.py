@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from plmetrics.catalogue.metric import Direction, Undefined
-    from plmetrics.catalogue.threshold_rule import ThresholdRule
+    from plmetrics.catalogue.parameters import ThresholdRule
     from plmetrics.states.sums import Rows
 
 _AT_ONCE = 1 << 18

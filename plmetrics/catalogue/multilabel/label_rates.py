@@ -11,9 +11,8 @@ import polars as pl
 from plmetrics.catalogue.metric import Metric
 from plmetrics.catalogue.multiclass import rates
 from plmetrics.catalogue.multiclass.base import ClassRate, Multiclass
-from plmetrics.catalogue.parameters import parameter
+from plmetrics.catalogue.parameters import ThresholdRule, parameter
 from plmetrics.catalogue.registry import register
-from plmetrics.catalogue.threshold_rule import ThresholdRule
 from plmetrics.catalogue.thresholds import threshold_text
 from plmetrics.core import ops
 from plmetrics.states.sums import Atom

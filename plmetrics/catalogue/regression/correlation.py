@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from plmetrics.catalogue.metric import Metric
 from plmetrics.catalogue.needs import Ranks, Sums
 from plmetrics.catalogue.registry import register
-from plmetrics.catalogue.regression.rows import LABEL, MEAN_ERROR, is_lost, moments, variation
+from plmetrics.catalogue.regression.errors import LABEL, MEAN_ERROR, is_lost, moments, variation
 from plmetrics.catalogue.variation import moment
 from plmetrics.core import ops
 from plmetrics.states.sums import RowValue

@@ -9,7 +9,7 @@ from plmetrics.catalogue.metric import Metric
 from plmetrics.catalogue.needs import Sums
 from plmetrics.catalogue.parameters import nonnegative, parameter
 from plmetrics.catalogue.registry import register
-from plmetrics.catalogue.regression.rows import (
+from plmetrics.catalogue.regression.errors import (
     ERROR,
     INFINITY,
     LABEL,

@@ -9,7 +9,7 @@ import polars as pl
 
 from plmetrics.catalogue.parameters import ParameterError, parameter, positive
 from plmetrics.catalogue.registry import register
-from plmetrics.catalogue.regression.rows import ABSOLUTE_ERROR, ErrorMetric, MeanOverRows
+from plmetrics.catalogue.regression.errors import ABSOLUTE_ERROR, ErrorMetric, MeanOverRows
 from plmetrics.core import ops
 from plmetrics.core.names import number_text
 from plmetrics.states.sums import Atom

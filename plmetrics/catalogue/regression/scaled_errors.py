@@ -10,7 +10,7 @@ import polars as pl
 
 from plmetrics.catalogue.parameters import ParameterError, parameter
 from plmetrics.catalogue.registry import register
-from plmetrics.catalogue.regression.rows import ABSOLUTE_ERROR, ErrorMetric
+from plmetrics.catalogue.regression.errors import ABSOLUTE_ERROR, ErrorMetric
 from plmetrics.core import ops
 from plmetrics.states.sums import Atom
 from plmetrics.table.checks import Requirement

@@ -15,10 +15,8 @@ import polars as pl
 from plmetrics.catalogue.needs import Sums
 from plmetrics.catalogue.parameters import parameter
 from plmetrics.catalogue.registry import register
-from plmetrics.catalogue.uplift.arms import OUTCOME, OfArms, centred_moment, of_arm
-from plmetrics.catalogue.uplift.errors import EffectError, WeightedEffectError
-from plmetrics.catalogue.uplift.propensity import ByPropensity
-from plmetrics.catalogue.uplift.weighted_errors import WeightedArmsError
+from plmetrics.catalogue.uplift.errors import EffectError, WeightedArmsError, WeightedEffectError
+from plmetrics.catalogue.uplift.propensity import OUTCOME, ByPropensity, OfArms, centred_moment, of_arm
 from plmetrics.core import ops
 from plmetrics.states.sums import Atom, Distances
 from plmetrics.table.checks import Requirement

@@ -9,9 +9,9 @@ import numpy as np
 
 from plmetrics.catalogue.fairness.base import GroupMetric
 from plmetrics.catalogue.registry import register
-from plmetrics.catalogue.uplift.arms import INFINITY
 from plmetrics.catalogue.uplift.effects import AverageEffect
 from plmetrics.catalogue.uplift.errors import EffectError
+from plmetrics.catalogue.uplift.propensity import INFINITY
 
 if TYPE_CHECKING:
     from plmetrics.catalogue.composite_metrics import Groups

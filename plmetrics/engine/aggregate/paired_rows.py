@@ -15,7 +15,7 @@ from plmetrics.core.errors import DataError, Problem
 from plmetrics.engine.memory.budget import rows_that_fit
 from plmetrics.engine.step import Step
 from plmetrics.states.sums import Total
-from plmetrics.suite.sections.comparison_tests import OF_ROWS, ON_MEANS, by_fold
+from plmetrics.suite.sections.compare import OF_ROWS, ON_MEANS, by_fold
 from plmetrics.suite.sections.section import ComparisonTest
 from plmetrics.table.checks import VALID, valid_column
 from plmetrics.table.prediction_columns import score_column

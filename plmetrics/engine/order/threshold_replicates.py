@@ -30,7 +30,7 @@ from plmetrics.table.roles import UNIT, WEIGHT
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from plmetrics.catalogue.threshold_rule import ThresholdRule
+    from plmetrics.catalogue.parameters import ThresholdRule
     from plmetrics.engine.aggregate.aggregation import Aggregates
     from plmetrics.engine.request import Request
     from plmetrics.engine.run_plan import RunPlan

@@ -12,8 +12,7 @@ import polars as pl
 from plmetrics.catalogue.calibrators import CALIBRATORS
 from plmetrics.catalogue.calibrators.calibrator import Calibrator, NoFit
 from plmetrics.catalogue.calibrators.isotonic import MAX_KNOTS, Isotonic
-from plmetrics.catalogue.calibrators.platt import Platt
-from plmetrics.catalogue.calibrators.temperature import Temperature
+from plmetrics.catalogue.calibrators.parametric import Platt, Temperature
 from plmetrics.core.errors import ConfigError, DataError, Problem
 from plmetrics.core.rowsql import compile_row
 from plmetrics.engine.bad_rows import bad_values

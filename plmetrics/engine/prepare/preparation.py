@@ -245,7 +245,7 @@ def _bin_edges(
     if constants is not None or not curves:
         return constant_question({} if constants is None else constants.bin_edges)
     from plmetrics.engine.prepare.bin_edges import bin_edges
-    from plmetrics.states.bin_tables import tables_of
+    from plmetrics.states.bin_sums import tables_of
 
     return bin_edges(view, table, tables_of(curves, blocks=blocks is not None), rows.read)
 

@@ -24,7 +24,7 @@ from plmetrics.table.roles import WEIGHT
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from plmetrics.catalogue.threshold_rule import ThresholdRule
+    from plmetrics.catalogue.parameters import ThresholdRule
     from plmetrics.engine.inquiry import Question
     from plmetrics.engine.request import Request, TableView
     from plmetrics.states.sums import View

@@ -39,7 +39,7 @@ from plmetrics.inference.comparisons.tests.paired_t import t_tests
 from plmetrics.inference.comparisons.tests.sequential import always_valid_tests
 from plmetrics.inference.comparisons.tests.wilcoxon import wilcoxon_tests
 from plmetrics.inference.tables import DELONG, TESTS
-from plmetrics.suite.sections.comparison_tests import OF_ROWS, by_fold
+from plmetrics.suite.sections.compare import OF_ROWS, by_fold
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

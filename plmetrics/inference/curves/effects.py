@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from plmetrics.catalogue.uplift.targeting import TargetedTotals
+from plmetrics.catalogue.uplift.bin_bounds import TargetedTotals
 from plmetrics.inference.curves.bands import interpolate
 from plmetrics.inference.curves.thinning import thin
 from plmetrics.inference.estimate import effective_blocks

@@ -11,8 +11,7 @@ from plmetrics.inference.curves.effects import effect_points
 from plmetrics.inference.curves.residuals import residual_points
 from plmetrics.inference.curves.thinning import MOST_POINTS
 from plmetrics.inference.ordered.stage import in_result_order
-from plmetrics.states.bin_sums import HIGH, HIGH_QUERY, LOW, LOW_QUERY, QUERY
-from plmetrics.states.bin_tables import TABLES
+from plmetrics.states.bin_sums import HIGH, HIGH_QUERY, LOW, LOW_QUERY, QUERY, TABLES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
