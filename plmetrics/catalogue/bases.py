@@ -30,11 +30,9 @@ class RowMean(Metric):
     row_atom: ClassVar[Atom]
 
     def atoms(self) -> Mapping[str, Atom | tuple[Atom, ...]]:
-        """The sum over rows."""
         return {"row_sum": self._atom()}
 
     def finalise(self, state: Any) -> Any:
-        """Mean over rows."""
         return ops.ratio(state.row_sum, state.weight)
 
     def _atom(self) -> Atom:
@@ -65,15 +63,12 @@ class Quotient(Metric):
         raise NotImplementedError
 
     def finalise(self, state: Any) -> Any:
-        """Numerator over denominator."""
         return ops.ratio(*self.terms(state))
 
     def undefined(self, state: Any) -> Undefined:
-        """Also without a denominator."""
         return [*super().undefined(state), (self.empty, self.terms(state)[1] == 0)]
 
     def denominators(self, state: Any) -> tuple[Any, ...]:
-        """The denominator."""
         return (self.terms(state)[1],)
 
 
@@ -96,7 +91,6 @@ class Norm(Metric):
         raise NotImplementedError
 
     def finalise(self, state: Any) -> Any:
-        """The size of the state's own gaps."""
         return self.size(state, self.gaps(state))
 
     def deviation(self, replicate: Any, point: Any) -> Any:

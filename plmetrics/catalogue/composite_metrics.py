@@ -79,7 +79,6 @@ class Formula(Custom, DerivedMetric):
         return {"formula": self.expression}
 
     def parts(self) -> tuple[Metric, ...]:
-        """The metrics it names."""
         return tuple(metric for _, metric in self.operands)
 
     @property
@@ -91,7 +90,6 @@ class Formula(Custom, DerivedMetric):
         return bool(totals) and degree(self.sql, totals) > 0
 
     def settled(self, facts: Facts) -> Metric:
-        """The formula of settled metrics."""
         operands = tuple((name, metric.settled(facts)) for name, metric in self.operands)
         return replace(self, operands=operands)
 
@@ -212,7 +210,6 @@ class OverSlices(Custom, AcrossSlices):
 
     @property
     def additive(self) -> bool:  # type: ignore[override]
-        """As the metric is."""
         assert self.metric is not None
         return self.metric.additive
 
@@ -227,7 +224,6 @@ class OverSlices(Custom, AcrossSlices):
         return {"over": {"slice_set": self.slice_set, "metric": self.metric.text, "agg": self.agg}}
 
     def parts(self) -> tuple[Metric, ...]:
-        """The metric whose slices it puts together."""
         assert self.metric is not None
         return (self.metric,)
 

@@ -59,12 +59,10 @@ class Custom(Metric):
 
     @property
     def text(self) -> str:
-        """Its name."""
         return self.name
 
     @property
     def definition(self) -> dict[str, Any]:
-        """The metric as a suite writes it."""
         content = {"name": self.name} | self._defined()
         return content if self.direction == "none" else content | {"direction": self.direction}
 
@@ -90,11 +88,9 @@ class RowAggregate(Custom):
         return {self.aggregate: self.sql} | ({} if self.where is None else {"where": self.where})
 
     def row_expressions(self) -> Mapping[SuitePath, str]:
-        """Its row expressions by their place in the suite."""
         return {(*self.path, key): text for key, text in self.expressions().items()}
 
     def columns(self) -> tuple[str, ...]:
-        """The columns that its row expressions read."""
         names = [name for text in self.expressions().values() for name in parse_row_expression(text).columns]
         return tuple(dict.fromkeys(names))
 
@@ -107,7 +103,6 @@ class RowAggregate(Custom):
         ]
 
     def note(self, state: Any) -> Any:
-        """How many values are not finite."""
         return "values that are not finite", state.bad
 
     def value_of(self, rows: Rows) -> pl.Expr:
@@ -173,20 +168,16 @@ class CustomMean(RowAggregate):
 
     @property
     def kind(self) -> Kind:  # type: ignore[override]
-        """A proportion, for a condition."""
         return "proportion" if self.yes_or_no else "other"
 
     @property
     def range(self) -> tuple[float, float]:  # type: ignore[override]
-        """From 0 to 1, for a condition."""
         return _SHARE if self.yes_or_no else EVERYTHING
 
     def atoms(self) -> Mapping[str, Atom]:
-        """The sum, and what it is divided by."""
         return {"total": self._summed("sum"), **self._counted()}
 
     def finalise(self, state: Any) -> Any:
-        """Sum over weight."""
         return ops.ratio(state.total, state.mass)
 
 
@@ -199,11 +190,9 @@ class CustomSum(RowAggregate):
     range = EVERYTHING
 
     def atoms(self) -> Mapping[str, Atom]:
-        """The sum, and the weight behind it."""
         return {"total": self._summed("sum"), **self._counted()}
 
     def finalise(self, state: Any) -> Any:
-        """The sum itself."""
         return state.total
 
     def undefined(self, state: Any) -> Undefined:
@@ -222,7 +211,6 @@ class NullShare(RowAggregate):
     every_row = True
 
     def atoms(self) -> Mapping[str, Atom]:
-        """The rows with and without a value."""
         return {
             "absent": Atom(
                 self._key("absent"), lambda rows: self._within(rows) & self._is_null(rows), counts=True
@@ -231,7 +219,6 @@ class NullShare(RowAggregate):
         }
 
     def finalise(self, state: Any) -> Any:
-        """Absent over all."""
         return ops.ratio(state.absent, state.mass)
 
     def undefined(self, state: Any) -> Undefined:
@@ -239,7 +226,6 @@ class NullShare(RowAggregate):
         return [*Metric.undefined(self, state), ("zero_denominator", state.mass == 0)]
 
     def note(self, state: Any) -> Any:  # noqa: ARG002
-        """Nothing to count."""
         return None
 
     def _is_null(self, rows: Rows) -> pl.Expr:
@@ -259,7 +245,6 @@ class CustomDeviation(RowAggregate):
     range = (0.0, float("inf"))
 
     def centres(self) -> tuple[RowValue, ...]:
-        """The expression."""
         return (self._value,)
 
     @property
@@ -309,7 +294,6 @@ class CustomRatio(RowAggregate):
         return parts | ({} if self.where is None else {"where": self.where})
 
     def expressions(self) -> Mapping[str, str]:
-        """Numerator, denominator and condition."""
         parts = {"numerator": self.sql, "denominator": self.divisor}
         return parts | ({} if self.where is None else {"where": self.where})
 
@@ -321,8 +305,6 @@ class CustomRatio(RowAggregate):
         return self._only_where(rows, ratio)
 
     def atoms(self) -> Mapping[str, Atom]:
-        """Both sums."""
-
         def divisor(rows: Rows) -> pl.Expr:
             return (
                 pl.when(self.value_of(rows).is_finite()).then(self._number(rows, self.divisor)).otherwise(0.0)
@@ -335,11 +317,9 @@ class CustomRatio(RowAggregate):
         return f"{super()._key(name)}over[{self.divisor}]"
 
     def finalise(self, state: Any) -> Any:
-        """Sum over sum."""
         return ops.ratio(state.total, state.divisor)
 
     def undefined(self, state: Any) -> Undefined:
-        """A denominator of 0."""
         return [*super().undefined(state), ("zero_denominator", state.divisor == 0)]
 
 
@@ -363,11 +343,9 @@ class CustomQuantile(RowAggregate, Quantile):
         return {**super()._defined(), "q": self.q}
 
     def undefined(self, state: Any) -> Undefined:
-        """No values."""
         return [("zero_denominator", state.weight == 0)]
 
     def note(self, state: Any) -> Any:  # noqa: ARG002
-        """Nothing to count."""
         return None
 
 

@@ -76,7 +76,6 @@ class Points(OrderedRows):
 
     @property
     def scores(self) -> bool:  # type: ignore[override]
-        """If it says so."""
         return self.reads == "scores"
 
     @property

@@ -191,11 +191,9 @@ class CalibrationRatio(Positives):
     )
 
     def atoms(self) -> Mapping[str, Atom]:
-        """The sum of scores."""
         return {"score_sum": _SCORE}
 
     def finalise(self, state: Any) -> Any:
-        """Expected over observed."""
         return ops.ratio(state.score_sum, state.positives)
 
 

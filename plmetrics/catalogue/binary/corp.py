@@ -176,7 +176,6 @@ class CorpUncertainty(CorpPart):
     beware = "It describes the data, not the model."
 
     def finalise(self, state: Any) -> Any:
-        """From the shares of both classes."""
         positives, negatives = class_shares(state)
         if self.score == "brier":
             return positives * negatives

@@ -34,7 +34,6 @@ class MeanSquaredGap(BinnedMetric, Norm):
     """Base of the means over bins of a squared gap between two estimates."""
 
     def size(self, state: Any, gaps: Any) -> Any:
-        """Mean of the squares, weighed as the bins are."""
         return mean_over_bins(state, gaps**2)
 
     def deviation(self, replicate: Any, point: Any) -> Any:
@@ -66,7 +65,6 @@ class BrierReliability(MeanSquaredGap):
     reference = _MURPHY
 
     def gaps(self, state: Any) -> Any:
-        """Mean score minus rate of positives by bin; 0 in empty bins."""
         return calibration_gaps(state)
 
 
@@ -90,7 +88,6 @@ class BrierResolution(MeanSquaredGap):
     reference = _MURPHY
 
     def gaps(self, state: Any) -> Any:
-        """Rate of positives minus prevalence by bin."""
         rates = bin_rates(state)
         return rates - ops.broadcast(ops.ratio(state.positives, state.weight), rates)
 
@@ -121,7 +118,6 @@ class BrierUncertainty(BinnedMetric):
     reference = _MURPHY
 
     def finalise(self, state: Any) -> Any:
-        """Product of the shares of both classes."""
         positives, negatives = class_shares(state)
         return positives * negatives
 

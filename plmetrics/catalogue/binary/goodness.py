@@ -44,7 +44,6 @@ class Goodness(Metric):
 
     @property
     def needs(self) -> Bins:
-        """Groups of equal weight in each slice."""
         return Bins(Binning(self.groups, "quantile"))
 
     def undefined(self, state: Any) -> Undefined:
@@ -86,7 +85,6 @@ class HosmerLemeshow(Goodness):
     beware = "It grows with the number of rows: a useful model of a large table fails it, a poor one of a small passes."
 
     def finalise(self, state: Any) -> Any:
-        """The statistic of the state's own gaps."""
         return self.statistic(state, calibration_gaps(state))
 
     def deviation(self, replicate: Any, point: Any) -> Any:
@@ -120,7 +118,6 @@ class HosmerLemeshowPValue(Goodness):
     beware = "A large value does not mean calibrated, only that these rows are too few to show the opposite."
 
     def finalise(self, state: Any) -> Any:
-        """The upper tail of the chi-squared distribution."""
         from scipy.special import gammaincc
 
         freedom = ops.larger(self._freedom(state), 1.0)

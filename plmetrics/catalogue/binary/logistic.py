@@ -66,7 +66,6 @@ class CalibrationSlope(Recalibration):
     )
 
     def finalise(self, state: Any) -> Any:
-        """The slope of the joint fit."""
         return _joint_fit(state)[1]
 
     def undefined(self, state: Any) -> Undefined:
@@ -103,7 +102,6 @@ class CalibrationIntercept(Recalibration):
     slope: str = parameter("one", doc="whether b is 1 or fitted as well", options=("one", "free"))
 
     def finalise(self, state: Any) -> Any:
-        """The level, alone or with the slope."""
         return _level(state) if self.slope == "one" else _joint_fit(state)[0]
 
     def undefined(self, state: Any) -> Undefined:

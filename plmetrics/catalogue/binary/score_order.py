@@ -202,11 +202,9 @@ class Gini(RocArea):
     )
 
     def finalise(self, state: Any) -> Any:
-        """From the area."""
         return 2.0 * self._area(state) - 1.0
 
     def bound(self, state: Any) -> Any:
-        """Twice the area's."""
         return 2.0 * self._area_bound(state)
 
 

@@ -43,7 +43,6 @@ class Isotonic(Calibrator):
 
     @classmethod
     def fit(cls, score: Numbers, label: Numbers, weight: Numbers | None = None) -> Self:
-        """Fit the knots."""
         value, place = np.unique(score, return_inverse=True)
         mass = np.bincount(place, weights=weight, minlength=len(value)).astype(np.float64)
         positive = np.bincount(
@@ -69,9 +68,7 @@ class Isotonic(Calibrator):
 
     @classmethod
     def read(cls, constants: Mapping[str, Any]) -> Self:
-        """The curve through some knots."""
         return cls(np.array(constants["scores"]), np.array(constants["rates"]), constants["knots"])
 
     def constants(self) -> dict[str, Any]:
-        """The knots, and how many there were."""
         return {"scores": self.scores.tolist(), "rates": self.rates.tolist(), "knots": self.found}

@@ -84,11 +84,9 @@ class Platt(LogOddsCalibrator):
         return cls(float(slope), float(coefficients[1] - slope * centre), margin)
 
     def expression(self, score: pl.Expr) -> pl.Expr:
-        """The calibrated score."""
         return probability_expression(self.odds(score) * self.slope + self.intercept)
 
     def constants(self) -> dict[str, Any]:
-        """Slope and intercept."""
         return {"slope": self.slope, "intercept": self.intercept}
 
 
@@ -139,11 +137,9 @@ class Temperature(LogOddsCalibrator):
         return cls(float(scale / coefficients[0]), margin)
 
     def expression(self, score: pl.Expr) -> pl.Expr:
-        """The calibrated score."""
         return probability_expression(self.odds(score) / self.temperature)
 
     def constants(self) -> dict[str, Any]:
-        """The temperature."""
         return {"temperature": self.temperature}
 
 
@@ -190,12 +186,10 @@ class Beta(Calibrator):
         return cls(*map(float, best))
 
     def expression(self, score: pl.Expr) -> pl.Expr:
-        """The calibrated score."""
         inner = held_expression(score)
         return probability_expression(inner.log() * self.a - (-inner).log1p() * self.b + self.c)
 
     def constants(self) -> dict[str, Any]:
-        """The three coefficients."""
         return {"a": self.a, "b": self.b, "c": self.c}
 
 

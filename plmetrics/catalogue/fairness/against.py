@@ -39,7 +39,6 @@ class _ReferenceMetric(GroupMetric):
 
     @property
     def against(self) -> str | float | bool | None:  # type: ignore[override]
-        """The group that others are held against."""
         return self.held_against
 
 
@@ -119,7 +118,6 @@ class _ToOne(GroupMetric):
 
     @property
     def against(self) -> str | float | bool | None:  # type: ignore[override]
-        """The group that others are held against."""
         return self.held_against
 
 

@@ -106,7 +106,6 @@ class MetricOfGroups(GroupMetric):
     lacks = fact_of("metric.lacks")
 
     def parts(self) -> tuple[Metric, ...]:
-        """The metric."""
         return (self.metric,)
 
     def per_class(self) -> tuple[tuple[str, Metric], ...]:
@@ -161,7 +160,6 @@ class GroupComparison(GroupMetric):
 
     @property
     def against(self) -> str | float | bool | None:  # type: ignore[override]
-        """The group that others are held against."""
         return self.held_against
 
     @property
@@ -273,7 +271,6 @@ class MeanGap(Metric):
         return {"score_sum": Atom("score", lambda rows: rows.score)}
 
     def finalise(self, state: Any) -> Any:
-        """Expected minus observed, per weight."""
         return ops.ratio(state.score_sum - state.positives, state.weight)
 
 

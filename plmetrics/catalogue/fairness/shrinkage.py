@@ -92,7 +92,6 @@ class ShrunkenRate(_RateOfGroups):
             object.__setattr__(self, fact, getattr(self.metric, fact))
 
     def finalise(self, state: Groups) -> Any:
-        """The shrunken rate of each group."""
         return shrunken(state.values[self.metric.text], state.sizes[self.metric.text])
 
 

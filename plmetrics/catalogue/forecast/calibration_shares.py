@@ -103,7 +103,6 @@ class CalibrationShare(MeanOfForecasts):
         return {"share_sum": Atom(self.text, row, most=1.0)}
 
     def finalise(self, state: Any) -> Any:
-        """The share of the rows."""
         return ops.ratio(state.share_sum, state.weight)
 
     def remark(self, state: object) -> None:

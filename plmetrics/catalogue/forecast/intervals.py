@@ -33,7 +33,6 @@ class CentralInterval(MeanOfForecasts):
     )
 
     def levels(self) -> tuple[float, ...]:
-        """Both ends."""
         return ((1.0 - self.level) / 2.0, (1.0 + self.level) / 2.0)
 
     def ends(self, rows: Rows) -> tuple[pl.Expr, pl.Expr]:
@@ -165,7 +164,6 @@ class CrossingRate(MeanOfForecasts):
     reference = "Bassett and Koenker (1982), An empirical quantile function for linear models, JASA 77(378)"
 
     def atoms(self) -> Mapping[str, Atom | tuple[Atom, ...]]:
-        """The rows whose quantiles decrease."""
         return {"row_sum": CROSSING}
 
     def remark(self, state: object) -> None:

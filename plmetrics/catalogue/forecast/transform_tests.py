@@ -46,7 +46,6 @@ class _Test(MeanOfForecasts):
     interpretable = False
 
     def finalise(self, state: Any) -> Any:
-        """The statistic."""
         return self._statistic(state)
 
     def _statistic(self, state: Any) -> Any:
@@ -59,7 +58,6 @@ class _PValue(_Test):
     beware = _BEWARE_P
 
     def finalise(self, state: Any) -> Any:
-        """The upper tail of the chi-squared distribution."""
         return chdtrc(self._freedom(), self._statistic(state))
 
     def _freedom(self) -> float:
@@ -75,7 +73,6 @@ class _TransformBins(_Test):
     bins: int = bins_parameter(10, "number of bins of equal width", least=2)
 
     def levels(self) -> tuple[float, ...]:
-        """The ends of bins."""
         return tuple(number / self.bins for number in range(1, self.bins))
 
     def lacks(self, parts: tuple[str, ...]) -> str | None:
@@ -287,7 +284,6 @@ class CoveragePValue(_PValue, CentralInterval):
     reference = _KUPIEC
 
     def atoms(self) -> Mapping[str, Atom | tuple[Atom, ...]]:
-        """Those of the coverage."""
         return IntervalCoverage(level=self.level).atoms()
 
     def _freedom(self) -> float:

@@ -30,7 +30,6 @@ class _Agreement(Multiclass):
     direction: ClassVar[Direction] = "higher"
 
     def atoms(self) -> Mapping[str, Atom | tuple[Atom, ...]]:
-        """Per class: rows of it, called it, and both."""
         return class_atoms(self.classes)
 
 
@@ -43,7 +42,6 @@ class _Calls(Multiclass):
     mean = "rows"
 
     def atoms(self) -> Mapping[str, Atom | tuple[Atom, ...]]:
-        """Hits of each class."""
         return {"hit": tuple(hits_of(number) for number in range(len(self.classes)))}
 
 

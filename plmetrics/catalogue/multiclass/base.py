@@ -155,7 +155,6 @@ class OfClass(Quotient):
 
     @property
     def text(self) -> str:
-        """The rate's, and the class."""
         return f"{self.rate.text}|{self.number}"
 
     @property
@@ -164,11 +163,9 @@ class OfClass(Quotient):
         return (self.rate.classes[self.number],)
 
     def atoms(self) -> Mapping[str, Atom]:
-        """The sums of the class."""
         return self.rate.atoms_of(self.number)
 
     def terms(self, state: Any) -> tuple[Any, Any]:
-        """Those of the rate."""
         return self.rate.terms(state)
 
 
@@ -202,7 +199,6 @@ class ClassRate(Multiclass):
         return {"hit": hits_of(number), "called": calls_of(number), "actual": self.members(number)}
 
     def atoms(self) -> Mapping[str, Atom | tuple[Atom, ...]]:
-        """The sums of every class."""
         of_classes = [self.atoms_of(number) for number in range(len(self.classes))]
         return {name: tuple(atoms[name] for atoms in of_classes) for name in ("hit", "called", "actual")}
 
@@ -281,12 +277,10 @@ class ClassScoreMetric(Metric):
 
     @cached_property
     def needs(self) -> OrderedRows:
-        """That of the inner metric, in the order of the value."""
         assert isinstance(self.inner.needs, OrderedRows)
         return replace(self.inner.needs, by=self.value)
 
     def atoms(self) -> Mapping[str, Atom]:
-        """The weight of both classes."""
         key, width = self.value.key, self.value.width
         facts: dict[str, Any] = {"counts": True} if width == 1 else {"most": float(width)}
         return {
@@ -351,13 +345,10 @@ class ClassWeight(Metric):
 
     @property
     def text(self) -> str:
-        """The key of its sum."""
         return self.atom.key
 
     def atoms(self) -> Mapping[str, Atom]:
-        """The rows of the class."""
         return {"mass": self.atom}
 
     def finalise(self, state: Any) -> Any:
-        """Their weight."""
         return state.mass

@@ -47,7 +47,6 @@ class _BinnedCalibration(Multiclass, DerivedMetric):
 
     @property
     def noise(self) -> Noise:  # type: ignore[override]
-        """That of each class."""
         return self.of_one().noise
 
     def of_one(self) -> Metric:
@@ -57,7 +56,6 @@ class _BinnedCalibration(Multiclass, DerivedMetric):
         )
 
     def finalise(self, state: Any) -> Any:
-        """Mean over its parts."""
         return np.mean([state[part.text] for part in self.parts()], axis=0)
 
     def combined_deviations(self, parts: Mapping[str, Any]) -> Any:
@@ -121,5 +119,4 @@ class TopLabelEce(_BinnedCalibration):
     reference = "Guo and others (2017), On calibration of modern neural networks, ICML"
 
     def parts(self) -> tuple[ClassScoreMetric]:
-        """The confidence."""
         return (confidence(self.of_one()),)

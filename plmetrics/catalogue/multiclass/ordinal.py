@@ -68,7 +68,6 @@ class RankedProbabilityScore(RowMean, Multiclass):
     )
 
     def finalise(self, state: Any) -> Any:
-        """Mean over rows."""
         steps = max(len(self.classes) - 1, 1) if self.divide else 1
         return super().finalise(state) / float(steps)
 

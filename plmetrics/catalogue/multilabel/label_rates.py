@@ -47,7 +47,6 @@ class LabelSet(Multiclass):
         return self.classes
 
     def members(self, number: int) -> Atom:
-        """The rows that have a class."""
         return Atom(f"actual|{number}", lambda rows: rows.of_class(number), counts=True)
 
 
@@ -90,7 +89,6 @@ class LabelRate(LabelSet, ClassRate):
     threshold: float | ThresholdRule = threshold_parameter()
 
     def atoms_of(self, number: int) -> Mapping[str, Atom]:
-        """The sums of a class."""
         limit = threshold_text(self.threshold)
 
         def called(rows: Rows) -> pl.Expr:

@@ -30,7 +30,6 @@ class _Total(QueryMetric):
     empty_counts: ClassVar[str] = "zero"
 
     def finalise(self, state: Any) -> Any:
-        """Sum over queries."""
         return state.value_sum
 
     def remark(self, state: Any) -> Any:  # noqa: ARG002
@@ -60,7 +59,6 @@ class RetrievalCount(_Total):
     reference = _TREC
 
     def per_query(self, ranked: RankedRows) -> Array:
-        """Rows that were retrieved."""
         return ranked.returned
 
 
@@ -87,7 +85,6 @@ class RelevantCount(_Total):
     relevant_at: float = relevant_at_parameter()
 
     def per_query(self, ranked: RankedRows) -> Array:
-        """Relevant rows."""
         return ranked.judged.relevant(self.relevant_at)
 
 
@@ -113,7 +110,6 @@ class RelevantRetrievalCount(_Total):
     relevant_at: float = relevant_at_parameter()
 
     def per_query(self, ranked: RankedRows) -> Array:
-        """Relevant rows that were retrieved."""
         return ranked.found(self.relevant_at, EVERY_RANK)
 
 
@@ -139,7 +135,6 @@ class QueryCount(_Total):
     reference = _TREC
 
     def per_query(self, ranked: RankedRows) -> Array:
-        """Each query once."""
         return np.ones(len(ranked.returned))
 
 
@@ -167,7 +162,6 @@ class IrrelevantQueryCount(_Total):
     relevant_at: float = relevant_at_parameter()
 
     def per_query(self, ranked: RankedRows) -> Array:
-        """1 for a query of which no row is relevant."""
         return np.asarray(ranked.judged.relevant(self.relevant_at) == 0, dtype=np.float64)
 
 
@@ -197,7 +191,6 @@ class DocumentsPerQuery(QueryMetric):
     reference = _TFMA
 
     def per_query(self, ranked: RankedRows) -> Array:
-        """Rows that were retrieved."""
         return ranked.returned
 
     def remark(self, state: Any) -> Any:  # noqa: ARG002

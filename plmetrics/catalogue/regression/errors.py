@@ -144,7 +144,6 @@ class RootMeanSquaredError(MeanOverRows):
     reference = _GNEITING
 
     def finalise(self, state: Any) -> Any:
-        """Root of the mean."""
         return ops.sqrt(super().finalise(state))
 
 
@@ -193,7 +192,6 @@ class ErrorVariance(ErrorMetric):
     reference = _WALTHER
 
     def atoms(self) -> Mapping[str, Atom]:
-        """The first two moments of the error around its centre."""
         return moments(ERROR)
 
     def undefined(self, state: Any) -> Undefined:
@@ -201,7 +199,6 @@ class ErrorVariance(ErrorMetric):
         return [*super().undefined(state), ("rounding", is_lost(state, ERROR))]
 
     def finalise(self, state: Any) -> Any:
-        """Variation per row."""
         return ops.ratio(variation(state, ERROR), state.weight)
 
 
@@ -230,5 +227,4 @@ class BiasSquared(MeanOverRows):
     reference = _WALTHER
 
     def finalise(self, state: Any) -> Any:
-        """Square of the mean."""
         return super().finalise(state) ** 2

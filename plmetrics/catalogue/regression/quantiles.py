@@ -80,7 +80,6 @@ class AbsoluteErrorQuantile(ErrorQuantile):
 
     @property
     def needs(self) -> Quantiles:
-        """The share q."""
         return Quantiles(self.q, by=_ABSOLUTE_ERROR)
 
 

@@ -123,7 +123,6 @@ class MeanAbsoluteScaledError(ErrorMetric):
         return rows.error.abs() / rows.column(self.scale).cast(pl.Float64)
 
     def finalise(self, state: Any) -> Any:
-        """Mean error, over the mean naive one."""
         mean = ops.ratio(state.error_sum, state.weight)
         return mean if self.scale is not None else ops.ratio(mean * state.naive_mass, state.naive_sum)
 
@@ -166,7 +165,6 @@ class SegmentScaledError(ErrorMetric):
     by: str = parameter(doc="column of segments", check=bool, domain="the name of a column")
 
     def columns(self) -> tuple[str, ...]:
-        """The segments."""
         return (self.by,)
 
     def made(self, label: str) -> Mapping[str, pl.Expr]:
@@ -195,7 +193,6 @@ class SegmentScaledError(ErrorMetric):
         return pl.when(self._has_scale(rows)).then(scaled).otherwise(0.0)
 
     def finalise(self, state: Any) -> Any:
-        """Mean over the rows that have a scale."""
         return ops.ratio(state.error_sum, state.mass)
 
     def remark(self, state: Any) -> Any:

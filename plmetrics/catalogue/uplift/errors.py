@@ -49,7 +49,6 @@ class EffectError(OfArms):
     centred = (OUTCOME,)
 
     def atoms(self) -> Mapping[str, Atom | tuple[Atom, ...]]:
-        """Two moments of the outcomes of each arm around a constant near them."""
         moments = {
             "treated_sum": centred_moment(treated=True),
             "control_sum": centred_moment(treated=False),
@@ -59,7 +58,6 @@ class EffectError(OfArms):
         return {**super().atoms(), **moments}
 
     def finalise(self, state: Any) -> Any:
-        """Root of the variance."""
         return ops.sqrt(self._variance(state))
 
     def undefined(self, state: Any) -> Undefined:
@@ -109,7 +107,6 @@ class WeightedEffectError(EffectError):
     name = "ate_weighted_standard_error"
 
     def atoms(self) -> Mapping[str, Atom | tuple[Atom, ...]]:
-        """The rows of each arm, and moments of the outcomes under squared weights."""
         squares = {
             f"{arm}_{name}": atom for arm in _ARMS for name, atom in _squared_sums(treated=arm == "treated")
         }
@@ -185,11 +182,9 @@ class WeightedArmsError(OfArms):
 
     @cached_property
     def text(self) -> str:
-        """That of the effect, and what it is of it."""
         return f"{self.of.text} standard error"
 
     def atoms(self) -> Mapping[str, Atom | tuple[Atom, ...]]:
-        """The effect's own sums, and moments of the outcomes under squared weights."""
         atoms = dict(self.of.atoms())
         for arm in _ARMS:
             mass = atoms[f"{arm}_square"]
@@ -213,7 +208,6 @@ class WeightedArmsError(OfArms):
         return row
 
     def finalise(self, state: Any) -> Any:
-        """Root of the variance."""
         return ops.sqrt(self._variance(state)[0])
 
     def undefined(self, state: Any) -> Undefined:

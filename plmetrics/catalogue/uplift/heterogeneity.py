@@ -33,7 +33,6 @@ class OfEffects(GroupMetric):
     reference = _COCHRAN
 
     def parts(self) -> tuple[Metric, ...]:
-        """The effect of each slice, and its standard error."""
         return (AverageEffect(), EffectError())
 
     @staticmethod
@@ -71,7 +70,6 @@ class CochranQ(OfEffects):
     beware = "Slices must not overlap, and with rows that are not independent (a unit) it is too large."
 
     def finalise(self, state: Groups) -> Any:
-        """The weighted sum of squares."""
         return self._statistic(state)
 
 
@@ -98,7 +96,6 @@ class CochranQPValue(OfEffects):
     beware = "A large value is no proof of equal effects: few rows in each slice see little."
 
     def finalise(self, state: Groups) -> Any:
-        """The upper tail."""
         from scipy.special import chdtrc
 
         slices = np.asarray(next(iter(state.values.values()))).shape[-1]

@@ -65,11 +65,9 @@ class OfArms(Metric):
     expressible = False
 
     def atoms(self) -> Mapping[str, Atom | tuple[Atom, ...]]:
-        """The weight of each arm."""
         return dict(ARMS)
 
     def undefined(self, state: Any) -> Undefined:
-        """An arm is empty."""
         empty = (state.treated_weight == 0) | (state.control_weight == 0)
         return [*super().undefined(state), ("empty_arm", empty)]
 
@@ -86,7 +84,6 @@ class ByPropensity(OfArms):
     )
 
     def columns(self) -> tuple[str, ...]:
-        """The propensity."""
         return (self.propensity,)
 
     def requirements(self) -> tuple[Requirement, ...]:
