@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from plmetrics.catalogue.metric import Metric
@@ -72,7 +71,6 @@ class Quotient(Metric):
         return (self.terms(state)[1],)
 
 
-@dataclass(frozen=True)
 class Norm(Metric):
     """A metric that is the size of a vector of linear estimates, such as the gaps of a reliability diagram.
 

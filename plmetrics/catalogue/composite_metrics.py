@@ -22,7 +22,6 @@ _EMPTY = ("no_rows", "too_few_rows")
 OVER = ("mean", "sum", "min", "max", "worst")
 
 
-@dataclass(frozen=True)
 class DerivedMetric(Metric):
     """Base of the metrics that are made from others' values, slice by slice and replicate by replicate.
 

@@ -158,7 +158,6 @@ class RowAggregate(Custom):
         return f"{name}[{self.sql}]where[{self.where or ''}]"
 
 
-@dataclass(frozen=True)
 class CustomMean(RowAggregate):
     """Mean of a row expression: sum of w x / sum of w over the rows with a value; a share for a condition."""
 
@@ -181,7 +180,6 @@ class CustomMean(RowAggregate):
         return ops.ratio(state.total, state.mass)
 
 
-@dataclass(frozen=True)
 class CustomSum(RowAggregate):
     """Sum of a row expression: sum of w x over the rows with a value; 0 where there is none."""
 
@@ -200,7 +198,6 @@ class CustomSum(RowAggregate):
         return super().undefined(state)[:-1]
 
 
-@dataclass(frozen=True)
 class NullShare(RowAggregate):
     """Share of the rows, in weight, where a row expression is null."""
 
@@ -237,7 +234,6 @@ class NullShare(RowAggregate):
         return self._compiled(rows, self.where).expr.fill_null(value=False)
 
 
-@dataclass(frozen=True)
 class CustomDeviation(RowAggregate):
     """Standard deviation of a row expression: root of the weighted mean squared distance from the mean (ddof 0)."""
 

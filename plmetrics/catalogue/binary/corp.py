@@ -52,7 +52,6 @@ class CorpPart(Metric):
         return _relative_entropy(rate, forecast) + _relative_entropy(1.0 - rate, 1.0 - forecast)
 
 
-@dataclass(frozen=True)
 class RecalibratedPart(CorpPart):
     """Base of the two parts that read recalibrated scores."""
 

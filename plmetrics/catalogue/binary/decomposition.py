@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from plmetrics.catalogue.bases import Norm
@@ -29,7 +29,6 @@ def shrinkage(value: Any, length: Any) -> Any:
     return value - ops.larger(ops.sqrt(value) - length, 0.0) ** 2
 
 
-@dataclass(frozen=True)
 class MeanSquaredGap(BinnedMetric, Norm):
     """Base of the means over bins of a squared gap between two estimates."""
 
@@ -93,7 +92,6 @@ class BrierResolution(MeanSquaredGap):
 
 
 @register
-@dataclass(frozen=True)
 class BrierUncertainty(BinnedMetric):
     """Variance of the labels: q (1 - q), q the prevalence; brier of giving every row the prevalence.
 

@@ -24,7 +24,6 @@ _SETTLED = 1e-8
 """Newton's error after a step is about the square of the step."""
 
 
-@dataclass(frozen=True)
 class Recalibration(BothClasses):
     """Base of the coefficients of a logistic regression of the labels on the log odds of the scores."""
 

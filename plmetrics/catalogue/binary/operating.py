@@ -116,7 +116,6 @@ class AtRecall(OperatingPoint):
 
 
 @register
-@dataclass(frozen=True)
 class PrecisionAtRecall(AtRecall):
     """Precision at the highest threshold at which recall is at least the limit.
 
@@ -332,7 +331,6 @@ class RecallAtFpr(OperatingPoint):
 
 
 @register
-@dataclass(frozen=True)
 class FprAtRecall(AtRecall):
     """The smallest false positive rate at a threshold at which recall is at least the limit.
 

@@ -52,7 +52,6 @@ class _RateOfGroups(MetricOfGroups):
     metric: Metric = parameter(doc="the rate that is shrunk", domain="a share of rows", unnamed=True)  # noqa: RUF009
 
 
-@dataclass(frozen=True)
 class ShrunkenRate(_RateOfGroups):
     """Rate of each group drawn towards the mean of all groups by empirical Bayes.
 

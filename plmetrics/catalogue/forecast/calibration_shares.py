@@ -113,7 +113,6 @@ class CalibrationShare(MeanOfForecasts):
         raise NotImplementedError
 
 
-@dataclass(frozen=True)
 class QuantileCoverage(CalibrationShare):
     """Share of the labels at or below a quantile."""
 
@@ -128,7 +127,6 @@ class QuantileCoverage(CalibrationShare):
         return _indicator(rows.label <= quantile(rows, point))
 
 
-@dataclass(frozen=True)
 class CentralCoverage(CalibrationShare):
     """Share of the labels in a central interval, ends included."""
 
@@ -149,7 +147,6 @@ class CentralCoverage(CalibrationShare):
         return _indicator((rows.label >= quantile(rows, low)) & (rows.label <= quantile(rows, high)))
 
 
-@dataclass(frozen=True)
 class TransformShare(CalibrationShare):
     """Share of the rows whose probability integral transform lies in a bin.
 

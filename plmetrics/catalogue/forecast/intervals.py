@@ -45,7 +45,6 @@ class CentralInterval(MeanOfForecasts):
 
 
 @register
-@dataclass(frozen=True)
 class IntervalCoverage(CentralInterval):
     """Share of the rows whose label lies in the central interval, ends included.
 
@@ -78,7 +77,6 @@ class IntervalCoverage(CentralInterval):
 
 
 @register
-@dataclass(frozen=True)
 class IntervalWidth(CentralInterval):
     """Mean width of the central interval: upper end minus lower end.
 
@@ -109,7 +107,6 @@ class IntervalWidth(CentralInterval):
 
 
 @register
-@dataclass(frozen=True)
 class IntervalScore(CentralInterval):
     """Width of the central interval, and a fine for labels outside of it: (u - l) + (2/a)(l - y)+ + (2/a)(y - u)+.
 

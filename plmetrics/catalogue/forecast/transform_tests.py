@@ -120,7 +120,6 @@ class _TransformBins(_Test):
 
 
 @register
-@dataclass(frozen=True)
 class TransformChiSquare(_TransformBins):
     """Chi-squared statistic of labels between quantiles that are equally far apart: sum of (O_b - n/B)^2 / (n/B).
 
@@ -145,7 +144,6 @@ class TransformChiSquare(_TransformBins):
 
 
 @register
-@dataclass(frozen=True)
 class TransformChiSquarePValue(_TransformBins, _PValue):
     """Chance of so large a statistic `pit_chi2` or a larger one, were the forecasts right.
 
@@ -260,7 +258,6 @@ class BerkowitzPValue(_NormalScores, _PValue):
 
 
 @register
-@dataclass(frozen=True)
 class CoveragePValue(_PValue, CentralInterval):
     """Chance of a coverage so far from the level of a central interval, by the likelihood ratio of Kupiec.
 

@@ -30,7 +30,6 @@ MEASURES = (
 _SHOWN = 8
 
 
-@dataclass(frozen=True)
 class Multiclass(Metric):
     """Base of the metrics of several classes. `classes` are those of the run, in order; empty before it."""
 

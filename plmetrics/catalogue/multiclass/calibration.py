@@ -65,7 +65,6 @@ class _BinnedCalibration(Multiclass, DerivedMetric):
 
 
 @register
-@dataclass(frozen=True)
 class ClasswiseEce(_BinnedCalibration):
     """Mean over classes of the calibration error of each class's probability against the rest.
 
@@ -94,7 +93,6 @@ class ClasswiseEce(_BinnedCalibration):
 
 
 @register
-@dataclass(frozen=True)
 class TopLabelEce(_BinnedCalibration):
     """Calibration error of the confidence: the largest probability, against whether its class is right.
 

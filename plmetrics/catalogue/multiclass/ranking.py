@@ -226,7 +226,6 @@ class _PrecisionRecallArea(OverClassesOrPool):
 
 
 @register
-@dataclass(frozen=True)
 class AveragePrecision(_PrecisionRecallArea):
     """Average precision of each class against the rest by its own probability, put together over classes.
 
@@ -285,7 +284,6 @@ class PrAuc(_PrecisionRecallArea):
 
 
 @register
-@dataclass(frozen=True)
 class KolmogorovSmirnov(OverClasses):
     """Largest distance between the distributions of a class's probability in its rows and in the others, averaged.
 

@@ -45,7 +45,6 @@ class _OverClassesOrRows(LabelSet, ranking.OverClassesOrPool):
 
 
 @register
-@dataclass(frozen=True)
 class RocAuc(_OverClassesOrRows):
     """Area under the ROC curve of each class's score, put together over classes.
 
@@ -93,7 +92,6 @@ class AveragePrecision(_OverClassesOrRows, ranking.AveragePrecision):
 
 
 @register
-@dataclass(frozen=True)
 class PrAuc(LabelSet, ranking.PrAuc):
     """Area under the precision-recall curve of each class's score, put together over classes.
 
@@ -111,7 +109,6 @@ class PrAuc(LabelSet, ranking.PrAuc):
 
 
 @register
-@dataclass(frozen=True)
 class KolmogorovSmirnov(LabelSet, ranking.KolmogorovSmirnov):
     """Largest distance between the distributions of a class's score in the rows that have it and in others, averaged.
 
@@ -130,7 +127,6 @@ class KolmogorovSmirnov(LabelSet, ranking.KolmogorovSmirnov):
 
 
 @register
-@dataclass(frozen=True)
 class ClasswiseEce(LabelSet, calibration.ClasswiseEce):
     """Mean over classes of the calibration error of each class's probability.
 

@@ -38,7 +38,6 @@ class _Total(QueryMetric):
 
 
 @register
-@dataclass(frozen=True)
 class RetrievalCount(_Total):
     """Number of rows that the model retrieved, over all queries; of a table without null scores all rows.
 
@@ -114,7 +113,6 @@ class RelevantRetrievalCount(_Total):
 
 
 @register
-@dataclass(frozen=True)
 class QueryCount(_Total):
     """Number of queries: those that the column `n` counts, by their weights.
 
@@ -166,7 +164,6 @@ class IrrelevantQueryCount(_Total):
 
 
 @register
-@dataclass(frozen=True)
 class DocumentsPerQuery(QueryMetric):
     """Mean number of rows that a query has: those that the model retrieved.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
 _COCHRAN = "Cochran (1954), The combination of estimates from different experiments, Biometrics 10(1)"
 
 
-@dataclass(frozen=True)
 class OfEffects(GroupMetric):
     """Base of the metrics of the effects in the slices of a set, weighted by the inverse of their squared errors."""
 
@@ -44,7 +42,6 @@ class OfEffects(GroupMetric):
 
 
 @register
-@dataclass(frozen=True)
 class CochranQ(OfEffects):
     """Spread of the effects of slices around their common effect, in units of their errors: sum of (d - m)^2 / v.
 
@@ -74,7 +71,6 @@ class CochranQ(OfEffects):
 
 
 @register
-@dataclass(frozen=True)
 class CochranQPValue(OfEffects):
     """Chance of a cochran_q at least as large if all slices have the same effect.
 
