@@ -79,8 +79,8 @@ def gates_table(
 
     if not analysis.suite.gates:
         return GATES_SCHEMA.to_frame()
+    from plmetrics.gates.sufficiency import slice_positives, with_kish_sizes
     from plmetrics.gates.verdicts import Evidence, evaluate_gates
-    from plmetrics.inference.sizes import slice_positives, with_kish_sizes
 
     suite = analysis.suite
     counted = any(gate.min_positives is not None for gate in suite.gates)

@@ -13,7 +13,7 @@ from plmetrics.catalogue.composite_metrics import AcrossSlices, is_across_slices
 from plmetrics.core.threads import parallel_map
 from plmetrics.inference.chunks import Chunk, EstimateColumns, chunks, concatenate_estimates
 from plmetrics.inference.composite_estimates import WholeSet, across_slices
-from plmetrics.inference.model_estimates import Estimates
+from plmetrics.inference.estimates import Estimates
 from plmetrics.inference.replication import Replication
 from plmetrics.inference.subject import Analysis, Part, Place, SetStates
 from plmetrics.inference.tables import (

@@ -9,7 +9,8 @@ from polars.testing import assert_frame_equal
 
 import plmetrics as plm
 from plmetrics.inference import analysis
-from plmetrics.inference.ordered import coarse_replicates, products
+from plmetrics.inference import weights as replication_weights
+from plmetrics.inference.ordered import coarse_replicates
 from plmetrics.inference.ordered import exact_replicates as ordered
 
 ROWS = 600
@@ -70,7 +71,7 @@ def test_replicates_of_coarse_bins_are_the_same_however_many_are_made_at_once(mo
 
     def counted(weights, counts, held):
         made.append(len(weights))
-        return products.drawn_counts(weights, counts, held)
+        return replication_weights.drawn_counts(weights, counts, held)
 
     monkeypatch.setattr(ordered, "replicates_rows", lambda *_: False)
     monkeypatch.setattr(coarse_replicates, "drawn_counts", counted)

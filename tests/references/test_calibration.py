@@ -16,8 +16,7 @@ import plmetrics as plm
 from plmetrics.catalogue.needs import Points
 from plmetrics.core.errors import ConfigError
 from plmetrics.core.segments import Segments
-from plmetrics.inference.metric_values import conditions
-from plmetrics.inference.ordered.views import score_view
+from plmetrics.inference.metric_values import conditions, score_view
 
 EPSILON = 2.220446049250313e-16
 FAST = {"replicates": 40, "seed": 3}

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from plmetrics.inference.metric_values import score_view
 from plmetrics.inference.ordered.metrics import ordered_values
-from plmetrics.inference.ordered.views import score_view
 from plmetrics.states.arms import ARMS, EffectRows, SlicedEffects
 from plmetrics.states.scores.sorted_rows import Binning, OrderedRows
 from plmetrics.suite.arguments import suite_from_arguments

@@ -12,7 +12,7 @@ from plmetrics.features.advice.yaml_lines import yaml_scalar
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from plmetrics.catalogue.advice.table_facts import TableFacts
+    from plmetrics.catalogue.advice.advice_rule import TableFacts
 
 _MOST = 3
 _BETTER = "surely better than chance: raise it to what you need"

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plmetrics.core.threads import parallel_map, steps
-from plmetrics.inference.metric_values import conditions, finalise, finalising, value_or_nan
-from plmetrics.inference.ordered.views import score_view
+from plmetrics.inference.metric_values import conditions, finalise, finalising, score_view, value_or_nan
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

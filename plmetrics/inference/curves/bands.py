@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from plmetrics.inference.estimate import effective_blocks
 from plmetrics.inference.intervals.percentile import quantiles
 from plmetrics.inference.intervals.spread import UNDEFINED_SHARE
-from plmetrics.inference.ordered.products import drawn_counts, exact_occupied_blocks
-from plmetrics.inference.weights import exact_in_single
+from plmetrics.inference.weights import drawn_counts, exact_in_single, exact_occupied_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -13,10 +13,16 @@ from numpy.typing import NDArray
 from plmetrics.core.exact_sums import are_exact
 from plmetrics.core.ops import Counts
 from plmetrics.core.threads import parallel_map, processors, steps
-from plmetrics.inference.metric_values import finalise, value_or_nan
-from plmetrics.inference.ordered.products import BlockIndex, drawn_counts, exact_occupied_blocks
-from plmetrics.inference.ordered.views import channel_view
-from plmetrics.inference.weights import WHOLE_IN_SINGLE, Nudges, exact_in_single, replicate_counts
+from plmetrics.inference.metric_values import channel_view, finalise, value_or_nan
+from plmetrics.inference.weights import (
+    WHOLE_IN_SINGLE,
+    BlockIndex,
+    Nudges,
+    drawn_counts,
+    exact_in_single,
+    exact_occupied_blocks,
+    replicate_counts,
+)
 from plmetrics.states.scores.packed_rows import PackedSlices, RowCounts
 from plmetrics.states.scores.sorted_rows import CLASSES
 

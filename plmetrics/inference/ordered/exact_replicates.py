@@ -8,9 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plmetrics.core.threads import parallel_map, processors
-from plmetrics.inference.metric_values import value_or_nan
+from plmetrics.inference.metric_values import score_view, value_or_nan
 from plmetrics.inference.ordered.coarse_replicates import stack
-from plmetrics.inference.ordered.views import score_view
 from plmetrics.inference.weights import Nudges
 from plmetrics.states.scores.limits import replicates_rows
 from plmetrics.states.scores.short_slices import slice_groups

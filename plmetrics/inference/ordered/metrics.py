@@ -16,14 +16,20 @@ from numpy.typing import NDArray
 from plmetrics.catalogue.needs import Bins, Points, Quantiles
 from plmetrics.core.placements import placement_area
 from plmetrics.core.threads import parallel_map, steps
-from plmetrics.inference.metric_values import MetricValues, conditions, finalise, finalising, value_or_nan
+from plmetrics.inference.metric_values import (
+    MetricValues,
+    bin_view,
+    conditions,
+    finalise,
+    finalising,
+    score_view,
+    value_or_nan,
+)
 from plmetrics.inference.ordered.coarse_replicates import SLICES_AT_ONCE, coarse_replicates
 from plmetrics.inference.ordered.complements import end_to_end
 from plmetrics.inference.ordered.exact_replicates import are_exact, exact_replicates
-from plmetrics.inference.ordered.products import drawn_bins
 from plmetrics.inference.ordered.quantiles import quantile_values
-from plmetrics.inference.ordered.views import bin_view, score_view
-from plmetrics.inference.weights import Nudges
+from plmetrics.inference.weights import Nudges, drawn_bins
 from plmetrics.states.scores.ranges import SlicedPoints
 from plmetrics.states.scores.sliced_grid import SlicedGrid
 

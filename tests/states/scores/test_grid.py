@@ -9,8 +9,8 @@ from references.samples import FAST, KEYS, assert_same, sample
 
 import plmetrics as plm
 from plmetrics.core.segments import Segments
+from plmetrics.inference.metric_values import score_view
 from plmetrics.inference.ordered.metrics import ordered_values
-from plmetrics.inference.ordered.views import score_view
 from plmetrics.states.scores.bin_lookup import Keys, locator_at
 from plmetrics.states.scores.grid import (
     CoarseTally,

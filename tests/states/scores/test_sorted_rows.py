@@ -9,9 +9,8 @@ from references.formulas import average_precision, ks, roc_auc
 from sklearn.metrics import roc_auc_score
 
 import plmetrics as plm
-from plmetrics.inference.metric_values import value_or_nan
+from plmetrics.inference.metric_values import score_view, value_or_nan
 from plmetrics.inference.ordered.metrics import ordered_values
-from plmetrics.inference.ordered.views import score_view
 from plmetrics.states.scores.coarse import coarse_bins, coarse_edges, coarse_number, coarse_of_fine
 from plmetrics.states.scores.packed_rows import PackedRows
 from plmetrics.states.scores.sorted_rows import Binning, OrderedRows
