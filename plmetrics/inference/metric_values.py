@@ -13,6 +13,7 @@ from plmetrics.catalogue.needs import OrderedRows
 from plmetrics.catalogue.variation import faint, square_sums
 from plmetrics.core import ops
 from plmetrics.core.errors import ConfigError, Problem
+from plmetrics.inference.records import entries_of
 from plmetrics.inference.sums import COUNTS
 from plmetrics.states.scores.sorted_rows import BIN_CHANNELS
 from plmetrics.states.sums import View
@@ -44,15 +45,7 @@ class MetricValues:
 
     def part(self, slices: slice) -> MetricValues:
         """The values of a range of the slices."""
-        return MetricValues(
-            self.value[slices],
-            [(status, condition[slices]) for status, condition in self.reasons],
-            None if self.replicates is None else self.replicates[:, slices],
-            None if self.deviations is None else self.deviations[:, slices],
-            None if self.bound is None else self.bound[slices],
-            None if self.threshold is None else self.threshold[slices],
-            None if self.placements is None else (self.placements[0][slices], self.placements[1][slices]),
-        )
+        return entries_of(self, slices)
 
 
 @contextmanager

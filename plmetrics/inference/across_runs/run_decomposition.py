@@ -224,10 +224,7 @@ class _Runs:
         return Difference(value, value - half, value + half, error, p, blocks, method, status, ok, t)
 
     def _refused(self, status: str, note: str | None) -> pl.DataFrame:
-        missing = np.full(1, np.nan)
-        lost, why, none = (np.full(1, word, dtype=object) for word in ("undefined_value", status, None))
-        numbers = missing, missing, missing, missing, missing
-        nothing = Difference(*numbers, np.zeros(1, dtype=np.int64), none, lost, why, missing)
+        nothing = Difference.without_intervals(np.full(1, np.nan), status, "undefined_value")
         return part_rows(self._about, ["all"], [[]], ["total"], nothing, note)
 
 

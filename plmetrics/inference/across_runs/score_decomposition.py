@@ -203,10 +203,8 @@ def _note(change: SlicedChange, steps: Steps, *, undefined: bool, lacks: bool) -
 
 def _without_intervals(value: Array, status: Texts, interval_status: str = "undefined_value") -> Difference:
     """Values that have no interval, for a reason."""
-    missing = np.full(value.shape, np.nan)
-    reasons = np.where(status == "ok", interval_status, "undefined_value").astype(object)
-    none, blocks = np.full(value.shape, None, dtype=object), np.zeros(value.shape, dtype=np.int64)
-    return Difference(value, missing, missing, missing, missing, blocks, none, reasons, status, missing)
+    reasons = np.where(status == "ok", interval_status, "undefined_value")
+    return Difference.without_intervals(value, status, reasons)
 
 
 _ROOM = 1 << 22

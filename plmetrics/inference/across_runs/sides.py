@@ -212,13 +212,8 @@ class PairedRuns:
 
     def differences(self, level: float) -> Difference:
         """Differences of the rows that are paired, and nothing of the others."""
-        height = self._both.height
-        numbers = {name: np.full(height, np.nan) for name in Difference.__slots__}
-        texts = {
-            name: np.full(height, None, dtype=object) for name in ("method", "interval_status", "status")
-        }
-        blocks = {"blocks": np.zeros(height, dtype=np.int64)}
-        return self.onto(Difference(**(numbers | texts | blocks)), "difference", level)
+        nothing = Difference.without_intervals(np.full(self._both.height, np.nan), None, None)
+        return self.onto(nothing, "difference", level)
 
     def _parts(self) -> Iterator[tuple[Kind, slice]]:
         """Rows of a kind, so many at a time as memory has room for."""

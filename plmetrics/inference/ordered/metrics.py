@@ -26,9 +26,9 @@ from plmetrics.inference.metric_values import (
     value_or_nan,
 )
 from plmetrics.inference.ordered.coarse_replicates import SLICES_AT_ONCE, coarse_replicates
-from plmetrics.inference.ordered.complements import end_to_end
 from plmetrics.inference.ordered.exact_replicates import are_exact, exact_replicates
 from plmetrics.inference.ordered.quantiles import quantile_values
+from plmetrics.inference.records import end_to_end
 from plmetrics.inference.weights import Nudges, drawn_bins
 from plmetrics.states.scores.ranges import SlicedPoints
 from plmetrics.states.scores.sliced_grid import SlicedGrid
@@ -189,31 +189,15 @@ def _by_bins(
         for of_chunk in parallel_map(of_few, steps(first, last, SLICES_AT_ONCE)):
             for metric, values in zip(metrics, of_chunk, strict=True):
                 of_metrics[metric.text].append(values)
-    return {text: _end_to_end(parts) for text, parts in of_metrics.items()}
+    return {text: end_to_end(parts) for text, parts in of_metrics.items()}
 
 
 def _on_bins(metric: Metric, total: Array, replicate: View | None) -> MetricValues:
     """Values of a few slices from their bins, all blocks together and resampled."""
     point = bin_view(total)
-    replicates = None if replicate is None else value_or_nan(metric, replicate).T
+    replicates = None if replicate is None else np.ascontiguousarray(value_or_nan(metric, replicate).T)
     deviations = None
     if replicate is not None and metric.value_kind.is_norm:
         with np.errstate(divide="ignore", invalid="ignore"):
-            deviations = metric.deviation(replicate, bin_view(total[:, None])).T
+            deviations = np.ascontiguousarray(metric.deviation(replicate, bin_view(total[:, None])).T)
     return MetricValues(finalise(metric, point), conditions(metric, point), replicates, deviations)
-
-
-def _end_to_end(parts: Sequence[MetricValues]) -> MetricValues:
-    """The values of consecutive slices as one."""
-    replicates = [part.replicates for part in parts if part.replicates is not None]
-    deviations = [part.deviations for part in parts if part.deviations is not None]
-    reasons = [
-        (status, np.concatenate([part.reasons[index][1] for part in parts]))
-        for index, (status, _) in enumerate(parts[0].reasons)
-    ]
-    return MetricValues(
-        np.concatenate([part.value for part in parts]),
-        reasons,
-        np.ascontiguousarray(np.concatenate(replicates, axis=1)) if replicates else None,
-        np.ascontiguousarray(np.concatenate(deviations, axis=1)) if deviations else None,
-    )
