@@ -105,9 +105,7 @@ def with_sizes(
         (
             pl.col(name) < pl.col(least),
             reason,
-            pl.format(
-                "{} {}, at least {} needed", _row_count_text(name), pl.lit(name_in_words), pl.col(least)
-            ),
+            pl.format(f"{{}} {name_in_words}, at least {{}} needed", pl.col(name).cast(pl.Int64), least),
         )
         for name, least, reason, name_in_words in (
             ("n", "@min_rows", INSUFFICIENT[0], "rows"),
@@ -126,10 +124,6 @@ def with_sizes(
     return sizes.with_columns(insufficient=pl.coalesce(*reasons), size=pl.coalesce(*words)).drop(
         "positives", LABELLED, strict=False
     )
-
-
-def _row_count_text(name: str) -> pl.Expr:
-    return pl.col(name).cast(pl.Int64).cast(pl.String)
 
 
 def verdict_of_insufficient() -> pl.Expr:

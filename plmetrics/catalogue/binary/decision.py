@@ -113,10 +113,6 @@ class DiagnosticOddsRatio(DiagnosticRatio):
         return state.tp * state.tn, state.fp * state.fn
 
 
-def _observed_or_share(value: float | str) -> bool:
-    return value == "observed" if isinstance(value, str) else share(value)
-
-
 @register
 @dataclass(frozen=True)
 class ExpectedCost(OfCells):
@@ -155,7 +151,7 @@ class ExpectedCost(OfCells):
     prevalence: float | str = parameter(
         "observed",
         doc="share of positives to weigh the errors for",
-        check=_observed_or_share,
+        check=lambda value: value == "observed" if isinstance(value, str) else share(value),
         domain="'observed' or a number between 0 and 1",
     )
     threshold: float | ThresholdRule = threshold_parameter()

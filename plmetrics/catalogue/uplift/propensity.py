@@ -110,7 +110,10 @@ class ByPropensity(OfArms):
                 (state.control_inverse, state.control_square),
             )
         )
-        texts = [_sample_sizes(*sizes) for sizes in zip(treated, control, strict=True)]
+        texts = [
+            f"effective sample size: {rows:,.1f} treated, {others:,.1f} controls"
+            for rows, others in zip(treated, control, strict=True)
+        ]
         return np.array(texts, dtype=object)
 
     def _chance(self, rows: Rows) -> pl.Expr:
@@ -146,7 +149,3 @@ def _weight(rows: Rows) -> Any:
 def _no_propensity(value: pl.Expr) -> pl.Expr:
     chance = value.cast(pl.Float64)
     return chance.is_null() | chance.is_nan() | (chance <= 0) | (chance >= 1)
-
-
-def _sample_sizes(treated: float, control: float) -> str:
-    return f"effective sample size: {treated:,.1f} treated, {control:,.1f} controls"

@@ -95,7 +95,9 @@ def with_tests(
         tables += _without_folds(analysis)
     together = rank_tests(suite, metrics, folds, tests, level=analysis.level)
     order = {test.text: place for place, test in enumerate(tests)}
-    placed = _answered_once(_in_place(comparisons, tables, order))
+    # A difference may have a row of DeLong's test for two reasons: one is enough.
+    first = pl.struct(*PLACE, "scale", "test").is_first_distinct()
+    placed = _in_place(comparisons, tables, order).filter(first | pl.col("test").ne_missing(DELONG))
     return pl.concat([placed, *(_complete(frame) for frame in together)], how="diagonal_relaxed")
 
 
@@ -136,12 +138,6 @@ def _is_delong(analysis: Analysis, metric: Metric) -> bool:
     """Whether a metric's first interval is DeLong's."""
     first = analysis.replication.methods(metric)[:1]
     return _is_of(AREAS, metric) and any(chosen.form in _DELONG and not chosen.refused for chosen in first)
-
-
-def _answered_once(comparisons: pl.DataFrame) -> pl.DataFrame:
-    """The comparisons with one row of DeLong's test for each difference, which may be there for two reasons."""
-    first = pl.struct(*PLACE, "scale", "test").is_first_distinct()
-    return comparisons.filter(first | pl.col("test").ne_missing(DELONG))
 
 
 def _in_place(comparisons: pl.DataFrame, tables: list[pl.DataFrame], order: dict[str, int]) -> pl.DataFrame:

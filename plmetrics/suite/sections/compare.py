@@ -30,6 +30,7 @@ OF_ROWS = ("delong", "wilcoxon", "diebold_mariano")
 """The tests that need the rows themselves, in memory."""
 
 _TESTS = ("compare", "tests")
+_REAL = ("mixture", "ratio", "rope", "prior")
 _NEEDS = {"always_valid": ("mixture", "0.01"), "diebold_mariano": ("time", "day")}
 
 
@@ -66,14 +67,10 @@ def _test(item: Any, path: tuple[str | int, ...], findings: Findings) -> Compari
     if key and arguments.get(key) is None:
         findings.add(f"{name} needs {key}", path, f"write {{{name}: {{{key}: {example}}}}}")
         return None
-    numbers = {key: float(item) if _is_integer(key, item) else item for key, item in arguments.items()}
+    numbers = {
+        key: float(item) if key in _REAL and type(item) is int else item for key, item in arguments.items()
+    }
     return findings.model(ComparisonTest, {"test": name, **numbers}, (*path, name))
-
-
-def _is_integer(key: str, item: Any) -> bool:
-    return (
-        key in {"mixture", "ratio", "rope", "prior"} and isinstance(item, int) and not isinstance(item, bool)
-    )
 
 
 def _parse_test(
@@ -104,16 +101,12 @@ def check_tests(fields: Mapping[str, Any], slices: Sequence[str], add: Callable[
     if compare.baseline is None and compare.pairs is None:
         hint = "name a baseline, or pairs: all"
         add("tests compare models, and compare names none", _TESTS, hint)
-    folded = _has_folds(fields)
+    columns = fields.get("columns")
+    folded = columns is not None and columns.fold is not None
     for place, test in enumerate(compare.tests):
         _check(test, fields, (*_TESTS, place), add, folded=folded)
         if test.test in ON_RANKS:
             _check_over(test, slices, (*_TESTS, place), add, folded=folded)
-
-
-def _has_folds(fields: Mapping[str, Any]) -> bool:
-    columns = fields.get("columns")
-    return columns is not None and columns.fold is not None
 
 
 def _check(
