@@ -20,7 +20,12 @@ from plmetrics.table.checks import (
 )
 from plmetrics.table.classes import class_number, positive_class, require_classes
 from plmetrics.table.prediction_columns import (
+    LABEL,
+    TREATMENT,
+    UNIT,
+    WEIGHT,
     PredictionColumns,
+    RoleColumns,
     label_column,
     leading,
     normalise_probabilities,
@@ -28,12 +33,13 @@ from plmetrics.table.prediction_columns import (
     part_column,
     part_path,
     part_role,
+    plain_column,
+    require,
     score_checks,
     score_column,
     sound_parts,
     weight_column,
 )
-from plmetrics.table.roles import LABEL, TREATMENT, UNIT, WEIGHT, RoleColumns, plain_column, require
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

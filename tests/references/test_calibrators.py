@@ -10,8 +10,7 @@ from sklearn.linear_model import LogisticRegression
 
 from plmetrics.catalogue.calibrators import CALIBRATORS
 from plmetrics.catalogue.calibrators.calibrator import NoFit
-from plmetrics.catalogue.calibrators.isotonic import MAX_KNOTS, Isotonic
-from plmetrics.catalogue.calibrators.parametric import Beta, Platt, Temperature
+from plmetrics.catalogue.calibrators.score_curves import MAX_KNOTS, Beta, Isotonic, Platt, Temperature
 
 
 def drawn(seed, rows=800, slope=0.6, shift=-0.7, ties=False):

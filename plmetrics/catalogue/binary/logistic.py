@@ -47,8 +47,7 @@ class CalibrationSlope(Recalibration):
 
     >>> import plmetrics as plm, polars as pl
     >>> rows = pl.DataFrame({"y": [1, 0, 0, 0, 1, 1, 1, 0], "p": [0.1] * 4 + [0.9] * 4})
-    >>> found = plm.evaluate(rows, label="y", models="p", metrics=["calibration_slope"])
-    >>> round(found.metrics["value"].item(), 6)
+    >>> round(plm.evaluate(rows, label="y", models="p", metrics=["calibration_slope"]).metrics["value"].item(), 6)
     0.5
     """
 
@@ -84,8 +83,7 @@ class CalibrationIntercept(Recalibration):
 
     >>> import plmetrics as plm, polars as pl
     >>> rows = pl.DataFrame({"y": [1, 0, 0, 0], "p": [0.5, 0.5, 0.5, 0.5]})
-    >>> found = plm.evaluate(rows, label="y", models="p", metrics=["calibration_intercept"])
-    >>> round(found.metrics["value"].item(), 6)
+    >>> round(plm.evaluate(rows, label="y", models="p", metrics=["calibration_intercept"]).metrics["value"].item(), 6)
     -1.098612
     """
 

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import polars as pl
 
-from plmetrics.catalogue.calibrators.calibrator import NoFit, clip_scores, held_expression
-from plmetrics.catalogue.calibrators.isotonic import Isotonic
-from plmetrics.catalogue.calibrators.likelihood import newton
+from plmetrics.catalogue.calibrators.calibrator import NoFit, clip_scores, held_expression, newton
+from plmetrics.catalogue.calibrators.score_curves import Isotonic
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -147,8 +147,7 @@ class CrossingRate(MeanOfForecasts):
     >>> import polars as pl, plmetrics as plm
     >>> rows = pl.DataFrame({"y": [10.0, 16.0], "low": [8.0, 19.0], "high": [10.0, 15.0]})
     >>> models = {"m": {"quantiles": {0.1: "low", 0.9: "high"}}}
-    >>> found = plm.evaluate(rows, task="quantile", label="y", models=models, metrics=["crossing_rate"]).metrics
-    >>> found["value"].item()
+    >>> plm.evaluate(rows, task="quantile", label="y", models=models, metrics=["crossing_rate"]).metrics["value"].item()
     0.5
     """
 

@@ -154,8 +154,7 @@ class TransformChiSquarePValue(_TransformBins, _PValue):
     >>> rows = pl.DataFrame({"y": [1.0, 2.0, 3.0, 9.0], "mean": [5.0] * 4, "sd": [1.0] * 4})
     >>> models = {"m": {"mean": "mean", "sd": "sd"}}
     >>> metrics = ["pit_chi2_p_value(bins=2)"]
-    >>> found = plm.evaluate(rows, task="quantile", label="y", models=models, metrics=metrics).metrics
-    >>> round(found["value"].item(), 6)
+    >>> round(plm.evaluate(rows, task="quantile", label="y", models=models, metrics=metrics).metrics["value"].item(), 6)
     0.317311
     """
 
@@ -269,8 +268,7 @@ class CoveragePValue(_PValue, CentralInterval):
     >>> rows = pl.DataFrame({"y": [10.0, 16.0], "low": [8.0, 9.0], "high": [10.0, 15.0]})
     >>> models = {"m": {"quantiles": {0.1: "low", 0.9: "high"}}}
     >>> metrics = ["interval_coverage_p_value(level=0.8)"]
-    >>> found = plm.evaluate(rows, task="quantile", label="y", models=models, metrics=metrics).metrics
-    >>> round(found["value"].item(), 6)
+    >>> round(plm.evaluate(rows, task="quantile", label="y", models=models, metrics=metrics).metrics["value"].item(), 6)
     0.344781
     """
 

@@ -172,8 +172,7 @@ class MatthewsCorrelation(_Agreement):
 
     >>> import polars as pl, plmetrics as plm
     >>> rows = pl.DataFrame({"y": ["a", "a", "b", "c"], "p": ["a", "b", "b", "b"]})
-    >>> found = plm.evaluate(rows, task="multiclass", label="y", models="p", metrics=["mcc"]).metrics
-    >>> round(found["value"].item(), 6)
+    >>> round(plm.evaluate(rows, task="multiclass", label="y", models="p", metrics=["mcc"]).metrics["value"].item(), 6)
     0.387298
     """
 

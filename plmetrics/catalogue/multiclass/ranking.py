@@ -148,9 +148,8 @@ class RocAuc(OverClassesOrPool):
 
     >>> import polars as pl, plmetrics as plm
     >>> rows = pl.DataFrame({"y": ["a", "b", "c"], "pa": [0.6, 0.3, 0.2], "pb": [0.3, 0.5, 0.5], "pc": [0.1, 0.2, 0.3]})
-    >>> models = {"m": {"proba": {"a": "pa", "b": "pb", "c": "pc"}}}
-    >>> found = plm.evaluate(rows, task="multiclass", label="y", models=models, metrics=["roc_auc"]).metrics
-    >>> round(found["value"].item(), 6)
+    >>> asked = {"task": "multiclass", "label": "y", "models": {"m": {"proba": "p"}}}
+    >>> round(plm.evaluate(rows, **asked, metrics=["roc_auc"]).metrics["value"].item(), 6)
     0.916667
     """
 
@@ -235,9 +234,8 @@ class AveragePrecision(_PrecisionRecallArea):
 
     >>> import polars as pl, plmetrics as plm
     >>> rows = pl.DataFrame({"y": ["a", "b", "c"], "pa": [0.6, 0.3, 0.2], "pb": [0.3, 0.5, 0.5], "pc": [0.1, 0.2, 0.3]})
-    >>> models = {"m": {"proba": {"a": "pa", "b": "pb", "c": "pc"}}}
-    >>> found = plm.evaluate(rows, task="multiclass", label="y", models=models, metrics=["average_precision"]).metrics
-    >>> round(found["value"].item(), 6)
+    >>> asked = {"task": "multiclass", "label": "y", "models": {"m": {"proba": "p"}}}
+    >>> round(plm.evaluate(rows, **asked, metrics=["average_precision"]).metrics["value"].item(), 6)
     0.833333
     """
 
@@ -260,9 +258,8 @@ class PrAuc(_PrecisionRecallArea):
 
     >>> import polars as pl, plmetrics as plm
     >>> rows = pl.DataFrame({"y": ["a", "b", "c"], "pa": [0.6, 0.3, 0.2], "pb": [0.3, 0.5, 0.5], "pc": [0.1, 0.2, 0.3]})
-    >>> models = {"m": {"proba": {"a": "pa", "b": "pb", "c": "pc"}}}
-    >>> found = plm.evaluate(rows, task="multiclass", label="y", models=models, metrics=["pr_auc"]).metrics
-    >>> round(found["value"].item(), 6)
+    >>> asked = {"task": "multiclass", "label": "y", "models": {"m": {"proba": "p"}}}
+    >>> round(plm.evaluate(rows, **asked, metrics=["pr_auc"]).metrics["value"].item(), 6)
     0.916667
     """
 
@@ -293,9 +290,8 @@ class KolmogorovSmirnov(OverClasses):
 
     >>> import polars as pl, plmetrics as plm
     >>> rows = pl.DataFrame({"y": ["a", "b", "c"], "pa": [0.6, 0.3, 0.2], "pb": [0.3, 0.5, 0.5], "pc": [0.1, 0.2, 0.3]})
-    >>> models = {"m": {"proba": {"a": "pa", "b": "pb", "c": "pc"}}}
-    >>> found = plm.evaluate(rows, task="multiclass", label="y", models=models, metrics=["ks"]).metrics
-    >>> round(found["value"].item(), 6)
+    >>> asked = {"task": "multiclass", "label": "y", "models": {"m": {"proba": "p"}}}
+    >>> round(plm.evaluate(rows, **asked, metrics=["ks"]).metrics["value"].item(), 6)
     0.833333
     """
 

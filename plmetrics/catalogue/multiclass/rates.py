@@ -123,8 +123,7 @@ class NegativePredictiveValue(_Rate):
 
     >>> import polars as pl, plmetrics as plm
     >>> rows = pl.DataFrame({"y": ["a", "a", "b", "c"], "p": ["a", "b", "b", "b"]})
-    >>> found = plm.evaluate(rows, task="multiclass", label="y", models="p", metrics=["npv"]).metrics
-    >>> round(found["value"].item(), 6)
+    >>> round(plm.evaluate(rows, task="multiclass", label="y", models="p", metrics=["npv"]).metrics["value"].item(), 6)
     0.805556
     """
 
@@ -191,8 +190,7 @@ class F1(_Overlap, _Rate):
 
     >>> import polars as pl, plmetrics as plm
     >>> rows = pl.DataFrame({"y": ["a", "a", "b", "c"], "p": ["a", "b", "b", "b"]})
-    >>> found = plm.evaluate(rows, task="multiclass", label="y", models="p", metrics=["f1"]).metrics
-    >>> round(found["value"].item(), 6)
+    >>> round(plm.evaluate(rows, task="multiclass", label="y", models="p", metrics=["f1"]).metrics["value"].item(), 6)
     0.388889
     """
 

@@ -55,10 +55,8 @@ class RocAuc(_OverClassesOrRows):
 
     >>> import polars as pl, plmetrics as plm
     >>> rows = pl.DataFrame({"y_a": [1, 1, 0], "y_b": [0, 1, 1], "p_a": [0.9, 0.4, 0.6], "p_b": [0.2, 0.8, 0.7]})
-    >>> found = plm.evaluate(
-    ...     rows, task="multilabel", label="y_", models={"m": {"proba": "p_"}}, metrics=["roc_auc"]
-    ... ).metrics
-    >>> round(found["value"].item(), 6)
+    >>> asked = {"task": "multilabel", "label": "y_", "models": {"m": {"proba": "p_"}}}
+    >>> round(plm.evaluate(rows, **asked, metrics=["roc_auc"]).metrics["value"].item(), 6)
     0.75
     """
 
@@ -83,10 +81,8 @@ class AveragePrecision(_OverClassesOrRows, ranking.AveragePrecision):
 
     >>> import polars as pl, plmetrics as plm
     >>> rows = pl.DataFrame({"y_a": [1, 1, 0], "y_b": [0, 1, 1], "p_a": [0.9, 0.4, 0.6], "p_b": [0.2, 0.8, 0.7]})
-    >>> found = plm.evaluate(
-    ...     rows, task="multilabel", label="y_", models={"m": {"proba": "p_"}}, metrics=["average_precision"]
-    ... ).metrics
-    >>> round(found["value"].item(), 6)
+    >>> asked = {"task": "multilabel", "label": "y_", "models": {"m": {"proba": "p_"}}}
+    >>> round(plm.evaluate(rows, **asked, metrics=["average_precision"]).metrics["value"].item(), 6)
     0.916667
     """
 
@@ -100,10 +96,8 @@ class PrAuc(LabelSet, ranking.PrAuc):
 
     >>> import polars as pl, plmetrics as plm
     >>> rows = pl.DataFrame({"y_a": [1, 1, 0], "y_b": [0, 1, 1], "p_a": [0.9, 0.4, 0.6], "p_b": [0.2, 0.8, 0.7]})
-    >>> found = plm.evaluate(
-    ...     rows, task="multilabel", label="y_", models={"m": {"proba": "p_"}}, metrics=["pr_auc"]
-    ... ).metrics
-    >>> round(found["value"].item(), 6)
+    >>> asked = {"task": "multilabel", "label": "y_", "models": {"m": {"proba": "p_"}}}
+    >>> round(plm.evaluate(rows, **asked, metrics=["pr_auc"]).metrics["value"].item(), 6)
     0.895833
     """
 
@@ -118,10 +112,8 @@ class KolmogorovSmirnov(LabelSet, ranking.KolmogorovSmirnov):
 
     >>> import polars as pl, plmetrics as plm
     >>> rows = pl.DataFrame({"y_a": [1, 1, 0], "y_b": [0, 1, 1], "p_a": [0.9, 0.4, 0.6], "p_b": [0.2, 0.8, 0.7]})
-    >>> found = plm.evaluate(
-    ...     rows, task="multilabel", label="y_", models={"m": {"proba": "p_"}}, metrics=["ks"]
-    ... ).metrics
-    >>> round(found["value"].item(), 6)
+    >>> asked = {"task": "multilabel", "label": "y_", "models": {"m": {"proba": "p_"}}}
+    >>> round(plm.evaluate(rows, **asked, metrics=["ks"]).metrics["value"].item(), 6)
     0.75
     """
 
@@ -135,10 +127,8 @@ class ClasswiseEce(LabelSet, calibration.ClasswiseEce):
 
     >>> import polars as pl, plmetrics as plm
     >>> rows = pl.DataFrame({"y_a": [1, 1, 0], "y_b": [0, 1, 1], "p_a": [0.9, 0.4, 0.6], "p_b": [0.2, 0.8, 0.7]})
-    >>> found = plm.evaluate(
-    ...     rows, task="multilabel", label="y_", models={"m": {"proba": "p_"}}, metrics=["classwise_ece"]
-    ... ).metrics
-    >>> round(found["value"].item(), 6)
+    >>> asked = {"task": "multilabel", "label": "y_", "models": {"m": {"proba": "p_"}}}
+    >>> round(plm.evaluate(rows, **asked, metrics=["classwise_ece"]).metrics["value"].item(), 6)
     0.333333
     """
 

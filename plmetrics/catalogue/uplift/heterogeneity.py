@@ -53,8 +53,7 @@ class CochranQ(OfEffects):
     >>> import polars as pl, plmetrics as plm
     >>> rows = pl.DataFrame({"y": [3, 1, 0, 2, 9, 7, 1, 1], "t": [1, 1, 0, 0] * 2, "g": list("aaaabbbb"), "p": 1.0})
     >>> arguments = {"task": "uplift", "label": "y", "treatment": "t", "models": "p", "slices": "g"}
-    >>> found = plm.evaluate(rows, metrics="cochran_q(by=g)", **arguments).metrics
-    >>> round(found["value"].item(), 4)
+    >>> round(plm.evaluate(rows, metrics="cochran_q(by=g)", **arguments).metrics["value"].item(), 4)
     12.0
     """
 
@@ -80,8 +79,7 @@ class CochranQPValue(OfEffects):
     >>> import polars as pl, plmetrics as plm
     >>> rows = pl.DataFrame({"y": [3, 1, 0, 2, 9, 7, 1, 1], "t": [1, 1, 0, 0] * 2, "g": list("aaaabbbb"), "p": 1.0})
     >>> arguments = {"task": "uplift", "label": "y", "treatment": "t", "models": "p", "slices": "g"}
-    >>> found = plm.evaluate(rows, metrics="cochran_q_p_value(by=g)", **arguments).metrics
-    >>> round(found["value"].item(), 6)
+    >>> round(plm.evaluate(rows, metrics="cochran_q_p_value(by=g)", **arguments).metrics["value"].item(), 6)
     0.000532
     """
 

@@ -18,8 +18,7 @@ from plmetrics.states.sums import Total
 from plmetrics.suite.sections.compare import OF_ROWS, ON_MEANS, by_fold
 from plmetrics.suite.sections.section import ComparisonTest
 from plmetrics.table.checks import VALID, valid_column
-from plmetrics.table.prediction_columns import score_column
-from plmetrics.table.roles import LABEL, UNIT, plain_column
+from plmetrics.table.prediction_columns import LABEL, UNIT, plain_column, score_column
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -25,8 +25,7 @@ from plmetrics.states.scores.limits import replicates_rows
 from plmetrics.states.scores.packed_rows import PackedRows
 from plmetrics.states.scores.sorted_rows import OrderedRows
 from plmetrics.states.scores.sorting import ascending_order
-from plmetrics.table.prediction_columns import score_column
-from plmetrics.table.roles import LABEL, WEIGHT
+from plmetrics.table.prediction_columns import LABEL, WEIGHT, score_column
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

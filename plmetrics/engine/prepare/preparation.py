@@ -22,9 +22,8 @@ from plmetrics.engine.run_plan import Accounting, Blocks, RunPlan, rows_of, unit
 from plmetrics.engine.step import Step
 from plmetrics.states.sums import DEFAULT_THRESHOLD, class_threshold
 from plmetrics.suite.sections.basics import BASELINE
-from plmetrics.table.prediction_columns import PredictionColumns
+from plmetrics.table.prediction_columns import UNIT, WEIGHT, PredictionColumns
 from plmetrics.table.prediction_table import unchecked_table
-from plmetrics.table.roles import UNIT, WEIGHT
 from plmetrics.table.slices import plan_cubes
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import polars as pl
 from plmetrics.core.errors import DataError, Problem
 from plmetrics.core.hashing import is_key
 from plmetrics.features.experiment.outcomes import Outcome, outcome_columns
-from plmetrics.table.roles import require
+from plmetrics.table.prediction_columns import require
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -17,8 +17,7 @@ from plmetrics.features.experiment.experiment_section import TASK, ExperimentPla
 from plmetrics.features.experiment.readout import by_outcome, planned_shares
 from plmetrics.features.experiment.readout_table import Plan, Spending, readout_table, unlike_covariates
 from plmetrics.features.protocol import Outputs
-from plmetrics.table.prediction_columns import score_column
-from plmetrics.table.roles import UNIT, plain_column
+from plmetrics.table.prediction_columns import UNIT, plain_column, score_column
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -41,7 +41,7 @@ from plmetrics.states.state_format import (
     Part,
     frame_text,
 )
-from plmetrics.table.roles import UNIT
+from plmetrics.table.prediction_columns import UNIT
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from plmetrics.core.errors import ConfigError
 from plmetrics.core.placements import cluster_covariance, cluster_variance
 from plmetrics.core.special import chdtrc, ndtr, ndtri, stdtr, stdtrit
-from plmetrics.inference.comparisons.tests.orders import order_within, run_starts
 from plmetrics.inference.comparisons.tests.outcome import (
     NO_VARIANCE,
     TOO_FEW,
@@ -26,6 +25,8 @@ from plmetrics.inference.comparisons.tests.outcome import (
     level_of,
     numbers,
     one_of,
+    order_within,
+    run_starts,
     same_length,
     statuses,
     where,
