@@ -6,10 +6,10 @@ rows in it that it has in its run. The part is what the slice's labels and score
 (mix); see `owen`.
 
 The value shares of single columns have a part by reweighting. In a coalition of columns the values of these have,
-jointly, the shares that they have in the second table: the weight of each slice of the first is multiplied by the ratio
-of both. What a column adds is averaged over all orders of the columns, with the rows of slices as in the first table
-and as in the second one: Owen values of columns that change as one, before all else or after it. They add up to what the
-shares of the slices do by themselves.
+jointly, the shares that they have in the second table: the weight of each slice of the first is multiplied by the
+ratio of both. What a column adds is averaged over all orders of the columns, with the rows of slices as in the first
+table and as in the second one: Owen values of columns that change as one, before all else or after it. They add up to
+what the shares of the slices do by themselves.
 """
 
 from __future__ import annotations
