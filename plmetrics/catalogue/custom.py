@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from plmetrics.catalogue.metric import Direction, Undefined
-    from plmetrics.catalogue.value_kind import Kind
+    from plmetrics.catalogue.needs import Kind
     from plmetrics.core.names import SuitePath
     from plmetrics.core.rowsql.compiler import RowExpression
     from plmetrics.states.sums import Rows

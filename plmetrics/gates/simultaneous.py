@@ -30,7 +30,7 @@ from plmetrics.inference.intervals.student import IDENTITY, Scale, scale_of
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from plmetrics.catalogue.value_kind import ValueKind
+    from plmetrics.catalogue.needs import ValueKind
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from plmetrics.states.scores.bin_lookup import Keys, Locator, around_single, locator_at
+from plmetrics.states.scores.coarse import RANK_BINS
 from plmetrics.states.scores.grid import Tally
-from plmetrics.states.scores.limits import RANK_BINS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -125,7 +125,7 @@ def suite_from_mapping(
 def _complete(raw: Mapping[str, Any]) -> Mapping[str, Any]:
     """The suite with columns and models that it says by other keys."""
     if isinstance(raw.get("data"), Mapping) and "trec" in raw["data"]:
-        from plmetrics.suite.trec import trec_defaults
+        from plmetrics.suite.mentions import trec_defaults
 
         raw = trec_defaults(raw)
     for key in FEATURES:

@@ -118,8 +118,8 @@ def test_coarse_replicates_follow_exact_ones(
     ).metrics
     weights = rng.multinomial(500, np.full(500, 1 / 500), 200).astype(float)
     one = ordered_values([metric], sliced, weights)[text].replicates
-    monkeypatch.setattr("plmetrics.states.scores.limits.EXACT_REPLICATES", 0)
-    monkeypatch.setattr("plmetrics.states.scores.limits._OF_A_SLICE", 0)
+    monkeypatch.setattr("plmetrics.states.scores.coarse.EXACT_REPLICATES", 0)
+    monkeypatch.setattr("plmetrics.states.scores.coarse._OF_A_SLICE", 0)
     other = ordered_values([metric], sliced, weights)[text].replicates
     assert one is not None
     assert other is not None

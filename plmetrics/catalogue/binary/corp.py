@@ -23,7 +23,7 @@ from plmetrics.core import ops
 from plmetrics.core.segments import Segments
 
 if TYPE_CHECKING:
-    from plmetrics.catalogue.value_kind import Kind
+    from plmetrics.catalogue.needs import Kind
 
 _DIMITRIADIS = (
     "Dimitriadis, Gneiting and Jordan (2021), Stable reliability diagrams for probabilistic classifiers, PNAS "

@@ -17,7 +17,7 @@ from plmetrics.states.scores.sorted_rows import Binning
 
 if TYPE_CHECKING:
     from plmetrics.catalogue.metric import Undefined
-    from plmetrics.catalogue.value_kind import Kind
+    from plmetrics.catalogue.needs import Kind
 
 _HOSMER = (
     "Hosmer and Lemeshow (1980), Goodness of fit tests for the multiple logistic regression model, CSTM 9(10)"

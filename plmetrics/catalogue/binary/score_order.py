@@ -18,7 +18,7 @@ from plmetrics.core import ops
 
 if TYPE_CHECKING:
     from plmetrics.catalogue.metric import Undefined
-    from plmetrics.catalogue.value_kind import Kind
+    from plmetrics.catalogue.needs import Kind
 
 _NEGLIGIBLE = 1e-300
 """What is smaller beside another number cannot be divided by without overflow."""

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
     from plmetrics.catalogue.composite_metrics import Groups
     from plmetrics.catalogue.metric import Undefined
+    from plmetrics.catalogue.needs import Kind
     from plmetrics.catalogue.parameters import ThresholdRule
-    from plmetrics.catalogue.value_kind import Kind
 
 METHODS = ("between_groups", "to_overall", "reference")
 _SHOWN = 5

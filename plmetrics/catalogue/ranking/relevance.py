@@ -22,7 +22,7 @@ from plmetrics.core import ops
 
 if TYPE_CHECKING:
     from plmetrics.catalogue.metric import Direction
-    from plmetrics.catalogue.value_kind import Kind
+    from plmetrics.catalogue.needs import Kind
     from plmetrics.states.queries import Array, RankedRows
 
 _MANNING = "Manning, Raghavan and Schuetze (2008), Introduction to Information Retrieval, chapter 8"

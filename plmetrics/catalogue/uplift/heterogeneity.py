@@ -15,7 +15,7 @@ from plmetrics.catalogue.uplift.propensity import INFINITY
 if TYPE_CHECKING:
     from plmetrics.catalogue.composite_metrics import Groups
     from plmetrics.catalogue.metric import Direction, Metric
-    from plmetrics.catalogue.value_kind import Kind
+    from plmetrics.catalogue.needs import Kind
 
 _COCHRAN = "Cochran (1954), The combination of estimates from different experiments, Biometrics 10(1)"
 

@@ -31,7 +31,7 @@ from plmetrics.inference.intervals.student import IDENTITY, on_scale, scale_of
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from plmetrics.catalogue.value_kind import ValueKind
+    from plmetrics.catalogue.needs import ValueKind
     from plmetrics.inference.estimate import Estimate, ReplicateKind
     from plmetrics.inference.intervals.methods import IntervalMethod
 
@@ -62,7 +62,7 @@ def interval_of(
         kind: what kind of value the metric has, and its range.
         level: two-sided confidence level, such as 0.95.
 
-    >>> from plmetrics.catalogue.value_kind import ValueKind
+    >>> from plmetrics.catalogue.needs import ValueKind
     >>> from plmetrics.inference.estimate import Estimate
     >>> from plmetrics.inference.intervals.methods import IntervalMethod
     >>> share = Estimate(np.array([0.75]), np.array(["ok"]), np.array([200]), None, (np.array([200.0]),))

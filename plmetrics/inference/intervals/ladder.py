@@ -17,7 +17,7 @@ from plmetrics.inference.intervals.student import scale_of, student
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from plmetrics.catalogue.value_kind import Bounds, ValueKind
+    from plmetrics.catalogue.needs import Bounds, ValueKind
     from plmetrics.inference.estimate import Estimate
 
 Array = NDArray[np.float64]
@@ -82,7 +82,7 @@ def interval(
         acceleration: `[slice]`, for bca; without it the form is `percentile`.
         smooth: whether a little more weight of a row moves the metric a little.
 
-    >>> from plmetrics.catalogue.value_kind import ValueKind
+    >>> from plmetrics.catalogue.needs import ValueKind
     >>> from plmetrics.inference.estimate import Estimate
     >>> drawn = np.linspace(0.6, 0.8, 101)[:, None] * np.array([[1.0, 0.0]]) + np.array([[0.0, 1.0]])
     >>> shares = Estimate(np.array([0.7, 1.0]), np.array(["ok", "ok"]), np.array([900] * 2), drawn, (np.full(2, 90.0),))

@@ -11,7 +11,7 @@ from plmetrics.core.threads import parallel_map, processors
 from plmetrics.inference.metric_values import score_view, value_or_nan
 from plmetrics.inference.ordered.coarse_replicates import stack
 from plmetrics.inference.weights import Nudges
-from plmetrics.states.scores.limits import replicates_rows
+from plmetrics.states.scores.coarse import replicates_rows
 from plmetrics.states.scores.short_slices import slice_groups
 from plmetrics.states.scores.sorted_rows import SlicedRows
 

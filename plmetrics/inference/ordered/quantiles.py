@@ -24,7 +24,7 @@ from plmetrics.core.pieces import Pieces
 from plmetrics.inference.metric_values import MetricValues, conditions, finalise, value_or_nan
 from plmetrics.inference.records import end_to_end
 from plmetrics.inference.weights import resample
-from plmetrics.states.scores.limits import replicates_rows
+from plmetrics.states.scores.coarse import replicates_rows
 from plmetrics.states.scores.ranges import SlicedPoints
 from plmetrics.states.sums import View
 

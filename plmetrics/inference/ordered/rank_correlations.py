@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from plmetrics.catalogue.metric import Metric
-    from plmetrics.states.pairs import SlicedPairs
-    from plmetrics.states.ranks import Codes
+    from plmetrics.states.ranks import Codes, SlicedPairs
     from plmetrics.states.scores.sliced_grid import SlicedGrid
 
 Array = NDArray[np.float64]

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from plmetrics.catalogue.needs import Need
     from plmetrics.inference.analysis import OrderedByPlace
     from plmetrics.inference.subject import Analysis
-    from plmetrics.states.pairs import Pairs, SlicedPairs
+    from plmetrics.states.ranks import Pairs, SlicedPairs
     from plmetrics.states.scores.sorted_rows import SlicedScores
     from plmetrics.suite.sections.basics import Curve
     from plmetrics.table.slices import Slices

@@ -287,10 +287,10 @@ def test_sets_of_many_small_slices_are_resampled_row_by_row(monkeypatch):
         return plm.evaluate(frame, label="y", models="p", **asked).metrics["std_error"]
 
     exact = errors()
-    monkeypatch.setattr("plmetrics.states.scores.limits.EXACT_REPLICATES", 1000)
-    monkeypatch.setattr("plmetrics.states.scores.limits._OF_A_SLICE", 1000)
+    monkeypatch.setattr("plmetrics.states.scores.coarse.EXACT_REPLICATES", 1000)
+    monkeypatch.setattr("plmetrics.states.scores.coarse._OF_A_SLICE", 1000)
     by_slice = errors()
-    monkeypatch.setattr("plmetrics.states.scores.limits._OF_A_SLICE", 0)
+    monkeypatch.setattr("plmetrics.states.scores.coarse._OF_A_SLICE", 0)
     coarse = errors()
     assert by_slice[1:].equals(exact[1:])
     assert by_slice[0] == pytest.approx(coarse[0], rel=1e-6)
