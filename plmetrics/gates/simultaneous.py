@@ -76,13 +76,7 @@ class Form:
 
 
 def widen_intervals(
-    rows: pl.DataFrame,
-    limit: float,
-    correction: str,
-    *,
-    kind: ValueKind,
-    scale: str,
-    level: float,
+    rows: pl.DataFrame, limit: float, correction: str, *, kind: ValueKind, scale: str, level: float
 ) -> pl.DataFrame:
     """The rows with intervals at the level that their p values are held to.
 

@@ -149,9 +149,7 @@ def resampling(suite: Suite, units: NDArray[np.int64]) -> ResamplingWeights | No
 
 
 def tables(
-    analysis: Analysis,
-    ordered: OrderedByPlace,
-    keeper: Keeper | None = None,
+    analysis: Analysis, ordered: OrderedByPlace, keeper: Keeper | None = None
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """The tables `metrics` and `comparisons`, the latter with a row per pair; also of what only gates look at.
 
@@ -163,12 +161,7 @@ def tables(
 class _Tables:
     """The tables `metrics` and `comparisons` in the making: set by set, a few slices at a time."""
 
-    def __init__(
-        self,
-        analysis: Analysis,
-        ordered: OrderedByPlace,
-        keeper: Keeper | None,
-    ) -> None:
+    def __init__(self, analysis: Analysis, ordered: OrderedByPlace, keeper: Keeper | None) -> None:
         self._analysis = analysis
         self._ordered = ordered
         self._keeper = keeper

@@ -144,13 +144,7 @@ def bin_view(counts: Array) -> View:
     weight, positive = counts[..., 0].sum(axis=-1), counts[..., 1].sum(axis=-1)
     channels = dict(zip(BIN_CHANNELS, np.moveaxis(counts, -1, 0), strict=False))
     return View(
-        {
-            **channels,
-            "weight": weight,
-            "n": weight,
-            "positives": positive,
-            "negatives": weight - positive,
-        }
+        {**channels, "weight": weight, "n": weight, "positives": positive, "negatives": weight - positive}
     )
 
 

@@ -119,20 +119,13 @@ class JointTally(Tally):
         fine = np.arange(predictions), np.arange(labels)
         groups = groups_of(predictions, most), groups_of(labels, most)
         before = sizes[0][0] * sizes[0][1]
-        tables = (
-            (fine[0] * sizes[0][1], groups[1]),
-            (groups[0] * sizes[1][1] + before, fine[1]),
-        )
+        tables = ((fine[0] * sizes[0][1], groups[1]), (groups[0] * sizes[1][1] + before, fine[1]))
         apart = counts.shape[-1] if areas else 0
         return cls(first, counts, [(one[None], other[None]) for one, other in tables], exponent, apart)
 
     @classmethod
     def of_ranks(
-        cls,
-        first: int,
-        counts: NDArray[Any],
-        tables: Sequence[NDArray[Any]],
-        exponent: int | None,
+        cls, first: int, counts: NDArray[Any], tables: Sequence[NDArray[Any]], exponent: int | None
     ) -> JointTally:
         """Those of bins of equal weight of each slice: of predictions, and of labels."""
         predictions, labels = tables

@@ -39,11 +39,7 @@ class CorpPart(Metric):
     task = "binary"
     reference = _DIMITRIADIS
 
-    score: str = parameter(
-        "brier",
-        doc="the proper score that is taken apart",
-        options=("brier", "log_loss"),
-    )
+    score: str = parameter("brier", doc="the proper score that is taken apart", options=("brier", "log_loss"))
 
     def divergence(self, rate: Any, forecast: Any) -> Any:
         """Cost of a forecast above the best one where the rate of positives is known."""

@@ -297,8 +297,4 @@ class RateMetric:
 
 def favourable_parameter() -> Any:
     """The parameter `favourable`."""
-    return parameter(
-        "positive",
-        doc="the decision that people want",
-        options=("positive", "negative"),
-    )
+    return parameter("positive", doc="the decision that people want", options=("positive", "negative"))

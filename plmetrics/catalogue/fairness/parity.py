@@ -166,11 +166,7 @@ class EqualOpportunityRatio(_FavourableRate, _Ratio):
 
 @dataclass(frozen=True)
 class _Aggregate(GroupMetric):
-    agg: str = parameter(
-        "max",
-        doc="the worse of the two rates, or their mean",
-        options=("max", "mean"),
-    )
+    agg: str = parameter("max", doc="the worse of the two rates, or their mean", options=("max", "mean"))
 
 
 @register

@@ -230,9 +230,7 @@ class CohenKappa(_Agreement):
     reference = "Cohen (1968), Weighted kappa, Psychological Bulletin 70(4)"
 
     weighting: str = parameter(
-        "none",
-        doc="how far apart two classes are",
-        options=("none", "linear", "quadratic"),
+        "none", doc="how far apart two classes are", options=("none", "linear", "quadratic")
     )
 
     def atoms(self) -> Mapping[str, Atom | tuple[Atom, ...]]:

@@ -163,11 +163,7 @@ class RocAuc(OverClassesOrPool):
         "Hand and Till (2001), A simple generalisation of the area under the ROC curve, Machine Learning 45"
     )
 
-    scheme: str = parameter(
-        "ovr",
-        doc="each class against the rest, or each pair",
-        options=("ovr", "ovo"),
-    )
+    scheme: str = parameter("ovr", doc="each class against the rest, or each pair", options=("ovr", "ovo"))
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -50,10 +50,7 @@ def moments(value: RowValue) -> dict[str, Atom]:
     return {
         f"{key}_sum": moment(alone, (value,), lambda rows: rows.centred(value)),
         f"{key}_square_sum": moment(
-            f"{alone}_squared",
-            (value, value),
-            lambda rows: square(rows.centred(value)),
-            alone=(alone, alone),
+            f"{alone}_squared", (value, value), lambda rows: square(rows.centred(value)), alone=(alone, alone)
         ),
     }
 

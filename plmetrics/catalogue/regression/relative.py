@@ -53,11 +53,7 @@ class MeanAbsolutePercentageError(ErrorMetric):
     beware = "Small labels dominate it, and it favours predictions that are too low."
     reference = _HYNDMAN
 
-    zeros: str = parameter(
-        "error",
-        doc="what to do with labels of 0",
-        options=("error", "drop", "epsilon"),
-    )
+    zeros: str = parameter("error", doc="what to do with labels of 0", options=("error", "drop", "epsilon"))
     epsilon: float | None = parameter(
         None,
         doc="smallest divisor, with zeros=epsilon",

@@ -117,10 +117,7 @@ TORCHMETRICS = Names(
             ),
         },
         "multiclass": {
-            "MulticlassAccuracy": (
-                "balanced_accuracy",
-                "the mean recall there; accuracy with average=micro",
-            ),
+            "MulticlassAccuracy": ("balanced_accuracy", "the mean recall there; accuracy with average=micro"),
             "MulticlassPrecision": ("precision(undefined=zero)", _CLASSES),
             "MulticlassRecall": ("recall(undefined=zero)", _CLASSES),
             "MulticlassSpecificity": ("specificity(undefined=zero)", _CLASSES),
@@ -326,9 +323,5 @@ IR_MEASURES = Names(
             "SetF": "set_f1",
         }
     },
-    neighbours={
-        "ranking": {
-            "IPrec": ("interpolated_precision(recall=0.1, rounding=up)", "with a recall"),
-        }
-    },
+    neighbours={"ranking": {"IPrec": ("interpolated_precision(recall=0.1, rounding=up)", "with a recall")}},
 )

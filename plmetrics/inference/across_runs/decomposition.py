@@ -151,12 +151,7 @@ class _Models:
     """The decomposition of one mean's difference between two models, (before, after), chunk by chunk of slices."""
 
     def __init__(
-        self,
-        analysis: Analysis,
-        overall: Chunk,
-        states: SetStates,
-        subject: Subject,
-        models: tuple[str, str],
+        self, analysis: Analysis, overall: Chunk, states: SetStates, subject: Subject, models: tuple[str, str]
     ) -> None:
         self.slice_set = subject.slice_set
         self._analysis = analysis

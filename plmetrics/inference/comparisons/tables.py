@@ -228,11 +228,7 @@ class _InSet:
     """The tests in the slices of one set; what several of them read is made once."""
 
     def __init__(
-        self,
-        analysis: Analysis,
-        rows: PairedRows | None,
-        index: int,
-        areas: OrderedByPlace | None = None,
+        self, analysis: Analysis, rows: PairedRows | None, index: int, areas: OrderedByPlace | None = None
     ) -> None:
         self._areas = areas or {}
         self._analysis = analysis

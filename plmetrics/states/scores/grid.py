@@ -287,12 +287,7 @@ class FixedTally(Tally):
     """
 
     def __init__(
-        self,
-        first: int,
-        counts: NDArray[Any],
-        binning: Binning,
-        bins: FixedBins,
-        exponent: int | None = None,
+        self, first: int, counts: NDArray[Any], binning: Binning, bins: FixedBins, exponent: int | None = None
     ) -> None:
         super().__init__(first, counts, exponent)
         self._binning = binning

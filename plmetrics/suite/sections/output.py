@@ -54,10 +54,7 @@ class Output(Strict):
         description="Folder for run folders, under this file's, or the address of one in a bucket. ${VAR} is replaced.",
     )
     report: bool = Field(default=False, description="Whether a run folder gets report.html, with charts.")
-    also: Annotated[
-        tuple[Annotated[DocumentName | _Path, BeforeValidator(_entry)], ...],
-        OrOne(),
-    ] = Field(
+    also: Annotated[tuple[Annotated[DocumentName | _Path, BeforeValidator(_entry)], ...], OrOne()] = Field(
         default=(),
         description="Documents that stand in the run folder beside the tables: junit, openmetrics, markdown, "
         "openlineage. {name: path} writes one to a fixed path as well.",

@@ -345,10 +345,7 @@ def _long_types(file: SourceFile, columns: list[str], rows: int | None) -> dict[
 
 
 def _widen(
-    schema: dict[str, pl.DataType],
-    types: Mapping[str, pl.DataType],
-    file: SourceFile,
-    complaints: Complaints,
+    schema: dict[str, pl.DataType], types: Mapping[str, pl.DataType], file: SourceFile, complaints: Complaints
 ) -> None:
     for name, dtype in types.items():
         dtype_so_far = schema[name]

@@ -99,13 +99,7 @@ def delong(
 
 
 def delong_two_samples(
-    label: Any,
-    model: Any,
-    baseline_label: Any,
-    baseline: Any,
-    *,
-    positive: Any = 1,
-    level: float = 0.95,
+    label: Any, model: Any, baseline_label: Any, baseline: Any, *, positive: Any = 1, level: float = 0.95
 ) -> TestResult:
     """Compare areas under the ROC curves on two independent samples of rows.
 
