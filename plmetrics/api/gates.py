@@ -33,7 +33,7 @@ def gate_history(suite: Suite, runs: EarlierRuns) -> pl.DataFrame | None:
     most = max((gate.consecutive for gate in suite.gates), default=1) - 1
     if most == 0 or runs.home is None:
         return None
-    from plmetrics.gates.history import history_of
+    from plmetrics.gates.bands import history_of
 
     results = runs.results_before(most)
     runs.history = [str(result.record["run_id"]) for result in results]

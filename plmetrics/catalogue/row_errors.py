@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import polars as pl
 
+from plmetrics.catalogue.bases import member_of
 from plmetrics.catalogue.metric import Metric, fact_of
 from plmetrics.catalogue.needs import Sums
-from plmetrics.catalogue.row_values import member_of
 from plmetrics.catalogue.variation import moment, square
 from plmetrics.core import ops
 from plmetrics.states.sums import Atom, RowValue, View, as_tuple

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from plmetrics.catalogue.row_values import called_rightly, row_value
+from plmetrics.catalogue.bases import called_rightly, row_value
 from plmetrics.catalogue.variation import square
 from plmetrics.core.errors import DataError, Problem
 from plmetrics.engine.memory.budget import rows_that_fit

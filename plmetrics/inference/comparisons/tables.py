@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from plmetrics.catalogue.row_values import row_value
+from plmetrics.catalogue.bases import row_value
 from plmetrics.catalogue.variation import faint
 from plmetrics.core.results import COMPARISONS_SCHEMA
 from plmetrics.core.threads import parallel_map

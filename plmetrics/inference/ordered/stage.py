@@ -12,8 +12,7 @@ from plmetrics.engine.order.orderings import AREAS, RANKS
 from plmetrics.engine.order.score_bins import drawn_from
 from plmetrics.inference.curves.drawing import Drawing
 from plmetrics.inference.metric_values import MetricValues
-from plmetrics.inference.ordered.metrics import ordered_values
-from plmetrics.inference.ordered.rank_correlations import grid_rank_values, rank_values
+from plmetrics.inference.ordered.metrics import grid_rank_values, ordered_values, rank_values
 from plmetrics.inference.records import end_to_end
 from plmetrics.inference.subject import rest_place
 from plmetrics.states.class_probabilities import class_value_text

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from plmetrics.catalogue.bases import row_value
 from plmetrics.catalogue.composite_metrics import is_across_slices
-from plmetrics.catalogue.row_values import row_value
 from plmetrics.core.names import did_you_mean
 from plmetrics.core.text import TextError, parse_call
 from plmetrics.suite.problems import absent, message_text

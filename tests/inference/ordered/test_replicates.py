@@ -12,7 +12,7 @@ from sklearn.metrics import average_precision_score, roc_auc_score, roc_curve
 
 import plmetrics as plm
 from plmetrics.catalogue.binary.score_order import AveragePrecision, KolmogorovSmirnov, RocAuc
-from plmetrics.inference.ordered.coarse_replicates import coarse_replicates
+from plmetrics.inference.ordered.replicates import coarse_replicates
 from plmetrics.inference.weights import draw_weights
 from plmetrics.states.scores.packed_rows import PackedRows
 
