@@ -27,6 +27,10 @@ BOTH_CLASSES = (("no_positives", "positives"), ("no_negatives", "negatives"))
 """Statuses of a metric that compares positives with negatives."""
 
 
+_MEMBERS = ("taking", "mass")
+_RIGHT = ("tp", "tn", "hit")
+
+
 class RowMean(Metric):
     """Base of the means over rows of a number of the row: `row_atom`, or what parameters make of it."""
 
@@ -133,10 +137,6 @@ class Quantile(Metric):
     @staticmethod
     def _least(state: Any, condition: Any) -> Any:
         return -ops.largest(ops.where(condition, -state.value, -_INFINITY))
-
-
-_MEMBERS = ("taking", "mass")
-_RIGHT = ("tp", "tn", "hit")
 
 
 def row_value(metric: Metric) -> Callable[[Rows], pl.Expr] | None:

@@ -14,6 +14,13 @@ Family = Literal["sums", "scores", "ranks", "derived"]
 Reads = Literal["area", "curve", "order", "scores", "ranks"]
 
 
+Kind = Literal["proportion", "roc_area", "pr_area", "norm", "ratio", "extreme", "other"]
+Bounds = tuple[float, float]
+_SHARES = ("wilson", "clopper_pearson", "normal")
+_AREAS = ("delong_logit", "delong", "hanley_mcneil", "hanley_mcneil_score")
+_AREA_RANGES = ((0.0, 1.0), (-1.0, 1.0))
+
+
 @dataclass(frozen=True, slots=True)
 class Need:
     """Base of the needs. `family` is the word for them in metric cards, and in classes that declare no need.
@@ -139,14 +146,6 @@ def need_of(family: Family, reads: Reads) -> Need:
             return Ranks(pairs=reads != "ranks")
         case "derived":
             return Parts()
-
-
-Kind = Literal["proportion", "roc_area", "pr_area", "norm", "ratio", "extreme", "other"]
-Bounds = tuple[float, float]
-
-_SHARES = ("wilson", "clopper_pearson", "normal")
-_AREAS = ("delong_logit", "delong", "hanley_mcneil", "hanley_mcneil_score")
-_AREA_RANGES = ((0.0, 1.0), (-1.0, 1.0))
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 
+MOST_BINS = 10_000
+_FLOAT_LIMIT = 1 << 1023
+
+
 @dataclass(frozen=True, slots=True)
 class ThresholdRule:
     """Rule of a threshold. `select_on` is an SQL condition on the rows to choose it on, None for all rows.
@@ -55,7 +59,6 @@ class ThresholdRule:
         raise NotImplementedError
 
 
-MOST_BINS = 10_000
 PARAMETER_TYPES: dict[str, type] = {
     "float": float,
     "int": int,
@@ -64,7 +67,6 @@ PARAMETER_TYPES: dict[str, type] = {
     "None": type(None),
     "ThresholdRule": ThresholdRule,
 }
-_FLOAT_LIMIT = 1 << 1023
 
 
 class ParameterError(ValueError):

@@ -47,6 +47,10 @@ _SCHEMA = {
 _LEAST_OF_A_WEEKDAY = 2
 
 
+_GATE_KEY = ("gate", "model", "slice_set", "slice")
+AGE = "age"
+
+
 def values_of(tables: Sequence[tuple[int, pl.DataFrame]], metrics: Sequence[str]) -> pl.DataFrame:
     """The values of some metrics in the tables `metrics` of earlier intervals, the last interval first.
 
@@ -170,10 +174,6 @@ def _open_better_side(rows: pl.DataFrame, gate: Gate, band: Band) -> pl.DataFram
     lower_is_worse = gate.subject.direction == "higher"
     end, infinite = (upper, np.inf) if lower_is_worse else (lower, -np.inf)
     return rows.with_columns(pl.when(pl.col(end).is_not_null()).then(pl.lit(infinite)).alias(end))
-
-
-_GATE_KEY = ("gate", "model", "slice_set", "slice")
-AGE = "age"
 
 
 def history_of(tables: Sequence[pl.DataFrame]) -> pl.DataFrame:

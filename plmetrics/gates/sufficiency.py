@@ -24,6 +24,17 @@ _PLACE = ("model", "slice_set", "slice")
 _VERDICT = {"skip": "skipped", "warn": "fail", "fail": "fail"}
 
 
+SIZE_COLUMNS = {
+    "@min_rows": pl.Int64,
+    "@min_positives": pl.Int64,
+    "@covered": pl.Boolean,
+    "@if_small": pl.String,
+    "@if_unlabelled": pl.String,
+    "@small_level": pl.String,
+}
+_SCHEMA = pl.Schema({"model": pl.String, "slice_set": pl.String, "slice": pl.String, "positives": pl.Float64})
+
+
 @dataclass(frozen=True, slots=True)
 class Coverage:
     """The share of rows with a label that gates need: those on metrics that need labels.
@@ -76,16 +87,6 @@ def size_columns(gate: Gate, coverage: Coverage | None) -> dict[str, int | str |
     }
 
 
-SIZE_COLUMNS = {
-    "@min_rows": pl.Int64,
-    "@min_positives": pl.Int64,
-    "@covered": pl.Boolean,
-    "@if_small": pl.String,
-    "@if_unlabelled": pl.String,
-    "@small_level": pl.String,
-}
-
-
 def with_sizes(
     rows: pl.DataFrame, positives: pl.DataFrame | None, coverage: Coverage | None = None
 ) -> pl.DataFrame:
@@ -130,9 +131,6 @@ def verdict_of_insufficient() -> pl.Expr:
     """The verdict on rows that are too small."""
     unlabelled = pl.col("insufficient") == INSUFFICIENT[2]
     return pl.when(unlabelled).then(pl.col("@if_unlabelled")).otherwise(pl.col("@if_small"))
-
-
-_SCHEMA = pl.Schema({"model": pl.String, "slice_set": pl.String, "slice": pl.String, "positives": pl.Float64})
 
 
 def slice_positives(analysis: Analysis) -> pl.DataFrame:

@@ -34,6 +34,13 @@ _PART = 1 << 20
 _FEW_COLUMNS = 64
 
 
+BlockIndex: TypeAlias = NDArray[np.int64]
+_WORTH_LEAVING_OUT = 0.7
+_FEW_BINS = 16
+_NUMBERS = 2
+"""So many channels of fixed bins are numbers of rows, where rows carry no weights."""
+
+
 @dataclass(frozen=True, eq=False)
 class ResamplingWeights:
     """Draws of each block, and the weight of one drawn unit.
@@ -208,15 +215,6 @@ def exact_in_single(counts: Values) -> bool:
     if not largest < WHOLE_IN_SINGLE or np.min(counts, initial=0.0) < 0:
         return False
     return bool((counts == np.rint(counts)).all())
-
-
-BlockIndex: TypeAlias = NDArray[np.int64]
-
-
-_WORTH_LEAVING_OUT = 0.7
-_FEW_BINS = 16
-_NUMBERS = 2
-"""So many channels of fixed bins are numbers of rows, where rows carry no weights."""
 
 
 def occupied_blocks(counts: NDArray[Any]) -> list[BlockIndex] | None:

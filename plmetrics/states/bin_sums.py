@@ -28,6 +28,26 @@ CONFUSION = "classes"
 EFFECTS, EFFECT_BLOCKS = "effects", "effects by block"
 
 
+SQUARE = " squared"
+ARM_SUMS = ("treated", "treated outcome", "control outcome")
+_CONDITIONAL = ("score", "label", "label squared")
+Edges = dict[str, Array]
+KIND = "bins"
+"""The kind of their parts in a state."""
+BINS = ("@bin", "@second_bin")
+ROWS = "n"
+WEIGHT, SQUARED_WEIGHT = "weight", "weight squared"
+QUERY = "@query"
+"""The name of a query that has a row of its own."""
+LOW, LOW_QUERY, HIGH, HIGH_QUERY = "@low", "@low_query", "@high", "@high_query"
+"""The lowest and the highest number of a bin, and the first of the queries that have it."""
+KEYS = (CELL, *BINS, BLOCK, QUERY)
+BY_QUERY = "queries"
+"""What is there in the place of edges where each query has a row of its own."""
+Name = tuple[str, str, int]
+"""The model, the table, and the number of the slice set."""
+
+
 @dataclass(frozen=True, slots=True)
 class BinTable:
     """Sums of rows by some bins; with `blocks` by the block of a row as well.
@@ -49,10 +69,7 @@ class BinTable:
         return tuple(dict.fromkeys(name.removesuffix(SQUARE) for name in self.sums if name not in ARM_SUMS))
 
 
-SQUARE = " squared"
-ARM_SUMS = ("treated", "treated outcome", "control outcome")
 _BY_SCORE = BinTable("by score", ("score",))
-_CONDITIONAL = ("score", "label", "label squared")
 
 TABLES: dict[str, tuple[BinTable, ...]] = {
     "confusion": (BinTable(CONFUSION, ("label class", "score class")),),
@@ -83,29 +100,6 @@ def tables_of(curves: Iterable[str], *, blocks: bool) -> tuple[BinTable, ...]:
             there = tables.setdefault(table.name, table)
             tables[table.name] = replace(there, sums=tuple(dict.fromkeys([*there.sums, *table.sums])))
     return tuple(tables.values())
-
-
-Edges = dict[str, Array]
-
-KIND = "bins"
-"""The kind of their parts in a state."""
-
-BINS = ("@bin", "@second_bin")
-ROWS = "n"
-WEIGHT, SQUARED_WEIGHT = "weight", "weight squared"
-QUERY = "@query"
-"""The name of a query that has a row of its own."""
-
-LOW, LOW_QUERY, HIGH, HIGH_QUERY = "@low", "@low_query", "@high", "@high_query"
-"""The lowest and the highest number of a bin, and the first of the queries that have it."""
-
-KEYS = (CELL, *BINS, BLOCK, QUERY)
-BY_QUERY = "queries"
-"""What is there in the place of edges where each query has a row of its own."""
-
-
-Name = tuple[str, str, int]
-"""The model, the table, and the number of the slice set."""
 
 
 def sum_name(model: str, table: str, name: str) -> str:

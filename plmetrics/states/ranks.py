@@ -29,6 +29,18 @@ Array = NDArray[np.float64]
 Codes = NDArray[np.int64]
 
 
+_MOMENTS = (
+    "weight",
+    "prediction_untied",
+    "label_untied",
+    "rank_product",
+    "prediction_square",
+    "label_square",
+)
+_PAIRWISE = 32
+"""So many rows are compared each with each: a power of two."""
+
+
 @dataclass(frozen=True, slots=True)
 class Pairs:
     """One model's rows in any order. `weight` is None where every row counts once."""
@@ -105,16 +117,6 @@ def rank_view(pairs: SlicedPairs, *, pairwise: bool = True) -> View:
     columns = np.array(sums, dtype=np.float64).reshape(len(pairs.parts), len(names)).T
     view = dict(zip(names, columns, strict=True))
     return View(view | {"n": view["weight"]})
-
-
-_MOMENTS = (
-    "weight",
-    "prediction_untied",
-    "label_untied",
-    "rank_product",
-    "prediction_square",
-    "label_square",
-)
 
 
 @np.errstate(over="ignore", invalid="ignore")
@@ -229,10 +231,6 @@ def _masses(new: NDArray[np.bool_], weight: Array | None) -> Array:
     if weight is None or not len(starts):
         return np.diff(starts, append=len(new)).astype(np.float64)
     return np.add.reduceat(weight, starts)
-
-
-_PAIRWISE = 32
-"""So many rows are compared each with each: a power of two."""
 
 
 def ordered_pairs(place: Codes, weight: Array | None) -> float:

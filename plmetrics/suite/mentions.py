@@ -6,6 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+_COLUMNS = {"label": "relevance", "query": "query", "document": "document"}
+_SCORE = "score"
+
 
 @dataclass(frozen=True, slots=True)
 class SuiteMentions:
@@ -50,10 +53,6 @@ def _model_additions(raw: Mapping[str, Any], models: tuple[str, ...]) -> tuple[s
     from plmetrics.suite.sections.calibrate import added_names
 
     return added_names(raw, models)
-
-
-_COLUMNS = {"label": "relevance", "query": "query", "document": "document"}
-_SCORE = "score"
 
 
 def trec_defaults(raw: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from plmetrics.core.names import SuitePath
 
 
+_PATH = ("columns", "label")
+
+
 def class_number(column: pl.Expr, dtype: pl.DataType, classes: Sequence[str]) -> pl.Expr:
     """The place of each value among the classes, as Float64: -1 for what is none of them, null for null.
 
@@ -98,9 +101,6 @@ def _first_of_a_row(classes: Sequence[str]) -> int | None:
         return None
     in_a_row = numbers == list(range(numbers[0], numbers[0] + len(numbers)))
     return numbers[0] if in_a_row and [str(number) for number in numbers] == list(classes) else None
-
-
-_PATH = ("columns", "label")
 
 
 def holds_lists(dtype: pl.DataType) -> bool:

@@ -29,6 +29,13 @@ BELOW_ZERO = "below 0, and normalise divides by the sum of a row"
 """What is wrong with logits, or logarithms, in place of probabilities that are to be normalised."""
 
 
+LABEL = "@label"
+WEIGHT = "@weight"
+UNIT = "@unit"
+TREATMENT = "@treatment"
+PLAIN = "@column|"
+
+
 @dataclass(frozen=True, slots=True)
 class PredictionColumns:
     """The columns of one model: for each part of its prediction a raw column, or an expression that makes it.
@@ -222,13 +229,6 @@ def sound_parts(
             sum_of_row = sum_of_row + value
         sound.append((sum_of_row - 1).abs() <= SUM_TOLERANCE)
     return pl.all_horizontal(sound)
-
-
-LABEL = "@label"
-WEIGHT = "@weight"
-UNIT = "@unit"
-TREATMENT = "@treatment"
-PLAIN = "@column|"
 
 
 def plain_column(name: str) -> str:

@@ -28,6 +28,10 @@ _BINS = 15
 _TOLERANCE = 1e-9
 
 
+Verdict = Literal["advise", "advise_against"]
+_LISTED = 3
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableFacts:
     """Figures of a table. None is what nobody looked at, or what the task does not have; a rule on it is silent.
@@ -162,12 +166,9 @@ def _text(name: str, value: float | None) -> str:
     return number_text(float(f"{value:.3g}"))
 
 
-Verdict = Literal["advise", "advise_against"]
-
 _OPERATORS: Mapping[str, Callable[[Any, Any], bool]] = MappingProxyType(
     {">=": operator.ge, ">": operator.gt, "<": operator.lt, "<=": operator.le, "=": operator.eq}
 )
-_LISTED = 3
 
 
 @dataclass(frozen=True, slots=True)

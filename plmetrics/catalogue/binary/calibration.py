@@ -23,6 +23,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
+_NARROWEST = 0.002
+"""exp(distance of two scores / bandwidth) stays in the range of floats."""
+_MIDDLE = 0.5
+
+
 def strategy_parameter() -> Any:
     """The parameter `strategy`."""
     return parameter(
@@ -198,11 +203,6 @@ class CalibrationRatio(Positives):
 
 
 _SCORE = Atom("score", lambda rows: rows.score, most=1.0)
-
-
-_NARROWEST = 0.002
-"""exp(distance of two scores / bandwidth) stays in the range of floats."""
-_MIDDLE = 0.5
 
 
 @register

@@ -24,6 +24,14 @@ if TYPE_CHECKING:
     Numbers = NDArray[np.float64]
 
 
+_STEPS = 100
+_HALVINGS = 40
+_LAST_STEPS = 2
+_FIRST_ROWS = 20_000
+_NEAR = 1e-12
+"""Newton's decrement, twice the fall of the mean log loss that is left, below which full steps double the digits."""
+
+
 class NoFit(ValueError):  # noqa: N818
     """The rows have no best parameters; the message says why, and what to do."""
 
@@ -115,14 +123,6 @@ def probability_expression(log_odds: pl.Expr) -> pl.Expr:
 def separates(value: Numbers, label: Numbers) -> bool:
     """Whether no value of a positive lies below one of a negative: a rising curve can then be ever steeper."""
     return bool(value[label == 1].min() >= value[label == 0].max())
-
-
-_STEPS = 100
-_HALVINGS = 40
-_LAST_STEPS = 2
-_FIRST_ROWS = 20_000
-_NEAR = 1e-12
-"""Newton's decrement, twice the fall of the mean log loss that is left, below which full steps double the digits."""
 
 
 def best_coefficients(

@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     Numbers = NDArray[np.float64]
 
 
+MAX_KNOTS = 10_000
+
+
 @dataclass(frozen=True, slots=True)
 class Platt(LogOddsCalibrator):
     """1 / (1 + exp(-(slope logit(p) + intercept))), by maximum likelihood without a penalty.
@@ -208,9 +211,6 @@ def _edges(design: Numbers, label: Numbers, mass: Numbers) -> Iterator[Numbers]:
             edge = np.zeros(3)
             edge[[place, 2]] = coefficients
             yield edge
-
-
-MAX_KNOTS = 10_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)

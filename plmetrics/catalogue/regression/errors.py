@@ -30,6 +30,14 @@ ABSOLUTE_ERROR = Atom("absolute_error", lambda rows: rows.error.abs())
 SQUARED_ERROR = Atom("squared_error", lambda rows: square(rows.error), squares=True)
 
 
+_WILLMOTT = (
+    "Willmott and Matsuura (2005), Advantages of the mean absolute error over the RMSE, Climate Research "
+    "30(1)"
+)
+_GNEITING = "Gneiting (2011), Making and evaluating point forecasts, JASA 106(494)"
+_WALTHER = "Walther and Moore (2005), The concepts of bias, precision and accuracy, Ecography 28(6)"
+
+
 class ErrorMetric(Metric):
     """Base of the metrics of errors: sums over rows, from 0, the lower the better."""
 
@@ -68,14 +76,6 @@ def is_lost(state: Any, value: RowValue) -> Any:
 
 def _sums(state: Any, value: RowValue) -> tuple[Any, Any]:
     return getattr(state, f"{value.key}_sum"), getattr(state, f"{value.key}_square_sum")
-
-
-_WILLMOTT = (
-    "Willmott and Matsuura (2005), Advantages of the mean absolute error over the RMSE, Climate Research "
-    "30(1)"
-)
-_GNEITING = "Gneiting (2011), Making and evaluating point forecasts, JASA 106(494)"
-_WALTHER = "Walther and Moore (2005), The concepts of bias, precision and accuracy, Ecography 28(6)"
 
 
 @register

@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from plmetrics.states.sums import Rows
 
 
+_TERMS = 14
+"""Of the series of exp: more do not show where x is below 1/2."""
+
+
 @register
 @dataclass(frozen=True)
 class Huber(MeanOverRows):
@@ -201,10 +205,6 @@ class Linex(MeanOverRows):
             return pl.when(x.abs() < 0.5).then(near).otherwise(x.exp() - x - 1.0)
 
         return Atom(f"linex(a={number_text(self.a)})", row)
-
-
-_TERMS = 14
-"""Of the series of exp: more do not show where x is below 1/2."""
 
 
 @register

@@ -35,6 +35,10 @@ _CLEAR = 1e6
 """A variance is clear that is so many times what may be hidden."""
 
 
+_CLEAR_SHARE = 1e-7
+"""What is left of terms that cancel is clear above this share of them."""
+
+
 class EffectError(OfArms):
     """Standard error of `ate` for independent rows: the root of s1^2 / W1 + s0^2 / W0, s^2 an arm's variance (ddof 1).
 
@@ -154,10 +158,6 @@ def _squared_sums(*, treated: bool) -> tuple[tuple[str, Atom], ...]:
 
     rows = Atom(f"{arm.key}_rows", arm.build, counts=True, weighted=False)
     return ("rows", rows), ("mass", mass), ("mass_sum", distances(1)), ("mass_square_sum", distances(2))
-
-
-_CLEAR_SHARE = 1e-7
-"""What is left of terms that cancel is clear above this share of them."""
 
 
 @dataclass(frozen=True)

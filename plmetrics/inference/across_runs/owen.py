@@ -28,6 +28,13 @@ Places = NDArray[np.int64]
 Array = NDArray[np.float64]
 
 
+MOST_EXACT = 12
+"""Of so many slices every coalition is looked at."""
+MOST_HALVES = 8
+"""Of so many slices what each does is parted at every coalition, too."""
+_MIXTURES, _FEWEST_PAIRS = 1 << 12, 16
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Coalitions:
     """Coalitions `[coalition, part]`, from none to all, and the steps from one to the next that a part makes.
@@ -90,15 +97,6 @@ class Coalitions:
         pairs = steps.reshape(len(steps), -1, 2).mean(axis=2)
         error: Array = pairs.std(axis=1, ddof=1) / np.sqrt(pairs.shape[1])
         return error
-
-
-MOST_EXACT = 12
-"""Of so many slices every coalition is looked at."""
-
-MOST_HALVES = 8
-"""Of so many slices what each does is parted at every coalition, too."""
-
-_MIXTURES, _FEWEST_PAIRS = 1 << 12, 16
 
 
 @dataclass(frozen=True, slots=True)

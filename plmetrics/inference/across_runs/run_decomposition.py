@@ -48,6 +48,9 @@ _NO_SHARES = (
 _NEGLIGIBLE = 1e-12
 
 
+WHOLE = "all"
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class RunMeans:
     """A run's mean in all rows and in slices: what each contributes, with errors and degrees of freedom.
@@ -304,9 +307,6 @@ def _combine_errors(error: Array, freedom: Array, axis: int) -> tuple[Array, Arr
     total = squares.sum(axis=axis)
     shares = (squares * squares / np.maximum(freedom, 1.0)).sum(axis=axis)
     return np.sqrt(total), np.divide(total * total, shares, out=np.ones_like(total), where=shares > 0)
-
-
-WHOLE = "all"
 
 
 def decomposition_masses(analysis: Analysis) -> list[RecordedMasses]:

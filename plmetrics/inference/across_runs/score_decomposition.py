@@ -51,6 +51,12 @@ COLUMNS = "shares of the column's values, by reweighting"
 _NO_REPLICATES = "no replicates"
 
 
+_ROOM = 1 << 22
+"""So many numbers of replicates are made at a time."""
+MOST_COLUMNS = 6
+"""Of so many columns every coalition is looked at; of more none."""
+
+
 @dataclass(frozen=True, slots=True)
 class SlicedChange:
     """The scores of a model in both runs by slice of a set; `names` and `values` are the slices' columns.
@@ -211,10 +217,6 @@ def _without_intervals(value: Array, status: Texts, interval_status: str = "unde
     return Difference.without_intervals(value, status, reasons)
 
 
-_ROOM = 1 << 22
-"""So many numbers of replicates are made at a time."""
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Variation:
     """Deviations of replicates of parts, three of each slice and three of all; and their effective blocks."""
@@ -289,10 +291,6 @@ def _blocks(sides: Sequence[Array]) -> NDArray[np.int64]:
         number = effective_blocks((mass[..., 0], mass[..., 1]))
         least.append(np.where(present, number, np.iinfo(np.int64).max))
     return np.repeat(np.minimum(*least), 3)
-
-
-MOST_COLUMNS = 6
-"""Of so many columns every coalition is looked at; of more none."""
 
 
 def column_codes(values: Sequence[Sequence[dict[str, str | None]]]) -> tuple[list[str], NDArray[np.int64]]:

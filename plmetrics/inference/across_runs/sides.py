@@ -44,6 +44,12 @@ ROUNDING = 1e-9
 _OCCURRENCE, _OCCURRENCES = "@occurrence", "@occurrences"
 
 
+NOT_IN_RUN = "not_in_run"
+_PLACE, _MINE, _ITS = "@place", "@mine", "@its"
+_AT_ONCE = 1 << 21
+"""How many replicates of a run are held against those of the other at a time."""
+
+
 def align(now: pl.DataFrame, before: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
     """The rows of either run, with columns of the earlier one called `name|b`; those that it alone has come last.
 
@@ -70,9 +76,6 @@ def aligned_metrics(now: pl.DataFrame, before: pl.DataFrame) -> pl.DataFrame:
     both = align(first_rows(now), first_rows(before), KEYS)
     gone = pl.col("here").is_null()
     return both.with_columns(slice_values=pl.when(gone).then("slice_values|b").otherwise("slice_values"))
-
-
-NOT_IN_RUN = "not_in_run"
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,11 +146,6 @@ def sample(both: pl.DataFrame, suffix: str, *, resampled: bool) -> Sample:
 
 def _numbers(column: pl.Series) -> NDArray[np.float64]:
     return column.cast(pl.Float64).fill_null(np.nan).to_numpy()
-
-
-_PLACE, _MINE, _ITS = "@place", "@mine", "@its"
-_AT_ONCE = 1 << 21
-"""How many replicates of a run are held against those of the other at a time."""
 
 
 @dataclass(frozen=True, slots=True)

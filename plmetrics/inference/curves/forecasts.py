@@ -32,6 +32,9 @@ _POINTS = pl.Schema(
 )
 
 
+CLASSES = ("negative", "positive")
+
+
 def forecast_curves(analysis: Analysis) -> pl.DataFrame:
     """The points of all curves of forecasts, as rows of the table `curves`; none where a share is undefined.
 
@@ -102,9 +105,6 @@ def _points(suite: Suite) -> Iterator[tuple[str, str, str, float, float | None, 
             points = share.points(parts)
             if share.number < len(points):
                 yield name, share.text, share.curve, *share.place(points[share.number])
-
-
-CLASSES = ("negative", "positive")
 
 
 def confusion_curve(analysis: Analysis) -> pl.DataFrame:

@@ -27,6 +27,10 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 
+_EQUAL = 1e-12
+"""Rates that differ by less differ by rounding."""
+
+
 def reliability(
     sliced: SlicedScores, binning: Binning, weights: Array | None, level: float
 ) -> list[dict[str, Any]]:
@@ -66,10 +70,6 @@ def _bins(part: Array, weights: Array | None, level: float, *, weighted: bool) -
         ends = quantiles(rates, ((1 - level) / 2, (1 + level) / 2))
         out["lower"], out["upper"] = np.where(alone, np.nan, ends)
     return out
-
-
-_EQUAL = 1e-12
-"""Rates that differ by less differ by rounding."""
 
 
 def recalibration(

@@ -11,6 +11,10 @@ from plmetrics.core.special import logit as log_odds
 Array = NDArray[np.float64]
 
 
+Parts = tuple[Array, Array]
+_HALVINGS = 60
+
+
 def normal(value: Array, std_error: Array, level: float) -> tuple[Array, Array]:
     """Value -+ z SE; ends may leave the metric's range, whoever asks clips them.
 
@@ -113,9 +117,6 @@ def chi2(value: Array, n: Array, level: float) -> tuple[Array, Array]:
     return value * np.sqrt(size / chdtri(size, tail)), value * np.sqrt(size / chdtri(size, 1 - tail))
 
 
-Parts = tuple[Array, Array]
-
-
 def delong(area: Array, variances: Parts, level: float) -> Parts:
     """Area -+ z sqrt(v1 + v0), within [0, 1]; v1 and v0 are those of `core.placements.placed`.
 
@@ -166,9 +167,6 @@ def delong_error(variances: Parts) -> Array:
     array([0.05])
     """
     return np.sqrt(variances[0] + variances[1])
-
-
-_HALVINGS = 60
 
 
 def area_error(area: Array, positives: Array, negatives: Array) -> Array:

@@ -17,6 +17,9 @@ Array = NDArray[np.float64]
 _WORTH_A_PARTITION = 64
 
 
+_TINY = float(np.finfo(np.float64).tiny)
+
+
 def percentile(replicates: Array, level: float) -> tuple[Array, Array]:
     """Ends that a further replicate falls outside of with probability (1 - level)/2 on each side.
 
@@ -164,9 +167,6 @@ def acceleration(left_out: Array, value: Array, groups: NDArray[np.int64] | None
     safe = np.where(defined, squares, 1.0)
     ratio: Array = np.where(defined, cubes / (6 * safe**1.5), np.nan)
     return ratio
-
-
-_TINY = float(np.finfo(np.float64).tiny)
 
 
 def centred_interval(

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 
+__all__ = ["block_factor", "student"]
+
+
 @dataclass(frozen=True, slots=True)
 class Scale:
     """A function g with its inverse and derivative; `forward` is infinite at the ends of the range."""
@@ -52,9 +55,6 @@ _CENTRED_LOGIT = Scale(
     lambda v: 2 / ((1 + v) * (1 - v)),
 )
 _BY_BOUNDS = {(0.0, 1.0): _LOGIT, (-1.0, 1.0): _CENTRED_LOGIT, (0.0, float("inf")): _LOG}
-
-
-__all__ = ["block_factor", "student"]
 
 
 def student(

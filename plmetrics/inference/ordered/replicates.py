@@ -60,6 +60,12 @@ _LEAST_SHARES = 4
 """Replicates are cut the same way on any number of processors: sums in single precision would tell."""
 
 
+Codes: TypeAlias = NDArray[np.int64]
+Resampled: TypeAlias = tuple[dict[str, Array], dict[str, Array]]
+"""Replicates `[replicate, slice]` by metric text, and the deviations of norms."""
+_WORTH_A_THREAD = 1 << 20
+
+
 def coarse_replicates(
     metrics: Sequence[Metric], sliced: SlicedScores, weights: Array | Nudges, values: Mapping[str, Array]
 ) -> tuple[dict[str, Array], dict[str, Array]]:
@@ -262,13 +268,6 @@ def _of_running_totals(
 def stack(parts: Mapping[str, list[Array]], axis: int) -> dict[str, Array]:
     """The parts of each metric as one array, in one order in memory for any parts: sums along it depend on that."""
     return {text: np.ascontiguousarray(np.concatenate(arrays, axis=axis)) for text, arrays in parts.items()}
-
-
-Codes: TypeAlias = NDArray[np.int64]
-Resampled: TypeAlias = tuple[dict[str, Array], dict[str, Array]]
-"""Replicates `[replicate, slice]` by metric text, and the deviations of norms."""
-
-_WORTH_A_THREAD = 1 << 20
 
 
 def are_of_rows(rows: int, weights: Array | Nudges, slices: int) -> bool:

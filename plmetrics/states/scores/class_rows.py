@@ -19,6 +19,10 @@ Codes = NDArray[np.integer[Any]]
 _FEW = 1000
 
 
+_ROOM = 1 << 19
+"""So many weights are drawn at a time: they stay near the processor."""
+
+
 @dataclass(frozen=True, slots=True)
 class ByCell:
     """The scores of one class, those of a cell together, the cells' boundaries, and weights if rows carry them.
@@ -109,10 +113,6 @@ def _sums_between(values: Array, bounds: Codes) -> Array:
     if len(occupied):
         out[occupied] = np.add.reduceat(values, bounds[occupied])
     return out
-
-
-_ROOM = 1 << 19
-"""So many weights are drawn at a time: they stay near the processor."""
 
 
 @dataclass(frozen=True, slots=True)

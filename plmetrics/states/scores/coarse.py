@@ -28,6 +28,15 @@ _PARTS = (48, 48, 32)
 _FINER = 4
 
 
+EXACT_REPLICATES = 20_000_000
+"""Up to so many rows x replicates, replicates of ordered metrics are made from the rows themselves."""
+_OF_A_SLICE = 160_000
+"""So many rows x replicates take as long as the coarse bins of a slice, which are as many however few its rows are."""
+DENSE_LIMIT = 1 << 24
+RANK_BINS = 32
+"""Bins of ranks on each side, for replicates of rank correlations."""
+
+
 def coarse_number(slices: int) -> int:
     """How many bins the slices of a set have."""
     return sum(_parts(slices)) - 2
@@ -174,18 +183,6 @@ def _place(above: Array, total: Array, parts: int) -> Codes:
     share = np.divide(above, total, out=np.zeros_like(above), where=total > 0)
     share *= parts
     return np.minimum(share.astype(np.int64), parts - 1)
-
-
-EXACT_REPLICATES = 20_000_000
-"""Up to so many rows x replicates, replicates of ordered metrics are made from the rows themselves."""
-
-_OF_A_SLICE = 160_000
-"""So many rows x replicates take as long as the coarse bins of a slice, which are as many however few its rows are."""
-
-DENSE_LIMIT = 1 << 24
-
-RANK_BINS = 32
-"""Bins of ranks on each side, for replicates of rank correlations."""
 
 
 def replicates_rows(rows: int, replicates: int, slices: int) -> bool:

@@ -34,6 +34,10 @@ _REAL = ("mixture", "ratio", "rope", "prior")
 _NEEDS = {"always_valid": ("mixture", "0.01"), "diebold_mariano": ("time", "day")}
 
 
+_PATH = ("compare",)
+_FORM = "write compare: {baseline: champion}, or {slices: {region: rest}}"
+
+
 def read_tests(value: Any, findings: Findings) -> list[ComparisonTest]:
     """The tests; none where one is wrong, which is noted."""
     items = [value] if isinstance(value, (str, Mapping)) else value
@@ -186,10 +190,6 @@ def tests_schema(properties: Mapping[str, Any]) -> dict[str, Any]:
         ]
     }
     return {"anyOf": [single, {"type": "array", "items": single}]}
-
-
-_PATH = ("compare",)
-_FORM = "write compare: {baseline: champion}, or {slices: {region: rest}}"
 
 
 def read_compare(value: Any, findings: Findings) -> Compare | None:

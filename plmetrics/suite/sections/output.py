@@ -21,6 +21,14 @@ DocumentName = Literal["junit", "openmetrics", "markdown", "openlineage"]
 """The documents that a run can write beside its tables."""
 
 
+MASKED = "***"
+"""What is written in place of a text that may be a secret."""
+NAMES = ("suite", "verdict", "interval", "folder", "gates", "text")
+"""What a template may name."""
+_FORM = 'write notify: {webhook: "${SLACK_URL}", on: change}'
+_ADDRESS = re.compile(r"https?://[^\s/?#]+[^\s]*")
+
+
 def _entry(value: Any) -> Any:
     """A name, or one name with its path."""
     is_path = isinstance(value, Mapping) and [*map(type, value.values())] == [str] and all(value.values())
@@ -72,10 +80,6 @@ class Output(Strict):
         return bool(self.also) or any(part is not None for part in (self.database, self.delta, self.mlflow))
 
 
-MASKED = "***"
-"""What is written in place of a text that may be a secret."""
-
-
 def _mask(_: str | None) -> str | None:
     return MASKED
 
@@ -103,12 +107,6 @@ class Notify(Strict):
         default=None,
         description="Text of the message, with {suite}, {verdict}, {interval}, {folder}, {gates}, {text}.",
     )
-
-
-NAMES = ("suite", "verdict", "interval", "folder", "gates", "text")
-"""What a template may name."""
-_FORM = 'write notify: {webhook: "${SLACK_URL}", on: change}'
-_ADDRESS = re.compile(r"https?://[^\s/?#]+[^\s]*")
 
 
 def read_notify(value: Any, findings: Findings) -> tuple[Notify, ...]:

@@ -29,6 +29,19 @@ _SERVERS = {"postgresql": "postgresql", "postgres": "postgresql", "mysql": "mysq
 _READ_ONLY = "SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY"
 
 
+_BATCH = 50_000
+_TIMEOUT = 10
+_SESSION = ("SET SESSION TRANSACTION READ ONLY", "SET time_zone = '+00:00'")
+_STATES = {
+    **dict.fromkeys((1064, 1149), "42601"),
+    **dict.fromkeys((1054, 1060, 1146, 1305), "42000"),
+    **dict.fromkeys((1142, 1143), "42501"),
+    **dict.fromkeys((1292, 1365, 1411, 1690), "22000"),
+    1792: "25006",
+}
+"""The SQLSTATE of errors by their number, which is all that the driver tells: of the query, of rights, of values."""
+
+
 def address_error(path: SuitePath, hint: str, kind: str = "") -> ConfigError:
     """The error of a text that is the address of no database, or of none of a kind; it may hold a password."""
     return ConfigError(Problem(f"this is not the address of a database{kind}", path, hint))
@@ -115,19 +128,6 @@ def _duckdb(file: Path, query: str) -> Iterator[pa.RecordBatchReader]:
             raise ConfigError(Problem(msg, ("data", "query"), "write SELECT ..."))
         with pa.RecordBatchReader.from_stream(rows) as batches:
             yield batches
-
-
-_BATCH = 50_000
-_TIMEOUT = 10
-_SESSION = ("SET SESSION TRANSACTION READ ONLY", "SET time_zone = '+00:00'")
-_STATES = {
-    **dict.fromkeys((1064, 1149), "42601"),
-    **dict.fromkeys((1054, 1060, 1146, 1305), "42000"),
-    **dict.fromkeys((1142, 1143), "42501"),
-    **dict.fromkeys((1292, 1365, 1411, 1690), "22000"),
-    1792: "25006",
-}
-"""The SQLSTATE of errors by their number, which is all that the driver tells: of the query, of rights, of values."""
 
 
 @contextmanager

@@ -23,6 +23,11 @@ if TYPE_CHECKING:
 _FIELD_ID = b"PARQUET:field_id"
 
 
+_DATA, _POSITIONS, _EQUALITY = range(3)
+_POSITION = {"file_path": pl.String(), "pos": pl.Int64()}
+_NUMBER = "@number"
+
+
 @dataclass(frozen=True, slots=True)
 class FieldNames:
     """The names of a table's fields at a snapshot by their ids, and the ids by name in files that state none."""
@@ -61,11 +66,6 @@ class FieldNames:
         if any(text is not None for text in ids):
             return {int(text): name for text, name in zip(ids, schema.names, strict=True) if text is not None}
         return {self.mapping[name]: name for name in schema.names if name in self.mapping}
-
-
-_DATA, _POSITIONS, _EQUALITY = range(3)
-_POSITION = {"file_path": pl.String(), "pos": pl.Int64()}
-_NUMBER = "@number"
 
 
 def is_data(entry: Any) -> bool:

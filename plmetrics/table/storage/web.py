@@ -35,6 +35,11 @@ _ABSENT = (404, 410)
 _SERVER_FAULTS = (429, 500, 502, 503, 504)
 
 
+_DATA_SET = re.compile(r"(?P<name>[\w.-]+/[\w.-]+?)(@(?P<revision>[^/]+))?(/(?P<path>.*))?", re.DOTALL)
+_PUBLIC = "https://huggingface.co"
+_EXAMPLE = "write hf://datasets/USER/NAME/PATH, or hf://datasets/USER/NAME@REVISION/PATH"
+
+
 def head(address: Address) -> ObjectFacts:
     """The facts of one file.
 
@@ -92,11 +97,6 @@ def _fault(address: Address, status: int, reason: str) -> PlmetricsError:
         return AbsentDataError(Problem(f"{address.shown}: no such file: {status} {reason}"))
     words = " ".join(reason.partition("\n")[0].split())
     return EnvironmentFault(Problem(f"{address.shown}: the server answers {status} {words}"))
-
-
-_DATA_SET = re.compile(r"(?P<name>[\w.-]+/[\w.-]+?)(@(?P<revision>[^/]+))?(/(?P<path>.*))?", re.DOTALL)
-_PUBLIC = "https://huggingface.co"
-_EXAMPLE = "write hf://datasets/USER/NAME/PATH, or hf://datasets/USER/NAME@REVISION/PATH"
 
 
 class DataSetFiles(NamedTuple):

@@ -25,6 +25,10 @@ TOO_FEW = "too_few_units"
 NO_VARIANCE = "zero_variance"
 
 
+_BITS = 33
+"""Of the 53 of a number."""
+
+
 @dataclass(frozen=True, slots=True)
 class TestResult:
     """The outcome of one test.
@@ -181,10 +185,6 @@ def one_of(value: str, name: str, *options: str) -> str:
         msg = f"{name} must be one of {', '.join(options)}, not {value!r}"
         raise ConfigError(msg)
     return value
-
-
-_BITS = 33
-"""Of the 53 of a number."""
 
 
 def order_within(values: Array, code: Codes | None = None) -> Codes:

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 _EXACT_UP_TO = 4_000_000
 
 
+_MOST_BINS = 1000
+
+
 def ks_2samp(a: Any, b: Any, *, method: str = "auto") -> TestResult:
     """Kolmogorov and Smirnov's test of two samples.
 
@@ -132,9 +135,6 @@ def _counts(values: Any, name: str) -> Array:
         msg = f"{name} must hold counts: whole numbers, 0 or more"
         raise ConfigError(msg)
     return counts
-
-
-_MOST_BINS = 1000
 
 
 def psi(reference: Any, current: Any, *, bins: int = 10, floor: float = 1e-4) -> TestResult:
