@@ -123,7 +123,7 @@ def _sides(
     earlier: Result | StoredResult,
 ) -> tuple[Side, Side]:
     """This run and the earlier one."""
-    from plmetrics.inference.across_runs.masses import decomposition_masses
+    from plmetrics.inference.across_runs.run_decomposition import decomposition_masses
     from plmetrics.inference.across_runs.sides import Side
     from plmetrics.runs.history.comparability import side_of
 

@@ -33,7 +33,7 @@ def gate_history(suite: Suite, runs: EarlierRuns) -> pl.DataFrame | None:
     most = max((gate.consecutive for gate in suite.gates), default=1) - 1
     if most == 0 or runs.home is None:
         return None
-    from plmetrics.gates.history import history_of
+    from plmetrics.gates.bands import history_of
 
     results = runs.results_before(most)
     runs.history = [str(result.record["run_id"]) for result in results]
@@ -69,8 +69,8 @@ def gates_table(
 
     if not analysis.suite.gates:
         return GATES_SCHEMA.to_frame()
+    from plmetrics.gates.sufficiency import slice_positives, with_kish_sizes
     from plmetrics.gates.verdicts import Evidence, evaluate_gates
-    from plmetrics.inference.sizes import slice_positives, with_kish_sizes
 
     suite = analysis.suite
     counted = any(gate.min_positives is not None for gate in suite.gates)

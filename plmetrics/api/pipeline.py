@@ -161,7 +161,7 @@ def masses_entry(analysis: Analysis) -> RunRecord:
     """The denominators of means that later runs need to part a change; nothing where none is decomposed."""
     if analysis.suite.compare is None or not analysis.suite.compare.decompose:
         return {}
-    from plmetrics.inference.across_runs.masses import decomposition_masses
+    from plmetrics.inference.across_runs.run_decomposition import decomposition_masses
 
     masses = decomposition_masses(analysis)
     return {"masses": masses} if masses else {}
@@ -251,7 +251,7 @@ def _of_sums(analysis: Analysis) -> pl.DataFrame:
     if len(suite.row_curves) + len(suite.bin_curves) == len(suite.curves):
         return CURVES_SCHEMA.to_frame()
     if analysis.suite.task == "binary":
-        from plmetrics.inference.curves.decisions import confusion_curve
+        from plmetrics.inference.curves.forecasts import confusion_curve
 
         return confusion_curve(analysis)
     from plmetrics.inference.curves.forecasts import forecast_curves

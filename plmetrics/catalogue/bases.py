@@ -1,25 +1,34 @@
-"""Bases that metrics of several tasks share: means over rows, quotients, sizes of vectors, quantiles."""
+"""Bases that metrics of several tasks share: means over rows, quotients, sizes of vectors, quantiles; row values."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from functools import reduce
+from operator import or_
 from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import polars as pl
 
 from plmetrics.catalogue.metric import Metric
 from plmetrics.catalogue.needs import Sums
 from plmetrics.core import ops
+from plmetrics.states.sums import Atom, View, as_tuple
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from plmetrics.catalogue.metric import IntervalForm, Nonzero, Undefined
     from plmetrics.catalogue.needs import Quantiles
-    from plmetrics.states.sums import Atom
+    from plmetrics.states.sums import Rows
 
 _TIE = 1e-12
 _INFINITY = float("inf")
 BOTH_CLASSES = (("no_positives", "positives"), ("no_negatives", "negatives"))
 """Statuses of a metric that compares positives with negatives."""
+
+
+_MEMBERS = ("taking", "mass")
+_RIGHT = ("tp", "tn", "hit")
 
 
 class RowMean(Metric):
@@ -30,11 +39,9 @@ class RowMean(Metric):
     row_atom: ClassVar[Atom]
 
     def atoms(self) -> Mapping[str, Atom | tuple[Atom, ...]]:
-        """The sum over rows."""
         return {"row_sum": self._atom()}
 
     def finalise(self, state: Any) -> Any:
-        """Mean over rows."""
         return ops.ratio(state.row_sum, state.weight)
 
     def _atom(self) -> Atom:
@@ -65,19 +72,15 @@ class Quotient(Metric):
         raise NotImplementedError
 
     def finalise(self, state: Any) -> Any:
-        """Numerator over denominator."""
         return ops.ratio(*self.terms(state))
 
     def undefined(self, state: Any) -> Undefined:
-        """Also without a denominator."""
         return [*super().undefined(state), (self.empty, self.terms(state)[1] == 0)]
 
     def denominators(self, state: Any) -> tuple[Any, ...]:
-        """The denominator."""
         return (self.terms(state)[1],)
 
 
-@dataclass(frozen=True)
 class Norm(Metric):
     """A metric that is the size of a vector of linear estimates, such as the gaps of a reliability diagram.
 
@@ -96,7 +99,6 @@ class Norm(Metric):
         raise NotImplementedError
 
     def finalise(self, state: Any) -> Any:
-        """The size of the state's own gaps."""
         return self.size(state, self.gaps(state))
 
     def deviation(self, replicate: Any, point: Any) -> Any:
@@ -135,3 +137,48 @@ class Quantile(Metric):
     @staticmethod
     def _least(state: Any, condition: Any) -> Any:
         return -ops.largest(ops.where(condition, -state.value, -_INFINITY))
+
+
+def row_value(metric: Metric) -> Callable[[Rows], pl.Expr] | None:
+    """The number of each row whose mean over rows the metric is; None if it is no such mean.
+
+    A row where the number is null takes no part in the mean.
+
+    >>> import plmetrics as plm
+    >>> row_value(plm.metric("brier")) is None, row_value(plm.metric("f1")) is None
+    (False, True)
+    """
+    if not isinstance(metric.needs, Sums) or metric.interval_form != "t":
+        return None
+    atoms = metric.atoms()
+    summed = [part for part in atoms.values() if not all(atom.counts for atom in as_tuple(part))]
+    if len(summed) != 1 or isinstance(summed[0], tuple):
+        return None
+    total, unit = summed[0], _unit(metric)
+    named = member_of(metric)
+    if named is None:
+        return total.build if unit == 1.0 else lambda rows: total.build(rows) * unit
+    member = named[1]
+    return lambda rows: pl.when(member.build(rows)).then(total.build(rows) * unit)
+
+
+def member_of(metric: Metric) -> tuple[str, Atom] | None:
+    """Which rows take part in a mean over some, by the name of their sum; None where all do."""
+    atoms = metric.atoms()
+    named = ((name, part) for name in _MEMBERS if isinstance(part := atoms.get(name), Atom))
+    return next(named, None)
+
+
+def _unit(metric: Metric) -> float:
+    """Value of the metric on a single row whose sum is 1: 100 for a percentage."""
+    ones = dict.fromkeys(("n", "weight", *metric.atoms()), np.array(1.0))
+    return float(metric.finalise(View(ones)))
+
+
+def called_rightly(metric: Metric) -> Callable[[Rows], pl.Expr] | None:
+    """Whether each row is called rightly, where the metric is the accuracy; else None."""
+    if metric.paired_test != "mcnemar":
+        return None
+    atoms_of_metric = metric.atoms()
+    atoms = [atom for name in _RIGHT if name in atoms_of_metric for atom in as_tuple(atoms_of_metric[name])]
+    return lambda rows: reduce(or_, (atom.build(rows) for atom in atoms))

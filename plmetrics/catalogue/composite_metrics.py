@@ -22,7 +22,6 @@ _EMPTY = ("no_rows", "too_few_rows")
 OVER = ("mean", "sum", "min", "max", "worst")
 
 
-@dataclass(frozen=True)
 class DerivedMetric(Metric):
     """Base of the metrics that are made from others' values, slice by slice and replicate by replicate.
 
@@ -79,7 +78,6 @@ class Formula(Custom, DerivedMetric):
         return {"formula": self.expression}
 
     def parts(self) -> tuple[Metric, ...]:
-        """The metrics it names."""
         return tuple(metric for _, metric in self.operands)
 
     @property
@@ -91,7 +89,6 @@ class Formula(Custom, DerivedMetric):
         return bool(totals) and degree(self.sql, totals) > 0
 
     def settled(self, facts: Facts) -> Metric:
-        """The formula of settled metrics."""
         operands = tuple((name, metric.settled(facts)) for name, metric in self.operands)
         return replace(self, operands=operands)
 
@@ -212,7 +209,6 @@ class OverSlices(Custom, AcrossSlices):
 
     @property
     def additive(self) -> bool:  # type: ignore[override]
-        """As the metric is."""
         assert self.metric is not None
         return self.metric.additive
 
@@ -227,7 +223,6 @@ class OverSlices(Custom, AcrossSlices):
         return {"over": {"slice_set": self.slice_set, "metric": self.metric.text, "agg": self.agg}}
 
     def parts(self) -> tuple[Metric, ...]:
-        """The metric whose slices it puts together."""
         assert self.metric is not None
         return (self.metric,)
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from plmetrics.catalogue.metric import Direction, Undefined
-    from plmetrics.catalogue.value_kind import Kind
+    from plmetrics.catalogue.needs import Kind
     from plmetrics.core.names import SuitePath
     from plmetrics.core.rowsql.compiler import RowExpression
     from plmetrics.states.sums import Rows
@@ -59,12 +59,10 @@ class Custom(Metric):
 
     @property
     def text(self) -> str:
-        """Its name."""
         return self.name
 
     @property
     def definition(self) -> dict[str, Any]:
-        """The metric as a suite writes it."""
         content = {"name": self.name} | self._defined()
         return content if self.direction == "none" else content | {"direction": self.direction}
 
@@ -90,11 +88,9 @@ class RowAggregate(Custom):
         return {self.aggregate: self.sql} | ({} if self.where is None else {"where": self.where})
 
     def row_expressions(self) -> Mapping[SuitePath, str]:
-        """Its row expressions by their place in the suite."""
         return {(*self.path, key): text for key, text in self.expressions().items()}
 
     def columns(self) -> tuple[str, ...]:
-        """The columns that its row expressions read."""
         names = [name for text in self.expressions().values() for name in parse_row_expression(text).columns]
         return tuple(dict.fromkeys(names))
 
@@ -107,7 +103,6 @@ class RowAggregate(Custom):
         ]
 
     def note(self, state: Any) -> Any:
-        """How many values are not finite."""
         return "values that are not finite", state.bad
 
     def value_of(self, rows: Rows) -> pl.Expr:
@@ -163,7 +158,6 @@ class RowAggregate(Custom):
         return f"{name}[{self.sql}]where[{self.where or ''}]"
 
 
-@dataclass(frozen=True)
 class CustomMean(RowAggregate):
     """Mean of a row expression: sum of w x / sum of w over the rows with a value; a share for a condition."""
 
@@ -173,24 +167,19 @@ class CustomMean(RowAggregate):
 
     @property
     def kind(self) -> Kind:  # type: ignore[override]
-        """A proportion, for a condition."""
         return "proportion" if self.yes_or_no else "other"
 
     @property
     def range(self) -> tuple[float, float]:  # type: ignore[override]
-        """From 0 to 1, for a condition."""
         return _SHARE if self.yes_or_no else EVERYTHING
 
     def atoms(self) -> Mapping[str, Atom]:
-        """The sum, and what it is divided by."""
         return {"total": self._summed("sum"), **self._counted()}
 
     def finalise(self, state: Any) -> Any:
-        """Sum over weight."""
         return ops.ratio(state.total, state.mass)
 
 
-@dataclass(frozen=True)
 class CustomSum(RowAggregate):
     """Sum of a row expression: sum of w x over the rows with a value; 0 where there is none."""
 
@@ -199,11 +188,9 @@ class CustomSum(RowAggregate):
     range = EVERYTHING
 
     def atoms(self) -> Mapping[str, Atom]:
-        """The sum, and the weight behind it."""
         return {"total": self._summed("sum"), **self._counted()}
 
     def finalise(self, state: Any) -> Any:
-        """The sum itself."""
         return state.total
 
     def undefined(self, state: Any) -> Undefined:
@@ -211,7 +198,6 @@ class CustomSum(RowAggregate):
         return super().undefined(state)[:-1]
 
 
-@dataclass(frozen=True)
 class NullShare(RowAggregate):
     """Share of the rows, in weight, where a row expression is null."""
 
@@ -222,7 +208,6 @@ class NullShare(RowAggregate):
     every_row = True
 
     def atoms(self) -> Mapping[str, Atom]:
-        """The rows with and without a value."""
         return {
             "absent": Atom(
                 self._key("absent"), lambda rows: self._within(rows) & self._is_null(rows), counts=True
@@ -231,7 +216,6 @@ class NullShare(RowAggregate):
         }
 
     def finalise(self, state: Any) -> Any:
-        """Absent over all."""
         return ops.ratio(state.absent, state.mass)
 
     def undefined(self, state: Any) -> Undefined:
@@ -239,7 +223,6 @@ class NullShare(RowAggregate):
         return [*Metric.undefined(self, state), ("zero_denominator", state.mass == 0)]
 
     def note(self, state: Any) -> Any:  # noqa: ARG002
-        """Nothing to count."""
         return None
 
     def _is_null(self, rows: Rows) -> pl.Expr:
@@ -251,7 +234,6 @@ class NullShare(RowAggregate):
         return self._compiled(rows, self.where).expr.fill_null(value=False)
 
 
-@dataclass(frozen=True)
 class CustomDeviation(RowAggregate):
     """Standard deviation of a row expression: root of the weighted mean squared distance from the mean (ddof 0)."""
 
@@ -259,7 +241,6 @@ class CustomDeviation(RowAggregate):
     range = (0.0, float("inf"))
 
     def centres(self) -> tuple[RowValue, ...]:
-        """The expression."""
         return (self._value,)
 
     @property
@@ -309,7 +290,6 @@ class CustomRatio(RowAggregate):
         return parts | ({} if self.where is None else {"where": self.where})
 
     def expressions(self) -> Mapping[str, str]:
-        """Numerator, denominator and condition."""
         parts = {"numerator": self.sql, "denominator": self.divisor}
         return parts | ({} if self.where is None else {"where": self.where})
 
@@ -321,8 +301,6 @@ class CustomRatio(RowAggregate):
         return self._only_where(rows, ratio)
 
     def atoms(self) -> Mapping[str, Atom]:
-        """Both sums."""
-
         def divisor(rows: Rows) -> pl.Expr:
             return (
                 pl.when(self.value_of(rows).is_finite()).then(self._number(rows, self.divisor)).otherwise(0.0)
@@ -335,11 +313,9 @@ class CustomRatio(RowAggregate):
         return f"{super()._key(name)}over[{self.divisor}]"
 
     def finalise(self, state: Any) -> Any:
-        """Sum over sum."""
         return ops.ratio(state.total, state.divisor)
 
     def undefined(self, state: Any) -> Undefined:
-        """A denominator of 0."""
         return [*super().undefined(state), ("zero_denominator", state.divisor == 0)]
 
 
@@ -363,11 +339,9 @@ class CustomQuantile(RowAggregate, Quantile):
         return {**super()._defined(), "q": self.q}
 
     def undefined(self, state: Any) -> Undefined:
-        """No values."""
         return [("zero_denominator", state.weight == 0)]
 
     def note(self, state: Any) -> Any:  # noqa: ARG002
-        """Nothing to count."""
         return None
 
 

@@ -31,8 +31,7 @@ MODULES: dict[str, dict[str, str]] = {
     "binary.decomposition": {
         "binary": "brier_reliability brier_resolution brier_uncertainty brier_within_bin"
     },
-    "binary.calibration": {"binary": "ece mce calibration_ratio"},
-    "binary.kernel": {"binary": "kernel_ce"},
+    "binary.calibration": {"binary": "ece mce calibration_ratio kernel_ce"},
     "binary.corp": {"binary": "corp_miscalibration corp_discrimination corp_uncertainty"},
     "binary.logistic": {"binary": "calibration_slope calibration_intercept"},
     "binary.goodness": {"binary": "hosmer_lemeshow hosmer_lemeshow_p_value"},
@@ -67,12 +66,15 @@ MODULES: dict[str, dict[str, str]] = {
     "regression.relative": {"regression": "mape smape wmape msle rmsle"},
     "regression.correlation": {"regression": "pearson concordance_ccc spearman kendall"},
     "regression.scaled_errors": {"regression": "mase scaled_mae"},
-    "regression.losses": {"regression": "huber log_cosh quantile_loss lin_lin linex"},
-    "regression.deviances": {"regression": "tweedie_deviance poisson_deviance gamma_deviance"},
+    "regression.losses": {
+        "regression": "huber log_cosh quantile_loss lin_lin linex "
+        "tweedie_deviance poisson_deviance gamma_deviance"
+    },
     "regression.quantiles": {"regression": "median_absolute_error absolute_error_quantile max_error"},
     "forecast.distributions": {"quantile": "quantile_loss wis weighted_interval_score crps"},
-    "forecast.intervals": {"quantile": "interval_coverage interval_width interval_score crossing_rate"},
-    "forecast.points": {"quantile": "mae mean_error"},
+    "forecast.intervals": {
+        "quantile": "interval_coverage interval_width interval_score crossing_rate mae mean_error"
+    },
     "forecast.transform_tests": {
         "quantile": "pit_chi2 pit_chi2_p_value berkowitz berkowitz_p_value interval_coverage_p_value"
     },

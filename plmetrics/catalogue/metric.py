@@ -11,16 +11,15 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import polars as pl
 
-from plmetrics.catalogue.needs import Need, Parts, Points, Sums, need_of
+from plmetrics.catalogue.needs import Need, Parts, Points, Sums, ValueKind, need_of
 from plmetrics.catalogue.parameters import (
     PARAMETER_TYPES,
     ParameterError,
+    ThresholdRule,
     normalise,
     parameter_text,
     parameters,
 )
-from plmetrics.catalogue.threshold_rule import ThresholdRule
-from plmetrics.catalogue.value_kind import ValueKind
 from plmetrics.catalogue.variation import faint, square_sums
 from plmetrics.core import ops
 from plmetrics.core.errors import ConfigError
@@ -29,8 +28,7 @@ from plmetrics.states.expressions import point_expression, sum_expressions
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from plmetrics.catalogue.needs import Family, Reads
-    from plmetrics.catalogue.value_kind import Kind
+    from plmetrics.catalogue.needs import Family, Kind, Reads
     from plmetrics.core.names import SuitePath
     from plmetrics.states.sums import Atom, RowValue
     from plmetrics.table.checks import Requirement

@@ -65,11 +65,9 @@ class Relative(DerivedMetric):
 
     @property
     def other_model(self) -> str:  # type: ignore[override]
-        """The model whose value is the denominator."""
         return self.to
 
     def parts(self) -> tuple[Metric, ...]:
-        """The metric."""
         return (self.metric,)
 
     def finalise(self, state: Any) -> Any:

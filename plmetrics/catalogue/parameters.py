@@ -1,22 +1,64 @@
-"""The parameters of metrics: their defaults, names and domains."""
+"""The parameters of metrics: their defaults, names and domains, and what every rule of a threshold has."""
 
 from __future__ import annotations
 
 import dataclasses
 import math
 import numbers
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from plmetrics.catalogue.threshold_rule import ThresholdRule
 from plmetrics.core.names import number_text
-from plmetrics.core.text import value_text
+from plmetrics.core.text import Call, value_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from _typeshed import DataclassInstance
 
+
 MOST_BINS = 10_000
+_FLOAT_LIMIT = 1 << 1023
+
+
+@dataclass(frozen=True, slots=True)
+class ThresholdRule:
+    """Rule of a threshold. `select_on` is an SQL condition on the rows to choose it on, None for all rows.
+
+    Rules are equal when their texts are.
+    """
+
+    select_on: str | None = None
+
+    @property
+    def text(self) -> str:
+        """The rule as it stands in a metric's text."""
+        call = self._call()
+        if self.select_on is None:
+            return str(call)
+        return str(Call(call.name, {**call.parameters, "select_on": self.select_on}, call.arguments))
+
+    def __str__(self) -> str:
+        return self.text
+
+    @property
+    def constant(self) -> float | None:
+        """The threshold, where it follows from the rule alone."""
+        return None
+
+    def _call(self) -> Call:
+        raise NotImplementedError
+
+    def choose(self, points: Any) -> float:
+        """The threshold on some rows; NaN where no threshold does what the rule asks.
+
+        Args:
+            points: the confusion table `tp fp fn tn` at each candidate, ascending by threshold, whose last calls
+                nothing positive; with `threshold`, and the totals `positives negatives weight n`.
+        """
+        raise NotImplementedError
+
+
 PARAMETER_TYPES: dict[str, type] = {
     "float": float,
     "int": int,
@@ -25,7 +67,6 @@ PARAMETER_TYPES: dict[str, type] = {
     "None": type(None),
     "ThresholdRule": ThresholdRule,
 }
-_FLOAT_LIMIT = 1 << 1023
 
 
 class ParameterError(ValueError):

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import polars as pl
 
+from plmetrics.catalogue.bases import member_of
 from plmetrics.catalogue.metric import Metric, fact_of
 from plmetrics.catalogue.needs import Sums
-from plmetrics.catalogue.row_values import member_of
 from plmetrics.catalogue.variation import moment, square
 from plmetrics.core import ops
 from plmetrics.states.sums import Atom, RowValue, View, as_tuple
@@ -113,7 +113,6 @@ class RowError(Metric):
 
     @cached_property
     def text(self) -> str:
-        """That of the metric, and what it is of it."""
         return f"{self.of.text} {'weighted ' if self.weighted else ''}row error"
 
     @cached_property
@@ -181,11 +180,9 @@ class RowError(Metric):
         return tuple(_value(part.atom, None if self._whole else self._base.atom) for part in self._numbers)
 
     def centres(self) -> tuple[RowValue, ...]:
-        """The numbers that rows add."""
         return self._values
 
     def atoms(self) -> Mapping[str, Atom | tuple[Atom, ...]]:
-        """The metric's own sums, and those of products of two."""
         return {**self.of.atoms(), **self._products}
 
     @cached_property
@@ -256,7 +253,6 @@ class RowError(Metric):
         return rows.mass if self.weighted else pl.lit(1.0)
 
     def finalise(self, state: Any) -> Any:
-        """Root of the variance."""
         return ops.sqrt(self._variance(state)[0])
 
     def undefined(self, state: Any) -> Undefined:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from plmetrics.catalogue.needs import Sums
-from plmetrics.catalogue.threshold_rule import ThresholdRule
+from plmetrics.catalogue.parameters import ThresholdRule
 from plmetrics.core.names import number_text
 from plmetrics.core.text import Call, Value, parse_call
 from plmetrics.states.sums import class_threshold

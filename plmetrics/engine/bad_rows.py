@@ -9,8 +9,8 @@ import polars as pl
 from plmetrics.core.errors import DataError, Problem
 from plmetrics.core.names import name_list, nearest
 from plmetrics.table.checks import data_error, findings
+from plmetrics.table.prediction_columns import WEIGHT
 from plmetrics.table.prediction_table import unchecked_table
-from plmetrics.table.roles import WEIGHT
 from plmetrics.table.source import ROW_NUMBER
 
 if TYPE_CHECKING:

@@ -24,9 +24,8 @@ if TYPE_CHECKING:
     from plmetrics.states.sums import RowValue
     from plmetrics.suite.model import Suite
     from plmetrics.suite.sections.labels import LabelStatus
-    from plmetrics.table.prediction_columns import PredictionColumns
+    from plmetrics.table.prediction_columns import PredictionColumns, RoleColumns
     from plmetrics.table.prediction_table import PredictionTable
-    from plmetrics.table.roles import RoleColumns
     from plmetrics.table.slice_keys import SliceKey
     from plmetrics.table.source import Source
 

@@ -13,8 +13,7 @@ from plmetrics.core.exact_sums import Addition
 from plmetrics.core.hashing import HASH_VERSION
 from plmetrics.engine.memory.budget import OrderPlan, order_plan
 from plmetrics.states.sums import SCORED, Rows
-from plmetrics.table.prediction_columns import score_column
-from plmetrics.table.roles import PLAIN, TREATMENT
+from plmetrics.table.prediction_columns import PLAIN, TREATMENT, score_column
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

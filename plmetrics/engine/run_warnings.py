@@ -9,9 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from plmetrics.catalogue.advice.advice_rule import names_text
+from plmetrics.catalogue.advice.advice_rule import (
+    TableFacts,
+    class_sizes,
+    coefficient_of_variation,
+    names_text,
+)
 from plmetrics.catalogue.advice.advice_rules import rules_for
-from plmetrics.catalogue.advice.table_facts import TableFacts, class_sizes, coefficient_of_variation
 from plmetrics.catalogue.advice.table_survey import Layout, survey
 from plmetrics.catalogue.thresholds import threshold_text
 from plmetrics.core.errors import PlmetricsError

@@ -1,6 +1,7 @@
-"""Control bands: the values of earlier intervals say in what range the next one is to be expected.
+"""Gates that read earlier runs: control bands of their values, and failures in a row.
 
-With x_1..x_n the earlier values, m their mean and s their standard deviation, the next value of the same normal
+Values of earlier intervals say in what range the next one is to be expected; what earlier runs saw is judged by today's
+rule. With x_1..x_n the earlier values, m their mean and s their standard deviation, the next value of the same normal
 distribution differs from m by a t variable of n - 1 degrees of freedom, times s sqrt(1 + 1/n). The variance s^2 has the
 sampling noise of the earlier values in it; where the value that is judged is noisier than they are on average, as that
 of a short day, the difference of the squared standard errors is added. By weekday, m and n are those of the same
@@ -17,10 +18,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from plmetrics.core.results import first_rows
+from plmetrics.core.results import GATES_SCHEMA, first_rows
 from plmetrics.core.slice_texts import rename_slices
 from plmetrics.core.special import stdtr
-from plmetrics.gates.rules import BAND_ENDS
+from plmetrics.gates.rules import BAND_ENDS, verdict_by
+from plmetrics.gates.sufficiency import INSUFFICIENT
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -43,6 +45,10 @@ _SCHEMA = {
     _WEEKDAY: pl.Int64,
 }
 _LEAST_OF_A_WEEKDAY = 2
+
+
+_GATE_KEY = ("gate", "model", "slice_set", "slice")
+AGE = "age"
 
 
 def values_of(tables: Sequence[tuple[int, pl.DataFrame]], metrics: Sequence[str]) -> pl.DataFrame:
@@ -168,3 +174,52 @@ def _open_better_side(rows: pl.DataFrame, gate: Gate, band: Band) -> pl.DataFram
     lower_is_worse = gate.subject.direction == "higher"
     end, infinite = (upper, np.inf) if lower_is_worse else (lower, -np.inf)
     return rows.with_columns(pl.when(pl.col(end).is_not_null()).then(pl.lit(infinite)).alias(end))
+
+
+def history_of(tables: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    """The tables `gates` of earlier runs, the last run first, as one table with `age`: 1 for the last run."""
+    empty = GATES_SCHEMA.to_frame().with_columns(pl.lit(None, pl.Int64).alias(AGE))
+    aged = [
+        table.with_columns(pl.lit(number, dtype=pl.Int64).alias(AGE))
+        for number, table in enumerate(tables, start=1)
+    ]
+    return pl.concat([empty, *aged])
+
+
+def with_streak(rows: pl.DataFrame, rule: Sequence[str], history: pl.DataFrame | None) -> pl.DataFrame:
+    """Rows of gates with `streak`: how many runs in a row, up to the last one, their rules call failures.
+
+    A run in which the slice is absent, was too small, or could not be decided ends the row of failures. Runs without
+    results are no runs.
+
+    Args:
+        rows: with gate, model, slice_set, slice, and the number of the gate, `@gate`.
+        rule: the columns of the rules of this run: limits that have changed since do not matter.
+        history: see `history_of`; None where there are no earlier runs to look at.
+    """
+    if history is None:
+        return rows.with_columns(streak=pl.lit(0, dtype=pl.Int64))
+    small = pl.col("status").is_in(INSUFFICIENT) & pl.col("observed").is_not_null()
+    by_rule = rows.select("@gate", *_GATE_KEY, *rule).unique(["@gate", *_GATE_KEY])
+    renamed = rename_slices(history, rows).join(by_rule, on=_GATE_KEY, how="inner", nulls_equal=True)
+    failed = renamed.filter((verdict_by({name: pl.col(name) for name in rule}) == "fail") & ~small)
+    key = ["@gate", *_GATE_KEY]
+    failed = failed.unique([*key, AGE]).sort(AGE)
+    unbroken = failed.filter(pl.col(AGE) == pl.col(AGE).cum_count().over(key))
+    streaks = unbroken.group_by(key).agg(streak=pl.len().cast(pl.Int64))
+    joined = rows.join(streaks, on=key, how="left", nulls_equal=True, maintain_order="left")
+    return joined.with_columns(pl.col("streak").fill_null(0))
+
+
+def in_a_row(verdict: pl.Expr, *, has_history: bool) -> tuple[pl.Expr, pl.Expr]:
+    """The verdict once earlier runs are counted, and a note on them, null where the rule does not fail.
+
+    A failure that is not yet one too many is inconclusive. The column `@consecutive` says how many are too many.
+    """
+    least = pl.col("@consecutive")
+    failed, runs = verdict == "fail", pl.col("streak") + 1
+    number = pl.min_horizontal(runs, least)
+    ending = "" if has_history else " (there is no history)"
+    note = pl.format("failed {} of {} runs in a row{}", number, least, pl.lit(ending))
+    counted = pl.when(failed & (runs < least)).then(pl.lit("inconclusive")).otherwise(verdict)
+    return counted, pl.when(failed & (least > 1)).then(note)

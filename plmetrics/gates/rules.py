@@ -31,11 +31,7 @@ RULE_COLUMNS = {
 """The columns with each row's rule: limits, infinite on a side that has none, and the verdict without a number."""
 
 _UNDEFINED_VERDICT = {"inconclusive": "inconclusive", "fail": "fail", "skip": "skipped"}
-_SUBJECT = {
-    "difference": "difference to",
-    "ratio": "ratio to",
-    "relative_change": "relative change from",
-}
+_SUBJECT = {"difference": "difference to", "ratio": "ratio to", "relative_change": "relative change from"}
 _WITHOUT_CHANGE = {"difference": 0.0, "ratio": 1.0, "relative_change": 0.0}
 
 
@@ -113,10 +109,7 @@ class Rule:
 def band_limits() -> dict[str, pl.Expr]:
     """The limits of rows that are held against the bands in the columns `BAND_ENDS`; null where there is none."""
     lowest, highest = (pl.col(name) for name in BAND_ENDS)
-    return {
-        RULE_LOW: lowest - _TOLERANCE * lowest.abs(),
-        RULE_HIGH: highest + _TOLERANCE * highest.abs(),
-    }
+    return {RULE_LOW: lowest - _TOLERANCE * lowest.abs(), RULE_HIGH: highest + _TOLERANCE * highest.abs()}
 
 
 def verdict_by(rule: Mapping[str, pl.Expr]) -> pl.Expr:

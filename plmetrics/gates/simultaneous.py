@@ -25,12 +25,12 @@ from numpy.typing import NDArray
 from plmetrics.core.special import ndtri, stdtr, stdtrit
 from plmetrics.gates.shares import Shares, shares_of
 from plmetrics.inference.comparisons.correction import adjust
-from plmetrics.inference.intervals.scale import IDENTITY, Scale, scale_of
+from plmetrics.inference.intervals.student import IDENTITY, Scale, scale_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from plmetrics.catalogue.value_kind import ValueKind
+    from plmetrics.catalogue.needs import ValueKind
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
@@ -76,13 +76,7 @@ class Form:
 
 
 def widen_intervals(
-    rows: pl.DataFrame,
-    limit: float,
-    correction: str,
-    *,
-    kind: ValueKind,
-    scale: str,
-    level: float,
+    rows: pl.DataFrame, limit: float, correction: str, *, kind: ValueKind, scale: str, level: float
 ) -> pl.DataFrame:
     """The rows with intervals at the level that their p values are held to.
 

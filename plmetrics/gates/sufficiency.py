@@ -1,22 +1,38 @@
-"""Sufficiency of slices for gates: enough rows, positives and labels."""
+"""Sufficiency of slices for gates: enough rows, positives and labels, and sizes of samples."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
 import polars as pl
 
 from plmetrics.catalogue.metric import leaves
+from plmetrics.core.errors import DataError, Problem
 from plmetrics.core.results import LABELLED
+from plmetrics.inference.estimate import kish_sizes
+from plmetrics.states.sums import POSITIVE_ROWS
 
 if TYPE_CHECKING:
     from plmetrics.catalogue.metric import Metric
+    from plmetrics.inference.subject import Analysis
     from plmetrics.suite.sections.gates import Gate
 
 INSUFFICIENT = ("too_few_rows", "too_few_positives", "too_few_labels")
 _PLACE = ("model", "slice_set", "slice")
 _VERDICT = {"skip": "skipped", "warn": "fail", "fail": "fail"}
+
+
+SIZE_COLUMNS = {
+    "@min_rows": pl.Int64,
+    "@min_positives": pl.Int64,
+    "@covered": pl.Boolean,
+    "@if_small": pl.String,
+    "@if_unlabelled": pl.String,
+    "@small_level": pl.String,
+}
+_SCHEMA = pl.Schema({"model": pl.String, "slice_set": pl.String, "slice": pl.String, "positives": pl.Float64})
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,16 +87,6 @@ def size_columns(gate: Gate, coverage: Coverage | None) -> dict[str, int | str |
     }
 
 
-SIZE_COLUMNS = {
-    "@min_rows": pl.Int64,
-    "@min_positives": pl.Int64,
-    "@covered": pl.Boolean,
-    "@if_small": pl.String,
-    "@if_unlabelled": pl.String,
-    "@small_level": pl.String,
-}
-
-
 def with_sizes(
     rows: pl.DataFrame, positives: pl.DataFrame | None, coverage: Coverage | None = None
 ) -> pl.DataFrame:
@@ -100,9 +106,7 @@ def with_sizes(
         (
             pl.col(name) < pl.col(least),
             reason,
-            pl.format(
-                "{} {}, at least {} needed", _row_count_text(name), pl.lit(name_in_words), pl.col(least)
-            ),
+            pl.format(f"{{}} {name_in_words}, at least {{}} needed", pl.col(name).cast(pl.Int64), least),
         )
         for name, least, reason, name_in_words in (
             ("n", "@min_rows", INSUFFICIENT[0], "rows"),
@@ -123,11 +127,49 @@ def with_sizes(
     )
 
 
-def _row_count_text(name: str) -> pl.Expr:
-    return pl.col(name).cast(pl.Int64).cast(pl.String)
-
-
 def verdict_of_insufficient() -> pl.Expr:
     """The verdict on rows that are too small."""
     unlabelled = pl.col("insufficient") == INSUFFICIENT[2]
     return pl.when(unlabelled).then(pl.col("@if_unlabelled")).otherwise(pl.col("@if_small"))
+
+
+def slice_positives(analysis: Analysis) -> pl.DataFrame:
+    """The number of positive rows (binary tasks), by model, slice set and slice.
+
+    Beside its slices each set has one `all`, for what is made from all of them.
+
+    Raises:
+        DataError: weighted states of an earlier version, which have the weight of the positives only.
+    """
+    parts = []
+    for model, prefix in analysis.population.models.items():
+        column = f"{prefix}{POSITIVE_ROWS}"
+        if column not in analysis.sets[0].sums.columns:
+            msg = "min_positives counts rows, and weighted states of earlier versions have their weight only"
+            raise DataError(Problem(msg, ("gates",), "write the states again, or use min_rows"))
+        everything = analysis.sets[0].sums.total(column)[:1]
+        for states in analysis.sets:
+            name, texts = states.slices.slice_set.name, states.slices.texts()
+            values = [*states.sums.total(column), *(everything if name != "overall" else ())]
+            texts = [*texts, "all"] if name != "overall" else texts
+            columns = [[model] * len(texts), [name] * len(texts), texts, values]
+            parts.append(pl.DataFrame(columns, schema=_SCHEMA))
+    return pl.concat(parts).unique(["model", "slice_set", "slice"], keep="first", maintain_order=True)
+
+
+def with_kish_sizes(analysis: Analysis, metrics: pl.DataFrame) -> pl.DataFrame:
+    """The table `metrics` with `kish_size`: (sum w)^2 / sum w^2 over weighted units, null where they count alike.
+
+    Where each unit is a block, that is `blocks`; where blocks hold many, `kish_sizes` tells it, of one block more, as
+    `blocks` is rounded down.
+    """
+    units = analysis.units
+    if not analysis.suite.weighted or units is None:
+        return metrics.with_columns(kish_size=pl.lit(None, pl.Float64))
+    size = metrics["blocks"].cast(pl.Float64)
+    if units.max(initial=1) > 1:
+        most = size.to_numpy() + 1.0
+        size = pl.Series("blocks", kish_sizes(most, len(units), np.full(most.shape, np.inf)))
+        size = size.set(~size.is_finite(), None)
+    weighted = ~pl.col("model").is_in(analysis.suite.unweighted_models)
+    return metrics.with_columns(kish_size=pl.when(weighted).then(size))

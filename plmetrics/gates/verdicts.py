@@ -196,7 +196,7 @@ def _over_runs(rows: pl.DataFrame, history: pl.DataFrame | None) -> tuple[pl.Dat
     verdicts = verdict_by({name: pl.col(name) for name in RULE_COLUMNS})
     if rows["@consecutive"].max() == 1:
         return rows, verdicts, pl.lit(None, pl.String)
-    from plmetrics.gates.history import in_a_row, with_streak
+    from plmetrics.gates.bands import in_a_row, with_streak
 
     return with_streak(rows, tuple(RULE_COLUMNS), history), *in_a_row(
         verdicts, has_history=history is not None

@@ -13,9 +13,8 @@ from plmetrics.catalogue.composite_metrics import AcrossSlices, is_across_slices
 from plmetrics.core.threads import parallel_map
 from plmetrics.inference.chunks import Chunk, EstimateColumns, chunks, concatenate_estimates
 from plmetrics.inference.composite_estimates import WholeSet, across_slices
-from plmetrics.inference.model_estimates import Estimates
-from plmetrics.inference.replication import Replication
-from plmetrics.inference.subject import Analysis, Part, Place, SetStates
+from plmetrics.inference.estimates import Estimates
+from plmetrics.inference.subject import Analysis, Part, Place, Replication, SetStates
 from plmetrics.inference.tables import (
     DELONG,
     TESTS,
@@ -95,7 +94,7 @@ class CrossSliceEstimates:
             order = result_order(slices)
         replication, models = self._analysis.replication, self._analysis.models
         of_kind = {
-            kind: {model: self._in_order(metric, model, names, kind, order) for model in models}
+            kind: {model: self._estimate(metric, model, names, kind, order) for model in models}
             for kind in replication.kinds(metric)
         }
         judged = replication.judged(metric)
@@ -114,7 +113,7 @@ class CrossSliceEstimates:
             }
             yield place.index, Part(by_kind[judged], place.equal, place.listed, place.first, by_kind)
 
-    def _in_order(
+    def _estimate(
         self,
         metric: AcrossSlices,
         model: str,
@@ -123,25 +122,12 @@ class CrossSliceEstimates:
         order: NDArray[np.int64] | None,
     ) -> EstimateColumns:
         """The metric from slices in result order; where it has a value for each, in that of the slices again."""
-        if order is None:
-            return self._made(metric, model, names, kind)
-        made = self._made(metric, model, [names[place] for place in order], kind, order)
-        return made.take(np.argsort(order)) if metric.for_each else made
-
-    def _made(
-        self,
-        metric: AcrossSlices,
-        model: str,
-        names: Sequence[str],
-        kind: ReplicateKind | None,
-        order: NDArray[np.int64] | None = None,
-    ) -> EstimateColumns:
         texts = [part.text for part in metric.parts()]
         inputs = metric.parts() if metric.reads_overall else ()
         listed = np.concatenate([place.listed for place in self._taken])
         of_slices = {text: concatenate_estimates(self._found[text, model, kind]) for text in texts}
         if order is not None:
-            listed = listed[order]
+            names, listed = [names[place] for place in order], listed[order]
             of_slices = {text: estimates.take(order) for text, estimates in of_slices.items()}
         here = WholeSet(
             names,
@@ -151,7 +137,8 @@ class CrossSliceEstimates:
             self._overall.weight(model),
             self._analysis.replication.blocks,
         )
-        return across_slices(metric, here)
+        estimates = across_slices(metric, here)
+        return estimates if order is None or not metric.for_each else estimates.take(np.argsort(order))
 
 
 def resampling(suite: Suite, units: NDArray[np.int64]) -> ResamplingWeights | None:
@@ -162,9 +149,7 @@ def resampling(suite: Suite, units: NDArray[np.int64]) -> ResamplingWeights | No
 
 
 def tables(
-    analysis: Analysis,
-    ordered: Mapping[tuple[int, str, str, ReplicateKind | None], MetricValues],
-    keeper: Keeper | None = None,
+    analysis: Analysis, ordered: OrderedByPlace, keeper: Keeper | None = None
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """The tables `metrics` and `comparisons`, the latter with a row per pair; also of what only gates look at.
 
@@ -176,12 +161,7 @@ def tables(
 class _Tables:
     """The tables `metrics` and `comparisons` in the making: set by set, a few slices at a time."""
 
-    def __init__(
-        self,
-        analysis: Analysis,
-        ordered: Mapping[tuple[int, str, str, ReplicateKind | None], MetricValues],
-        keeper: Keeper | None,
-    ) -> None:
+    def __init__(self, analysis: Analysis, ordered: OrderedByPlace, keeper: Keeper | None) -> None:
         self._analysis = analysis
         self._ordered = ordered
         self._keeper = keeper

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import isnan
 from typing import TYPE_CHECKING
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from plmetrics.catalogue.thresholds import threshold_classes, threshold_keys
 from plmetrics.core.names import number_text
-from plmetrics.inference.estimate import Estimate
+from plmetrics.inference.records import end_to_end, entries_of
 from plmetrics.inference.sums import ModelSums
 from plmetrics.states.sums import DEFAULT_THRESHOLD, EVERY, class_threshold
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from plmetrics.catalogue.metric import Metric
+    from plmetrics.inference.estimate import Estimate
     from plmetrics.inference.weights import ResamplingWeights
     from plmetrics.states.complements import RestSums
     from plmetrics.states.sums import SlicedSums
@@ -130,53 +131,9 @@ class EstimateColumns:
 
     def take(self, index: NDArray[np.int64]) -> EstimateColumns:
         """Values found in some of the slices."""
-        bound, cut, labelled = (
-            None if part is None else part[index] for part in (self.bound, self.threshold, self.labelled)
-        )
-        return EstimateColumns(
-            self.estimate.take(index),
-            self.n[index],
-            self.weight[index],
-            bound,
-            self.note[index],
-            cut,
-            labelled,
-        )
+        return entries_of(self, index)
 
 
 def concatenate_estimates(parts: Sequence[EstimateColumns]) -> EstimateColumns:
     """Values found in chunks of slices, one after another, as far as metrics across slices read them."""
-    if len(parts) == 1:
-        return parts[0]
-    estimates = [part.estimate for part in parts]
-    replicates, threshold = (
-        [estimate.replicates for estimate in estimates],
-        [part.threshold for part in parts],
-    )
-    return EstimateColumns(
-        Estimate(
-            np.concatenate([estimate.value for estimate in estimates]),
-            np.concatenate([estimate.status for estimate in estimates]),
-            np.concatenate([estimate.blocks for estimate in estimates]),
-            _together(replicates, 1),
-            tuple(np.concatenate(sizes) for sizes in zip(*(each.sizes for each in estimates), strict=True)),
-            kind=estimates[0].kind,
-            groups=_joined_groups(estimates),
-        ),
-        np.concatenate([part.n for part in parts]),
-        np.concatenate([part.weight for part in parts]),
-        None,
-        np.concatenate([part.note for part in parts]),
-        _together(threshold, 0),
-    )
-
-
-def _joined_groups(estimates: Sequence[Estimate]) -> NDArray[np.int64] | None:
-    groups = [estimate.groups for estimate in estimates if estimate.groups is not None]
-    return np.concatenate(groups) if len(groups) == len(estimates) else None
-
-
-def _together(parts: Sequence[Array | None], axis: int) -> Array | None:
-    """Arrays one after another; None if one of them is missing."""
-    present = [part for part in parts if part is not None]
-    return np.concatenate(present, axis=axis) if len(present) == len(parts) else None
+    return parts[0] if len(parts) == 1 else replace(end_to_end(parts), bound=None, labelled=None)

@@ -26,6 +26,7 @@ from plmetrics.inference.comparisons.paired_bootstrap import (
     paired_ratio,
     stack,
 )
+from plmetrics.inference.records import entries_of
 from plmetrics.inference.tables import TESTS, comparison_columns, comparison_rows
 
 if TYPE_CHECKING:
@@ -128,7 +129,7 @@ class Contrasts:
         nearer = self._nearer(sides, place.metric)
         for step, (model, baseline) in enumerate(pairs):
             n = np.minimum(estimates[model].n, estimates[baseline].n)
-            part_difference = difference.part(step * slices, (step + 1) * slices)
+            part_difference = entries_of(difference, slice(step * slices, (step + 1) * slices))
             order = self._analysis.pairs.index((model, baseline)) * len(self._scales)
             columns = self._columns(
                 "model", scale, (model, baseline), place, (part_difference, n, _kind(sides.model))

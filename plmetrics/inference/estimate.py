@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from plmetrics.inference.records import entries_of
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -53,17 +55,7 @@ class Estimate:
         """The estimate of some of the slices."""
         if len(index) == len(self.value) and (index == np.arange(len(index))).all():
             return self
-        return Estimate(
-            self.value[index],
-            self.status[index],
-            self.blocks[index],
-            None if self.replicates is None else self.replicates[:, index],
-            tuple(size[index] for size in self.sizes),
-            None if self.deviations is None else self.deviations[:, index],
-            self.kind,
-            None if self.groups is None else self.groups[index],
-            None if self.placements is None else (self.placements[0][index], self.placements[1][index]),
-        )
+        return entries_of(self, index)
 
 
 def most_groups(estimates: Sequence[Estimate]) -> NDArray[np.int64] | None:

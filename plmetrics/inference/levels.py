@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from plmetrics.inference.chunks import EstimateColumns, chunks, concatenate_estimates
 from plmetrics.inference.composite_estimates import WholeSet, across_slices
-from plmetrics.inference.model_estimates import Estimates
+from plmetrics.inference.estimates import Estimates
 from plmetrics.inference.subject import Part
 
 if TYPE_CHECKING:

@@ -1,22 +1,25 @@
-"""Finalising a metric on a state: values inside its range, NaN where it is undefined, and why."""
+"""Finalising a metric on a state, or on a view of points or bins: values in its range, NaN where undefined, and why."""
 
 from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from plmetrics.catalogue.needs import OrderedRows
 from plmetrics.catalogue.variation import faint, square_sums
+from plmetrics.core import ops
 from plmetrics.core.errors import ConfigError, Problem
+from plmetrics.inference.records import entries_of
 from plmetrics.inference.sums import COUNTS
+from plmetrics.states.scores.sorted_rows import BIN_CHANNELS
 from plmetrics.states.sums import View
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from plmetrics.catalogue.metric import Metric
 
@@ -42,15 +45,7 @@ class MetricValues:
 
     def part(self, slices: slice) -> MetricValues:
         """The values of a range of the slices."""
-        return MetricValues(
-            self.value[slices],
-            [(status, condition[slices]) for status, condition in self.reasons],
-            None if self.replicates is None else self.replicates[:, slices],
-            None if self.deviations is None else self.deviations[:, slices],
-            None if self.bound is None else self.bound[slices],
-            None if self.threshold is None else self.threshold[slices],
-            None if self.placements is None else (self.placements[0][slices], self.placements[1][slices]),
-        )
+        return entries_of(self, slices)
 
 
 @contextmanager
@@ -121,3 +116,40 @@ def _overflow_mask(metric: Metric, view: View) -> NDArray[np.bool_]:
         odd = ~np.isfinite(column)
         out |= odd.any(axis=-1) if odd.ndim > out.ndim else odd
     return out
+
+
+def score_view(
+    state: Mapping[str, Any], *, coarse: bool = False, joined: bool = False, binned: bool = False
+) -> View:
+    """Points of each class, or of each arm, with their totals, as a metric reads them.
+
+    `coarse` points are bins of a replicate's state, in which a metric that looks for a threshold may look further, and
+    `binned` ones those of a grid, whose order is open: but of both those that are `tied`, of a single score. `joined`
+    ones are runs of scores without positives between them.
+    """
+    of_arms = "treated" in state
+    first, second = ("treated", "control") if of_arms else ("positive", "negative")
+    first_total, second_total = ops.total(state[first]), ops.total(state[second])
+    names = ("treated_weight", "control_weight") if of_arms else ("positives", "negatives")
+    totals = {
+        **dict(zip(names, (first_total, second_total), strict=True)),
+        "weight": first_total + second_total,
+        "n": first_total + second_total,
+    }
+    return View({"tied": False, **state, **totals, "coarse": coarse, "joined": joined, "binned": binned})
+
+
+def bin_view(counts: Array) -> View:
+    """Bins `[..., bin, channel]` as a metric reads them."""
+    weight, positive = counts[..., 0].sum(axis=-1), counts[..., 1].sum(axis=-1)
+    channels = dict(zip(BIN_CHANNELS, np.moveaxis(counts, -1, 0), strict=False))
+    return View(
+        {**channels, "weight": weight, "n": weight, "positives": positive, "negatives": weight - positive}
+    )
+
+
+def channel_view(
+    channels: Iterable[NDArray[Any]], names: tuple[str, ...], further: Mapping[str, Array]
+) -> View:
+    """Points of each channel `[..., point]` as a metric reads them."""
+    return score_view({**further, **dict(zip(names, channels, strict=True))}, coarse=True)

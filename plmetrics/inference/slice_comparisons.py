@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from plmetrics.catalogue.metric import Metric
     from plmetrics.inference.chunks import Chunk
     from plmetrics.inference.contrasts import Contrasts
-    from plmetrics.inference.model_estimates import Estimates
+    from plmetrics.inference.estimates import Estimates
     from plmetrics.inference.subject import Analysis, SetStates
 
     Make = Callable[[int, Chunk], Estimates]

@@ -1,14 +1,18 @@
-"""Subject of inference: what is estimated, compared and resampled, and the states behind it."""
+"""Subject of inference: what is estimated, compared and resampled, from which states, and with which replicates."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
-from plmetrics.inference.replication import Replication
+from plmetrics.catalogue.metric import leaves
+from plmetrics.catalogue.needs import Sums
+from plmetrics.inference.intervals.methods import IntervalMethod, Rows, methods_of
+from plmetrics.inference.weights import Nudges
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
@@ -21,6 +25,116 @@ if TYPE_CHECKING:
     from plmetrics.states.sums import SlicedSums
     from plmetrics.suite.model import Suite
     from plmetrics.table.slices import Slices
+
+
+class Replication:
+    """Replication of the estimates of a suite.
+
+    Values come with replicates of a kind, or with none where a closed form does without. What is made from other
+    metrics has replicates of one kind from all of them, and so do the two sides of a difference.
+    """
+
+    def __init__(
+        self,
+        suite: Suite,
+        weights: ResamplingWeights | None = None,
+        units: NDArray[np.int64] | None = None,
+        *,
+        compared: bool = True,
+    ) -> None:
+        self._suite = suite
+        self._weights = weights
+        self._units = units
+        self._compared = compared
+        self._rows = Rows(suite.columns.unit is not None, suite.weighted)
+        self._methods: dict[str, tuple[IntervalMethod, ...]] = {}
+
+    def methods(self, metric: Metric) -> tuple[IntervalMethod, ...]:
+        """The intervals of a metric, the one that is judged first; none without uncertainty."""
+        if self._suite.uncertainty is None:
+            return ()
+        if metric.text not in self._methods:
+            self._methods[metric.text] = methods_of(metric, self._suite.uncertainty, self._rows)
+        return self._methods[metric.text]
+
+    def judged(self, metric: Metric) -> ReplicateKind | None:
+        """The kind of replicates that a metric's estimates are compared with, or judged by alone."""
+        chosen = self.methods(metric)
+        if not chosen:
+            return None
+        return chosen[0].of_differences(metric) if self._compared else chosen[0].replicates
+
+    def refused(self, metric: Metric) -> str:
+        """Why a metric's estimates have no replicates, where that is so."""
+        chosen = self.methods(metric)
+        if not metric.value_kind.is_resampled:
+            return "not_estimable"
+        return chosen[0].refused or "not_requested" if chosen else "not_requested"
+
+    def kinds(self, metric: Metric) -> tuple[ReplicateKind | None, ...]:
+        """All kinds of replicates that a metric needs, the one that is judged first."""
+        kinds_read = [kind for chosen in self.methods(metric) for kind in chosen.reads]
+        return tuple(dict.fromkeys([self.judged(metric), *kinds_read]))
+
+    def of_leaf(self, metric: Metric) -> tuple[ReplicateKind | None, ...]:
+        """The kinds that a metric of a state family needs, for itself and for what is made from it."""
+        return self._leaves.get(metric.text) or self.kinds(metric)
+
+    @cached_property
+    def _leaves(self) -> dict[str, tuple[ReplicateKind | None, ...]]:
+        kinds_of_leaves: dict[str, dict[ReplicateKind | None, None]] = {}
+        for metric in self._suite.computed:
+            for _, member in metric.per_class():
+                for leaf in leaves(member):
+                    kinds_of_leaves.setdefault(leaf.text, {}).update(dict.fromkeys(self.kinds(member)))
+        return {text: tuple(kinds) for text, kinds in kinds_of_leaves.items()}
+
+    def draws(self) -> bool:
+        """Whether anything needs resampled blocks."""
+        return bool(self._suite.curves) or any("bootstrap" in kinds for kinds in self._leaves.values())
+
+    @cached_property
+    def draws_sums(self) -> bool:
+        """Whether sums are resampled."""
+        return any(
+            isinstance(leaf.needs, Sums) and "bootstrap" in self.kinds(member)
+            for metric in self._suite.computed
+            for _, member in metric.per_class()
+            for leaf in leaves(member)
+        )
+
+    @property
+    def blocks(self) -> int:
+        """The number of blocks, 0 without any."""
+        if self._weights is not None:
+            return int(self._weights.counts.shape[1])
+        return 0 if self._units is None else len(self._units)
+
+    def weights(self, kind: ReplicateKind | None) -> ResamplingWeights | Nudges | None:
+        """The weights that replicates of a kind are made with; None without replicates."""
+        if kind is None or kind == "bootstrap":
+            return None if kind is None else self._weights
+        return None if self._units is None else Nudges(kind, self._units)
+
+    def drawn(self, kind: ReplicateKind | None) -> NDArray[np.float64] | Nudges | None:
+        """The same as a matrix `[replicate, block]`, which ordered metrics are replicated with."""
+        if kind == "bootstrap":
+            return self.counts
+        weights = self.weights(kind)
+        return weights if isinstance(weights, Nudges) else None
+
+    @cached_property
+    def counts(self) -> NDArray[np.float64] | None:
+        """How often each block is drawn in each replicate; None where nothing is resampled."""
+        return None if self._weights is None else self._weights.matrix
+
+    def by_kind(self, metrics: Iterable[Metric]) -> dict[ReplicateKind | None, Sequence[Metric]]:
+        """The metrics that need each kind of replicates."""
+        groups: dict[ReplicateKind | None, list[Metric]] = {}
+        for metric in metrics:
+            for kind in self.of_leaf(metric):
+                groups.setdefault(kind, []).append(metric)
+        return dict(groups)
 
 
 @dataclass(frozen=True, slots=True)

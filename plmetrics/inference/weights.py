@@ -1,10 +1,10 @@
-"""W, the weights that blocks have in each replicate: how often each is drawn, or with one of them moved."""
+"""W, the weights that blocks have in each replicate: how often each is drawn, or with one moved; and its products."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from plmetrics.core.hashing import DRAW_SALT, mix, mix_int
 from plmetrics.core.threads import parallel_map
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from plmetrics.core.segments import Values
 
@@ -32,6 +32,13 @@ _DRAWS_AT_ONCE = 1 << 17
 _WORTH_KEEPING = 1 << 22
 _PART = 1 << 20
 _FEW_COLUMNS = 64
+
+
+BlockIndex: TypeAlias = NDArray[np.int64]
+_WORTH_LEAVING_OUT = 0.7
+_FEW_BINS = 16
+_NUMBERS = 2
+"""So many channels of fixed bins are numbers of rows, where rows carry no weights."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -208,3 +215,57 @@ def exact_in_single(counts: Values) -> bool:
     if not largest < WHOLE_IN_SINGLE or np.min(counts, initial=0.0) < 0:
         return False
     return bool((counts == np.rint(counts)).all())
+
+
+def occupied_blocks(counts: NDArray[Any]) -> list[BlockIndex] | None:
+    """The blocks in which each slice of `[slice, block, ...]` has anything; None where leaving others out saves little.
+
+    >>> occupied_blocks(np.eye(4)[:2, :, None] * np.ones(16))
+    [array([0]), array([1])]
+    """
+    slices, blocks = counts.shape[:2]
+    if slices == 0 or counts.size < _FEW_BINS * slices * blocks:
+        return None
+    occupied: NDArray[np.bool_] = np.any(counts.reshape(slices, blocks, -1), axis=2)
+    if np.count_nonzero(occupied) > _WORTH_LEAVING_OUT * occupied.size:
+        return None
+    return [np.flatnonzero(occupied[place]) for place in range(slices)]
+
+
+def exact_occupied_blocks(counts: NDArray[Any]) -> list[BlockIndex] | None:
+    """The same where products are exact in single precision: there weights would be rounded in another order."""
+    occupied = occupied_blocks(counts)
+    return occupied if occupied is None or exact_in_single(counts) else None
+
+
+def drawn_counts(
+    weights: NDArray[Any], counts: NDArray[Any], blocks_of_slices: Sequence[BlockIndex] | None
+) -> Array:
+    """Replicates of counts, from the blocks that are held alone: `[slice, block, ...] -> [slice, replicate, ...]`."""
+    if blocks_of_slices is None:
+        return resample(weights, counts)
+    parts = []
+    for place, slice_blocks in enumerate(blocks_of_slices):
+        blocks = slice_blocks if len(slice_blocks) else np.zeros(1, dtype=np.int64)
+        parts.append(resample(weights.take(blocks, axis=1), counts[place : place + 1, blocks]))
+    return np.concatenate(parts)
+
+
+def drawn_bins(
+    weights: Array | Nudges, single: NDArray[np.float32] | None, counts: NDArray[Any]
+) -> NDArray[Any]:
+    """Replicates of fixed bins `[slice, block, bin, channel]`, whose first channels are rows and positives.
+
+    `single` is W in single precision, None where a replicate is not made of whole blocks.
+    """
+    if isinstance(weights, Nudges):
+        return replicate_counts(weights, counts)
+    blocks_of_slices = occupied_blocks(counts)
+    if single is None or not exact_in_single(counts[..., :_NUMBERS]):
+        return drawn_counts(weights, counts, blocks_of_slices)
+    out = np.empty((len(counts), len(weights), *counts.shape[2:]))
+    out[..., :_NUMBERS] = drawn_counts(single, counts[..., :_NUMBERS].astype(np.float32), blocks_of_slices)
+    out[..., _NUMBERS:] = drawn_counts(
+        weights, np.ascontiguousarray(counts[..., _NUMBERS:]), blocks_of_slices
+    )
+    return out

@@ -1,9 +1,13 @@
-"""Sums by bins of several models and slice sets, as they are added, stored and read slice by slice."""
+"""Sums by bins of numbers of rows: which ones curves are drawn from, of models and slice sets, slice by slice.
+
+A table has a row for each slice and combination of bins. Its keys name sets of bins, such as `score` and
+`label histogram`: the first word is the number of a row that bins are of, the others say which of its edges are meant.
+"""
 
 from __future__ import annotations
 
 import base64
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -14,33 +18,88 @@ from numpy.typing import NDArray
 from plmetrics.states.state_format import BLOCK, CELL, Part
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from plmetrics.states.bin_tables import BinTable
     from plmetrics.states.state_format import Builder, SavedState
 
 Array = NDArray[np.float64]
-Edges = dict[str, Array]
 
+CONFUSION = "classes"
+EFFECTS, EFFECT_BLOCKS = "effects", "effects by block"
+
+
+SQUARE = " squared"
+ARM_SUMS = ("treated", "treated outcome", "control outcome")
+_CONDITIONAL = ("score", "label", "label squared")
+Edges = dict[str, Array]
 KIND = "bins"
 """The kind of their parts in a state."""
-
 BINS = ("@bin", "@second_bin")
 ROWS = "n"
 WEIGHT, SQUARED_WEIGHT = "weight", "weight squared"
 QUERY = "@query"
 """The name of a query that has a row of its own."""
-
 LOW, LOW_QUERY, HIGH, HIGH_QUERY = "@low", "@low_query", "@high", "@high_query"
 """The lowest and the highest number of a bin, and the first of the queries that have it."""
-
 KEYS = (CELL, *BINS, BLOCK, QUERY)
 BY_QUERY = "queries"
 """What is there in the place of edges where each query has a row of its own."""
-
-
 Name = tuple[str, str, int]
 """The model, the table, and the number of the slice set."""
+
+
+@dataclass(frozen=True, slots=True)
+class BinTable:
+    """Sums of rows by some bins; with `blocks` by the block of a row as well.
+
+    With `queries` rows are queries whose names are there: of all, or of those with the ends of a bin.
+
+    `sums` are numbers of a row, or their products, of which each row adds one: see `engine.aggregate.bin_sums`.
+    """
+
+    name: str
+    keys: tuple[str, ...]
+    sums: tuple[str, ...] = ()
+    blocks: bool = False
+    queries: bool = False
+
+    @property
+    def numbers(self) -> tuple[str, ...]:
+        """The numbers of a row that are added about a centre."""
+        return tuple(dict.fromkeys(name.removesuffix(SQUARE) for name in self.sums if name not in ARM_SUMS))
+
+
+_BY_SCORE = BinTable("by score", ("score",))
+
+TABLES: dict[str, tuple[BinTable, ...]] = {
+    "confusion": (BinTable(CONFUSION, ("label class", "score class")),),
+    "residual_histogram": (BinTable("error histogram", ("error histogram",)),),
+    "label_histogram": (BinTable("label histogram", ("label histogram",)),),
+    "residual_qq": (BinTable("by error", ("error",), ("error", "error squared")),),
+    "conditional_label": (replace(_BY_SCORE, sums=_CONDITIONAL),),
+    "residual_prediction": (replace(_BY_SCORE, sums=("score", "error", "error squared")),),
+    "conditional_prediction": (BinTable("by label", ("label",), ("label", "score", "score squared")),),
+    "conditional_recall": (BinTable("scores by label", ("label joint", "score by label"), ("label",)),),
+    "residual_quantiles": (BinTable("errors by score", ("score joint", "error joint"), ("score", "error")),),
+    "effect_calibration": (
+        BinTable(EFFECTS, ("score",), ("score", *ARM_SUMS)),
+        BinTable(EFFECT_BLOCKS, ("score block",), ARM_SUMS, blocks=True),
+    ),
+    "query_differences": (BinTable("differences", ("difference",), ("difference",), queries=True),),
+}
+"""The tables of each curve."""
+
+
+def tables_of(curves: Iterable[str], *, blocks: bool) -> tuple[BinTable, ...]:
+    """The tables of some curves, each once with all sums; those by block only where there are blocks."""
+    tables: dict[str, BinTable] = {}
+    for curve in curves:
+        for table in TABLES[curve]:
+            if table.blocks and not blocks:
+                continue
+            there = tables.setdefault(table.name, table)
+            tables[table.name] = replace(there, sums=tuple(dict.fromkeys([*there.sums, *table.sums])))
+    return tuple(tables.values())
 
 
 def sum_name(model: str, table: str, name: str) -> str:

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from plmetrics.states.scores.bin_lookup import Keys, Locator, around_single, locator_at
+from plmetrics.states.scores.coarse import RANK_BINS
 from plmetrics.states.scores.grid import Tally
-from plmetrics.states.scores.limits import RANK_BINS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -121,20 +121,13 @@ class JointTally(Tally):
         fine = np.arange(predictions), np.arange(labels)
         groups = groups_of(predictions, most), groups_of(labels, most)
         before = sizes[0][0] * sizes[0][1]
-        tables = (
-            (fine[0] * sizes[0][1], groups[1]),
-            (groups[0] * sizes[1][1] + before, fine[1]),
-        )
+        tables = ((fine[0] * sizes[0][1], groups[1]), (groups[0] * sizes[1][1] + before, fine[1]))
         apart = counts.shape[-1] if areas else 0
         return cls(first, counts, [(one[None], other[None]) for one, other in tables], exponent, apart)
 
     @classmethod
     def of_ranks(
-        cls,
-        first: int,
-        counts: NDArray[Any],
-        tables: Sequence[NDArray[Any]],
-        exponent: int | None,
+        cls, first: int, counts: NDArray[Any], tables: Sequence[NDArray[Any]], exponent: int | None
     ) -> JointTally:
         """Those of bins of equal weight of each slice: of predictions, and of labels."""
         predictions, labels = tables

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plmetrics.core.exact_sums import product
-from plmetrics.states.scores.limits import replicates_rows
+from plmetrics.states.scores.coarse import replicates_rows
 from plmetrics.states.scores.sorted_rows import OrderedRows, balanced_edges, count, group_order
 from plmetrics.states.sums import View
 

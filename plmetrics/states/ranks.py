@@ -1,31 +1,91 @@
 """Labels and predictions as ranks: the pairs of rows that they put in the same order, and in opposite ones.
 
-Exact sums come from two sorts. Replicates come from the joint distribution on a few bins of ranks, by block.
+Pairs are labels and predictions row by row, which curves of a regression come from as well. Exact sums come from two
+sorts, replicates from the joint distribution on a few bins of ranks, by block.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from plmetrics.core.threads import parallel_map
-from plmetrics.states.scores.limits import RANK_BINS
+from plmetrics.states.scores.coarse import RANK_BINS
+from plmetrics.states.scores.sorted_rows import group_order
 from plmetrics.states.scores.sorting import ascending_order
 from plmetrics.states.sums import View, sum_by_place
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from plmetrics.states.pairs import Pairs, SlicedPairs
-
     Places = NDArray[Any]
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.int64]
+
+
+_MOMENTS = (
+    "weight",
+    "prediction_untied",
+    "label_untied",
+    "rank_product",
+    "prediction_square",
+    "label_square",
+)
+_PAIRWISE = 32
+"""So many rows are compared each with each: a power of two."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """One model's rows in any order. `weight` is None where every row counts once."""
+
+    label: Array
+    score: Array
+    weight: Array | None
+    block: NDArray[np.int32] | None = None
+
+    @property
+    def error(self) -> Array:
+        """Prediction minus label."""
+        return self.score - self.label
+
+    def regroup(self, codes: Codes | None, slices: int) -> SlicedPairs:
+        """The rows of each slice of a set; rows of code -1 are in none, `codes` is None for one slice of all."""
+        if codes is None:
+            return SlicedPairs((self,))
+        order, offsets = group_order(codes, slices)
+        parts = (order[first:last] for first, last in pairwise(offsets.tolist()))
+        return SlicedPairs(tuple(self._take(part) for part in parts))
+
+    def _take(self, index: NDArray[np.int64]) -> Pairs:
+        weight = None if self.weight is None else self.weight[index]
+        block = None if self.block is None else self.block[index]
+        return Pairs(self.label[index], self.score[index], weight, block)
+
+
+@dataclass(frozen=True, slots=True)
+class SlicedPairs:
+    """The rows of a slice set, slice by slice."""
+
+    parts: tuple[Pairs, ...]
+
+    def __iter__(self) -> Iterator[Pairs]:
+        return iter(self.parts)
+
+    def code(self) -> Codes:
+        """The slice of each row, slice after slice."""
+        return np.repeat(np.arange(len(self.parts)), [len(part.label) for part in self.parts])
+
+    def weights(self) -> Array:
+        """The weight of each row, slice after slice."""
+        each = [np.ones(len(part.label)) if part.weight is None else part.weight for part in self.parts]
+        return np.concatenate(each) if each else np.zeros(0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,16 +131,6 @@ def rank_view(pairs: SlicedPairs, *, pairwise: bool = True) -> View:
     columns = np.array(sums, dtype=np.float64).reshape(len(pairs.parts), len(names)).T
     view = dict(zip(names, columns, strict=True))
     return View(view | {"n": view["weight"]})
-
-
-_MOMENTS = (
-    "weight",
-    "prediction_untied",
-    "label_untied",
-    "rank_product",
-    "prediction_square",
-    "label_square",
-)
 
 
 @np.errstate(over="ignore", invalid="ignore")
@@ -197,10 +247,6 @@ def _masses(new: NDArray[np.bool_], weight: Array | None) -> Array:
     if weight is None or not len(starts):
         return np.diff(starts, append=len(new)).astype(np.float64)
     return np.add.reduceat(weight, starts)
-
-
-_PAIRWISE = 32
-"""So many rows are compared each with each: a power of two."""
 
 
 def ordered_pairs(place: Codes, weight: Array | None) -> float:

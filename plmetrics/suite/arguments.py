@@ -66,7 +66,7 @@ def suite_from_arguments(data: object = None, **arguments: Unpack[Arguments]) ->
         **_select(entries, _SUITE),
     }
     if isinstance(data, Mapping) and "trec" in data:
-        from plmetrics.suite.trec import trec_defaults
+        from plmetrics.suite.mentions import trec_defaults
 
         raw |= {key: value for key, value in trec_defaults({**raw, "data": data}).items() if key != "data"}
     raw |= {key: feature(key).argument(entries[key]) for key in FEATURES if key in entries}

@@ -1,10 +1,13 @@
-"""Names of models and slice sets that a suite mentions, read from its plain values before it is checked."""
+"""Plain values of a suite before they are checked: the names that it mentions, and defaults on TREC files."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
+
+_COLUMNS = {"label": "relevance", "query": "query", "document": "document"}
+_SCORE = "score"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,3 +53,20 @@ def _model_additions(raw: Mapping[str, Any], models: tuple[str, ...]) -> tuple[s
     from plmetrics.suite.sections.calibrate import added_names
 
     return added_names(raw, models)
+
+
+def trec_defaults(raw: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The suite with columns and models filled in, where its rows come from TREC files.
+
+    >>> trec_defaults({"data": {"trec": {"qrels": "q.txt", "run": {"bm25": "r.txt"}}}})["models"]
+    {'bm25': 'bm25'}
+    """
+    data = raw.get("data")
+    files = data.get("trec") if isinstance(data, Mapping) else None
+    if not isinstance(files, Mapping):
+        return raw
+    roles = raw.get("columns") or {}
+    columns = {**_COLUMNS, **roles} if isinstance(roles, Mapping) else roles
+    run = files.get("run")
+    names = {str(name): str(name) for name in run} if isinstance(run, Mapping) else {"run": _SCORE}
+    return {**raw, "columns": columns, "models": raw.get("models") or names}

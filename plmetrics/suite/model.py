@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from plmetrics.catalogue.forecast.calibration_shares import CalibrationShare
     from plmetrics.core.names import SuitePath
     from plmetrics.suite.sections.labels import Labels
-    from plmetrics.suite.templates import TextTemplate
+    from plmetrics.suite.yaml.variables import TextTemplate
 
 
 class Suite(Strict):
@@ -118,7 +118,7 @@ class Suite(Strict):
         sections: dict[str, Any] = content.pop("sections", {})
         if not self._templates:
             return content | sections
-        from plmetrics.suite.templates import restore_templates
+        from plmetrics.suite.yaml.variables import restore_templates
 
         written: dict[str, Any] = restore_templates(content | sections, self._templates)
         return written

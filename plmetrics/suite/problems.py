@@ -248,10 +248,7 @@ def is_label(value: Any, what: str, path: SuitePath, findings: Findings) -> bool
 
 
 def read_expression(
-    text: str,
-    path: SuitePath,
-    findings: Findings,
-    compiler: Callable[[str], RowExpression] = compile_row,
+    text: str, path: SuitePath, findings: Findings, compiler: Callable[[str], RowExpression] = compile_row
 ) -> RowExpression | None:
     """The expression of a text; None, with the problem noted, if it is none."""
     try:

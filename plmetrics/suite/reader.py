@@ -125,7 +125,7 @@ def suite_from_mapping(
 def _complete(raw: Mapping[str, Any]) -> Mapping[str, Any]:
     """The suite with columns and models that it says by other keys."""
     if isinstance(raw.get("data"), Mapping) and "trec" in raw["data"]:
-        from plmetrics.suite.trec import trec_defaults
+        from plmetrics.suite.mentions import trec_defaults
 
         raw = trec_defaults(raw)
     for key in FEATURES:
@@ -150,7 +150,7 @@ def _optional(raw: Mapping[str, Any], findings: Findings) -> dict[str, Any]:
 
         fields["compare"] = read_compare(raw["compare"], findings)
     if raw.get("notify") is not None:
-        from plmetrics.suite.sections.notify import read_notify
+        from plmetrics.suite.sections.output import read_notify
 
         fields["notify"] = read_notify(raw["notify"], findings)
     baseline = raw.get("baseline")

@@ -8,7 +8,7 @@ from plmetrics.catalogue import registry
 from plmetrics.catalogue.composite_metrics import OVER
 from plmetrics.features.registry import features
 from plmetrics.suite.model import Suite
-from plmetrics.suite.sections.comparison_tests import tests_schema
+from plmetrics.suite.sections.compare import tests_schema
 from plmetrics.suite.sections.custom_metrics import KINDS
 from plmetrics.suite.sections.gates import MARGINS
 

@@ -144,12 +144,7 @@ def _hints(check: Check, share: float) -> str:
 def findings(checks: Sequence[Check], summary: Mapping[str, Any]) -> list[Finding]:
     """Read the second look: per check its count, first row and that row's raw value."""
     return [
-        Finding(
-            check,
-            summary[f"{index}|count"],
-            summary[f"{index}|row"],
-            summary[f"{index}|value"],
-        )
+        Finding(check, summary[f"{index}|count"], summary[f"{index}|row"], summary[f"{index}|value"])
         for index, check in enumerate(checks)
         if summary[f"{index}|count"]
     ]

@@ -20,7 +20,12 @@ from plmetrics.table.checks import (
 )
 from plmetrics.table.classes import class_number, positive_class, require_classes
 from plmetrics.table.prediction_columns import (
+    LABEL,
+    TREATMENT,
+    UNIT,
+    WEIGHT,
     PredictionColumns,
+    RoleColumns,
     label_column,
     leading,
     normalise_probabilities,
@@ -28,12 +33,13 @@ from plmetrics.table.prediction_columns import (
     part_column,
     part_path,
     part_role,
+    plain_column,
+    require,
     score_checks,
     score_column,
     sound_parts,
     weight_column,
 )
-from plmetrics.table.roles import LABEL, TREATMENT, UNIT, WEIGHT, RoleColumns, plain_column, require
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -276,7 +282,7 @@ def _part(schema: pl.Schema, roles: RoleColumns, model: str, part: str) -> pl.Ex
     if model in roles.hard or (roles.task == "multiclass" and part == "prediction"):
         return _class(schema, roles, name, role, path)
     if roles.label_columns:
-        from plmetrics.table.label_sets import membership
+        from plmetrics.table.classes import membership
 
         return membership(name, require(schema, name, role, path), role, path, part.split("|", 1)[1])
     return _number(schema, name, role, path)
@@ -294,7 +300,7 @@ def _label(
 ) -> dict[str, pl.Expr]:
     """The label; of several classes a row also whether it has each."""
     if roles.label_columns:
-        from plmetrics.table.label_sets import label_and_truths
+        from plmetrics.table.classes import label_and_truths
 
         return label_and_truths(LABEL, roles.label_columns, schema)
     if roles.task in {"binary", "multiclass"}:
@@ -319,7 +325,7 @@ def _label_checks(roles: RoleColumns, model: str | None = None) -> list[Check]:
     path: SuitePath = ("columns", "label") if model is None else ("models", model, "label")
     role = "label" if model is None else f"label of model '{model}'"
     if roles.label_columns:
-        from plmetrics.table.label_sets import truth_checks
+        from plmetrics.table.classes import truth_checks
 
         return [*truth_checks(roles.label_columns, label)]
     null = "null or NaN" if isinstance(roles.positive, (int, float)) else "null"

@@ -14,11 +14,7 @@ from polars.exceptions import PanicException, PolarsError
 
 from plmetrics.core.errors import DataError, Problem
 from plmetrics.core.hashing import mix_expr
-from plmetrics.table.files import (
-    Complaints,
-    SourceFile,
-    shown_path,
-)
+from plmetrics.table.files import Complaints, SourceFile, shown_path
 from plmetrics.table.formats.hive import FILE_PATH, Partitions
 
 if TYPE_CHECKING:

@@ -11,11 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from plmetrics.catalogue.metric import Direction
-from plmetrics.catalogue.needs import Bins, Family, Points, Sums
+from plmetrics.catalogue.needs import Bins, Family, Kind, Points, Sums
 from plmetrics.catalogue.parameters import parameters
 from plmetrics.catalogue.registry import classes, create
 from plmetrics.catalogue.thresholds import Best, Optimal, Reach
-from plmetrics.catalogue.value_kind import Kind
 from plmetrics.core.text import parse_call
 from plmetrics.suite.problems import Findings
 from plmetrics.suite.sections.metrics import MetricReader

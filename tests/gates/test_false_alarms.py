@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 import plmetrics as plm
-from plmetrics.catalogue.value_kind import ValueKind
+from plmetrics.catalogue.needs import ValueKind
 from plmetrics.gates.rules import Rule
 from plmetrics.gates.simultaneous import widen_intervals
 from plmetrics.inference.comparisons.paired_bootstrap import paired_difference

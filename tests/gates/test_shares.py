@@ -11,7 +11,7 @@ from scipy import stats
 from statsmodels.stats.proportion import proportion_confint
 
 import plmetrics as plm
-from plmetrics.catalogue.value_kind import ValueKind
+from plmetrics.catalogue.needs import ValueKind
 from plmetrics.gates.shares import shares_of
 from plmetrics.gates.simultaneous import widen_intervals
 

@@ -14,7 +14,7 @@ from scipy import stats
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.proportion import proportion_confint
 
-from plmetrics.catalogue.value_kind import ValueKind
+from plmetrics.catalogue.needs import ValueKind
 from plmetrics.gates.simultaneous import share_left_out, widen_intervals
 
 CORRECTIONS = {"holm": "holm", "bonferroni": "bonferroni", "benjamini_hochberg": "fdr_bh"}

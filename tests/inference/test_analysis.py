@@ -9,8 +9,8 @@ from polars.testing import assert_frame_equal
 
 import plmetrics as plm
 from plmetrics.inference import analysis
-from plmetrics.inference.ordered import coarse_replicates, products
-from plmetrics.inference.ordered import exact_replicates as ordered
+from plmetrics.inference import weights as replication_weights
+from plmetrics.inference.ordered import replicates as ordered
 
 ROWS = 600
 
@@ -70,15 +70,15 @@ def test_replicates_of_coarse_bins_are_the_same_however_many_are_made_at_once(mo
 
     def counted(weights, counts, held):
         made.append(len(weights))
-        return products.drawn_counts(weights, counts, held)
+        return replication_weights.drawn_counts(weights, counts, held)
 
     monkeypatch.setattr(ordered, "replicates_rows", lambda *_: False)
-    monkeypatch.setattr(coarse_replicates, "drawn_counts", counted)
+    monkeypatch.setattr(ordered, "drawn_counts", counted)
     whole = evaluated(table, weight=weight)
     assert set(made) == {10}
     made.clear()
-    monkeypatch.setattr(coarse_replicates, "_POINTS_AT_ONCE", 1)
-    monkeypatch.setattr(coarse_replicates, "_LEAST_AT_ONCE", 7)
+    monkeypatch.setattr(ordered, "_POINTS_AT_ONCE", 1)
+    monkeypatch.setattr(ordered, "_LEAST_AT_ONCE", 7)
     parts = evaluated(table, weight=weight)
     assert set(made) == {7, 5}
     for name in ("metrics", "comparisons"):
@@ -94,7 +94,7 @@ def test_reproducible_tables_do_not_tell_the_number_of_processors(monkeypatch, t
     monkeypatch.setattr(ordered, "_WORTH_A_THREAD", 0)
     found = []
     for count in (1, 2, 3):
-        for place in ("core.threads", "engine.order.on_grid", "inference.ordered.exact_replicates"):
+        for place in ("core.threads", "engine.order.on_grid", "inference.ordered.replicates"):
             monkeypatch.setattr(f"plmetrics.{place}.processors", lambda count=count: count)
         found.append(evaluated(table, **asked))
     for other in found[1:]:
@@ -109,7 +109,7 @@ def test_heavy_slices_beside_light_ones_do_not_tell_the_number_of_processors(mon
     heavy = table.with_columns(pl.col("cell") % 6, weight=weight)
     found = []
     for count in (1, 2):
-        for place in ("core.threads", "engine.order.on_grid", "inference.ordered.exact_replicates"):
+        for place in ("core.threads", "engine.order.on_grid", "inference.ordered.replicates"):
             monkeypatch.setattr(f"plmetrics.{place}.processors", lambda count=count: count)
         found.append(evaluated(heavy, weight="weight", exact=False, reproducible=True).metrics)
     assert found[0].equals(found[1], null_equal=True)

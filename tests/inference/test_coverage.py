@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from plmetrics.catalogue.value_kind import ValueKind
+from plmetrics.catalogue.needs import ValueKind
 from plmetrics.inference.comparisons.paired_bootstrap import paired_difference
 from plmetrics.inference.estimate import Estimate
 from plmetrics.inference.intervals.ladder import Interval, interval

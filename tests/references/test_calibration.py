@@ -16,8 +16,7 @@ import plmetrics as plm
 from plmetrics.catalogue.needs import Points
 from plmetrics.core.errors import ConfigError
 from plmetrics.core.segments import Segments
-from plmetrics.inference.metric_values import conditions
-from plmetrics.inference.ordered.views import score_view
+from plmetrics.inference.metric_values import conditions, score_view
 
 EPSILON = 2.220446049250313e-16
 FAST = {"replicates": 40, "seed": 3}
@@ -357,8 +356,8 @@ def test_coarse_standard_errors_are_those_of_exact_replicates(monkeypatch, weigh
     texts = [text for text in BY_POINTS if "0.002" not in text]
     arguments = {"weight": weight, "slices": slices, "uncertainty": {"replicates": 60, "seed": 1}}
     exact = evaluated(frame, texts, **arguments)
-    monkeypatch.setattr("plmetrics.states.scores.limits.EXACT_REPLICATES", 0)
-    monkeypatch.setattr("plmetrics.states.scores.limits._OF_A_SLICE", 0)
+    monkeypatch.setattr("plmetrics.states.scores.coarse.EXACT_REPLICATES", 0)
+    monkeypatch.setattr("plmetrics.states.scores.coarse._OF_A_SLICE", 0)
     coarse = evaluated(frame, texts, **arguments)
     assert coarse["value"].to_list() == pytest.approx(exact["value"].to_list(), rel=1e-9)
     for one, other in zip(coarse.iter_rows(named=True), exact.iter_rows(named=True), strict=True):

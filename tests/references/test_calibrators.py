@@ -9,11 +9,8 @@ from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LogisticRegression
 
 from plmetrics.catalogue.calibrators import CALIBRATORS
-from plmetrics.catalogue.calibrators.beta import Beta
 from plmetrics.catalogue.calibrators.calibrator import NoFit
-from plmetrics.catalogue.calibrators.isotonic import MAX_KNOTS, Isotonic
-from plmetrics.catalogue.calibrators.platt import Platt
-from plmetrics.catalogue.calibrators.temperature import Temperature
+from plmetrics.catalogue.calibrators.score_curves import MAX_KNOTS, Beta, Isotonic, Platt, Temperature
 
 
 def drawn(seed, rows=800, slope=0.6, shift=-0.7, ties=False):

@@ -34,11 +34,11 @@ KNOBS = {
         "inference.chunks._SLICES_AT_ONCE": 1,
         "states.scores.short_slices.SIZE": 2,
         "inference.ordered.metrics.SLICES_AT_ONCE": 1,
-        "inference.ordered.coarse_replicates.SLICES_AT_ONCE": 1,
+        "inference.ordered.replicates.SLICES_AT_ONCE": 1,
     },
     "dense": {"states.scores.sorted_rows.DENSE_LIMIT": 1},
-    "coarse": {"states.scores.limits.EXACT_REPLICATES": 0, "states.scores.limits._OF_A_SLICE": 0},
-    "replicates": {"states.scores.class_members._ROOM": 1, "states.scores.short_slices._ROOM": 1},
+    "coarse": {"states.scores.coarse.EXACT_REPLICATES": 0, "states.scores.coarse._OF_A_SLICE": 0},
+    "replicates": {"states.scores.class_rows._ROOM": 1, "states.scores.short_slices._ROOM": 1},
 }
 
 

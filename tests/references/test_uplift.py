@@ -393,8 +393,8 @@ def test_standard_errors_of_areas_are_those_of_fresh_samples(
     blocks: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if blocks == "coarse":
-        monkeypatch.setattr("plmetrics.states.scores.limits.EXACT_REPLICATES", 0)
-        monkeypatch.setattr("plmetrics.states.scores.limits._OF_A_SLICE", 0)
+        monkeypatch.setattr("plmetrics.states.scores.coarse.EXACT_REPLICATES", 0)
+        monkeypatch.setattr("plmetrics.states.scores.coarse._OF_A_SLICE", 0)
     metrics = ["qini", "auuc(method=guelman)", "uplift_at_k(k=0.3)"]
     found: dict[str, list[float]] = {metric: [] for metric in metrics}
     stated: dict[str, list[float]] = {metric: [] for metric in metrics}

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from plmetrics.inference.metric_values import score_view
 from plmetrics.inference.ordered.metrics import ordered_values
-from plmetrics.inference.ordered.views import score_view
 from plmetrics.states.arms import ARMS, EffectRows, SlicedEffects
 from plmetrics.states.scores.sorted_rows import Binning, OrderedRows
 from plmetrics.suite.arguments import suite_from_arguments
@@ -118,8 +118,8 @@ def test_coarse_replicates_follow_exact_ones(
     ).metrics
     weights = rng.multinomial(500, np.full(500, 1 / 500), 200).astype(float)
     one = ordered_values([metric], sliced, weights)[text].replicates
-    monkeypatch.setattr("plmetrics.states.scores.limits.EXACT_REPLICATES", 0)
-    monkeypatch.setattr("plmetrics.states.scores.limits._OF_A_SLICE", 0)
+    monkeypatch.setattr("plmetrics.states.scores.coarse.EXACT_REPLICATES", 0)
+    monkeypatch.setattr("plmetrics.states.scores.coarse._OF_A_SLICE", 0)
     other = ordered_values([metric], sliced, weights)[text].replicates
     assert one is not None
     assert other is not None

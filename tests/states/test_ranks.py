@@ -5,8 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from plmetrics.states.pairs import Pairs
-from plmetrics.states.ranks import rank_view
+from plmetrics.states.ranks import Pairs, rank_view
 
 ROWS = 200_000
 

@@ -1,26 +1,174 @@
-"""A rule of advice: which metrics suit a table, or mislead on it, and why."""
+"""A rule of advice: which metrics suit a table, or mislead on it, and why; and the facts of a table that rules read."""
 
 from __future__ import annotations
 
 import operator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from math import sqrt
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
+from plmetrics.core.names import number_text
 from plmetrics.core.text import parse_call
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from plmetrics.catalogue.advice.table_facts import TableFacts
+    import numpy as np
+    from numpy.typing import NDArray
+
     from plmetrics.catalogue.metric import Metric
 
+_SHARES = frozenset({"prevalence", "largest", "zeros", "commonest", "tail", "treated", "constant_f1"})
+_EXACT = frozenset({"cost_fp", "cost_fn", "widest"})
+_DERIVED = ("cost_ratio", "constant_f1", "constant_brier", "noise", "cut", "candidates")
+_CUTS = (100, 50, 20, 10, 5, 3)
+_NOISE = 0.32
+_BINS = 15
+_TOLERANCE = 1e-9
+
+
 Verdict = Literal["advise", "advise_against"]
+_LISTED = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableFacts:
+    """Figures of a table. None is what nobody looked at, or what the task does not have; a rule on it is silent.
+
+    `prevalence` is the share of positives and `largest` that of the largest class; `smallest` counts rows of the
+    smallest. Of a label that is a number: the share of `zeros` and of the `commonest` value, its ends, its `spread`
+    (standard deviation over the absolute mean), `nearness` (smallest absolute value that is not 0, over the mean of
+    absolute values), `decades` (power of ten from the lowest to the highest) and `tail` (share of its variation that
+    one row in a hundred brings). `top_score` is the highest score of the model whose scores end first,
+    `bottom_score` the lowest of the one whose scores begin last, `values` the number of different scores of the
+    model that has fewest. `levels` counts quantiles, `widest` is the level of the widest central interval, `median`
+    is 1 where the middle quantile is there. `documents` and `relevant` are means per query, `grades` the different
+    labels of a ranking, `treated` the share of treated rows. `called` is 1 where a model gives classes in place of
+    scores, `per_row` the mean number of classes that a row has.
+    """
+
+    task: str
+    rows: int | None = None
+    prevalence: float | None = None
+    largest: float | None = None
+    smallest: float | None = None
+    classes: int | None = None
+    zeros: float | None = None
+    commonest: float | None = None
+    label_low: float | None = None
+    label_high: float | None = None
+    spread: float | None = None
+    nearness: float | None = None
+    decades: float | None = None
+    tail: float | None = None
+    score_low: float | None = None
+    score_high: float | None = None
+    top_score: float | None = None
+    bottom_score: float | None = None
+    values: int | None = None
+    levels: int | None = None
+    widest: float | None = None
+    median: int | None = None
+    documents: float | None = None
+    relevant: float | None = None
+    grades: int | None = None
+    treated: float | None = None
+    called: int | None = None
+    per_row: float | None = None
+    cost_fp: float | None = None
+    cost_fn: float | None = None
+
+    @property
+    def probabilities(self) -> int | None:
+        """1 where all scores lie in [0, 1], else 0."""
+        if self.score_low is None or self.score_high is None:
+            return None
+        return int(self.score_low >= 0 and self.score_high <= 1)
+
+    @property
+    def logits(self) -> int | None:
+        """1 where scores are on either side of [0, 1], as log odds are, else 0."""
+        if self.score_low is None or self.score_high is None:
+            return None
+        return int(self.score_low < 0 and self.score_high > 1)
+
+    @property
+    def cost_ratio(self) -> float | None:
+        """The dearer error's cost over the cheaper one's."""
+        if not self.cost_fp or not self.cost_fn:
+            return None
+        return max(self.cost_fp, self.cost_fn) / min(self.cost_fp, self.cost_fn)
+
+    @property
+    def constant_f1(self) -> float | None:
+        """F1 of calling every row positive."""
+        return None if self.prevalence is None else 2 * self.prevalence / (1 + self.prevalence)
+
+    @property
+    def constant_brier(self) -> float | None:
+        """Brier score of giving every row the prevalence."""
+        return None if self.prevalence is None else self.prevalence * (1 - self.prevalence)
+
+    @property
+    def noise(self) -> float | None:
+        """About the calibration error that chance alone gives a calibrated model, with 15 bins."""
+        return _NOISE * sqrt(_BINS / self.rows) if self.rows else None
+
+    @property
+    def cut(self) -> int | None:
+        """Places of a query that a first page shows: 10, less where a query has hardly more documents."""
+        return None if self.candidates is None else min(10, self.candidates)
+
+    @property
+    def candidates(self) -> int | None:
+        """Places of a query that a second stage may look at: at most half of its documents."""
+        if self.documents is None:
+            return None
+        return next((cut for cut in _CUTS if 2 * cut <= self.documents), 1)
+
+    def texts(self) -> dict[str, str]:
+        """Every figure as a sentence shows it; an unknown one is `?`.
+
+        >>> TableFacts(task="binary", rows=2500, prevalence=0.0312).texts()["prevalence"]
+        '3.12 %'
+        """
+        names = (*(field.name for field in fields(self) if field.name != "task"), *_DERIVED)
+        return {name: _text(name, getattr(self, name)) for name in names}
+
+
+def class_sizes(counts: NDArray[np.float64], weights: NDArray[np.float64]) -> dict[str, float | None]:
+    """Figures of classes, from the rows and the weight of each."""
+    mass = weights.sum()
+    return {
+        "classes": len(counts),
+        "largest": float(weights.max() / mass) if mass else None,
+        "smallest": int(counts.min()),
+    }
+
+
+def coefficient_of_variation(mean: float, deviation: float) -> float | None:
+    """Standard deviation over absolute mean: 0 for a constant, None around 0."""
+    if deviation <= _TOLERANCE * abs(mean):
+        return 0.0
+    return deviation / abs(mean) if mean else None
+
+
+def _text(name: str, value: float | None) -> str:
+    if value is None:
+        return "?"
+    if name in _EXACT:
+        return number_text(value)
+    if name in _SHARES:
+        return f"{number_text(float(f'{100 * value:.3g}'))} %"
+    if isinstance(value, int) or float(value).is_integer():
+        return f"{int(value):,}"
+    return number_text(float(f"{value:.3g}"))
+
 
 _OPERATORS: Mapping[str, Callable[[Any, Any], bool]] = MappingProxyType(
     {">=": operator.ge, ">": operator.gt, "<": operator.lt, "<=": operator.le, "=": operator.eq}
 )
-_LISTED = 3
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from plmetrics.catalogue.advice.advice_rule import Rule, Verdict
 from plmetrics.catalogue.advice.advice_rule import advise as _advise
 
 if TYPE_CHECKING:
-    from plmetrics.catalogue.advice.table_facts import TableFacts
+    from plmetrics.catalogue.advice.advice_rule import TableFacts
 
 
 def rules_for(facts: TableFacts, verdict: Verdict) -> tuple[Rule, ...]:

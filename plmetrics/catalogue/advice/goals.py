@@ -12,7 +12,7 @@ from plmetrics.catalogue.advice.advice_rule import Rule
 from plmetrics.catalogue.advice.advice_rule import advise as _advise
 
 if TYPE_CHECKING:
-    from plmetrics.catalogue.advice.table_facts import TableFacts
+    from plmetrics.catalogue.advice.advice_rule import TableFacts
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from plmetrics.catalogue.advice.table_facts import TableFacts, class_sizes, coefficient_of_variation
+from plmetrics.catalogue.advice.advice_rule import TableFacts, class_sizes, coefficient_of_variation
 from plmetrics.table.prediction_columns import levels_of
 
 if TYPE_CHECKING:

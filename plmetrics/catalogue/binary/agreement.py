@@ -60,7 +60,6 @@ class BalancedAccuracy(OverClasses):
     reference = "Brodersen and others (2010), The balanced accuracy and its posterior distribution, ICPR"
 
     def finalise(self, state: Any) -> Any:
-        """Mean of the two rates."""
         return (_sensitivity(state) + _specificity(state)) / 2.0
 
 
@@ -85,7 +84,6 @@ class BalancedErrorRate(OverClasses):
     reference = "Brodersen and others (2010), The balanced accuracy and its posterior distribution, ICPR"
 
     def finalise(self, state: Any) -> Any:
-        """Mean of the two error rates, from counts."""
         missed = ops.ratio(state.fn, state.tp + state.fn)
         return (missed + ops.ratio(state.fp, state.tn + state.fp)) / 2.0
 
@@ -136,7 +134,6 @@ class GMean(OverClasses):
     reference = "Kubat and Matwin (1997), Addressing the curse of imbalanced training sets, ICML"
 
     def finalise(self, state: Any) -> Any:
-        """Root of the product of the two rates."""
         return ops.sqrt(_sensitivity(state) * _specificity(state))
 
 
@@ -175,7 +172,6 @@ class Markedness(AtThreshold):
         ]
 
     def denominators(self, state: Any) -> tuple[Any, ...]:
-        """Both calls."""
         return (state.tp + state.fp, state.tn + state.fn)
 
 
@@ -250,5 +246,4 @@ class CohenKappa(Quotient, AtThreshold):
         return 2.0 * _determinant(state), crossed + (state.tp + state.fn) * (state.tn + state.fn)
 
     def denominators(self, state: Any) -> tuple[Any, ...]:
-        """Both classes."""
         return (state.positives, state.negatives)

@@ -145,8 +145,7 @@ class PrAuc(PrecisionRecallArea):
 
     >>> import plmetrics as plm, polars as pl
     >>> rows = pl.DataFrame({"y": [1, 0, 1, 0], "p": [0.9, 0.6, 0.4, 0.1]})
-    >>> found = plm.evaluate(rows, label="y", models="p", metrics=["pr_auc"])
-    >>> round(found.metrics["value"].item(), 6)
+    >>> round(plm.evaluate(rows, label="y", models="p", metrics=["pr_auc"]).metrics["value"].item(), 6)
     0.791667
     """
 

@@ -23,7 +23,7 @@ from plmetrics.core import ops
 from plmetrics.core.segments import Segments
 
 if TYPE_CHECKING:
-    from plmetrics.catalogue.value_kind import Kind
+    from plmetrics.catalogue.needs import Kind
 
 _DIMITRIADIS = (
     "Dimitriadis, Gneiting and Jordan (2021), Stable reliability diagrams for probabilistic classifiers, PNAS "
@@ -39,11 +39,7 @@ class CorpPart(Metric):
     task = "binary"
     reference = _DIMITRIADIS
 
-    score: str = parameter(
-        "brier",
-        doc="the proper score that is taken apart",
-        options=("brier", "log_loss"),
-    )
+    score: str = parameter("brier", doc="the proper score that is taken apart", options=("brier", "log_loss"))
 
     def divergence(self, rate: Any, forecast: Any) -> Any:
         """Cost of a forecast above the best one where the rate of positives is known."""
@@ -52,7 +48,6 @@ class CorpPart(Metric):
         return _relative_entropy(rate, forecast) + _relative_entropy(1.0 - rate, 1.0 - forecast)
 
 
-@dataclass(frozen=True)
 class RecalibratedPart(CorpPart):
     """Base of the two parts that read recalibrated scores."""
 
@@ -176,7 +171,6 @@ class CorpUncertainty(CorpPart):
     beware = "It describes the data, not the model."
 
     def finalise(self, state: Any) -> Any:
-        """From the shares of both classes."""
         positives, negatives = class_shares(state)
         if self.score == "brier":
             return positives * negatives

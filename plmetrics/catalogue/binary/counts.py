@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from plmetrics.catalogue.bases import Quotient
 from plmetrics.catalogue.metric import Metric
 from plmetrics.catalogue.needs import Sums
-from plmetrics.catalogue.parameters import finite, parameter
+from plmetrics.catalogue.parameters import ThresholdRule, finite, parameter
 from plmetrics.catalogue.registry import register
-from plmetrics.catalogue.threshold_rule import ThresholdRule
 from plmetrics.catalogue.thresholds import threshold_text
 from plmetrics.core import ops
 from plmetrics.states.sums import DEFAULT_THRESHOLD, Atom
@@ -78,7 +77,6 @@ class OfCells(Decision):
     cells: ClassVar[tuple[str, ...]] = QUADRANTS
 
     def atoms(self) -> Mapping[str, Atom]:
-        """The cells."""
         return quadrants(self.threshold, self.cells)
 
 
@@ -101,15 +99,12 @@ class Rate(Quotient, AtThreshold):
 
     @property
     def mean(self) -> Mean:
-        """Over all rows, if every cell is in the denominator."""
         return "rows" if set(self.whole) == set(QUADRANTS) else "mass"
 
     def atoms(self) -> Mapping[str, Atom]:
-        """The cells of the denominator."""
         return quadrants(self.threshold, self.whole)
 
     def terms(self, state: Any) -> tuple[Any, Any]:
-        """Sums of the part and of the whole."""
         return sum_of(state, self.part), sum_of(state, self.whole)
 
 
@@ -133,7 +128,6 @@ class DecisionShare(Rate):
 
     @property
     def part(self) -> tuple[str, ...]:  # type: ignore[override]
-        """The cells of the decision."""
         return ("tp", "fp") if self.selected else ("fn", "tn")
 
     def settled(self, facts: Facts) -> Self:
@@ -143,7 +137,6 @@ class DecisionShare(Rate):
         return metric
 
     def atoms(self) -> Mapping[str, Atom]:
-        """The cells, or the decisions."""
         return self._decisions() if self.of_all_rows else super().atoms()
 
     def _decisions(self) -> Mapping[str, Atom]:
@@ -157,7 +150,6 @@ class DecisionShare(Rate):
         return {"selected": selected, "rejected": rejected}
 
     def terms(self, state: Any) -> tuple[Any, Any]:
-        """The decision, and all rows."""
         if not self.of_all_rows:
             return super().terms(state)
         return state.selected if self.selected else state.rejected, state.selected + state.rejected
@@ -173,11 +165,9 @@ class Count(AtThreshold):
     reference = "Fawcett (2006), An introduction to ROC analysis, Pattern Recognition Letters 27(8)"
 
     def atoms(self) -> Mapping[str, Atom]:
-        """The one cell of that name."""
         return quadrants(self.threshold, (self.name,))
 
     def finalise(self, state: Any) -> Any:
-        """The cell itself."""
         return getattr(state, self.name)
 
 
@@ -265,12 +255,10 @@ class CellRows(AtThreshold):
     range = (0.0, INFINITY)
 
     def atoms(self) -> Mapping[str, Atom]:
-        """The rows of the cell."""
         atom = quadrants(self.threshold, (self.cell,))[self.cell]
         return {"rows": replace(atom, key=f"{atom.key} rows", weighted=False, rest_of=None, apart=None)}
 
     def finalise(self, state: Any) -> Any:
-        """The count itself."""
         return state.rows
 
 
@@ -304,7 +292,6 @@ class RowCount(Decision):
     reference = "plmetrics catalogue, section 1"
 
     def finalise(self, state: Any) -> Any:
-        """The count every state carries."""
         return state.n
 
 
@@ -331,7 +318,6 @@ class Prevalence(Decision):
     reference = "Altman and Bland (1994), Diagnostic tests 2: predictive values, BMJ 309"
 
     def finalise(self, state: Any) -> Any:
-        """Positive weight over all weight."""
         return ops.ratio(state.positives, state.positives + state.negatives)
 
 

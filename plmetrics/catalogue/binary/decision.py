@@ -23,7 +23,7 @@ from plmetrics.core import ops
 
 if TYPE_CHECKING:
     from plmetrics.catalogue.metric import Mean, Nonzero, Undefined
-    from plmetrics.catalogue.threshold_rule import ThresholdRule
+    from plmetrics.catalogue.parameters import ThresholdRule
 
 _LIKELIHOOD = "Deeks and Altman (2004), Diagnostic tests 4: likelihood ratios, BMJ 329"
 
@@ -34,7 +34,6 @@ class DiagnosticRatio(Quotient, AtThreshold):
     range = (0.0, INFINITY)
 
     def denominators(self, state: Any) -> tuple[Any, ...]:
-        """Both classes."""
         return (state.positives, state.negatives)
 
 
@@ -60,7 +59,6 @@ class PositiveLikelihoodRatio(DiagnosticRatio):
     reference = _LIKELIHOOD
 
     def terms(self, state: Any) -> tuple[Any, Any]:
-        """Products of cells."""
         return state.tp * (state.tn + state.fp), state.fp * (state.tp + state.fn)
 
 
@@ -88,7 +86,6 @@ class NegativeLikelihoodRatio(DiagnosticRatio):
     reference = _LIKELIHOOD
 
     def terms(self, state: Any) -> tuple[Any, Any]:
-        """Products of cells."""
         return state.fn * (state.tn + state.fp), state.tn * (state.tp + state.fn)
 
 
@@ -113,12 +110,7 @@ class DiagnosticOddsRatio(DiagnosticRatio):
     reference = "Glas and others (2003), The diagnostic odds ratio, Journal of Clinical Epidemiology 56(11)"
 
     def terms(self, state: Any) -> tuple[Any, Any]:
-        """Products of cells."""
         return state.tp * state.tn, state.fp * state.fn
-
-
-def _observed_or_share(value: float | str) -> bool:
-    return value == "observed" if isinstance(value, str) else share(value)
 
 
 @register
@@ -159,14 +151,13 @@ class ExpectedCost(OfCells):
     prevalence: float | str = parameter(
         "observed",
         doc="share of positives to weigh the errors for",
-        check=_observed_or_share,
+        check=lambda value: value == "observed" if isinstance(value, str) else share(value),
         domain="'observed' or a number between 0 and 1",
     )
     threshold: float | ThresholdRule = threshold_parameter()
 
     @property
     def mean(self) -> Mean | None:
-        """At the observed prevalence."""
         return "rows" if isinstance(self.prevalence, str) else None
 
     def finalise(self, state: Any) -> Any:
@@ -179,11 +170,9 @@ class ExpectedCost(OfCells):
 
     @property
     def nonzero(self) -> Nonzero:  # type: ignore[override]
-        """Both classes, at a stated prevalence."""
         return () if isinstance(self.prevalence, str) else BOTH_CLASSES
 
     def denominators(self, state: Any) -> tuple[Any, ...]:
-        """All rows; at a stated prevalence both classes."""
         return (state.weight,) if isinstance(self.prevalence, str) else (state.positives, state.negatives)
 
 
@@ -217,11 +206,9 @@ class PpvAtPrevalence(BothClasses, OfCells):
     threshold: float | ThresholdRule = threshold_parameter()
 
     def finalise(self, state: Any) -> Any:
-        """Bayes' theorem."""
         hits = self.prevalence * ops.ratio(state.tp, state.tp + state.fn)
         alarms = (1.0 - self.prevalence) * ops.ratio(state.fp, state.tn + state.fp)
         return ops.ratio(hits, hits + alarms)
 
     def undefined(self, state: Any) -> Undefined:
-        """Also without calls."""
         return [*super().undefined(state), ("zero_denominator", state.tp + state.fp == 0)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from plmetrics.catalogue.bases import Norm
@@ -29,12 +29,10 @@ def shrinkage(value: Any, length: Any) -> Any:
     return value - ops.larger(ops.sqrt(value) - length, 0.0) ** 2
 
 
-@dataclass(frozen=True)
 class MeanSquaredGap(BinnedMetric, Norm):
     """Base of the means over bins of a squared gap between two estimates."""
 
     def size(self, state: Any, gaps: Any) -> Any:
-        """Mean of the squares, weighed as the bins are."""
         return mean_over_bins(state, gaps**2)
 
     def deviation(self, replicate: Any, point: Any) -> Any:
@@ -66,7 +64,6 @@ class BrierReliability(MeanSquaredGap):
     reference = _MURPHY
 
     def gaps(self, state: Any) -> Any:
-        """Mean score minus rate of positives by bin; 0 in empty bins."""
         return calibration_gaps(state)
 
 
@@ -90,13 +87,11 @@ class BrierResolution(MeanSquaredGap):
     reference = _MURPHY
 
     def gaps(self, state: Any) -> Any:
-        """Rate of positives minus prevalence by bin."""
         rates = bin_rates(state)
         return rates - ops.broadcast(ops.ratio(state.positives, state.weight), rates)
 
 
 @register
-@dataclass(frozen=True)
 class BrierUncertainty(BinnedMetric):
     """Variance of the labels: q (1 - q), q the prevalence; brier of giving every row the prevalence.
 
@@ -121,7 +116,6 @@ class BrierUncertainty(BinnedMetric):
     reference = _MURPHY
 
     def finalise(self, state: Any) -> Any:
-        """Product of the shares of both classes."""
         positives, negatives = class_shares(state)
         return positives * negatives
 

@@ -17,7 +17,7 @@ from plmetrics.states.scores.sorted_rows import Binning
 
 if TYPE_CHECKING:
     from plmetrics.catalogue.metric import Undefined
-    from plmetrics.catalogue.value_kind import Kind
+    from plmetrics.catalogue.needs import Kind
 
 _HOSMER = (
     "Hosmer and Lemeshow (1980), Goodness of fit tests for the multiple logistic regression model, CSTM 9(10)"
@@ -47,7 +47,6 @@ class Goodness(Metric):
 
     @property
     def needs(self) -> Bins:
-        """Groups of equal weight in each slice."""
         return Bins(Binning(self.groups, "quantile"))
 
     def undefined(self, state: Any) -> Undefined:
@@ -90,7 +89,6 @@ class HosmerLemeshow(Goodness):
     beware = "It grows with the number of rows: a useful model of a large table fails it, a poor one of a small passes."
 
     def finalise(self, state: Any) -> Any:
-        """The statistic of the state's own gaps."""
         return self.statistic(state, calibration_gaps(state))
 
     def deviation(self, replicate: Any, point: Any) -> Any:
@@ -124,7 +122,6 @@ class HosmerLemeshowPValue(Goodness):
     beware = "A large value does not mean calibrated, only that these rows are too few to show the opposite."
 
     def finalise(self, state: Any) -> Any:
-        """The upper tail of the chi-squared distribution."""
         from scipy.special import gammaincc
 
         freedom = ops.larger(self._freedom(state), 1.0)

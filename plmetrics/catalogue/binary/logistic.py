@@ -24,7 +24,6 @@ _SETTLED = 1e-8
 """Newton's error after a step is about the square of the step."""
 
 
-@dataclass(frozen=True)
 class Recalibration(BothClasses):
     """Base of the coefficients of a logistic regression of the labels on the log odds of the scores."""
 
@@ -48,8 +47,7 @@ class CalibrationSlope(Recalibration):
 
     >>> import plmetrics as plm, polars as pl
     >>> rows = pl.DataFrame({"y": [1, 0, 0, 0, 1, 1, 1, 0], "p": [0.1] * 4 + [0.9] * 4})
-    >>> found = plm.evaluate(rows, label="y", models="p", metrics=["calibration_slope"])
-    >>> round(found.metrics["value"].item(), 6)
+    >>> round(plm.evaluate(rows, label="y", models="p", metrics=["calibration_slope"]).metrics["value"].item(), 6)
     0.5
     """
 
@@ -66,7 +64,6 @@ class CalibrationSlope(Recalibration):
     )
 
     def finalise(self, state: Any) -> Any:
-        """The slope of the joint fit."""
         return _joint_fit(state)[1]
 
     def undefined(self, state: Any) -> Undefined:
@@ -86,8 +83,7 @@ class CalibrationIntercept(Recalibration):
 
     >>> import plmetrics as plm, polars as pl
     >>> rows = pl.DataFrame({"y": [1, 0, 0, 0], "p": [0.5, 0.5, 0.5, 0.5]})
-    >>> found = plm.evaluate(rows, label="y", models="p", metrics=["calibration_intercept"])
-    >>> round(found.metrics["value"].item(), 6)
+    >>> round(plm.evaluate(rows, label="y", models="p", metrics=["calibration_intercept"]).metrics["value"].item(), 6)
     -1.098612
     """
 
@@ -103,7 +99,6 @@ class CalibrationIntercept(Recalibration):
     slope: str = parameter("one", doc="whether b is 1 or fitted as well", options=("one", "free"))
 
     def finalise(self, state: Any) -> Any:
-        """The level, alone or with the slope."""
         return _level(state) if self.slope == "one" else _joint_fit(state)[0]
 
     def undefined(self, state: Any) -> Undefined:

@@ -102,7 +102,6 @@ class AtRecall(OperatingPoint):
     recall: float = limit_parameter("recall to reach")
 
     def cut(self, state: Any) -> Any:
-        """The threshold."""
         return highest_score(state, _recall(running_totals(state)) >= self.recall - _TIE)
 
     def _cut(self, state: Any) -> Cut:
@@ -117,7 +116,6 @@ class AtRecall(OperatingPoint):
 
 
 @register
-@dataclass(frozen=True)
 class PrecisionAtRecall(AtRecall):
     """Precision at the highest threshold at which recall is at least the limit.
 
@@ -138,7 +136,6 @@ class PrecisionAtRecall(AtRecall):
     reference = _RETRIEVAL
 
     def finalise(self, state: Any) -> Any:
-        """Hits over calls at the cut."""
         hits, alarms = self._called(state)
         return ops.ratio(hits, hits + alarms)
 
@@ -188,7 +185,6 @@ class PrecisionAtVolume(OperatingPoint):
         return ops.ratio(hits, hits + alarms)
 
     def cut(self, state: Any) -> Any:
-        """The threshold."""
         return highest_score(state, self._reaches(state, running_totals(state)))
 
     def bound(self, state: Any) -> Any:
@@ -335,7 +331,6 @@ class RecallAtFpr(OperatingPoint):
 
 
 @register
-@dataclass(frozen=True)
 class FprAtRecall(AtRecall):
     """The smallest false positive rate at a threshold at which recall is at least the limit.
 
@@ -359,7 +354,6 @@ class FprAtRecall(AtRecall):
     reference = _FAWCETT
 
     def finalise(self, state: Any) -> Any:
-        """Alarms at the cut over the negatives."""
         _, alarms = self._called(state)
         return ops.ratio(alarms, ops.total(state.negative))
 

@@ -16,7 +16,7 @@ from plmetrics.core import ops
 
 if TYPE_CHECKING:
     from plmetrics.catalogue.metric import Undefined
-    from plmetrics.catalogue.threshold_rule import ThresholdRule
+    from plmetrics.catalogue.parameters import ThresholdRule
 
 _RETRIEVAL = "van Rijsbergen (1979), Information Retrieval, 2nd edition, chapter 7"
 _F_CELLS = ("tp", "fp", "fn")
@@ -33,7 +33,6 @@ class _FScore(Quotient, OfCells):
     beta: float
 
     def terms(self, state: Any) -> tuple[Any, Any]:
-        """Weighted hits, and these with the weighted errors."""
         hits = (1.0 + self.beta**2) * state.tp
         return hits, hits + self.beta**2 * state.fn + state.fp
 
@@ -140,13 +139,10 @@ class FowlkesMallows(Positives, AtThreshold):
     )
 
     def finalise(self, state: Any) -> Any:
-        """Root of the product of the two rates."""
         return ops.sqrt(ops.ratio(state.tp, state.tp + state.fp) * ops.ratio(state.tp, state.tp + state.fn))
 
     def undefined(self, state: Any) -> Undefined:
-        """Also without calls."""
         return [*super().undefined(state), ("zero_denominator", state.tp + state.fp == 0)]
 
     def denominators(self, state: Any) -> tuple[Any, ...]:
-        """Calls and positives."""
         return (state.tp + state.fp, state.tp + state.fn)

@@ -49,15 +49,11 @@ def _label_probability(rows: Rows) -> pl.Expr:
     return (1.0 - rows.label - rows.score).abs()
 
 
-def _brier(rows: Rows) -> pl.Expr:
-    return rows.error**2
-
-
 def _spherical(rows: Rows) -> pl.Expr:
     return _label_probability(rows) / (rows.score**2 + (1.0 - rows.score) ** 2).sqrt()
 
 
-BRIER = Atom("brier", _brier, most=1.0)
+BRIER = Atom("brier", lambda rows: rows.error**2, most=1.0)
 _SPHERICAL = Atom("spherical", _spherical, most=1.0)
 
 

@@ -18,7 +18,7 @@ from plmetrics.core import ops
 
 if TYPE_CHECKING:
     from plmetrics.catalogue.metric import Undefined
-    from plmetrics.catalogue.value_kind import Kind
+    from plmetrics.catalogue.needs import Kind
 
 _NEGLIGIBLE = 1e-300
 """What is smaller beside another number cannot be divided by without overflow."""
@@ -202,11 +202,9 @@ class Gini(RocArea):
     )
 
     def finalise(self, state: Any) -> Any:
-        """From the area."""
         return 2.0 * self._area(state) - 1.0
 
     def bound(self, state: Any) -> Any:
-        """Twice the area's."""
         return 2.0 * self._area_bound(state)
 
 

@@ -58,7 +58,6 @@ class DefaultLogLoss(Metric):
     reference = "Shannon (1948), A mathematical theory of communication, Bell System Tech. J. 27(3)"
 
     def finalise(self, state: Any) -> Any:
-        """Entropy of the classes."""
         return _entropy(state)
 
 
@@ -90,7 +89,6 @@ class DefaultAccuracy(Metric):
     )
 
     def finalise(self, state: Any) -> Any:
-        """The larger class over both."""
         return ops.ratio(ops.larger(state.positives, state.negatives), state.positives + state.negatives)
 
 
@@ -138,11 +136,9 @@ class LogLossSkill(Skill):
     clip: float = clip_parameter()
 
     def atoms(self) -> Mapping[str, Atom]:
-        """The sum of the loss."""
         return {"loss_sum": log_loss_atom(self.clip)}
 
     def finalise(self, state: Any) -> Any:
-        """One minus the ratio of both losses."""
         return 1.0 - ops.ratio(ops.ratio(state.loss_sum, state.weight), _entropy(state))
 
 
@@ -170,10 +166,8 @@ class BrierSkill(Skill):
     )
 
     def atoms(self) -> Mapping[str, Atom]:
-        """The sum of squared distances."""
         return {"distance_sum": BRIER}
 
     def finalise(self, state: Any) -> Any:
-        """One minus the ratio to the variance of the labels."""
         positives, negatives = class_shares(state)
         return 1.0 - ops.ratio(ops.ratio(state.distance_sum, state.weight), positives * negatives)

@@ -96,7 +96,6 @@ class OfPositives(AtTop):
     masses = ("positives",)
 
     def undefined(self, state: Any) -> Undefined:
-        """Also without positives."""
         return [*super().undefined(state), ("no_positives", state.positives == 0)]
 
 

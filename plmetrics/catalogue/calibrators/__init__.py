@@ -5,10 +5,7 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from plmetrics.catalogue.calibrators.beta import Beta
-from plmetrics.catalogue.calibrators.isotonic import Isotonic
-from plmetrics.catalogue.calibrators.platt import Platt
-from plmetrics.catalogue.calibrators.temperature import Temperature
+from plmetrics.catalogue.calibrators.score_curves import Beta, Isotonic, Platt, Temperature
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import polars as pl
 
-from plmetrics.catalogue.calibrators.calibrator import NoFit, clip_scores, held_expression
-from plmetrics.catalogue.calibrators.isotonic import Isotonic
-from plmetrics.catalogue.calibrators.likelihood import newton
+from plmetrics.catalogue.calibrators.calibrator import NoFit, clip_scores, held_expression, newton
+from plmetrics.catalogue.calibrators.score_curves import Isotonic
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -82,7 +81,6 @@ class SoftmaxTemperature(ClassCalibrator):
 
     @classmethod
     def fit(cls, probabilities: Numbers, label: Codes, weight: Numbers | None = None) -> Self:
-        """Fit the temperature."""
         logits = np.log(clip_scores(probabilities))
         mass, own = _masses(label, weight), logits[np.arange(len(label)), label]
         if (own >= logits.max(axis=1)).all():
@@ -105,11 +103,9 @@ class SoftmaxTemperature(ClassCalibrator):
         return cls(1.0 / float(factor[0]))
 
     def expressions(self, parts: Sequence[pl.Expr]) -> list[pl.Expr]:
-        """The calibrated probabilities."""
         return _softmax_expressions([held_expression(part).log() / self.temperature for part in parts])
 
     def constants(self) -> dict[str, Any]:
-        """The temperature."""
         return {"temperature": self.temperature}
 
 
@@ -128,7 +124,6 @@ class VectorScaling(ClassCalibrator):
 
     @classmethod
     def fit(cls, probabilities: Numbers, label: Codes, weight: Numbers | None = None) -> Self:
-        """Fit slopes and intercepts."""
         number = probabilities.shape[1]
         logits, mass = np.log(clip_scores(probabilities)), _masses(label, weight)
         rows = np.arange(len(label))
@@ -161,12 +156,10 @@ class VectorScaling(ClassCalibrator):
         return cls(tuple(map(float, found[:number])), (*map(float, found[number:]), 0.0))
 
     def expressions(self, parts: Sequence[pl.Expr]) -> list[pl.Expr]:
-        """The calibrated probabilities."""
         lines = zip(parts, self.slopes, self.intercepts, strict=True)
         return _softmax_expressions([held_expression(part).log() * a + b for part, a, b in lines])
 
     def constants(self) -> dict[str, Any]:
-        """Slopes and intercepts, in the order of the classes."""
         return {"slopes": list(self.slopes), "intercepts": list(self.intercepts)}
 
 
@@ -186,7 +179,6 @@ class Dirichlet(ClassCalibrator):
 
     @classmethod
     def fit(cls, probabilities: Numbers, label: Codes, weight: Numbers | None = None) -> Self:
-        """Fit coefficients and intercepts."""
         number, rows = probabilities.shape[1], np.arange(len(label))
         logits, mass = np.log(clip_scores(probabilities)), _masses(label, weight)
         features = np.concatenate([logits, np.ones((len(label), 1))], axis=1)
@@ -223,7 +215,6 @@ class Dirichlet(ClassCalibrator):
         )
 
     def expressions(self, parts: Sequence[pl.Expr]) -> list[pl.Expr]:
-        """The calibrated probabilities."""
         logs = [held_expression(part).log() for part in parts]
         lines = (
             pl.sum_horizontal(
@@ -235,7 +226,6 @@ class Dirichlet(ClassCalibrator):
         return _softmax_expressions(list(lines))
 
     def constants(self) -> dict[str, Any]:
-        """Coefficients by class, and intercepts, in the order of the classes."""
         return {
             "coefficients": [list(line) for line in self.coefficients],
             "intercepts": list(self.intercepts),
@@ -266,25 +256,21 @@ class OneVsRestIsotonic(ClassCalibrator):
 
     @classmethod
     def fit(cls, probabilities: Numbers, label: Codes, weight: Numbers | None = None) -> Self:
-        """Fit a curve for each class."""
         members = (np.asarray(label == number, dtype=np.float64) for number in range(probabilities.shape[1]))
         return cls(
             tuple(Isotonic.fit(p, own, weight) for p, own in zip(probabilities.T, members, strict=True))
         )
 
     def expressions(self, parts: Sequence[pl.Expr]) -> list[pl.Expr]:
-        """The calibrated probabilities."""
         each = [curve.expression(part) for curve, part in zip(self.curves, parts, strict=True)]
         total = pl.sum_horizontal(*each, ignore_nulls=False)
         return [pl.when(total > 0).then(value / total).otherwise(1.0 / len(each)) for value in each]
 
     @classmethod
     def read(cls, constants: Mapping[str, Any]) -> Self:
-        """The curves through some knots."""
         return cls(tuple(map(Isotonic.read, constants["curves"])))
 
     def constants(self) -> dict[str, Any]:
-        """The knots of each class's curve."""
         return {"curves": [curve.constants() for curve in self.curves]}
 
 

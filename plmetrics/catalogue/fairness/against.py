@@ -9,8 +9,13 @@ import numpy as np
 
 from plmetrics.catalogue.binary.counts import SelectionRate, threshold_parameter
 from plmetrics.catalogue.binary.threshold import FalseNegativeRate, FalsePositiveRate, Recall, Specificity
-from plmetrics.catalogue.fairness.base import GroupMetric, min_share_parameter
-from plmetrics.catalogue.fairness.rates import RateMetric, RejectionRate, favourable_parameter
+from plmetrics.catalogue.fairness.base import (
+    GroupMetric,
+    RateMetric,
+    RejectionRate,
+    favourable_parameter,
+    min_share_parameter,
+)
 from plmetrics.catalogue.parameters import parameter
 from plmetrics.catalogue.registry import register
 from plmetrics.core import ops
@@ -18,7 +23,7 @@ from plmetrics.core import ops
 if TYPE_CHECKING:
     from plmetrics.catalogue.composite_metrics import Groups
     from plmetrics.catalogue.metric import Direction
-    from plmetrics.catalogue.threshold_rule import ThresholdRule
+    from plmetrics.catalogue.parameters import ThresholdRule
 
 _FOUR_FIFTHS = "EEOC (1978), Uniform guidelines on employee selection procedures, 29 CFR 1607.4 D"
 
@@ -34,7 +39,6 @@ class _ReferenceMetric(GroupMetric):
 
     @property
     def against(self) -> str | float | bool | None:  # type: ignore[override]
-        """The group that others are held against."""
         return self.held_against
 
 
@@ -114,7 +118,6 @@ class _ToOne(GroupMetric):
 
     @property
     def against(self) -> str | float | bool | None:  # type: ignore[override]
-        """The group that others are held against."""
         return self.held_against
 
 

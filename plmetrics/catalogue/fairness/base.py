@@ -1,4 +1,4 @@
-"""Fairness: how far groups differ. The groups are the slices of a set, and every number is a metric of theirs.
+"""Fairness: how far groups differ, and by which rates. Groups are the slices of a set, all numbers metrics of theirs.
 
 A group takes part when all rates it is judged by are defined and it holds at least `min_share` of the weight of all
 rows; the note names the others. A rate that a group does not have is never counted as 0.
@@ -6,24 +6,29 @@ rows; the note names the others. A rate that a group does not have is never coun
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
+from plmetrics.catalogue.binary.counts import DecisionShare, Rate
 from plmetrics.catalogue.composite_metrics import AcrossSlices
-from plmetrics.catalogue.metric import fact_of, leaves
+from plmetrics.catalogue.metric import Facts, Metric, fact_of, leaves
+from plmetrics.catalogue.needs import Sums
 from plmetrics.catalogue.parameters import ParameterError, parameter
 from plmetrics.core import ops
 from plmetrics.core.names import number_text
 from plmetrics.core.slice_texts import only_value, slice_place
+from plmetrics.states.sums import Atom
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from plmetrics.catalogue.composite_metrics import Groups
-    from plmetrics.catalogue.metric import Metric, Undefined
-    from plmetrics.catalogue.value_kind import Kind
+    from plmetrics.catalogue.metric import Undefined
+    from plmetrics.catalogue.needs import Kind
+    from plmetrics.catalogue.parameters import ThresholdRule
 
 METHODS = ("between_groups", "to_overall", "reference")
 _SHOWN = 5
@@ -101,7 +106,6 @@ class MetricOfGroups(GroupMetric):
     lacks = fact_of("metric.lacks")
 
     def parts(self) -> tuple[Metric, ...]:
-        """The metric."""
         return (self.metric,)
 
     def per_class(self) -> tuple[tuple[str, Metric], ...]:
@@ -156,7 +160,6 @@ class GroupComparison(GroupMetric):
 
     @property
     def against(self) -> str | float | bool | None:  # type: ignore[override]
-        """The group that others are held against."""
         return self.held_against
 
     @property
@@ -241,3 +244,57 @@ class GroupComparison(GroupMetric):
             values = ops.log(np.maximum(values, _TINY))
             centre = None if centre is None else ops.log(np.maximum(centre, _TINY))
         return values if centre is None else values - centre
+
+
+class RejectionRate(DecisionShare):
+    """Share of the rows that are called negative: (FN + TN) / (TP + FP + FN + TN)."""
+
+    name = "rejection_rate"
+    selected = False
+
+
+class MeanGap(Metric):
+    """Mean score minus rate of positives: sum of w (p - y) / W."""
+
+    name = "mean_gap"
+    mean = "rows"
+    criterion = "calibration"
+    task = "binary"
+    needs = Sums(classes=True)
+    range = (-1.0, 1.0)
+    direction = "zero"
+    probability = True
+    needs_score = True
+
+    def atoms(self) -> Mapping[str, Atom]:
+        """The sum of scores."""
+        return {"score_sum": Atom("score", lambda rows: rows.score)}
+
+    def finalise(self, state: Any) -> Any:
+        return ops.ratio(state.score_sum - state.positives, state.weight)
+
+
+class RateMetric:
+    """Base of the metrics of rates at a threshold: the rates they read."""
+
+    rates: ClassVar[tuple[type[Rate], ...]]
+    mirrored: ClassVar[tuple[type[Rate], ...]] = ()
+    threshold: float | ThresholdRule
+    facts: ClassVar[Facts] = Facts()
+
+    def settled(self, facts: Facts) -> Self:
+        """The metric of rates that know what the run knows."""
+        metric = copy.copy(self)
+        object.__setattr__(metric, "facts", facts)
+        return metric
+
+    def parts(self) -> tuple[Metric, ...]:
+        """The rates, of the favourable decision."""
+        flipped = getattr(self, "favourable", "positive") == "negative"
+        rates = self.mirrored if flipped else self.rates
+        return tuple(rate(threshold=self.threshold).settled(self.facts) for rate in rates)
+
+
+def favourable_parameter() -> Any:
+    """The parameter `favourable`."""
+    return parameter("positive", doc="the decision that people want", options=("positive", "negative"))

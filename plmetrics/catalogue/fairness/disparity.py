@@ -14,7 +14,7 @@ from plmetrics.catalogue.registry import register_for
 
 if TYPE_CHECKING:
     from plmetrics.catalogue.composite_metrics import Groups
-    from plmetrics.catalogue.value_kind import Kind
+    from plmetrics.catalogue.needs import Kind
 
 TASKS = ("binary", "multiclass", "multilabel", "regression", "quantile", "ranking", "uplift")
 

@@ -20,14 +20,20 @@ from plmetrics.catalogue.binary.threshold import (
     Recall,
     Specificity,
 )
-from plmetrics.catalogue.fairness.base import GroupComparison, GroupMetric
-from plmetrics.catalogue.fairness.rates import MeanGap, RateMetric, RejectionRate, favourable_parameter
+from plmetrics.catalogue.fairness.base import (
+    GroupComparison,
+    GroupMetric,
+    MeanGap,
+    RateMetric,
+    RejectionRate,
+    favourable_parameter,
+)
 from plmetrics.catalogue.parameters import parameter
 from plmetrics.catalogue.registry import register
 
 if TYPE_CHECKING:
     from plmetrics.catalogue.metric import Direction, Metric
-    from plmetrics.catalogue.threshold_rule import ThresholdRule
+    from plmetrics.catalogue.parameters import ThresholdRule
 
 _INDEPENDENCE = "Dwork and others (2012), Fairness through awareness, ITCS"
 _SEPARATION = "Hardt, Price and Srebro (2016), Equality of opportunity in supervised learning, NeurIPS"
@@ -160,11 +166,7 @@ class EqualOpportunityRatio(_FavourableRate, _Ratio):
 
 @dataclass(frozen=True)
 class _Aggregate(GroupMetric):
-    agg: str = parameter(
-        "max",
-        doc="the worse of the two rates, or their mean",
-        options=("max", "mean"),
-    )
+    agg: str = parameter("max", doc="the worse of the two rates, or their mean", options=("max", "mean"))
 
 
 @register

@@ -52,7 +52,6 @@ class _RateOfGroups(MetricOfGroups):
     metric: Metric = parameter(doc="the rate that is shrunk", domain="a share of rows", unnamed=True)  # noqa: RUF009
 
 
-@dataclass(frozen=True)
 class ShrunkenRate(_RateOfGroups):
     """Rate of each group drawn towards the mean of all groups by empirical Bayes.
 
@@ -92,7 +91,6 @@ class ShrunkenRate(_RateOfGroups):
             object.__setattr__(self, fact, getattr(self.metric, fact))
 
     def finalise(self, state: Groups) -> Any:
-        """The shrunken rate of each group."""
         return shrunken(state.values[self.metric.text], state.sizes[self.metric.text])
 
 

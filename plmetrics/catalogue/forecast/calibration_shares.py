@@ -103,7 +103,6 @@ class CalibrationShare(MeanOfForecasts):
         return {"share_sum": Atom(self.text, row, most=1.0)}
 
     def finalise(self, state: Any) -> Any:
-        """The share of the rows."""
         return ops.ratio(state.share_sum, state.weight)
 
     def remark(self, state: object) -> None:
@@ -114,7 +113,6 @@ class CalibrationShare(MeanOfForecasts):
         raise NotImplementedError
 
 
-@dataclass(frozen=True)
 class QuantileCoverage(CalibrationShare):
     """Share of the labels at or below a quantile."""
 
@@ -129,7 +127,6 @@ class QuantileCoverage(CalibrationShare):
         return _indicator(rows.label <= quantile(rows, point))
 
 
-@dataclass(frozen=True)
 class CentralCoverage(CalibrationShare):
     """Share of the labels in a central interval, ends included."""
 
@@ -150,7 +147,6 @@ class CentralCoverage(CalibrationShare):
         return _indicator((rows.label >= quantile(rows, low)) & (rows.label <= quantile(rows, high)))
 
 
-@dataclass(frozen=True)
 class TransformShare(CalibrationShare):
     """Share of the rows whose probability integral transform lies in a bin.
 

@@ -1,13 +1,14 @@
-"""Central intervals of a forecast: how often they hold the label, how wide they are, and both in one score."""
+"""The middle of a forecast and its central intervals: errors of the one; coverage, width and score of the others."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from plmetrics.catalogue.forecast.rows import CROSSING, MeanOfForecasts, quantile
+from plmetrics.catalogue.forecast.rows import CROSSING, INFINITY, MeanOfForecasts, quantile
 from plmetrics.catalogue.parameters import parameter, share
 from plmetrics.catalogue.registry import register
+from plmetrics.catalogue.regression.errors import ABSOLUTE_ERROR, MEAN_ERROR
 from plmetrics.core.names import number_text
 from plmetrics.states.sums import Atom
 
@@ -32,7 +33,6 @@ class CentralInterval(MeanOfForecasts):
     )
 
     def levels(self) -> tuple[float, ...]:
-        """Both ends."""
         return ((1.0 - self.level) / 2.0, (1.0 + self.level) / 2.0)
 
     def ends(self, rows: Rows) -> tuple[pl.Expr, pl.Expr]:
@@ -45,7 +45,6 @@ class CentralInterval(MeanOfForecasts):
 
 
 @register
-@dataclass(frozen=True)
 class IntervalCoverage(CentralInterval):
     """Share of the rows whose label lies in the central interval, ends included.
 
@@ -78,7 +77,6 @@ class IntervalCoverage(CentralInterval):
 
 
 @register
-@dataclass(frozen=True)
 class IntervalWidth(CentralInterval):
     """Mean width of the central interval: upper end minus lower end.
 
@@ -109,7 +107,6 @@ class IntervalWidth(CentralInterval):
 
 
 @register
-@dataclass(frozen=True)
 class IntervalScore(CentralInterval):
     """Width of the central interval, and a fine for labels outside of it: (u - l) + (2/a)(l - y)+ + (2/a)(y - u)+.
 
@@ -150,8 +147,7 @@ class CrossingRate(MeanOfForecasts):
     >>> import polars as pl, plmetrics as plm
     >>> rows = pl.DataFrame({"y": [10.0, 16.0], "low": [8.0, 19.0], "high": [10.0, 15.0]})
     >>> models = {"m": {"quantiles": {0.1: "low", 0.9: "high"}}}
-    >>> found = plm.evaluate(rows, task="quantile", label="y", models=models, metrics=["crossing_rate"]).metrics
-    >>> found["value"].item()
+    >>> plm.evaluate(rows, task="quantile", label="y", models=models, metrics=["crossing_rate"]).metrics["value"].item()
     0.5
     """
 
@@ -164,8 +160,63 @@ class CrossingRate(MeanOfForecasts):
     reference = "Bassett and Koenker (1982), An empirical quantile function for linear models, JASA 77(378)"
 
     def atoms(self) -> Mapping[str, Atom | tuple[Atom, ...]]:
-        """The rows whose quantiles decrease."""
         return {"row_sum": CROSSING}
 
     def remark(self, state: object) -> None:
         """The value says it."""
+
+
+class _Middle(MeanOfForecasts):
+    """Base of the errors of the middle of a forecast."""
+
+    def lacks(self, parts: tuple[str, ...]) -> str | None:
+        """The median, where quantiles are declared without it."""
+        if any(part.startswith("quantile|") for part in parts) and "quantile|0.5" not in parts:
+            return "the quantile 0.5"
+        return None
+
+
+@register
+class MeanAbsoluteError(_Middle):
+    """Mean distance between the middle of the forecast and the label.
+
+    The middle is the quantile 0.5, the mean of a normal distribution or the mean of an ensemble. In the label's unit; 0
+    or more; undefined (`no_rows`) without rows. Source: Gneiting (2011).
+
+    >>> import polars as pl, plmetrics as plm
+    >>> rows = pl.DataFrame({"y": [10.0, 12.0], "low": [8.0, 9.0], "mid": [9.0, 12.0], "high": [11.0, 15.0]})
+    >>> models = {"m": {"quantiles": {0.1: "low", 0.5: "mid", 0.9: "high"}}}
+    >>> plm.evaluate(rows, task="quantile", label="y", models=models, metrics=["mae"]).metrics["value"].item()
+    0.5
+    """
+
+    name = "mae"
+    row_atom = ABSOLUTE_ERROR
+    formula = "sum of w abs(middle - label) / W"
+    use_when = "You want to set a distribution beside point forecasts."
+    beware = "It says nothing about the width of the forecast."
+    reference = "Gneiting (2011), Making and evaluating point forecasts, JASA 106(494)"
+
+
+@register
+class MeanError(_Middle):
+    """Mean of the middle of the forecast minus the label: above 0 it promises too much.
+
+    The middle is the quantile 0.5, the mean of a normal distribution or the mean of an ensemble. In the label's unit;
+    undefined (`no_rows`) without rows. Source: Gneiting (2011).
+
+    >>> import polars as pl, plmetrics as plm
+    >>> rows = pl.DataFrame({"y": [10.0, 12.0], "mid": [9.0, 12.5]})
+    >>> models = {"m": {"quantiles": {0.5: "mid"}}}
+    >>> plm.evaluate(rows, task="quantile", label="y", models=models, metrics=["mean_error"]).metrics["value"].item()
+    -0.25
+    """
+
+    name = "mean_error"
+    range = (-INFINITY, INFINITY)
+    direction = "zero"
+    row_atom = MEAN_ERROR
+    formula = "sum of w (middle - label) / W"
+    use_when = "Totals of forecasts are used."
+    beware = "Errors of both signs cancel; medians of skewed distributions miss the mean by design."
+    reference = "Gneiting (2011), Making and evaluating point forecasts, JASA 106(494)"

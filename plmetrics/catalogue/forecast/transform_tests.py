@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from plmetrics.catalogue.metric import Direction, IntervalForm, Undefined
-    from plmetrics.catalogue.value_kind import Kind
+    from plmetrics.catalogue.needs import Kind
     from plmetrics.states.sums import Rows
 
 _PEARSON = (
@@ -46,7 +46,6 @@ class _Test(MeanOfForecasts):
     interpretable = False
 
     def finalise(self, state: Any) -> Any:
-        """The statistic."""
         return self._statistic(state)
 
     def _statistic(self, state: Any) -> Any:
@@ -59,7 +58,6 @@ class _PValue(_Test):
     beware = _BEWARE_P
 
     def finalise(self, state: Any) -> Any:
-        """The upper tail of the chi-squared distribution."""
         return chdtrc(self._freedom(), self._statistic(state))
 
     def _freedom(self) -> float:
@@ -75,7 +73,6 @@ class _TransformBins(_Test):
     bins: int = bins_parameter(10, "number of bins of equal width", least=2)
 
     def levels(self) -> tuple[float, ...]:
-        """The ends of bins."""
         return tuple(number / self.bins for number in range(1, self.bins))
 
     def lacks(self, parts: tuple[str, ...]) -> str | None:
@@ -123,7 +120,6 @@ class _TransformBins(_Test):
 
 
 @register
-@dataclass(frozen=True)
 class TransformChiSquare(_TransformBins):
     """Chi-squared statistic of labels between quantiles that are equally far apart: sum of (O_b - n/B)^2 / (n/B).
 
@@ -148,7 +144,6 @@ class TransformChiSquare(_TransformBins):
 
 
 @register
-@dataclass(frozen=True)
 class TransformChiSquarePValue(_TransformBins, _PValue):
     """Chance of so large a statistic `pit_chi2` or a larger one, were the forecasts right.
 
@@ -159,8 +154,7 @@ class TransformChiSquarePValue(_TransformBins, _PValue):
     >>> rows = pl.DataFrame({"y": [1.0, 2.0, 3.0, 9.0], "mean": [5.0] * 4, "sd": [1.0] * 4})
     >>> models = {"m": {"mean": "mean", "sd": "sd"}}
     >>> metrics = ["pit_chi2_p_value(bins=2)"]
-    >>> found = plm.evaluate(rows, task="quantile", label="y", models=models, metrics=metrics).metrics
-    >>> round(found["value"].item(), 6)
+    >>> round(plm.evaluate(rows, task="quantile", label="y", models=models, metrics=metrics).metrics["value"].item(), 6)
     0.317311
     """
 
@@ -263,7 +257,6 @@ class BerkowitzPValue(_NormalScores, _PValue):
 
 
 @register
-@dataclass(frozen=True)
 class CoveragePValue(_PValue, CentralInterval):
     """Chance of a coverage so far from the level of a central interval, by the likelihood ratio of Kupiec.
 
@@ -275,8 +268,7 @@ class CoveragePValue(_PValue, CentralInterval):
     >>> rows = pl.DataFrame({"y": [10.0, 16.0], "low": [8.0, 9.0], "high": [10.0, 15.0]})
     >>> models = {"m": {"quantiles": {0.1: "low", 0.9: "high"}}}
     >>> metrics = ["interval_coverage_p_value(level=0.8)"]
-    >>> found = plm.evaluate(rows, task="quantile", label="y", models=models, metrics=metrics).metrics
-    >>> round(found["value"].item(), 6)
+    >>> round(plm.evaluate(rows, task="quantile", label="y", models=models, metrics=metrics).metrics["value"].item(), 6)
     0.344781
     """
 
@@ -287,7 +279,6 @@ class CoveragePValue(_PValue, CentralInterval):
     reference = _KUPIEC
 
     def atoms(self) -> Mapping[str, Atom | tuple[Atom, ...]]:
-        """Those of the coverage."""
         return IntervalCoverage(level=self.level).atoms()
 
     def _freedom(self) -> float:

@@ -30,7 +30,6 @@ class _Agreement(Multiclass):
     direction: ClassVar[Direction] = "higher"
 
     def atoms(self) -> Mapping[str, Atom | tuple[Atom, ...]]:
-        """Per class: rows of it, called it, and both."""
         return class_atoms(self.classes)
 
 
@@ -43,7 +42,6 @@ class _Calls(Multiclass):
     mean = "rows"
 
     def atoms(self) -> Mapping[str, Atom | tuple[Atom, ...]]:
-        """Hits of each class."""
         return {"hit": tuple(hits_of(number) for number in range(len(self.classes)))}
 
 
@@ -174,8 +172,7 @@ class MatthewsCorrelation(_Agreement):
 
     >>> import polars as pl, plmetrics as plm
     >>> rows = pl.DataFrame({"y": ["a", "a", "b", "c"], "p": ["a", "b", "b", "b"]})
-    >>> found = plm.evaluate(rows, task="multiclass", label="y", models="p", metrics=["mcc"]).metrics
-    >>> round(found["value"].item(), 6)
+    >>> round(plm.evaluate(rows, task="multiclass", label="y", models="p", metrics=["mcc"]).metrics["value"].item(), 6)
     0.387298
     """
 
@@ -233,9 +230,7 @@ class CohenKappa(_Agreement):
     reference = "Cohen (1968), Weighted kappa, Psychological Bulletin 70(4)"
 
     weighting: str = parameter(
-        "none",
-        doc="how far apart two classes are",
-        options=("none", "linear", "quadratic"),
+        "none", doc="how far apart two classes are", options=("none", "linear", "quadratic")
     )
 
     def atoms(self) -> Mapping[str, Atom | tuple[Atom, ...]]:

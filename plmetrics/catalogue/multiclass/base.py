@@ -1,23 +1,24 @@
-"""Bases of metrics of several classes: classes they learn from the run, and the sums of each class."""
+"""Bases of metrics of several classes: classes they learn from the run, sums of each, and binary metrics of classes."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
+import polars as pl
 
 from plmetrics.catalogue.bases import Quotient
 from plmetrics.catalogue.metric import Metric, fact_of
-from plmetrics.catalogue.needs import Sums
+from plmetrics.catalogue.needs import OrderedRows, Sums
 from plmetrics.catalogue.parameters import parameter
 from plmetrics.core import ops
-from plmetrics.states.sums import Atom
+from plmetrics.states.class_probabilities import class_probability, pair_probability, pooled_probabilities
+from plmetrics.states.sums import Atom, RowValue
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-    import polars as pl
 
     from plmetrics.catalogue.metric import Facts, Undefined
     from plmetrics.states.sums import Rows
@@ -29,7 +30,6 @@ MEASURES = (
 _SHOWN = 8
 
 
-@dataclass(frozen=True)
 class Multiclass(Metric):
     """Base of the metrics of several classes. `classes` are those of the run, in order; empty before it."""
 
@@ -154,7 +154,6 @@ class OfClass(Quotient):
 
     @property
     def text(self) -> str:
-        """The rate's, and the class."""
         return f"{self.rate.text}|{self.number}"
 
     @property
@@ -163,11 +162,9 @@ class OfClass(Quotient):
         return (self.rate.classes[self.number],)
 
     def atoms(self) -> Mapping[str, Atom]:
-        """The sums of the class."""
         return self.rate.atoms_of(self.number)
 
     def terms(self, state: Any) -> tuple[Any, Any]:
-        """Those of the rate."""
         return self.rate.terms(state)
 
 
@@ -201,7 +198,6 @@ class ClassRate(Multiclass):
         return {"hit": hits_of(number), "called": calls_of(number), "actual": self.members(number)}
 
     def atoms(self) -> Mapping[str, Atom | tuple[Atom, ...]]:
-        """The sums of every class."""
         of_classes = [self.atoms_of(number) for number in range(len(self.classes))]
         return {name: tuple(atoms[name] for atoms in of_classes) for name in ("hit", "called", "actual")}
 
@@ -242,3 +238,116 @@ class _Wide:
     def __init__(self, state: Any) -> None:
         self.hit, self.called, self.actual = state.hit, state.called, state.actual
         self.weight = np.asarray(state.weight)[..., None]
+
+
+@dataclass(frozen=True)
+class ClassScoreMetric(Metric):
+    """A binary metric that reads another number than the model's score, and another class than the label.
+
+    `value` says which: its key is the metric's place, its rows those that take part.
+    """
+
+    inner: Metric
+    value: RowValue
+    task = "multiclass"
+    name = fact_of("inner.name")
+    range = fact_of("inner.range")
+    direction = fact_of("inner.direction")
+    kind = fact_of("inner.kind")
+    interval_form = fact_of("inner.interval_form")
+    smooth = fact_of("inner.smooth")
+    probability = fact_of("inner.probability")
+    finds_threshold = fact_of("inner.finds_threshold")
+    finalise = fact_of("inner.finalise")
+    undefined = fact_of("inner.undefined")
+    denominators = fact_of("inner.denominators")
+    bound = fact_of("inner.bound")
+    cut = fact_of("inner.cut")
+    deviation = fact_of("inner.deviation")
+    expressible = False
+
+    def __post_init__(self) -> None:
+        """The inner metric's parameters are checked."""
+
+    @cached_property
+    def text(self) -> str:
+        """The inner metric's, and what it reads."""
+        return f"{self.inner.text}|{self.value.key}"
+
+    @cached_property
+    def needs(self) -> OrderedRows:
+        assert isinstance(self.inner.needs, OrderedRows)
+        return replace(self.inner.needs, by=self.value)
+
+    def atoms(self) -> Mapping[str, Atom]:
+        key, width = self.value.key, self.value.width
+        facts: dict[str, Any] = {"counts": True} if width == 1 else {"most": float(width)}
+        return {
+            "positives": Atom(f"positives|{key}", lambda rows: self._member(rows, own=True), **facts),
+            "negatives": Atom(f"negatives|{key}", lambda rows: self._member(rows, own=False), **facts),
+        }
+
+    def _member(self, rows: Rows, *, own: bool) -> pl.Expr:
+        assert self.value.positive is not None
+        positive = self.value.positive(rows)
+        if self.value.width > 1:
+            members = positive.list.sum().cast(pl.Float64)
+            return members if own else self.value.width - members
+        return (positive if own else ~positive) & self.value.build(rows).is_not_null()
+
+
+def one_vs_rest(inner: Metric, classes: tuple[str, ...], number: int) -> ClassScoreMetric:
+    """The inner metric of the probability of one class."""
+    return ClassScoreMetric(inner, class_probability(classes, number))
+
+
+def one_vs_one(inner: Metric, classes: tuple[str, ...], number: int, other: int) -> ClassScoreMetric:
+    """The inner metric of the probability of one class, on the rows of that class and one other."""
+    return ClassScoreMetric(inner, pair_probability(classes, number, other))
+
+
+def of_pool(inner: Metric, classes: tuple[str, ...]) -> ClassScoreMetric:
+    """The inner metric of all pairs of row and class, by the probability of the class."""
+    return ClassScoreMetric(inner, pooled_probabilities(classes))
+
+
+def confidence(inner: Metric) -> ClassScoreMetric:
+    """The inner metric of the called class's probability, with rows called rightly as the positive class."""
+
+    def value(rows: Rows) -> pl.Expr:
+        parts = [rows.part(f"proba|{name}") for name in rows.classes]
+        if not rows.thresholds:
+            return pl.max_horizontal(parts)
+        return pl.coalesce(pl.when(rows.score == number).then(part) for number, part in enumerate(parts))
+
+    def positive(rows: Rows) -> pl.Expr:
+        return rows.label == rows.score
+
+    return ClassScoreMetric(inner, RowValue("confidence", value, positive))
+
+
+@dataclass(frozen=True)
+class ClassWeight(Metric):
+    """The weight of a class, by which averages over classes are weighed."""
+
+    atom: Atom
+    name = "class_weight"
+    task = "multiclass"
+    needs = Sums()
+    range = (0.0, float("inf"))
+    direction = "none"
+    additive = True
+    expressible = False
+
+    def __post_init__(self) -> None:
+        """Nothing to check."""
+
+    @property
+    def text(self) -> str:
+        return self.atom.key
+
+    def atoms(self) -> Mapping[str, Atom]:
+        return {"mass": self.atom}
+
+    def finalise(self, state: Any) -> Any:
+        return state.mass

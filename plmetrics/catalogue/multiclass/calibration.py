@@ -16,8 +16,7 @@ from plmetrics.catalogue.binary.calibration import (
     strategy_parameter,
 )
 from plmetrics.catalogue.composite_metrics import DerivedMetric
-from plmetrics.catalogue.multiclass.base import Multiclass
-from plmetrics.catalogue.multiclass.leaves import ClassScoreMetric, confidence, one_vs_rest
+from plmetrics.catalogue.multiclass.base import ClassScoreMetric, Multiclass, confidence, one_vs_rest
 from plmetrics.catalogue.parameters import bins_parameter
 from plmetrics.catalogue.registry import register
 
@@ -48,7 +47,6 @@ class _BinnedCalibration(Multiclass, DerivedMetric):
 
     @property
     def noise(self) -> Noise:  # type: ignore[override]
-        """That of each class."""
         return self.of_one().noise
 
     def of_one(self) -> Metric:
@@ -58,7 +56,6 @@ class _BinnedCalibration(Multiclass, DerivedMetric):
         )
 
     def finalise(self, state: Any) -> Any:
-        """Mean over its parts."""
         return np.mean([state[part.text] for part in self.parts()], axis=0)
 
     def combined_deviations(self, parts: Mapping[str, Any]) -> Any:
@@ -68,7 +65,6 @@ class _BinnedCalibration(Multiclass, DerivedMetric):
 
 
 @register
-@dataclass(frozen=True)
 class ClasswiseEce(_BinnedCalibration):
     """Mean over classes of the calibration error of each class's probability against the rest.
 
@@ -97,7 +93,6 @@ class ClasswiseEce(_BinnedCalibration):
 
 
 @register
-@dataclass(frozen=True)
 class TopLabelEce(_BinnedCalibration):
     """Calibration error of the confidence: the largest probability, against whether its class is right.
 
@@ -122,5 +117,4 @@ class TopLabelEce(_BinnedCalibration):
     reference = "Guo and others (2017), On calibration of modern neural networks, ICML"
 
     def parts(self) -> tuple[ClassScoreMetric]:
-        """The confidence."""
         return (confidence(self.of_one()),)

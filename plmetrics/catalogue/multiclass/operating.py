@@ -45,10 +45,8 @@ class PrecisionAtRecall(_AtThreshold):
 
     >>> import polars as pl, plmetrics as plm
     >>> rows = pl.DataFrame({"y": ["a", "b", "c"], "pa": [0.6, 0.3, 0.2], "pb": [0.3, 0.5, 0.5], "pc": [0.1, 0.2, 0.3]})
-    >>> models = {"m": {"proba": {"a": "pa", "b": "pb", "c": "pc"}}}
-    >>> texts = ["precision_at_recall(recall=1)"]
-    >>> found = plm.evaluate(rows, task="multiclass", label="y", models=models, metrics=texts).metrics
-    >>> round(found["value"].item(), 6)
+    >>> asked = {"task": "multiclass", "label": "y", "models": {"m": {"proba": "p"}}}
+    >>> round(plm.evaluate(rows, **asked, metrics=["precision_at_recall(recall=1)"]).metrics["value"].item(), 6)
     0.833333
     """
 
@@ -73,10 +71,8 @@ class PrecisionAtVolume(_AtThreshold):
 
     >>> import polars as pl, plmetrics as plm
     >>> rows = pl.DataFrame({"y": ["a", "b", "c"], "pa": [0.6, 0.3, 0.2], "pb": [0.3, 0.5, 0.5], "pc": [0.1, 0.2, 0.3]})
-    >>> models = {"m": {"proba": {"a": "pa", "b": "pb", "c": "pc"}}}
-    >>> texts = ["precision_at_volume(volume=0.5)"]
-    >>> found = plm.evaluate(rows, task="multiclass", label="y", models=models, metrics=texts).metrics
-    >>> round(found["value"].item(), 6)
+    >>> asked = {"task": "multiclass", "label": "y", "models": {"m": {"proba": "p"}}}
+    >>> round(plm.evaluate(rows, **asked, metrics=["precision_at_volume(volume=0.5)"]).metrics["value"].item(), 6)
     0.5
     """
 
@@ -101,10 +97,8 @@ class RecallAtPrecision(_AtThreshold):
 
     >>> import polars as pl, plmetrics as plm
     >>> rows = pl.DataFrame({"y": ["a", "b", "c"], "pa": [0.6, 0.3, 0.2], "pb": [0.3, 0.5, 0.5], "pc": [0.1, 0.2, 0.3]})
-    >>> models = {"m": {"proba": {"a": "pa", "b": "pb", "c": "pc"}}}
-    >>> texts = ["recall_at_precision(precision=0.9)"]
-    >>> found = plm.evaluate(rows, task="multiclass", label="y", models=models, metrics=texts).metrics
-    >>> round(found["value"].item(), 6)
+    >>> asked = {"task": "multiclass", "label": "y", "models": {"m": {"proba": "p"}}}
+    >>> round(plm.evaluate(rows, **asked, metrics=["recall_at_precision(precision=0.9)"]).metrics["value"].item(), 6)
     1.0
     """
 
@@ -129,10 +123,8 @@ class RecallAtFpr(_AtThreshold):
 
     >>> import polars as pl, plmetrics as plm
     >>> rows = pl.DataFrame({"y": ["a", "b", "c"], "pa": [0.6, 0.3, 0.2], "pb": [0.3, 0.5, 0.5], "pc": [0.1, 0.2, 0.3]})
-    >>> models = {"m": {"proba": {"a": "pa", "b": "pb", "c": "pc"}}}
-    >>> texts = ["recall_at_fpr(fpr=0.1)"]
-    >>> found = plm.evaluate(rows, task="multiclass", label="y", models=models, metrics=texts).metrics
-    >>> round(found["value"].item(), 6)
+    >>> asked = {"task": "multiclass", "label": "y", "models": {"m": {"proba": "p"}}}
+    >>> round(plm.evaluate(rows, **asked, metrics=["recall_at_fpr(fpr=0.1)"]).metrics["value"].item(), 6)
     0.666667
     """
 
@@ -157,10 +149,8 @@ class FprAtRecall(_AtThreshold):
 
     >>> import polars as pl, plmetrics as plm
     >>> rows = pl.DataFrame({"y": ["a", "b", "c"], "pa": [0.6, 0.3, 0.2], "pb": [0.3, 0.5, 0.5], "pc": [0.1, 0.2, 0.3]})
-    >>> models = {"m": {"proba": {"a": "pa", "b": "pb", "c": "pc"}}}
-    >>> texts = ["fpr_at_recall(recall=0.95)"]
-    >>> found = plm.evaluate(rows, task="multiclass", label="y", models=models, metrics=texts).metrics
-    >>> round(found["value"].item(), 6)
+    >>> asked = {"task": "multiclass", "label": "y", "models": {"m": {"proba": "p"}}}
+    >>> round(plm.evaluate(rows, **asked, metrics=["fpr_at_recall(recall=0.95)"]).metrics["value"].item(), 6)
     0.166667
     """
 
@@ -185,10 +175,8 @@ class PrecisionAtK(_AtTop):
 
     >>> import polars as pl, plmetrics as plm
     >>> rows = pl.DataFrame({"y": ["a", "b", "c"], "pa": [0.6, 0.3, 0.2], "pb": [0.3, 0.5, 0.5], "pc": [0.1, 0.2, 0.3]})
-    >>> models = {"m": {"proba": {"a": "pa", "b": "pb", "c": "pc"}}}
-    >>> texts = ["precision_at_k(k=2)"]
-    >>> found = plm.evaluate(rows, task="multiclass", label="y", models=models, metrics=texts).metrics
-    >>> round(found["value"].item(), 6)
+    >>> asked = {"task": "multiclass", "label": "y", "models": {"m": {"proba": "p"}}}
+    >>> round(plm.evaluate(rows, **asked, metrics=["precision_at_k(k=2)"]).metrics["value"].item(), 6)
     0.5
     """
 
@@ -209,10 +197,8 @@ class RecallAtK(_AtTop):
 
     >>> import polars as pl, plmetrics as plm
     >>> rows = pl.DataFrame({"y": ["a", "b", "c"], "pa": [0.6, 0.3, 0.2], "pb": [0.3, 0.5, 0.5], "pc": [0.1, 0.2, 0.3]})
-    >>> models = {"m": {"proba": {"a": "pa", "b": "pb", "c": "pc"}}}
-    >>> texts = ["recall_at_k(k=0.5)"]
-    >>> found = plm.evaluate(rows, task="multiclass", label="y", models=models, metrics=texts).metrics
-    >>> round(found["value"].item(), 6)
+    >>> asked = {"task": "multiclass", "label": "y", "models": {"m": {"proba": "p"}}}
+    >>> round(plm.evaluate(rows, **asked, metrics=["recall_at_k(k=0.5)"]).metrics["value"].item(), 6)
     0.916667
     """
 
@@ -233,10 +219,8 @@ class LiftAtK(_AtTop):
 
     >>> import polars as pl, plmetrics as plm
     >>> rows = pl.DataFrame({"y": ["a", "b", "c"], "pa": [0.6, 0.3, 0.2], "pb": [0.3, 0.5, 0.5], "pc": [0.1, 0.2, 0.3]})
-    >>> models = {"m": {"proba": {"a": "pa", "b": "pb", "c": "pc"}}}
-    >>> texts = ["lift_at_k(k=2)"]
-    >>> found = plm.evaluate(rows, task="multiclass", label="y", models=models, metrics=texts).metrics
-    >>> round(found["value"].item(), 6)
+    >>> asked = {"task": "multiclass", "label": "y", "models": {"m": {"proba": "p"}}}
+    >>> round(plm.evaluate(rows, **asked, metrics=["lift_at_k(k=2)"]).metrics["value"].item(), 6)
     1.5
     """
 

@@ -43,8 +43,7 @@ class RankedProbabilityScore(RowMean, Multiclass):
     >>> rows = pl.DataFrame({"y": ["a", "b"], "pa": [0.5, 0.25], "pb": [0.25, 0.5], "pc": [0.25, 0.25]})
     >>> models = {"m": {"proba": {"a": "pa", "b": "pb", "c": "pc"}}}
     >>> texts = ["ranked_probability_score"]
-    >>> found = plm.evaluate(rows, task="multiclass", label="y", models=models, metrics=texts).metrics
-    >>> found["value"].item()
+    >>> plm.evaluate(rows, task="multiclass", label="y", models=models, metrics=texts).metrics["value"].item()
     0.109375
     """
 
@@ -68,7 +67,6 @@ class RankedProbabilityScore(RowMean, Multiclass):
     )
 
     def finalise(self, state: Any) -> Any:
-        """Mean over rows."""
         steps = max(len(self.classes) - 1, 1) if self.divide else 1
         return super().finalise(state) / float(steps)
 

@@ -13,8 +13,15 @@ from plmetrics.catalogue.binary.score_order import AveragePrecision as BinaryAve
 from plmetrics.catalogue.binary.score_order import KolmogorovSmirnov as BinaryKs
 from plmetrics.catalogue.binary.score_order import RocAuc as BinaryRocAuc
 from plmetrics.catalogue.composite_metrics import DerivedMetric
-from plmetrics.catalogue.multiclass.base import Multiclass, left_out, undefined_parameter
-from plmetrics.catalogue.multiclass.leaves import ClassWeight, of_pool, one_vs_one, one_vs_rest
+from plmetrics.catalogue.multiclass.base import (
+    ClassWeight,
+    Multiclass,
+    left_out,
+    of_pool,
+    one_vs_one,
+    one_vs_rest,
+    undefined_parameter,
+)
 from plmetrics.catalogue.parameters import ParameterError, parameter
 from plmetrics.catalogue.registry import register
 
@@ -22,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from plmetrics.catalogue.metric import Direction, Metric
-    from plmetrics.catalogue.value_kind import Kind
+    from plmetrics.catalogue.needs import Kind
 
 
 def _average_parameter() -> Any:
@@ -141,9 +148,8 @@ class RocAuc(OverClassesOrPool):
 
     >>> import polars as pl, plmetrics as plm
     >>> rows = pl.DataFrame({"y": ["a", "b", "c"], "pa": [0.6, 0.3, 0.2], "pb": [0.3, 0.5, 0.5], "pc": [0.1, 0.2, 0.3]})
-    >>> models = {"m": {"proba": {"a": "pa", "b": "pb", "c": "pc"}}}
-    >>> found = plm.evaluate(rows, task="multiclass", label="y", models=models, metrics=["roc_auc"]).metrics
-    >>> round(found["value"].item(), 6)
+    >>> asked = {"task": "multiclass", "label": "y", "models": {"m": {"proba": "p"}}}
+    >>> round(plm.evaluate(rows, **asked, metrics=["roc_auc"]).metrics["value"].item(), 6)
     0.916667
     """
 
@@ -157,11 +163,7 @@ class RocAuc(OverClassesOrPool):
         "Hand and Till (2001), A simple generalisation of the area under the ROC curve, Machine Learning 45"
     )
 
-    scheme: str = parameter(
-        "ovr",
-        doc="each class against the rest, or each pair",
-        options=("ovr", "ovo"),
-    )
+    scheme: str = parameter("ovr", doc="each class against the rest, or each pair", options=("ovr", "ovo"))
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -219,7 +221,6 @@ class _PrecisionRecallArea(OverClassesOrPool):
 
 
 @register
-@dataclass(frozen=True)
 class AveragePrecision(_PrecisionRecallArea):
     """Average precision of each class against the rest by its own probability, put together over classes.
 
@@ -229,9 +230,8 @@ class AveragePrecision(_PrecisionRecallArea):
 
     >>> import polars as pl, plmetrics as plm
     >>> rows = pl.DataFrame({"y": ["a", "b", "c"], "pa": [0.6, 0.3, 0.2], "pb": [0.3, 0.5, 0.5], "pc": [0.1, 0.2, 0.3]})
-    >>> models = {"m": {"proba": {"a": "pa", "b": "pb", "c": "pc"}}}
-    >>> found = plm.evaluate(rows, task="multiclass", label="y", models=models, metrics=["average_precision"]).metrics
-    >>> round(found["value"].item(), 6)
+    >>> asked = {"task": "multiclass", "label": "y", "models": {"m": {"proba": "p"}}}
+    >>> round(plm.evaluate(rows, **asked, metrics=["average_precision"]).metrics["value"].item(), 6)
     0.833333
     """
 
@@ -254,9 +254,8 @@ class PrAuc(_PrecisionRecallArea):
 
     >>> import polars as pl, plmetrics as plm
     >>> rows = pl.DataFrame({"y": ["a", "b", "c"], "pa": [0.6, 0.3, 0.2], "pb": [0.3, 0.5, 0.5], "pc": [0.1, 0.2, 0.3]})
-    >>> models = {"m": {"proba": {"a": "pa", "b": "pb", "c": "pc"}}}
-    >>> found = plm.evaluate(rows, task="multiclass", label="y", models=models, metrics=["pr_auc"]).metrics
-    >>> round(found["value"].item(), 6)
+    >>> asked = {"task": "multiclass", "label": "y", "models": {"m": {"proba": "p"}}}
+    >>> round(plm.evaluate(rows, **asked, metrics=["pr_auc"]).metrics["value"].item(), 6)
     0.916667
     """
 
@@ -278,7 +277,6 @@ class PrAuc(_PrecisionRecallArea):
 
 
 @register
-@dataclass(frozen=True)
 class KolmogorovSmirnov(OverClasses):
     """Largest distance between the distributions of a class's probability in its rows and in the others, averaged.
 
@@ -288,9 +286,8 @@ class KolmogorovSmirnov(OverClasses):
 
     >>> import polars as pl, plmetrics as plm
     >>> rows = pl.DataFrame({"y": ["a", "b", "c"], "pa": [0.6, 0.3, 0.2], "pb": [0.3, 0.5, 0.5], "pc": [0.1, 0.2, 0.3]})
-    >>> models = {"m": {"proba": {"a": "pa", "b": "pb", "c": "pc"}}}
-    >>> found = plm.evaluate(rows, task="multiclass", label="y", models=models, metrics=["ks"]).metrics
-    >>> round(found["value"].item(), 6)
+    >>> asked = {"task": "multiclass", "label": "y", "models": {"m": {"proba": "p"}}}
+    >>> round(plm.evaluate(rows, **asked, metrics=["ks"]).metrics["value"].item(), 6)
     0.833333
     """
 

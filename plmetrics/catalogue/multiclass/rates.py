@@ -9,10 +9,10 @@ from plmetrics.catalogue.multiclass.base import (
     INFINITY,
     MEASURES,
     ClassRate,
+    ClassWeight,
     Multiclass,
     undefined_parameter,
 )
-from plmetrics.catalogue.multiclass.leaves import ClassWeight
 from plmetrics.catalogue.needs import Sums
 from plmetrics.catalogue.parameters import parameter, squarable
 from plmetrics.catalogue.registry import register
@@ -23,9 +23,15 @@ if TYPE_CHECKING:
 _RETRIEVAL = "van Rijsbergen (1979), Information Retrieval, 2nd edition, chapter 7"
 
 
-@register
 @dataclass(frozen=True)
-class Precision(ClassRate):
+class _Rate(ClassRate):
+    """Base of the rates that have no parameter of their own: a class without a value is left out, or counts as 0."""
+
+    undefined_as: str = undefined_parameter()
+
+
+@register
+class Precision(_Rate):
     """Share of the rows called a class that are of it, put together over classes.
 
     Per class hits / called. macro: mean over the classes that have a value; weighted: mean by the classes' weight;
@@ -49,16 +55,13 @@ class Precision(ClassRate):
     )
     reference = MEASURES
 
-    undefined_as: str = undefined_parameter()
-
     def terms(self, state: Any) -> tuple[Any, Any]:
         """Hits, over calls."""
         return state.hit, state.called
 
 
 @register
-@dataclass(frozen=True)
-class Recall(ClassRate):
+class Recall(_Rate):
     """Share of the rows of a class that are called so, put together over classes.
 
     Per class hits / rows of the class; averages as for precision. A class without rows has no value. The macro average
@@ -79,16 +82,13 @@ class Recall(ClassRate):
     beware = "The macro average gives a class of ten rows the say of one of ten thousand: look at average=none, too."
     reference = MEASURES
 
-    undefined_as: str = undefined_parameter()
-
     def terms(self, state: Any) -> tuple[Any, Any]:
         """Hits, over rows of the class."""
         return state.hit, state.actual
 
 
 @register
-@dataclass(frozen=True)
-class Specificity(ClassRate):
+class Specificity(_Rate):
     """Share of the rows of the other classes that are not called this one, put together over classes.
 
     Per class (all - rows of it - called it + hits) / (all - rows of it); averages as for precision. Weighted by row; in
@@ -109,16 +109,13 @@ class Specificity(ClassRate):
     beware = "With many classes nearly every row is a true negative of each: values near 1 say little."
     reference = MEASURES
 
-    undefined_as: str = undefined_parameter()
-
     def terms(self, state: Any) -> tuple[Any, Any]:
         """True negatives, over rows of other classes."""
         return state.weight - state.actual - state.called + state.hit, state.weight - state.actual
 
 
 @register
-@dataclass(frozen=True)
-class NegativePredictiveValue(ClassRate):
+class NegativePredictiveValue(_Rate):
     """Share of the rows not called a class that are not of it, put together over classes.
 
     Per class TN / (TN + FN); averages as for precision. Weighted by row; in [0, 1]; undefined (`zero_denominator`)
@@ -126,8 +123,7 @@ class NegativePredictiveValue(ClassRate):
 
     >>> import polars as pl, plmetrics as plm
     >>> rows = pl.DataFrame({"y": ["a", "a", "b", "c"], "p": ["a", "b", "b", "b"]})
-    >>> found = plm.evaluate(rows, task="multiclass", label="y", models="p", metrics=["npv"]).metrics
-    >>> round(found["value"].item(), 6)
+    >>> round(plm.evaluate(rows, task="multiclass", label="y", models="p", metrics=["npv"]).metrics["value"].item(), 6)
     0.805556
     """
 
@@ -136,8 +132,6 @@ class NegativePredictiveValue(ClassRate):
     use_when = "Ruling a class out is what calls are used for."
     beware = "With many classes it is near 1 whatever the model does."
     reference = MEASURES
-
-    undefined_as: str = undefined_parameter()
 
     def terms(self, state: Any) -> tuple[Any, Any]:
         """True negatives, over rows that are called otherwise."""
@@ -187,8 +181,7 @@ class _Overlap(ClassRate):
 
 
 @register
-@dataclass(frozen=True)
-class F1(_Overlap):
+class F1(_Overlap, _Rate):
     """Harmonic mean of precision and recall, from counts, put together over classes.
 
     Per class 2 hits / (rows of it + called it), so that a class that is never called scores 0; averages as for
@@ -197,8 +190,7 @@ class F1(_Overlap):
 
     >>> import polars as pl, plmetrics as plm
     >>> rows = pl.DataFrame({"y": ["a", "a", "b", "c"], "p": ["a", "b", "b", "b"]})
-    >>> found = plm.evaluate(rows, task="multiclass", label="y", models="p", metrics=["f1"]).metrics
-    >>> round(found["value"].item(), 6)
+    >>> round(plm.evaluate(rows, task="multiclass", label="y", models="p", metrics=["f1"]).metrics["value"].item(), 6)
     0.388889
     """
 
@@ -207,8 +199,6 @@ class F1(_Overlap):
     use_when = "Precision and recall of every class matter alike, and you need one number."
     beware = "The macro average of F1 is not the F1 of macro precision and recall, which some papers report."
     reference = _RETRIEVAL
-
-    undefined_as: str = undefined_parameter()
 
     def terms(self, state: Any) -> tuple[Any, Any]:
         """Twice the hits, over rows of the class, and calls."""
@@ -250,8 +240,7 @@ class FBeta(_Overlap):
 
 
 @register
-@dataclass(frozen=True)
-class Jaccard(_Overlap):
+class Jaccard(_Overlap, _Rate):
     """Hits over the rows that are of a class or called so, put together over classes.
 
     Per class hits / (rows of it + called it - hits); averages and undefined values as for f1. Source: Jaccard (1912).
@@ -268,8 +257,6 @@ class Jaccard(_Overlap):
     use_when = "Classes are regions or sets, and overlap is what people look at."
     beware = "It orders single classes as f1 does, at lower values; averages over classes can order models otherwise."
     reference = "Jaccard (1912), The distribution of the flora in the alpine zone, New Phytologist 11(2)"
-
-    undefined_as: str = undefined_parameter()
 
     def terms(self, state: Any) -> tuple[Any, Any]:
         """Hits, over rows of the class or called so."""

@@ -45,7 +45,6 @@ class _OverClassesOrRows(LabelSet, ranking.OverClassesOrPool):
 
 
 @register
-@dataclass(frozen=True)
 class RocAuc(_OverClassesOrRows):
     """Area under the ROC curve of each class's score, put together over classes.
 
@@ -56,10 +55,8 @@ class RocAuc(_OverClassesOrRows):
 
     >>> import polars as pl, plmetrics as plm
     >>> rows = pl.DataFrame({"y_a": [1, 1, 0], "y_b": [0, 1, 1], "p_a": [0.9, 0.4, 0.6], "p_b": [0.2, 0.8, 0.7]})
-    >>> found = plm.evaluate(
-    ...     rows, task="multilabel", label="y_", models={"m": {"proba": "p_"}}, metrics=["roc_auc"]
-    ... ).metrics
-    >>> round(found["value"].item(), 6)
+    >>> asked = {"task": "multilabel", "label": "y_", "models": {"m": {"proba": "p_"}}}
+    >>> round(plm.evaluate(rows, **asked, metrics=["roc_auc"]).metrics["value"].item(), 6)
     0.75
     """
 
@@ -84,16 +81,13 @@ class AveragePrecision(_OverClassesOrRows, ranking.AveragePrecision):
 
     >>> import polars as pl, plmetrics as plm
     >>> rows = pl.DataFrame({"y_a": [1, 1, 0], "y_b": [0, 1, 1], "p_a": [0.9, 0.4, 0.6], "p_b": [0.2, 0.8, 0.7]})
-    >>> found = plm.evaluate(
-    ...     rows, task="multilabel", label="y_", models={"m": {"proba": "p_"}}, metrics=["average_precision"]
-    ... ).metrics
-    >>> round(found["value"].item(), 6)
+    >>> asked = {"task": "multilabel", "label": "y_", "models": {"m": {"proba": "p_"}}}
+    >>> round(plm.evaluate(rows, **asked, metrics=["average_precision"]).metrics["value"].item(), 6)
     0.916667
     """
 
 
 @register
-@dataclass(frozen=True)
 class PrAuc(LabelSet, ranking.PrAuc):
     """Area under the precision-recall curve of each class's score, put together over classes.
 
@@ -102,16 +96,13 @@ class PrAuc(LabelSet, ranking.PrAuc):
 
     >>> import polars as pl, plmetrics as plm
     >>> rows = pl.DataFrame({"y_a": [1, 1, 0], "y_b": [0, 1, 1], "p_a": [0.9, 0.4, 0.6], "p_b": [0.2, 0.8, 0.7]})
-    >>> found = plm.evaluate(
-    ...     rows, task="multilabel", label="y_", models={"m": {"proba": "p_"}}, metrics=["pr_auc"]
-    ... ).metrics
-    >>> round(found["value"].item(), 6)
+    >>> asked = {"task": "multilabel", "label": "y_", "models": {"m": {"proba": "p_"}}}
+    >>> round(plm.evaluate(rows, **asked, metrics=["pr_auc"]).metrics["value"].item(), 6)
     0.895833
     """
 
 
 @register
-@dataclass(frozen=True)
 class KolmogorovSmirnov(LabelSet, ranking.KolmogorovSmirnov):
     """Largest distance between the distributions of a class's score in the rows that have it and in others, averaged.
 
@@ -121,16 +112,13 @@ class KolmogorovSmirnov(LabelSet, ranking.KolmogorovSmirnov):
 
     >>> import polars as pl, plmetrics as plm
     >>> rows = pl.DataFrame({"y_a": [1, 1, 0], "y_b": [0, 1, 1], "p_a": [0.9, 0.4, 0.6], "p_b": [0.2, 0.8, 0.7]})
-    >>> found = plm.evaluate(
-    ...     rows, task="multilabel", label="y_", models={"m": {"proba": "p_"}}, metrics=["ks"]
-    ... ).metrics
-    >>> round(found["value"].item(), 6)
+    >>> asked = {"task": "multilabel", "label": "y_", "models": {"m": {"proba": "p_"}}}
+    >>> round(plm.evaluate(rows, **asked, metrics=["ks"]).metrics["value"].item(), 6)
     0.75
     """
 
 
 @register
-@dataclass(frozen=True)
 class ClasswiseEce(LabelSet, calibration.ClasswiseEce):
     """Mean over classes of the calibration error of each class's probability.
 
@@ -139,10 +127,8 @@ class ClasswiseEce(LabelSet, calibration.ClasswiseEce):
 
     >>> import polars as pl, plmetrics as plm
     >>> rows = pl.DataFrame({"y_a": [1, 1, 0], "y_b": [0, 1, 1], "p_a": [0.9, 0.4, 0.6], "p_b": [0.2, 0.8, 0.7]})
-    >>> found = plm.evaluate(
-    ...     rows, task="multilabel", label="y_", models={"m": {"proba": "p_"}}, metrics=["classwise_ece"]
-    ... ).metrics
-    >>> round(found["value"].item(), 6)
+    >>> asked = {"task": "multilabel", "label": "y_", "models": {"m": {"proba": "p_"}}}
+    >>> round(plm.evaluate(rows, **asked, metrics=["classwise_ece"]).metrics["value"].item(), 6)
     0.333333
     """
 

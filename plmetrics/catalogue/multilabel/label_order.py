@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from plmetrics.catalogue.metric import Direction, Undefined
-    from plmetrics.catalogue.threshold_rule import ThresholdRule
+    from plmetrics.catalogue.parameters import ThresholdRule
     from plmetrics.states.sums import Rows
 
 _AT_ONCE = 1 << 18
@@ -51,10 +51,8 @@ class HammingLoss(_MeanOverRows):
 
     >>> import polars as pl, plmetrics as plm
     >>> rows = pl.DataFrame({"y_a": [1, 1, 0], "y_b": [0, 1, 1], "p_a": [0.9, 0.4, 0.6], "p_b": [0.2, 0.8, 0.7]})
-    >>> found = plm.evaluate(
-    ...     rows, task="multilabel", label="y_", models={"m": {"proba": "p_"}}, metrics=["hamming_loss"]
-    ... ).metrics
-    >>> round(found["value"].item(), 6)
+    >>> asked = {"task": "multilabel", "label": "y_", "models": {"m": {"proba": "p_"}}}
+    >>> round(plm.evaluate(rows, **asked, metrics=["hamming_loss"]).metrics["value"].item(), 6)
     0.333333
     """
 
@@ -88,10 +86,8 @@ class SubsetAccuracy(RowMean, LabelSet):
 
     >>> import polars as pl, plmetrics as plm
     >>> rows = pl.DataFrame({"y_a": [1, 1, 0], "y_b": [0, 1, 1], "p_a": [0.9, 0.4, 0.6], "p_b": [0.2, 0.8, 0.7]})
-    >>> found = plm.evaluate(
-    ...     rows, task="multilabel", label="y_", models={"m": {"proba": "p_"}}, metrics=["subset_accuracy"]
-    ... ).metrics
-    >>> round(found["value"].item(), 6)
+    >>> asked = {"task": "multilabel", "label": "y_", "models": {"m": {"proba": "p_"}}}
+    >>> round(plm.evaluate(rows, **asked, metrics=["subset_accuracy"]).metrics["value"].item(), 6)
     0.333333
     """
 
@@ -127,10 +123,8 @@ class LogLoss(_MeanOverRows):
 
     >>> import polars as pl, plmetrics as plm
     >>> rows = pl.DataFrame({"y_a": [1, 1, 0], "y_b": [0, 1, 1], "p_a": [0.9, 0.4, 0.6], "p_b": [0.2, 0.8, 0.7]})
-    >>> found = plm.evaluate(
-    ...     rows, task="multilabel", label="y_", models={"m": {"proba": "p_"}}, metrics=["log_loss"]
-    ... ).metrics
-    >>> round(found["value"].item(), 6)
+    >>> asked = {"task": "multilabel", "label": "y_", "models": {"m": {"proba": "p_"}}}
+    >>> round(plm.evaluate(rows, **asked, metrics=["log_loss"]).metrics["value"].item(), 6)
     0.456817
     """
 
@@ -294,10 +288,8 @@ class CoverageError(_MeanOverRows):
 
     >>> import polars as pl, plmetrics as plm
     >>> rows = pl.DataFrame({"y_a": [1, 1, 0], "y_b": [0, 1, 1], "p_a": [0.9, 0.4, 0.6], "p_b": [0.2, 0.8, 0.7]})
-    >>> found = plm.evaluate(
-    ...     rows, task="multilabel", label="y_", models={"m": {"proba": "p_"}}, metrics=["coverage_error"]
-    ... ).metrics
-    >>> round(found["value"].item(), 6)
+    >>> asked = {"task": "multilabel", "label": "y_", "models": {"m": {"proba": "p_"}}}
+    >>> round(plm.evaluate(rows, **asked, metrics=["coverage_error"]).metrics["value"].item(), 6)
     1.333333
     """
 
@@ -319,10 +311,8 @@ class LabelRankingLoss(_MeanOverRows):
 
     >>> import polars as pl, plmetrics as plm
     >>> rows = pl.DataFrame({"y_a": [1, 1, 0], "y_b": [0, 1, 1], "p_a": [0.9, 0.4, 0.6], "p_b": [0.2, 0.8, 0.6]})
-    >>> found = plm.evaluate(
-    ...     rows, task="multilabel", label="y_", models={"m": {"proba": "p_"}}, metrics=["label_ranking_loss"]
-    ... ).metrics
-    >>> round(found["value"].item(), 6)
+    >>> asked = {"task": "multilabel", "label": "y_", "models": {"m": {"proba": "p_"}}}
+    >>> round(plm.evaluate(rows, **asked, metrics=["label_ranking_loss"]).metrics["value"].item(), 6)
     0.333333
     """
 

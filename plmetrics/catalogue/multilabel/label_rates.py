@@ -11,9 +11,8 @@ import polars as pl
 from plmetrics.catalogue.metric import Metric
 from plmetrics.catalogue.multiclass import rates
 from plmetrics.catalogue.multiclass.base import ClassRate, Multiclass
-from plmetrics.catalogue.parameters import parameter
+from plmetrics.catalogue.parameters import ThresholdRule, parameter
 from plmetrics.catalogue.registry import register
-from plmetrics.catalogue.threshold_rule import ThresholdRule
 from plmetrics.catalogue.thresholds import threshold_text
 from plmetrics.core import ops
 from plmetrics.states.sums import Atom
@@ -48,7 +47,6 @@ class LabelSet(Multiclass):
         return self.classes
 
     def members(self, number: int) -> Atom:
-        """The rows that have a class."""
         return Atom(f"actual|{number}", lambda rows: rows.of_class(number), counts=True)
 
 
@@ -91,7 +89,6 @@ class LabelRate(LabelSet, ClassRate):
     threshold: float | ThresholdRule = threshold_parameter()
 
     def atoms_of(self, number: int) -> Mapping[str, Atom]:
-        """The sums of a class."""
         limit = threshold_text(self.threshold)
 
         def called(rows: Rows) -> pl.Expr:
@@ -174,10 +171,8 @@ class Precision(LabelRate, rates.Precision):
 
     >>> import polars as pl, plmetrics as plm
     >>> rows = pl.DataFrame({"y_a": [1, 1, 0], "y_b": [0, 1, 1], "p_a": [0.9, 0.4, 0.6], "p_b": [0.2, 0.8, 0.7]})
-    >>> found = plm.evaluate(
-    ...     rows, task="multilabel", label="y_", models={"m": {"proba": "p_"}}, metrics=["precision"]
-    ... ).metrics
-    >>> round(found["value"].item(), 6)
+    >>> asked = {"task": "multilabel", "label": "y_", "models": {"m": {"proba": "p_"}}}
+    >>> round(plm.evaluate(rows, **asked, metrics=["precision"]).metrics["value"].item(), 6)
     0.75
     """
 
@@ -196,10 +191,8 @@ class Recall(LabelRate, rates.Recall):
 
     >>> import polars as pl, plmetrics as plm
     >>> rows = pl.DataFrame({"y_a": [1, 1, 0], "y_b": [0, 1, 1], "p_a": [0.9, 0.4, 0.6], "p_b": [0.2, 0.8, 0.7]})
-    >>> found = plm.evaluate(
-    ...     rows, task="multilabel", label="y_", models={"m": {"proba": "p_"}}, metrics=["recall"]
-    ... ).metrics
-    >>> round(found["value"].item(), 6)
+    >>> asked = {"task": "multilabel", "label": "y_", "models": {"m": {"proba": "p_"}}}
+    >>> round(plm.evaluate(rows, **asked, metrics=["recall"]).metrics["value"].item(), 6)
     0.75
     """
 
@@ -219,10 +212,8 @@ class Specificity(LabelRate, rates.Specificity):
 
     >>> import polars as pl, plmetrics as plm
     >>> rows = pl.DataFrame({"y_a": [1, 1, 0], "y_b": [0, 1, 1], "p_a": [0.9, 0.4, 0.6], "p_b": [0.2, 0.8, 0.7]})
-    >>> found = plm.evaluate(
-    ...     rows, task="multilabel", label="y_", models={"m": {"proba": "p_"}}, metrics=["specificity"]
-    ... ).metrics
-    >>> round(found["value"].item(), 6)
+    >>> asked = {"task": "multilabel", "label": "y_", "models": {"m": {"proba": "p_"}}}
+    >>> round(plm.evaluate(rows, **asked, metrics=["specificity"]).metrics["value"].item(), 6)
     0.5
     """
 
@@ -241,10 +232,8 @@ class NegativePredictiveValue(LabelRate, rates.NegativePredictiveValue):
 
     >>> import polars as pl, plmetrics as plm
     >>> rows = pl.DataFrame({"y_a": [1, 1, 0], "y_b": [0, 1, 1], "p_a": [0.9, 0.4, 0.6], "p_b": [0.2, 0.8, 0.7]})
-    >>> found = plm.evaluate(
-    ...     rows, task="multilabel", label="y_", models={"m": {"proba": "p_"}}, metrics=["npv"]
-    ... ).metrics
-    >>> round(found["value"].item(), 6)
+    >>> asked = {"task": "multilabel", "label": "y_", "models": {"m": {"proba": "p_"}}}
+    >>> round(plm.evaluate(rows, **asked, metrics=["npv"]).metrics["value"].item(), 6)
     0.5
     """
 
@@ -264,10 +253,8 @@ class F1(LabelRate, rates.F1):  # type: ignore[misc]
 
     >>> import polars as pl, plmetrics as plm
     >>> rows = pl.DataFrame({"y_a": [1, 1, 0], "y_b": [0, 1, 1], "p_a": [0.9, 0.4, 0.6], "p_b": [0.2, 0.8, 0.7]})
-    >>> found = plm.evaluate(
-    ...     rows, task="multilabel", label="y_", models={"m": {"proba": "p_"}}, metrics=["f1"]
-    ... ).metrics
-    >>> round(found["value"].item(), 6)
+    >>> asked = {"task": "multilabel", "label": "y_", "models": {"m": {"proba": "p_"}}}
+    >>> round(plm.evaluate(rows, **asked, metrics=["f1"]).metrics["value"].item(), 6)
     0.75
     """
 
@@ -285,10 +272,8 @@ class FBeta(LabelRate, rates.FBeta):  # type: ignore[misc]
 
     >>> import polars as pl, plmetrics as plm
     >>> rows = pl.DataFrame({"y_a": [1, 1, 0], "y_b": [0, 1, 1], "p_a": [0.9, 0.4, 0.6], "p_b": [0.2, 0.8, 0.7]})
-    >>> found = plm.evaluate(
-    ...     rows, task="multilabel", label="y_", models={"m": {"proba": "p_"}}, metrics=["fbeta(beta=2)"]
-    ... ).metrics
-    >>> round(found["value"].item(), 6)
+    >>> asked = {"task": "multilabel", "label": "y_", "models": {"m": {"proba": "p_"}}}
+    >>> round(plm.evaluate(rows, **asked, metrics=["fbeta(beta=2)"]).metrics["value"].item(), 6)
     0.75
     """
 
@@ -305,10 +290,8 @@ class Jaccard(LabelRate, rates.Jaccard):  # type: ignore[misc]
 
     >>> import polars as pl, plmetrics as plm
     >>> rows = pl.DataFrame({"y_a": [1, 1, 0], "y_b": [0, 1, 1], "p_a": [0.9, 0.4, 0.6], "p_b": [0.2, 0.8, 0.7]})
-    >>> found = plm.evaluate(
-    ...     rows, task="multilabel", label="y_", models={"m": {"proba": "p_"}}, metrics=["jaccard(average=samples)"]
-    ... ).metrics
-    >>> round(found["value"].item(), 6)
+    >>> asked = {"task": "multilabel", "label": "y_", "models": {"m": {"proba": "p_"}}}
+    >>> round(plm.evaluate(rows, **asked, metrics=["jaccard(average=samples)"]).metrics["value"].item(), 6)
     0.666667
     """
 

@@ -136,7 +136,6 @@ class QueryMetric(Metric):
         }
 
     def finalise(self, state: Any) -> Any:
-        """Mean over the queries that take part."""
         return ops.ratio(state.value_sum, state.taking)
 
     def remark(self, state: Any) -> Any:

@@ -63,8 +63,7 @@ class NDCG(_ShareOfIdeal):
     >>> import polars as pl, plmetrics as plm
     >>> rows = pl.DataFrame({"q": [1] * 6, "y": [3, 2, 3, 0, 1, 2], "p": [10, 9, 8, 7, 6, 5]})
     >>> roles = {"task": "ranking", "label": "y", "query": "q", "models": "p"}
-    >>> found = plm.evaluate(rows, **roles, metrics=["ndcg(k=5, gain=exponential)"])
-    >>> round(found.metrics["value"].item(), 7)
+    >>> round(plm.evaluate(rows, **roles, metrics=["ndcg(k=5, gain=exponential)"]).metrics["value"].item(), 7)
     0.8755944
     """
 
@@ -124,8 +123,7 @@ class DefaultNDCG(_ShareOfIdeal):
     >>> import polars as pl, plmetrics as plm
     >>> rows = pl.DataFrame({"q": [1] * 6, "y": [3, 2, 3, 0, 1, 2], "p": [10, 9, 8, 7, 6, 5]})
     >>> roles = {"task": "ranking", "label": "y", "query": "q", "models": "p"}
-    >>> found = plm.evaluate(rows, **roles, metrics=["default_ndcg(k=5, gain=exponential)"])
-    >>> round(found.metrics["value"].item(), 7)
+    >>> round(plm.evaluate(rows, **roles, metrics=["default_ndcg(k=5, gain=exponential)"]).metrics["value"].item(), 7)
     0.7070456
     """
 

@@ -49,12 +49,9 @@ class _JudgementMetric(QueryMetric):
     judged: str
 
     def columns(self) -> tuple[str, ...]:
-        """The column that says which rows were judged."""
         return (self.judged,)
 
     def requirements(self) -> tuple[Requirement, ...]:
-        """It holds true or false."""
-
         def bad(value: pl.Expr) -> pl.Expr:
             number = value.cast(pl.Float64)
             return value.is_null() | ((number != 0) & (number != 1))
@@ -127,7 +124,6 @@ class JudgedAtK(_JudgementMetric):
     ties: str = ties_parameter()
 
     def per_query(self, ranked: RankedRows) -> Array:
-        """Judged rows in the first k, divided by k."""
         return ranked.flagged(self.judged, cut_of(self.k)) / self.k
 
 
@@ -167,7 +163,6 @@ class RankBiasedPrecision(QueryMetric):
     ties: str = ties_parameter()
 
     def per_query(self, ranked: RankedRows) -> Array:
-        """Gain of the reader."""
         return ranked.geometric(self.relevant_at, self.persistence, cut_of(self.k))
 
 
@@ -204,7 +199,6 @@ class ExpectedReciprocalRank(QueryMetric):
     ties: str = ties_parameter()
 
     def per_query(self, ranked: RankedRows) -> Array:
-        """Expected reciprocal rank."""
         highest = float(ranked.label.max(initial=0.0))
         if highest > self.max_label:
             msg = f"{self.text}: a label is {highest:g}, above max_label = {self.max_label:g}"

@@ -22,7 +22,7 @@ from plmetrics.core import ops
 
 if TYPE_CHECKING:
     from plmetrics.catalogue.metric import Direction
-    from plmetrics.catalogue.value_kind import Kind
+    from plmetrics.catalogue.needs import Kind
     from plmetrics.states.queries import Array, RankedRows
 
 _MANNING = "Manning, Raghavan and Schuetze (2008), Introduction to Information Retrieval, chapter 8"
@@ -63,7 +63,6 @@ class MeanAveragePrecision(QueryMetric):
     ties: str = ties_parameter()
 
     def per_query(self, ranked: RankedRows) -> Array:
-        """Average precision."""
         relevant = ranked.judged.relevant(self.relevant_at)
         cut = cut_of(self.k)
         if self.denominator == "retrieved":
@@ -99,7 +98,6 @@ class MeanReciprocalRank(QueryMetric):
     ties: str = ties_parameter()
 
     def per_query(self, ranked: RankedRows) -> Array:
-        """Reciprocal rank."""
         return ranked.reciprocal(self.relevant_at, cut_of(self.k))
 
 
@@ -244,7 +242,6 @@ class F1AtK(QueryMetric):
     ties: str = ties_parameter()
 
     def per_query(self, ranked: RankedRows) -> Array:
-        """Twice the relevant rows in the first k, divided by k and all relevant rows."""
         total = ranked.judged.relevant(self.relevant_at)
         share = 2.0 * ranked.found(self.relevant_at, cut_of(self.k)) / (self.k + total)
         return np.where(total > 0, share, np.nan)
@@ -281,7 +278,6 @@ class RPrecision(QueryMetric):
     ties: str = ties_parameter()
 
     def per_query(self, ranked: RankedRows) -> Array:
-        """Relevant rows in the first R, divided by R."""
         rank = np.ceil(self.multiple * ranked.judged.relevant(self.relevant_at) - 1e-9)
         return np.asarray(ops.ratio(ranked.found(self.relevant_at, rank.astype(np.int64)), rank))
 
@@ -312,7 +308,6 @@ class MeanRank(QueryMetric):
     ties: str = ties_parameter()
 
     def per_query(self, ranked: RankedRows) -> Array:
-        """Mean midrank of the relevant rows."""
         return np.asarray(
             ops.ratio(ranked.rank_sum(self.relevant_at), ranked.judged.relevant(self.relevant_at))
         )

@@ -65,7 +65,6 @@ class InterpolatedPrecision(QueryMetric):
     ties: str = ties_parameter()
 
     def per_query(self, ranked: RankedRows) -> Array:
-        """Interpolated precision."""
         return ranked.interpolated(self.relevant_at, (self.recall,), up=self.rounding == "up")
 
 
@@ -136,13 +135,11 @@ class GeometricMeanAveragePrecision(QueryMetric):
     ties: str = ties_parameter()
 
     def per_query(self, ranked: RankedRows) -> Array:
-        """Logarithm of the average precision."""
         relevant = ranked.judged.relevant(self.relevant_at)
         average = ops.ratio(ranked.precision_sum(self.relevant_at, EVERY_RANK), relevant)
         return np.asarray(np.log(np.maximum(average, _LEAST)))
 
     def finalise(self, state: Any) -> Any:
-        """Exponential of the mean."""
         return np.exp(super().finalise(state))
 
 
@@ -170,7 +167,6 @@ class SetPrecision(QueryMetric):
     relevant_at: float = relevant_at_parameter()
 
     def per_query(self, ranked: RankedRows) -> Array:
-        """Relevant rows that were retrieved, divided by all that were."""
         return np.asarray(ops.ratio(ranked.found(self.relevant_at, EVERY_RANK), ranked.returned, 0.0))
 
 
@@ -197,7 +193,6 @@ class SetRecall(QueryMetric):
     relevant_at: float = relevant_at_parameter()
 
     def per_query(self, ranked: RankedRows) -> Array:
-        """Relevant rows that were retrieved, divided by all relevant ones."""
         relevant = ranked.judged.relevant(self.relevant_at)
         return np.asarray(ops.ratio(ranked.found(self.relevant_at, EVERY_RANK), relevant))
 
@@ -226,7 +221,6 @@ class SetF1(QueryMetric):
     relevant_at: float = relevant_at_parameter()
 
     def per_query(self, ranked: RankedRows) -> Array:
-        """Twice the relevant rows that were retrieved, divided by retrieved and relevant ones."""
         relevant = ranked.judged.relevant(self.relevant_at)
         share = 2.0 * ranked.found(self.relevant_at, EVERY_RANK) / np.maximum(ranked.returned + relevant, 1.0)
         return np.where(relevant > 0, share, np.nan)

@@ -30,7 +30,6 @@ class _Total(QueryMetric):
     empty_counts: ClassVar[str] = "zero"
 
     def finalise(self, state: Any) -> Any:
-        """Sum over queries."""
         return state.value_sum
 
     def remark(self, state: Any) -> Any:  # noqa: ARG002
@@ -39,7 +38,6 @@ class _Total(QueryMetric):
 
 
 @register
-@dataclass(frozen=True)
 class RetrievalCount(_Total):
     """Number of rows that the model retrieved, over all queries; of a table without null scores all rows.
 
@@ -60,7 +58,6 @@ class RetrievalCount(_Total):
     reference = _TREC
 
     def per_query(self, ranked: RankedRows) -> Array:
-        """Rows that were retrieved."""
         return ranked.returned
 
 
@@ -87,7 +84,6 @@ class RelevantCount(_Total):
     relevant_at: float = relevant_at_parameter()
 
     def per_query(self, ranked: RankedRows) -> Array:
-        """Relevant rows."""
         return ranked.judged.relevant(self.relevant_at)
 
 
@@ -113,12 +109,10 @@ class RelevantRetrievalCount(_Total):
     relevant_at: float = relevant_at_parameter()
 
     def per_query(self, ranked: RankedRows) -> Array:
-        """Relevant rows that were retrieved."""
         return ranked.found(self.relevant_at, EVERY_RANK)
 
 
 @register
-@dataclass(frozen=True)
 class QueryCount(_Total):
     """Number of queries: those that the column `n` counts, by their weights.
 
@@ -139,7 +133,6 @@ class QueryCount(_Total):
     reference = _TREC
 
     def per_query(self, ranked: RankedRows) -> Array:
-        """Each query once."""
         return np.ones(len(ranked.returned))
 
 
@@ -167,12 +160,10 @@ class IrrelevantQueryCount(_Total):
     relevant_at: float = relevant_at_parameter()
 
     def per_query(self, ranked: RankedRows) -> Array:
-        """1 for a query of which no row is relevant."""
         return np.asarray(ranked.judged.relevant(self.relevant_at) == 0, dtype=np.float64)
 
 
 @register
-@dataclass(frozen=True)
 class DocumentsPerQuery(QueryMetric):
     """Mean number of rows that a query has: those that the model retrieved.
 
@@ -197,7 +188,6 @@ class DocumentsPerQuery(QueryMetric):
     reference = _TFMA
 
     def per_query(self, ranked: RankedRows) -> Array:
-        """Rows that were retrieved."""
         return ranked.returned
 
     def remark(self, state: Any) -> Any:  # noqa: ARG002

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from plmetrics.catalogue.metric import Metric
 from plmetrics.catalogue.needs import Ranks, Sums
 from plmetrics.catalogue.registry import register
-from plmetrics.catalogue.regression.rows import LABEL, MEAN_ERROR, is_lost, moments, variation
+from plmetrics.catalogue.regression.errors import LABEL, MEAN_ERROR, is_lost, moments, variation
 from plmetrics.catalogue.variation import moment
 from plmetrics.core import ops
 from plmetrics.states.sums import RowValue
@@ -37,7 +37,6 @@ class _Values(Metric):
     centred = (LABEL, _PREDICTION)
 
     def atoms(self) -> Mapping[str, Atom]:
-        """First and second moments, and that of both."""
         return {**moments(LABEL), **moments(_PREDICTION), "product": _PRODUCT, "error": MEAN_ERROR}
 
     def undefined(self, state: Any) -> Undefined:
@@ -103,7 +102,6 @@ class Concordance(_Values):
     )
 
     def finalise(self, state: Any) -> Any:
-        """From moments that add."""
         return ops.ratio(2.0 * self._covariation(state), self._spread(state))
 
     def undefined(self, state: Any) -> Undefined:
@@ -128,7 +126,6 @@ class _Ranks(Metric):
     terms: ClassVar[tuple[str, str, str]]
 
     def finalise(self, state: Any) -> Any:
-        """The first term over the root of the others."""
         return ops.ratio(getattr(state, self.terms[0]), ops.sqrt(self._scale(state)))
 
     def bound(self, state: Any) -> Any:

@@ -1,29 +1,34 @@
-"""Errors in the label's unit, or its square."""
+"""Errors of the unit of the label, or its square, and the bases of regression metrics: means over rows, and variation.
+
+The error of a row is prediction - label, so a mean error above 0 is over-prediction.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
+from plmetrics.catalogue.bases import RowMean
+from plmetrics.catalogue.metric import Metric
+from plmetrics.catalogue.needs import Sums
 from plmetrics.catalogue.registry import register
-from plmetrics.catalogue.regression.rows import (
-    ABSOLUTE_ERROR,
-    ERROR,
-    INFINITY,
-    MEAN_ERROR,
-    SQUARED_ERROR,
-    ErrorMetric,
-    MeanOverRows,
-    is_lost,
-    moments,
-    variation,
-)
+from plmetrics.catalogue.variation import is_lost as lost_of_moments
+from plmetrics.catalogue.variation import moment, square
+from plmetrics.catalogue.variation import variation as of_moments
 from plmetrics.core import ops
+from plmetrics.states.sums import Atom, RowValue
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from plmetrics.catalogue.metric import Undefined
-    from plmetrics.states.sums import Atom
+    from plmetrics.catalogue.metric import Direction, Undefined
+
+INFINITY = float("inf")
+LABEL = RowValue("label", lambda rows: rows.label)
+ERROR = RowValue("error", lambda rows: rows.error)
+MEAN_ERROR = Atom("error", lambda rows: rows.error)
+ABSOLUTE_ERROR = Atom("absolute_error", lambda rows: rows.error.abs())
+SQUARED_ERROR = Atom("squared_error", lambda rows: square(rows.error), squares=True)
+
 
 _WILLMOTT = (
     "Willmott and Matsuura (2005), Advantages of the mean absolute error over the RMSE, Climate Research "
@@ -31,6 +36,46 @@ _WILLMOTT = (
 )
 _GNEITING = "Gneiting (2011), Making and evaluating point forecasts, JASA 106(494)"
 _WALTHER = "Walther and Moore (2005), The concepts of bias, precision and accuracy, Ecography 28(6)"
+
+
+class ErrorMetric(Metric):
+    """Base of the metrics of errors: sums over rows, from 0, the lower the better."""
+
+    task = "regression"
+    needs = Sums()
+    range = (0.0, INFINITY)
+    direction: ClassVar[Direction] = "lower"
+
+
+class MeanOverRows(RowMean, ErrorMetric):
+    """Base of the means over rows of a function of label and prediction."""
+
+
+def moments(value: RowValue) -> dict[str, Atom]:
+    """The atoms `KEY_sum` and `KEY_square_sum`: the first two moments of a number around its centre."""
+    key = value.key
+    alone = f"{key}_centred"
+    return {
+        f"{key}_sum": moment(alone, (value,), lambda rows: rows.centred(value)),
+        f"{key}_square_sum": moment(
+            f"{alone}_squared", (value, value), lambda rows: square(rows.centred(value)), alone=(alone, alone)
+        ),
+    }
+
+
+def variation(state: Any, value: RowValue) -> Any:
+    """Sum of w (x - mean x)^2 from the moments of a number; exactly 0 where it is within rounding."""
+    first, second = _sums(state, value)
+    return of_moments(first, second, state.weight, state.n)
+
+
+def is_lost(state: Any, value: RowValue) -> Any:
+    """Whether a number varies, but too little beside its distance from the centre to say how much."""
+    return lost_of_moments(state, value.key, *_sums(state, value), state.weight)
+
+
+def _sums(state: Any, value: RowValue) -> tuple[Any, Any]:
+    return getattr(state, f"{value.key}_sum"), getattr(state, f"{value.key}_square_sum")
 
 
 @register
@@ -96,7 +141,6 @@ class RootMeanSquaredError(MeanOverRows):
     reference = _GNEITING
 
     def finalise(self, state: Any) -> Any:
-        """Root of the mean."""
         return ops.sqrt(super().finalise(state))
 
 
@@ -145,7 +189,6 @@ class ErrorVariance(ErrorMetric):
     reference = _WALTHER
 
     def atoms(self) -> Mapping[str, Atom]:
-        """The first two moments of the error around its centre."""
         return moments(ERROR)
 
     def undefined(self, state: Any) -> Undefined:
@@ -153,7 +196,6 @@ class ErrorVariance(ErrorMetric):
         return [*super().undefined(state), ("rounding", is_lost(state, ERROR))]
 
     def finalise(self, state: Any) -> Any:
-        """Variation per row."""
         return ops.ratio(variation(state, ERROR), state.weight)
 
 
@@ -182,5 +224,4 @@ class BiasSquared(MeanOverRows):
     reference = _WALTHER
 
     def finalise(self, state: Any) -> Any:
-        """Square of the mean."""
         return super().finalise(state) ** 2

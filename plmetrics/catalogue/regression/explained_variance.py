@@ -9,7 +9,7 @@ from plmetrics.catalogue.metric import Metric
 from plmetrics.catalogue.needs import Sums
 from plmetrics.catalogue.parameters import nonnegative, parameter
 from plmetrics.catalogue.registry import register
-from plmetrics.catalogue.regression.rows import (
+from plmetrics.catalogue.regression.errors import (
     ERROR,
     INFINITY,
     LABEL,
@@ -53,7 +53,6 @@ class AgainstMean(Metric):
     centred: ClassVar[tuple[RowValue, ...]] = (LABEL,)
 
     def atoms(self) -> Mapping[str, Atom]:
-        """Squared errors, and the first two moments of the label around the centre."""
         return {**_error_sums({"squared_error": SQUARED_ERROR}), **moments(LABEL)}
 
     def undefined(self, state: Any) -> Undefined:
@@ -93,7 +92,6 @@ class RSquared(AgainstMean):
     reference = _KVALSETH
 
     def finalise(self, state: Any) -> Any:
-        """From sums that add."""
         return self._determined(state)
 
 
@@ -128,7 +126,6 @@ class AdjustedRSquared(AgainstMean):
     )
 
     def finalise(self, state: Any) -> Any:
-        """From r2."""
         charge = ops.ratio(state.weight - 1.0, state.weight - (self.predictors + 1.0))
         return 1.0 - (1.0 - self._determined(state)) * charge
 
@@ -159,7 +156,6 @@ class ExplainedVariance(AgainstMean):
     reference = _KVALSETH
 
     def atoms(self) -> Mapping[str, Atom]:
-        """The first two moments of label and error, each around its centre."""
         return {**moments(LABEL), **_error_sums(moments(ERROR))}
 
     def undefined(self, state: Any) -> Undefined:
@@ -167,7 +163,6 @@ class ExplainedVariance(AgainstMean):
         return [*super().undefined(state), ("rounding", is_lost(state, ERROR))]
 
     def finalise(self, state: Any) -> Any:
-        """From both variations."""
         return 1.0 - ops.ratio(variation(state, ERROR), variation(state, LABEL))
 
 
@@ -193,7 +188,6 @@ class DefaultRmse(ErrorMetric):
     reference = _MURPHY
 
     def atoms(self) -> Mapping[str, Atom]:
-        """The first two moments of the label around the centre."""
         return moments(LABEL)
 
     def undefined(self, state: Any) -> Undefined:
@@ -201,7 +195,6 @@ class DefaultRmse(ErrorMetric):
         return [*super().undefined(state), ("rounding", is_lost(state, LABEL))]
 
     def finalise(self, state: Any) -> Any:
-        """Root of the variation per row."""
         return ops.sqrt(ops.ratio(variation(state, LABEL), state.weight))
 
 
@@ -227,5 +220,4 @@ class RmseSkill(AgainstMean):
     reference = _MURPHY
 
     def finalise(self, state: Any) -> Any:
-        """From r2's parts."""
         return 1.0 - ops.sqrt(ops.ratio(state.squared_error, variation(state, LABEL)))

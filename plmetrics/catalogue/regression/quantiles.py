@@ -63,8 +63,7 @@ class AbsoluteErrorQuantile(ErrorQuantile):
     >>> import plmetrics as plm, polars as pl
     >>> rows = pl.DataFrame({"y": [3.0, -0.5, 2.0, 7.0], "p": [2.5, 0.0, 2.0, 8.0]})
     >>> metric = AbsoluteErrorQuantile(q=0.75)
-    >>> found = plm.evaluate(rows, task="regression", label="y", models="p", metrics=[metric])
-    >>> found.metrics["value"].item()
+    >>> plm.evaluate(rows, task="regression", label="y", models="p", metrics=[metric]).metrics["value"].item()
     0.75
     """
 
@@ -80,7 +79,6 @@ class AbsoluteErrorQuantile(ErrorQuantile):
 
     @property
     def needs(self) -> Quantiles:
-        """The share q."""
         return Quantiles(self.q, by=_ABSOLUTE_ERROR)
 
 
@@ -93,8 +91,7 @@ class MaxError(ErrorQuantile):
 
     >>> import plmetrics as plm, polars as pl
     >>> rows = pl.DataFrame({"y": [3.0, -0.5, 2.0, 7.0], "p": [2.5, 0.0, 2.0, 8.0]})
-    >>> found = plm.evaluate(rows, task="regression", label="y", models="p", metrics=["max_error"])
-    >>> found.metrics["value"].item()
+    >>> plm.evaluate(rows, task="regression", label="y", models="p", metrics=["max_error"]).metrics["value"].item()
     1.0
     """
 

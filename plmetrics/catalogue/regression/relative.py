@@ -9,7 +9,7 @@ import polars as pl
 
 from plmetrics.catalogue.parameters import ParameterError, parameter, positive
 from plmetrics.catalogue.registry import register
-from plmetrics.catalogue.regression.rows import ABSOLUTE_ERROR, ErrorMetric, MeanOverRows
+from plmetrics.catalogue.regression.errors import ABSOLUTE_ERROR, ErrorMetric, MeanOverRows
 from plmetrics.core import ops
 from plmetrics.core.names import number_text
 from plmetrics.states.sums import Atom
@@ -53,11 +53,7 @@ class MeanAbsolutePercentageError(ErrorMetric):
     beware = "Small labels dominate it, and it favours predictions that are too low."
     reference = _HYNDMAN
 
-    zeros: str = parameter(
-        "error",
-        doc="what to do with labels of 0",
-        options=("error", "drop", "epsilon"),
-    )
+    zeros: str = parameter("error", doc="what to do with labels of 0", options=("error", "drop", "epsilon"))
     epsilon: float | None = parameter(
         None,
         doc="smallest divisor, with zeros=epsilon",
@@ -85,7 +81,6 @@ class MeanAbsolutePercentageError(ErrorMetric):
         return {"relative_error": _RELATIVE_ERROR, "zero_labels": _ZERO_LABEL}
 
     def finalise(self, state: Any) -> Any:
-        """Mean in percent."""
         divided = state.divisible if self.zeros == "drop" else state.weight
         return 100.0 * ops.ratio(state.relative_error, divided)
 
@@ -99,7 +94,6 @@ class MeanAbsolutePercentageError(ErrorMetric):
         return reasons
 
     def denominators(self, state: Any) -> tuple[Any, ...]:
-        """The rows that are divided."""
         return (state.divisible,) if self.zeros == "drop" else (state.weight,)
 
     def note(self, state: Any) -> Any:
@@ -147,7 +141,6 @@ class SymmetricMape(MeanOverRows):
     )
 
     def finalise(self, state: Any) -> Any:
-        """Mean in percent."""
         return 100.0 * super().finalise(state)
 
     def _atom(self) -> Atom:
@@ -182,11 +175,9 @@ class WeightedMape(ErrorMetric):
     reference = "Kolassa and Schuetz (2007), Advantages of the MAD/Mean ratio over the MAPE, Foresight 6"
 
     def atoms(self) -> Mapping[str, Atom]:
-        """Distances and sizes."""
         return {"absolute_error": ABSOLUTE_ERROR, "absolute_label": _ABSOLUTE_LABEL}
 
     def finalise(self, state: Any) -> Any:
-        """Ratio in percent."""
         return 100.0 * ops.ratio(state.absolute_error, state.absolute_label)
 
 
@@ -268,5 +259,4 @@ class RootMeanSquaredLogError(MeanSquaredLogError):
     beware = "It forgives a prediction that is too high more than one as much too low."
 
     def finalise(self, state: Any) -> Any:
-        """Root of the mean."""
         return ops.sqrt(super().finalise(state))

@@ -10,11 +10,11 @@ import polars as pl
 
 from plmetrics.catalogue.parameters import ParameterError, parameter
 from plmetrics.catalogue.registry import register
-from plmetrics.catalogue.regression.rows import ABSOLUTE_ERROR, ErrorMetric
+from plmetrics.catalogue.regression.errors import ABSOLUTE_ERROR, ErrorMetric
 from plmetrics.core import ops
 from plmetrics.states.sums import Atom
 from plmetrics.table.checks import REPEATED_TIME, Requirement
-from plmetrics.table.roles import plain_column
+from plmetrics.table.prediction_columns import plain_column
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -144,7 +144,6 @@ class MeanAbsoluteScaledError(ErrorMetric):
         return rows.error.abs() / rows.column(self.scale).cast(pl.Float64)
 
     def finalise(self, state: Any) -> Any:
-        """Mean error, over the mean naive one."""
         mean = ops.ratio(state.error_sum, state.weight)
         return mean if self.scale is not None else ops.ratio(mean * state.naive_mass, state.naive_sum)
 
@@ -187,7 +186,6 @@ class SegmentScaledError(ErrorMetric):
     by: str = parameter(doc="column of segments", check=bool, domain="the name of a column")
 
     def columns(self) -> tuple[str, ...]:
-        """The segments."""
         return (self.by,)
 
     def made(self, label: str) -> Mapping[str, pl.Expr]:
@@ -217,7 +215,6 @@ class SegmentScaledError(ErrorMetric):
         return pl.when(self._has_scale(rows)).then(scaled).otherwise(0.0)
 
     def finalise(self, state: Any) -> Any:
-        """Mean over the rows that have a scale."""
         return ops.ratio(state.error_sum, state.mass)
 
     def remark(self, state: Any) -> Any:

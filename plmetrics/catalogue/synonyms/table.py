@@ -6,8 +6,14 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from plmetrics.catalogue.synonyms.other_libraries import FAIRLEARN, TFMA, TORCHMETRICS, YARDSTICK
-from plmetrics.catalogue.synonyms.retrieval import IR_MEASURES, TREC_EVAL
+from plmetrics.catalogue.synonyms.other_libraries import (
+    FAIRLEARN,
+    IR_MEASURES,
+    TFMA,
+    TORCHMETRICS,
+    TREC_EVAL,
+    YARDSTICK,
+)
 from plmetrics.catalogue.synonyms.scikit_learn import SCIKIT_LEARN
 from plmetrics.catalogue.synonyms.short_names import SHORT_NAMES
 from plmetrics.core.names import did_you_mean, nearest

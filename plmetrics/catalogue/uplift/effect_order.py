@@ -12,9 +12,8 @@ from plmetrics.catalogue.binary.top import top_parameter
 from plmetrics.catalogue.needs import Points
 from plmetrics.catalogue.parameters import parameter
 from plmetrics.catalogue.registry import register
-from plmetrics.catalogue.uplift.arms import OfArms
-from plmetrics.catalogue.uplift.bin_bounds import area_bound, top_bound
-from plmetrics.catalogue.uplift.targeting import TargetedTotals
+from plmetrics.catalogue.uplift.bin_bounds import TargetedTotals, area_bound, top_bound
+from plmetrics.catalogue.uplift.propensity import OfArms
 from plmetrics.core import ops
 
 if TYPE_CHECKING:

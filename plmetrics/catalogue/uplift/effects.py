@@ -15,10 +15,8 @@ import polars as pl
 from plmetrics.catalogue.needs import Sums
 from plmetrics.catalogue.parameters import parameter
 from plmetrics.catalogue.registry import register
-from plmetrics.catalogue.uplift.arms import OUTCOME, OfArms, centred_moment, of_arm
-from plmetrics.catalogue.uplift.errors import EffectError, WeightedEffectError
-from plmetrics.catalogue.uplift.propensity import ByPropensity
-from plmetrics.catalogue.uplift.weighted_errors import WeightedArmsError
+from plmetrics.catalogue.uplift.errors import EffectError, WeightedArmsError, WeightedEffectError
+from plmetrics.catalogue.uplift.propensity import OUTCOME, ByPropensity, OfArms, centred_moment, of_arm
 from plmetrics.core import ops
 from plmetrics.states.sums import Atom, Distances
 from plmetrics.table.checks import Requirement
@@ -66,12 +64,10 @@ class AverageEffect(OfArms):
     reference = _NEYMAN
 
     def atoms(self) -> Mapping[str, Atom | tuple[Atom, ...]]:
-        """Outcomes of each arm around a constant near them."""
         treated, control = centred_moment(treated=True), centred_moment(treated=False)
         return {**super().atoms(), "treated_outcome": treated, "control_outcome": control}
 
     def finalise(self, state: Any) -> Any:
-        """Difference of the means."""
         treated = ops.ratio(state.treated_outcome, state.treated_weight)
         return treated - ops.ratio(state.control_outcome, state.control_weight)
 
@@ -110,11 +106,9 @@ class EValue(OfArms):
     reference = _VANDERWEELE
 
     def atoms(self) -> Mapping[str, Atom | tuple[Atom, ...]]:
-        """Outcomes of each arm."""
         return {**super().atoms(), "treated_outcome": _TREATED_OUTCOME, "control_outcome": _CONTROL_OUTCOME}
 
     def finalise(self, state: Any) -> Any:
-        """From the ratio of the means."""
         treated, control = self._means(state)
         ratio = ops.ratio(ops.larger(treated, control), ops.smaller(treated, control))
         return ratio + ops.sqrt(ratio * (ratio - 1.0))
@@ -265,7 +259,6 @@ class DoublyRobustEffect(ByPropensity):
     )
 
     def columns(self) -> tuple[str, ...]:
-        """The propensity and the expected outcomes."""
         return (self.propensity, self.mu0, self.mu1)
 
     def requirements(self) -> tuple[Requirement, ...]:
@@ -280,12 +273,10 @@ class DoublyRobustEffect(ByPropensity):
         )
 
     def atoms(self) -> Mapping[str, Atom | tuple[Atom, ...]]:
-        """The sum over rows."""
         key = f"aipw|{self.mu0}|{self.mu1}"
         return {**super().atoms(), "effect": self._atom(key, self._effect)}
 
     def finalise(self, state: Any) -> Any:
-        """Mean over rows."""
         return ops.ratio(state.effect, state.weight)
 
     def _effect(self, rows: Rows) -> pl.Expr:

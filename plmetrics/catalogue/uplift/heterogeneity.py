@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from plmetrics.catalogue.fairness.base import GroupMetric
 from plmetrics.catalogue.registry import register
-from plmetrics.catalogue.uplift.arms import INFINITY
 from plmetrics.catalogue.uplift.effects import AverageEffect
 from plmetrics.catalogue.uplift.errors import EffectError
+from plmetrics.catalogue.uplift.propensity import INFINITY
 
 if TYPE_CHECKING:
     from plmetrics.catalogue.composite_metrics import Groups
     from plmetrics.catalogue.metric import Direction, Metric
-    from plmetrics.catalogue.value_kind import Kind
+    from plmetrics.catalogue.needs import Kind
 
 _COCHRAN = "Cochran (1954), The combination of estimates from different experiments, Biometrics 10(1)"
 
 
-@dataclass(frozen=True)
 class OfEffects(GroupMetric):
     """Base of the metrics of the effects in the slices of a set, weighted by the inverse of their squared errors."""
 
@@ -33,7 +31,6 @@ class OfEffects(GroupMetric):
     reference = _COCHRAN
 
     def parts(self) -> tuple[Metric, ...]:
-        """The effect of each slice, and its standard error."""
         return (AverageEffect(), EffectError())
 
     @staticmethod
@@ -45,7 +42,6 @@ class OfEffects(GroupMetric):
 
 
 @register
-@dataclass(frozen=True)
 class CochranQ(OfEffects):
     """Spread of the effects of slices around their common effect, in units of their errors: sum of (d - m)^2 / v.
 
@@ -57,8 +53,7 @@ class CochranQ(OfEffects):
     >>> import polars as pl, plmetrics as plm
     >>> rows = pl.DataFrame({"y": [3, 1, 0, 2, 9, 7, 1, 1], "t": [1, 1, 0, 0] * 2, "g": list("aaaabbbb"), "p": 1.0})
     >>> arguments = {"task": "uplift", "label": "y", "treatment": "t", "models": "p", "slices": "g"}
-    >>> found = plm.evaluate(rows, metrics="cochran_q(by=g)", **arguments).metrics
-    >>> round(found["value"].item(), 4)
+    >>> round(plm.evaluate(rows, metrics="cochran_q(by=g)", **arguments).metrics["value"].item(), 4)
     12.0
     """
 
@@ -71,12 +66,10 @@ class CochranQ(OfEffects):
     beware = "Slices must not overlap, and with rows that are not independent (a unit) it is too large."
 
     def finalise(self, state: Groups) -> Any:
-        """The weighted sum of squares."""
         return self._statistic(state)
 
 
 @register
-@dataclass(frozen=True)
 class CochranQPValue(OfEffects):
     """Chance of a cochran_q at least as large if all slices have the same effect.
 
@@ -86,8 +79,7 @@ class CochranQPValue(OfEffects):
     >>> import polars as pl, plmetrics as plm
     >>> rows = pl.DataFrame({"y": [3, 1, 0, 2, 9, 7, 1, 1], "t": [1, 1, 0, 0] * 2, "g": list("aaaabbbb"), "p": 1.0})
     >>> arguments = {"task": "uplift", "label": "y", "treatment": "t", "models": "p", "slices": "g"}
-    >>> found = plm.evaluate(rows, metrics="cochran_q_p_value(by=g)", **arguments).metrics
-    >>> round(found["value"].item(), 6)
+    >>> round(plm.evaluate(rows, metrics="cochran_q_p_value(by=g)", **arguments).metrics["value"].item(), 6)
     0.000532
     """
 
@@ -98,7 +90,6 @@ class CochranQPValue(OfEffects):
     beware = "A large value is no proof of equal effects: few rows in each slice see little."
 
     def finalise(self, state: Groups) -> Any:
-        """The upper tail."""
         from scipy.special import chdtrc
 
         slices = np.asarray(next(iter(state.values.values()))).shape[-1]

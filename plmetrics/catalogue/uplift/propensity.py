@@ -1,24 +1,75 @@
-"""Sums of effects whose rows are weighted by the inverse of the chance to be in their arm."""
+"""Atoms of metrics of treatment effects: rows and outcomes of both arms, plain or weighted by inverse propensities."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import polars as pl
 
+from plmetrics.catalogue.metric import Metric
 from plmetrics.catalogue.needs import Sums
 from plmetrics.catalogue.parameters import parameter
-from plmetrics.catalogue.uplift.arms import OfArms, of_arm
+from plmetrics.catalogue.variation import moment, square
 from plmetrics.core import ops
-from plmetrics.states.sums import Atom
+from plmetrics.states.sums import Atom, RowValue
 from plmetrics.table.checks import Requirement
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from plmetrics.catalogue.metric import Direction, Undefined
     from plmetrics.states.sums import Distances, Rows
+
+INFINITY = float("inf")
+OUTCOME = RowValue("label", lambda rows: rows.label)
+TREATED = Atom("treated", lambda rows: rows.treated, counts=True)
+CONTROL = Atom("control", lambda rows: ~rows.treated, counts=True, rest_of=("n", TREATED))
+ARMS: Mapping[str, Atom] = {"treated_weight": TREATED, "control_weight": CONTROL}
+
+
+def of_arm(rows: Rows, value: pl.Expr, *, treated: bool) -> pl.Expr:
+    """A number of the rows of one arm, 0 in the other."""
+    return pl.when(rows.treated if treated else ~rows.treated).then(value).otherwise(0.0)
+
+
+def centred_moment(power: int = 1, *, treated: bool) -> Atom:
+    """Sum over one arm of the outcome, less a constant near outcomes, or of its square; see `Metric.centres`."""
+    name = "treated" if treated else "control"
+    first = f"{name}_centred_1"
+
+    def distance(rows: Rows) -> pl.Expr:
+        centred = rows.centred(OUTCOME)
+        return of_arm(rows, square(centred) if power > 1 else centred, treated=treated)
+
+    return moment(
+        f"{name}_centred_{power}",
+        (OUTCOME,) * power,
+        distance,
+        mass=name,
+        alone=(first, first) if power > 1 else (),
+    )
+
+
+class OfArms(Metric):
+    """Base of the metrics that compare the treated with the controls: undefined (`empty_arm`) where an arm is empty.
+
+    Its blocks are those of the smaller arm.
+    """
+
+    task = "uplift"
+    range = (-INFINITY, INFINITY)
+    direction: ClassVar[Direction] = "higher"
+    masses = ("treated_weight", "control_weight")
+    expressible = False
+
+    def atoms(self) -> Mapping[str, Atom | tuple[Atom, ...]]:
+        return dict(ARMS)
+
+    def undefined(self, state: Any) -> Undefined:
+        empty = (state.treated_weight == 0) | (state.control_weight == 0)
+        return [*super().undefined(state), ("empty_arm", empty)]
 
 
 @dataclass(frozen=True)
@@ -33,7 +84,6 @@ class ByPropensity(OfArms):
     )
 
     def columns(self) -> tuple[str, ...]:
-        """The propensity."""
         return (self.propensity,)
 
     def requirements(self) -> tuple[Requirement, ...]:
@@ -60,7 +110,10 @@ class ByPropensity(OfArms):
                 (state.control_inverse, state.control_square),
             )
         )
-        texts = [_sample_sizes(*sizes) for sizes in zip(treated, control, strict=True)]
+        texts = [
+            f"effective sample size: {rows:,.1f} treated, {others:,.1f} controls"
+            for rows, others in zip(treated, control, strict=True)
+        ]
         return np.array(texts, dtype=object)
 
     def _chance(self, rows: Rows) -> pl.Expr:
@@ -96,7 +149,3 @@ def _weight(rows: Rows) -> Any:
 def _no_propensity(value: pl.Expr) -> pl.Expr:
     chance = value.cast(pl.Float64)
     return chance.is_null() | chance.is_nan() | (chance <= 0) | (chance >= 1)
-
-
-def _sample_sizes(treated: float, control: float) -> str:
-    return f"effective sample size: {treated:,.1f} treated, {control:,.1f} controls"

@@ -31,7 +31,7 @@ from plmetrics.engine.streaming import AGGREGATES_PER_NODE
 from plmetrics.states.complements import RestSums
 from plmetrics.states.sums import SumsState, Total
 from plmetrics.suite.sections.basics import REST
-from plmetrics.table.roles import LABEL, UNIT
+from plmetrics.table.prediction_columns import LABEL, UNIT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -27,7 +27,7 @@ from plmetrics.engine.streaming import batch_sink
 from plmetrics.states.bin_sums import BINS
 from plmetrics.states.state_format import BLOCK, CELL
 from plmetrics.table.checks import valid_column
-from plmetrics.table.roles import UNIT
+from plmetrics.table.prediction_columns import UNIT
 from plmetrics.table.slices import LOOKUP_CELLS
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from plmetrics.states.bin_sums import (
 )
 from plmetrics.states.queries import QUERY_NAME
 from plmetrics.states.state_format import CELL
-from plmetrics.table.roles import plain_column
+from plmetrics.table.prediction_columns import plain_column
 from plmetrics.table.slices import Cube
 
 if TYPE_CHECKING:

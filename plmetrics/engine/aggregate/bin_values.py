@@ -8,8 +8,17 @@ import numpy as np
 import polars as pl
 
 from plmetrics.engine.prepare.bin_edges import number_of
-from plmetrics.states.bin_sums import SQUARED_WEIGHT, WEIGHT, centre_of, edges_of, sum_name
-from plmetrics.states.bin_tables import ARM_SUMS, SQUARE, BinTable, tables_of
+from plmetrics.states.bin_sums import (
+    ARM_SUMS,
+    SQUARE,
+    SQUARED_WEIGHT,
+    WEIGHT,
+    BinTable,
+    centre_of,
+    edges_of,
+    sum_name,
+    tables_of,
+)
 from plmetrics.states.scores.bin_lookup import FixedBins, Keys
 
 if TYPE_CHECKING:

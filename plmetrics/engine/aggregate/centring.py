@@ -27,7 +27,7 @@ from plmetrics.engine.streaming import AGGREGATES_PER_NODE
 from plmetrics.states.moments import CENTRE, distant, means
 from plmetrics.states.sums import EVERY, SCORED, sum_by_place
 from plmetrics.suite.sections.basics import REST
-from plmetrics.table.roles import UNIT
+from plmetrics.table.prediction_columns import UNIT
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence

@@ -9,17 +9,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from plmetrics.catalogue.row_values import called_rightly, row_value
+from plmetrics.catalogue.bases import called_rightly, row_value
 from plmetrics.catalogue.variation import square
 from plmetrics.core.errors import DataError, Problem
 from plmetrics.engine.memory.budget import rows_that_fit
 from plmetrics.engine.step import Step
 from plmetrics.states.sums import Total
-from plmetrics.suite.sections.comparison_tests import OF_ROWS, ON_MEANS, by_fold
+from plmetrics.suite.sections.compare import OF_ROWS, ON_MEANS, by_fold
 from plmetrics.suite.sections.section import ComparisonTest
 from plmetrics.table.checks import VALID, valid_column
-from plmetrics.table.prediction_columns import score_column
-from plmetrics.table.roles import LABEL, UNIT, plain_column
+from plmetrics.table.prediction_columns import LABEL, UNIT, plain_column, score_column
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -26,8 +26,8 @@ from plmetrics.engine.request import OVERALL, Request, TableView, unit_column
 from plmetrics.features.registry import features_of
 from plmetrics.suite.sections.basics import BY_FOLD
 from plmetrics.table.checks import Requirement, each_once, require_numbers
+from plmetrics.table.prediction_columns import RoleColumns, require
 from plmetrics.table.prediction_table import prediction_table
-from plmetrics.table.roles import RoleColumns, require
 from plmetrics.table.slices import SliceSet
 
 if TYPE_CHECKING:
@@ -37,8 +37,7 @@ if TYPE_CHECKING:
     from plmetrics.catalogue.metric import Metric
     from plmetrics.suite.model import Suite
     from plmetrics.suite.sections.labels import LabelStatus
-    from plmetrics.table.prediction_columns import PredictionColumns
-    from plmetrics.table.roles import Transform
+    from plmetrics.table.prediction_columns import PredictionColumns, Transform
     from plmetrics.table.slice_keys import SliceKey
     from plmetrics.table.source import Source
 

@@ -11,7 +11,7 @@ from plmetrics.table.classes import class_text
 
 if TYPE_CHECKING:
     from plmetrics.engine.inquiry import Question
-    from plmetrics.table.roles import RoleColumns
+    from plmetrics.table.prediction_columns import RoleColumns
 
 MAX_CLASSES = 1000
 

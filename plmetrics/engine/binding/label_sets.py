@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from plmetrics.core.errors import ConfigError, DataError, Problem
 from plmetrics.core.names import did_you_mean
-from plmetrics.table.label_sets import holds_lists
+from plmetrics.table.classes import holds_lists
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

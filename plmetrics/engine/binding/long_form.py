@@ -13,7 +13,7 @@ from plmetrics.core.errors import AbsentDataError, Collected, ConfigError, DataE
 from plmetrics.core.names import is_pattern, number_text
 from plmetrics.engine.binding.row_expressions import predicate
 from plmetrics.table.checks import not_numbers
-from plmetrics.table.roles import require
+from plmetrics.table.prediction_columns import require
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -10,7 +10,7 @@ from plmetrics.catalogue.custom import ROLES
 from plmetrics.core.errors import Collected, ConfigError, DataError, Problem
 from plmetrics.core.names import did_you_mean
 from plmetrics.core.rowsql import compile_row, not_a_condition
-from plmetrics.table.roles import require
+from plmetrics.table.prediction_columns import require
 
 if TYPE_CHECKING:
     from plmetrics.catalogue.metric import Metric

@@ -8,7 +8,7 @@ import polars as pl
 
 from plmetrics.core.errors import ConfigError, DataError, Problem
 from plmetrics.engine.binding.row_expressions import predicate
-from plmetrics.table.roles import require
+from plmetrics.table.prediction_columns import require
 from plmetrics.table.slice_keys import SliceKey, bin_index, period_start, tag_text
 from plmetrics.table.slices import SliceSet
 

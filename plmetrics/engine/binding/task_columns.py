@@ -9,7 +9,7 @@ import polars as pl
 from plmetrics.catalogue.needs import Queries
 from plmetrics.core.errors import Collected, ConfigError, DataError, Problem
 from plmetrics.table.checks import Requirement
-from plmetrics.table.roles import require
+from plmetrics.table.prediction_columns import require
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

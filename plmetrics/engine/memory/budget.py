@@ -17,7 +17,7 @@ import polars as pl
 from plmetrics.catalogue.metric import leaves
 from plmetrics.catalogue.needs import Bins
 from plmetrics.core.errors import ConfigError, Problem
-from plmetrics.states.scores.limits import replicates_rows
+from plmetrics.states.scores.coarse import replicates_rows
 
 if TYPE_CHECKING:
     from plmetrics.engine.inquiry import Question

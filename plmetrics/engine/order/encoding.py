@@ -18,7 +18,7 @@ from plmetrics.engine.step import Step
 from plmetrics.engine.streaming import collected_batches, collected_frame
 from plmetrics.states.scores.bin_lookup import Locator, score_locator, value_locator
 from plmetrics.states.scores.grid import FINE_BINS, Members
-from plmetrics.table.roles import LABEL
+from plmetrics.table.prediction_columns import LABEL
 from plmetrics.table.sampling import telling
 from plmetrics.table.slices import LOOKUP_CELLS
 

@@ -19,14 +19,13 @@ from plmetrics.engine.aggregate.row_plan import (
 )
 from plmetrics.states.arms import EffectRows
 from plmetrics.states.complements import RestScores, rest_codes
-from plmetrics.states.pairs import Pairs
+from plmetrics.states.ranks import Pairs
 from plmetrics.states.scores.areas import AreaRows
-from plmetrics.states.scores.limits import replicates_rows
+from plmetrics.states.scores.coarse import replicates_rows
 from plmetrics.states.scores.packed_rows import PackedRows
 from plmetrics.states.scores.sorted_rows import OrderedRows
 from plmetrics.states.scores.sorting import ascending_order
-from plmetrics.table.prediction_columns import score_column
-from plmetrics.table.roles import LABEL, WEIGHT
+from plmetrics.table.prediction_columns import LABEL, WEIGHT, score_column
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
 
     from plmetrics.engine.aggregate.aggregation import Aggregates
     from plmetrics.engine.run_plan import RunPlan
-    from plmetrics.states.pairs import SlicedPairs
+    from plmetrics.states.ranks import SlicedPairs
     from plmetrics.states.scores.sorted_rows import SlicedScores
     from plmetrics.states.sums import RowValue
 

@@ -19,10 +19,9 @@ from plmetrics.engine.aggregate.row_plan import (
     positives,
     value_column,
 )
-from plmetrics.states.scores.limits import RANK_BINS
+from plmetrics.states.scores.coarse import RANK_BINS
 from plmetrics.table.checks import scored_column, valid_column
-from plmetrics.table.prediction_columns import score_column
-from plmetrics.table.roles import LABEL, TREATMENT
+from plmetrics.table.prediction_columns import LABEL, TREATMENT, score_column
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -15,7 +15,7 @@ from plmetrics.engine.order.encoding import SAMPLE_ROWS, chosen_rows
 from plmetrics.engine.streaming import collected_batches
 from plmetrics.states.scores.class_rows import ByCell
 from plmetrics.table.checks import scored_column, valid_column
-from plmetrics.table.roles import LABEL
+from plmetrics.table.prediction_columns import LABEL
 from plmetrics.table.slices import LOOKUP_CELLS
 
 if TYPE_CHECKING:

@@ -23,14 +23,13 @@ from plmetrics.states.moving_thresholds import ScoredRows, replicate_thresholds
 from plmetrics.states.scores.sorted_rows import OrderedRows
 from plmetrics.states.sums import sum_column
 from plmetrics.table.checks import valid_column
-from plmetrics.table.prediction_columns import score_column
+from plmetrics.table.prediction_columns import UNIT, WEIGHT, score_column
 from plmetrics.table.prediction_table import prediction_table
-from plmetrics.table.roles import UNIT, WEIGHT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from plmetrics.catalogue.threshold_rule import ThresholdRule
+    from plmetrics.catalogue.parameters import ThresholdRule
     from plmetrics.engine.aggregate.aggregation import Aggregates
     from plmetrics.engine.request import Request
     from plmetrics.engine.run_plan import RunPlan

@@ -8,8 +8,7 @@ import numpy as np
 import polars as pl
 
 from plmetrics.table.checks import VALID
-from plmetrics.table.prediction_columns import levels_of, quantile_part
-from plmetrics.table.roles import LABEL
+from plmetrics.table.prediction_columns import LABEL, levels_of, quantile_part
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -24,8 +24,7 @@ if TYPE_CHECKING:
 
     from plmetrics.engine.inquiry import Question
     from plmetrics.engine.request import TableView
-    from plmetrics.states.bin_sums import Edges
-    from plmetrics.states.bin_tables import BinTable
+    from plmetrics.states.bin_sums import BinTable, Edges
     from plmetrics.states.sums import Rows
     from plmetrics.suite.model import Suite
     from plmetrics.table.prediction_table import PredictionTable

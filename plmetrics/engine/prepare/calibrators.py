@@ -11,9 +11,7 @@ import polars as pl
 
 from plmetrics.catalogue.calibrators import CALIBRATORS
 from plmetrics.catalogue.calibrators.calibrator import Calibrator, NoFit
-from plmetrics.catalogue.calibrators.isotonic import MAX_KNOTS, Isotonic
-from plmetrics.catalogue.calibrators.platt import Platt
-from plmetrics.catalogue.calibrators.temperature import Temperature
+from plmetrics.catalogue.calibrators.score_curves import MAX_KNOTS, Isotonic, Platt, Temperature
 from plmetrics.core.errors import ConfigError, DataError, Problem
 from plmetrics.core.rowsql import compile_row
 from plmetrics.engine.bad_rows import bad_values
@@ -23,8 +21,12 @@ from plmetrics.engine.prepare.constants import Calibration
 from plmetrics.engine.run_plan import Accounting, NoRowsLeftError
 from plmetrics.suite.sections.basics import BY_FOLD
 from plmetrics.table.checks import VALID, valid_column
-from plmetrics.table.prediction_columns import PredictionColumns, normalise_probabilities, part_column
-from plmetrics.table.roles import plain_column
+from plmetrics.table.prediction_columns import (
+    PredictionColumns,
+    normalise_probabilities,
+    part_column,
+    plain_column,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -17,7 +17,7 @@ from plmetrics.core.exact_sums import HEADROOM, Addition, exponent_of
 from plmetrics.core.names import name_list
 from plmetrics.engine.aggregate.totals import summed_in, totals
 from plmetrics.engine.arithmetic import largest
-from plmetrics.table.roles import LABEL
+from plmetrics.table.prediction_columns import LABEL
 
 if TYPE_CHECKING:
     from plmetrics.engine.inquiry import Question

@@ -27,9 +27,8 @@ from plmetrics.engine.run_plan import Accounting, Blocks, RunPlan, rows_of, unit
 from plmetrics.engine.step import Step
 from plmetrics.engine.streaming import SAMPLE_ROWS
 from plmetrics.suite.sections.basics import BASELINE
-from plmetrics.table.prediction_columns import PredictionColumns
+from plmetrics.table.prediction_columns import UNIT, WEIGHT, PredictionColumns
 from plmetrics.table.prediction_table import unchecked_table
-from plmetrics.table.roles import UNIT, WEIGHT
 from plmetrics.table.slices import plan_cubes
 
 if TYPE_CHECKING:
@@ -266,7 +265,7 @@ def _bin_edges(
     if constants is not None or not curves:
         return constant_question({} if constants is None else constants.bin_edges)
     from plmetrics.engine.prepare.bin_edges import bin_edges
-    from plmetrics.states.bin_tables import tables_of
+    from plmetrics.states.bin_sums import tables_of
 
     return bin_edges(view, table, tables_of(curves, blocks=blocks is not None), rows.read)
 

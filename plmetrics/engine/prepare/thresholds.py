@@ -17,14 +17,13 @@ from plmetrics.states.moving_thresholds import confusion_at
 from plmetrics.states.scores.sorted_rows import OrderedRows
 from plmetrics.states.sums import class_threshold
 from plmetrics.table.checks import VALID, valid_column
-from plmetrics.table.prediction_columns import part_column, score_column, truth_column
+from plmetrics.table.prediction_columns import WEIGHT, part_column, score_column, truth_column
 from plmetrics.table.prediction_table import prediction_table
-from plmetrics.table.roles import WEIGHT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from plmetrics.catalogue.threshold_rule import ThresholdRule
+    from plmetrics.catalogue.parameters import ThresholdRule
     from plmetrics.engine.inquiry import Question
     from plmetrics.engine.request import Request, TableView
     from plmetrics.states.sums import View

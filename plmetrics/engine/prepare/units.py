@@ -17,7 +17,7 @@ from plmetrics.engine.memory.budget import working_memory
 from plmetrics.engine.request import unit_column
 from plmetrics.engine.run_plan import Blocks
 from plmetrics.engine.streaming import batch_sink, collected_batches
-from plmetrics.table.roles import UNIT
+from plmetrics.table.prediction_columns import UNIT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -30,8 +30,15 @@ from plmetrics.engine.run_plan import Accounting, NoRowsLeftError
 from plmetrics.states.queries import QUERY, QUERY_NAME, query_column
 from plmetrics.suite.tasks import RANKING_CURVES
 from plmetrics.table.checks import SCORED, VALID, scored_column, valid_column
-from plmetrics.table.prediction_columns import PredictionColumns, score_column
-from plmetrics.table.roles import LABEL, UNIT, WEIGHT, RoleColumns, plain_column
+from plmetrics.table.prediction_columns import (
+    LABEL,
+    UNIT,
+    WEIGHT,
+    PredictionColumns,
+    RoleColumns,
+    plain_column,
+    score_column,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -18,8 +18,8 @@ from plmetrics.suite.reader import metric_from_text
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from plmetrics.catalogue.advice.advice_rule import TableFacts
     from plmetrics.catalogue.advice.goals import Goal
-    from plmetrics.catalogue.advice.table_facts import TableFacts
 
 
 _TEXTS = ("task", "metric", "verdict", "reason", "companions", "rule", "source")

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from plmetrics.catalogue import registry
+from plmetrics.catalogue.advice.advice_rule import TableFacts
 from plmetrics.catalogue.advice.goals import GOALS, goal_by_name, goals_of
-from plmetrics.catalogue.advice.table_facts import TableFacts
 from plmetrics.catalogue.advice.table_survey import Layout, survey
 from plmetrics.core.errors import CallError, DataError, Problem
 from plmetrics.core.names import did_you_mean, is_address

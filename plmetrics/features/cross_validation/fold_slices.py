@@ -18,7 +18,7 @@ from plmetrics.engine.prepare.slices import MOST_DERIVED
 from plmetrics.features.cross_validation.cross_validation_section import CrossValidation, folds_of
 from plmetrics.suite.sections.basics import SliceSet as SliceSpec
 from plmetrics.table.checks import not_numbers
-from plmetrics.table.roles import require
+from plmetrics.table.prediction_columns import require
 from plmetrics.table.slice_keys import SliceKey
 from plmetrics.table.slices import SliceSet
 

@@ -15,7 +15,7 @@ import polars as pl
 from plmetrics.core.results import SLICE_VALUES, in_schema
 from plmetrics.features.cross_validation.cross_validation_section import AXES
 from plmetrics.inference.chunks import chunks
-from plmetrics.inference.model_estimates import Estimates
+from plmetrics.inference.estimates import Estimates
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -25,7 +25,7 @@ from plmetrics.features.cross_validation.fold_values import IDENTITY, left_join
 from plmetrics.inference.chunks import chunks, concatenate_estimates
 from plmetrics.inference.comparisons.paired_bootstrap import paired_difference
 from plmetrics.inference.contrasts import UNEQUAL_ROWS, same_size
-from plmetrics.inference.model_estimates import Estimates
+from plmetrics.inference.estimates import Estimates
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

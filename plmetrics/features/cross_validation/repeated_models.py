@@ -20,7 +20,7 @@ from plmetrics.core.results import CROSS_VALIDATION_SCHEMA, in_schema
 from plmetrics.features.cross_validation.cross_validation_section import CrossValidation
 from plmetrics.features.cross_validation.repeated_totals import BIAS, LOSS, NOISE, VARIANCE, repeated_column
 from plmetrics.table.checks import Requirement, require_numbers
-from plmetrics.table.roles import require
+from plmetrics.table.prediction_columns import require
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

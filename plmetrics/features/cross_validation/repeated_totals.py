@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from plmetrics.states.sums import Total
+from plmetrics.table.prediction_columns import LABEL, plain_column
 from plmetrics.table.prediction_table import sound_rows
-from plmetrics.table.roles import LABEL, plain_column
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -33,7 +33,7 @@ from plmetrics.features.drift.windows import (
     reference_of,
 )
 from plmetrics.states.scores.sorting import sort_with_weights
-from plmetrics.table.roles import WEIGHT
+from plmetrics.table.prediction_columns import WEIGHT
 from plmetrics.table.slices import Cube, plan_cubes
 
 if TYPE_CHECKING:

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import polars as pl
 
 from plmetrics.core.errors import DataError, Problem
-from plmetrics.table.prediction_columns import part_column
-from plmetrics.table.roles import LABEL, plain_column, require
+from plmetrics.table.prediction_columns import LABEL, part_column, plain_column, require
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -21,7 +21,7 @@ from plmetrics.features.drift.counts import MOST_CATEGORIES
 from plmetrics.features.drift.description import Description
 from plmetrics.features.drift.windows import VALUE, current_window, key_type
 from plmetrics.states.state_format import CELL
-from plmetrics.table.roles import WEIGHT
+from plmetrics.table.prediction_columns import WEIGHT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

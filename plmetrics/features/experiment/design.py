@@ -23,7 +23,7 @@ from plmetrics.features.experiment.outcomes import (
     outcome_columns,
     part_column,
 )
-from plmetrics.table.roles import require
+from plmetrics.table.prediction_columns import require
 from plmetrics.table.slice_keys import SliceKey, value_text
 from plmetrics.table.slices import Slices, SliceSet
 

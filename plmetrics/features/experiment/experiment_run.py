@@ -25,8 +25,7 @@ from plmetrics.features.experiment.readout_table import (
 from plmetrics.features.protocol import Outputs
 from plmetrics.gates.rules import Rule
 from plmetrics.gates.verdicts import NO_MATCH
-from plmetrics.table.prediction_columns import score_column
-from plmetrics.table.roles import UNIT, plain_column
+from plmetrics.table.prediction_columns import UNIT, plain_column, score_column
 from plmetrics.table.slice_keys import value_text
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from plmetrics.core.errors import ConfigError, Problem
-from plmetrics.inference.comparisons.tests.arm_power import (
+from plmetrics.inference.comparisons.tests.power import (
     detectable_effect,
     detectable_proportion,
     power_of_means,

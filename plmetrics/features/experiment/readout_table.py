@@ -12,14 +12,6 @@ from plmetrics.core.results import EXPERIMENT_SCHEMA
 from plmetrics.core.special import chdtrc
 from plmetrics.engine.treatment_balance import APART, CLEAR
 from plmetrics.inference.comparisons.correction import adjust
-from plmetrics.inference.comparisons.tests.arm_power import (
-    detectable_effect,
-    detectable_proportion,
-    power_of_means,
-    power_of_proportions,
-    required_for_means,
-    required_for_proportions,
-)
 from plmetrics.inference.comparisons.tests.arm_sums import (
     Moments,
     cohen_effects,
@@ -27,6 +19,14 @@ from plmetrics.inference.comparisons.tests.arm_sums import (
     proportion_tests,
     rank_tests,
     welch_tests,
+)
+from plmetrics.inference.comparisons.tests.power import (
+    detectable_effect,
+    detectable_proportion,
+    power_of_means,
+    power_of_proportions,
+    required_for_means,
+    required_for_proportions,
 )
 from plmetrics.inference.comparisons.tests.sequential import always_valid_tests
 

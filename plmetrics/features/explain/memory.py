@@ -26,9 +26,8 @@ from plmetrics.engine.prepare.slices import most_rows
 from plmetrics.engine.prepare.thresholds import NUMBERS_IN_HAND
 from plmetrics.features.explain.passes import count_sums
 from plmetrics.states.arms import ARMS
-from plmetrics.states.scores.coarse import coarse_number
+from plmetrics.states.scores.coarse import DENSE_LIMIT, EXACT_REPLICATES, coarse_number
 from plmetrics.states.scores.grid import FINE_BINS
-from plmetrics.states.scores.limits import DENSE_LIMIT, EXACT_REPLICATES
 from plmetrics.states.scores.sorted_rows import CLASSES
 
 if TYPE_CHECKING:

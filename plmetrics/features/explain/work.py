@@ -16,9 +16,8 @@ from plmetrics.core.threads import processors
 from plmetrics.engine.aggregate.aggregation import needs_rows, sum_bins, sum_plans
 from plmetrics.engine.inquiry import first_plans
 from plmetrics.engine.order.orderings import orderings
-from plmetrics.states.scores.coarse import coarse_number
+from plmetrics.states.scores.coarse import EXACT_REPLICATES, coarse_number
 from plmetrics.states.scores.grid import FINE_BINS
-from plmetrics.states.scores.limits import EXACT_REPLICATES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -22,7 +22,7 @@ from plmetrics.engine.inquiry import frames_by_name, together
 from plmetrics.engine.memory.budget import working_memory
 from plmetrics.features.leakage.leakage_section import Leakage
 from plmetrics.table.common_types import common_type
-from plmetrics.table.roles import LABEL
+from plmetrics.table.prediction_columns import LABEL
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -19,8 +19,8 @@ from plmetrics.core.errors import Collected, DataError, Problem
 from plmetrics.features.leakage.leakage_section import Leakage
 from plmetrics.features.registry import features_of
 from plmetrics.table.common_types import as_type, common_type
+from plmetrics.table.prediction_columns import WEIGHT, require
 from plmetrics.table.prediction_table import unchecked_table
-from plmetrics.table.roles import WEIGHT, require
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -16,7 +16,7 @@ from plmetrics.states.moments import CENTRE
 from plmetrics.states.state_format import BLOCK as COUNTED_BLOCK
 from plmetrics.states.state_format import CELL
 from plmetrics.table.checks import bad_rows, valid_column
-from plmetrics.table.roles import LABEL
+from plmetrics.table.prediction_columns import LABEL
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

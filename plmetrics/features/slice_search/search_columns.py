@@ -16,7 +16,7 @@ from plmetrics.core.quantiles import averaged_inverse
 from plmetrics.core.slice_texts import NULL, quote
 from plmetrics.engine.streaming import collected_frames
 from plmetrics.features.slice_search.search_section import FindSlices
-from plmetrics.table.roles import UNIT, WEIGHT, require
+from plmetrics.table.prediction_columns import UNIT, WEIGHT, require
 from plmetrics.table.slice_keys import SliceKey, bin_index, place_in, refuse_name_of_rest
 from plmetrics.table.slices import plain_values
 

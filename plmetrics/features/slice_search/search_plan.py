@@ -15,7 +15,7 @@ from plmetrics.engine.aggregate.row_plan import BLOCK
 from plmetrics.features.slice_search.row_sums import Tally, code_column, row_values
 from plmetrics.states.complements import RestSums
 from plmetrics.states.sums import SlicedSums, SumsState
-from plmetrics.table.roles import UNIT
+from plmetrics.table.prediction_columns import UNIT
 from plmetrics.table.slices import LOOKUP_CELLS
 
 if TYPE_CHECKING:

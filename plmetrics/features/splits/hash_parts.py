@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from plmetrics.core.errors import ConfigError, DataError, Problem
 from plmetrics.core.hashing import FOLD_SALT, is_key, key_word, mix_expr, mix_int
 from plmetrics.engine.streaming import collected_frame
-from plmetrics.table.roles import require
+from plmetrics.table.prediction_columns import require
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

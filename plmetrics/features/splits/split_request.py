@@ -16,7 +16,7 @@ from plmetrics.engine.streaming import collected_frame
 from plmetrics.features.splits.group_folds import with_group_folds
 from plmetrics.features.splits.hash_parts import fold_hash, with_parts
 from plmetrics.table.opening import open_source
-from plmetrics.table.roles import require
+from plmetrics.table.prediction_columns import require
 from plmetrics.table.source import ROW_KEY, Source
 
 Frame: TypeAlias = Any

@@ -15,7 +15,7 @@ from plmetrics.core.errors import ConfigError, DataError, Problem
 from plmetrics.engine.faults import reading
 from plmetrics.engine.streaming import collected_frame
 from plmetrics.features.splits.split_request import TEST, TRAIN, number_of, split_request, unknown
-from plmetrics.table.roles import require
+from plmetrics.table.prediction_columns import require
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -32,7 +32,7 @@ from plmetrics.states.moments import CENTRE
 from plmetrics.states.scores.run_grids import Cuts, ModelGrid, cuts_of, usual_cuts
 from plmetrics.states.scores.sorted_rows import CLASSES, Binning
 from plmetrics.states.state_format import BLOCK, BLOCKS, CELL, Builder, Part, frame_text
-from plmetrics.table.roles import UNIT
+from plmetrics.table.prediction_columns import UNIT
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -11,13 +11,13 @@ from plmetrics.core.errors import ConfigError, Problem
 from plmetrics.core.names import is_address
 from plmetrics.features.registry import features_of
 from plmetrics.suite.sections.basics import BY_FOLD
-from plmetrics.suite.sections.comparison_tests import OF_ROWS
+from plmetrics.suite.sections.compare import OF_ROWS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from plmetrics.suite.model import Suite
-    from plmetrics.suite.templates import TextTemplate
+    from plmetrics.suite.yaml.variables import TextTemplate
     from plmetrics.table.source import Source
 
 _INSTEAD = "leave it out of the suite of the states, and run it over the rows"

@@ -13,15 +13,9 @@ import polars as pl
 
 from plmetrics.catalogue.metric import TOTAL
 from plmetrics.core.results import in_schema
-from plmetrics.inference.across_runs.alignment import ROUNDING, aligned_metrics
-from plmetrics.inference.across_runs.sides import pairing_of, sample
+from plmetrics.inference.across_runs.sides import ROUNDING, aligned_metrics, pairing_of, sample
 from plmetrics.inference.comparisons.independent import independent_difference
-from plmetrics.inference.comparisons.inflation import (
-    NOISE_NOTE,
-    UNEQUAL_NOISE,
-    is_inflated,
-    sizes_matter,
-)
+from plmetrics.inference.comparisons.inflation import NOISE_NOTE, UNEQUAL_NOISE, is_inflated, sizes_matter
 from plmetrics.inference.contrasts import UNEQUAL_ROWS
 from plmetrics.inference.tables import COMPARED_SCHEMA, INDEPENDENT_TEST, comparison_columns
 

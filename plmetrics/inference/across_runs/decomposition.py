@@ -20,6 +20,7 @@ from plmetrics.inference.chunks import chunk_of
 from plmetrics.inference.comparisons.paired_bootstrap import Difference, paired_difference
 from plmetrics.inference.estimate import Estimate, effective_blocks
 from plmetrics.inference.metric_values import value_or_nan
+from plmetrics.inference.records import end_to_end
 from plmetrics.inference.weights import Nudges
 from plmetrics.suite.sections.references import IntervalReference
 
@@ -150,12 +151,7 @@ class _Models:
     """The decomposition of one mean's difference between two models, (before, after), chunk by chunk of slices."""
 
     def __init__(
-        self,
-        analysis: Analysis,
-        overall: Chunk,
-        states: SetStates,
-        subject: Subject,
-        models: tuple[str, str],
+        self, analysis: Analysis, overall: Chunk, states: SetStates, subject: Subject, models: tuple[str, str]
     ) -> None:
         self.slice_set = subject.slice_set
         self._analysis = analysis
@@ -185,7 +181,8 @@ class _Models:
     def frame(self) -> pl.DataFrame:
         """Its rows: three of each slice, then three of all together."""
         if self._totals is None:
-            return self._rows(["all"] * 3, [[]] * 3, PARTS, self._nothing(3))
+            nothing = Difference.without_intervals(np.full(3, np.nan), "zero_denominator", "undefined_value")
+            return self._rows(["all"] * 3, [[]] * 3, PARTS, nothing)
         mass = [self._mass(self._state(self._overall, model, "block")) for model in self._models]
         blocks = np.minimum(*(effective_blocks((each,)) for each in mass))
         listed, equal = np.ones(1, dtype=np.bool_), self._equal(self._overall)
@@ -193,7 +190,7 @@ class _Models:
         names = [self._texts[place] for place in self._listed for _ in PARTS]
         values = [self._values[place] for place in self._listed for _ in PARTS]
         parts = [*PARTS] * (len(self._listed) + 1)
-        return self._rows([*names, *["all"] * 3], [*values, *[[]] * 3], parts, _end_to_end(differences))
+        return self._rows([*names, *["all"] * 3], [*values, *[[]] * 3], parts, end_to_end(differences))
 
     def _state(self, chunk: Chunk, model: str, axis: str = "total") -> View:
         metric, prefix = self._subject.own, self._analysis.population.prefix(self._subject.own, model)
@@ -273,15 +270,6 @@ class _Models:
         zero = Estimate(np.zeros_like(value), ok, blocks_of_values, zeros, (), None, kind)
         return paired_difference(number, zero, equal=sure, level=self._analysis.level, absent=absent)
 
-    def _nothing(self, rows: int) -> Difference:
-        missing = np.full(rows, np.nan)
-        status = np.full(rows, "zero_denominator", dtype=object)
-        lost = np.full(rows, "undefined_value", dtype=object)
-        none = np.full(rows, None, dtype=object)
-        blocks = np.zeros(rows, dtype=np.int64)
-        numbers = missing, missing, missing, missing, missing
-        return Difference(*numbers, blocks, none, lost, status, missing)
-
     def _rows(
         self, names: Sequence[str], values: Sequence[Any], parts: Sequence[str], difference: Difference
     ) -> pl.DataFrame:
@@ -311,15 +299,6 @@ def _with_chunk(
             replicate_sum = None if replicate_sum is None or earlier is None else replicate_sum + earlier
         out[name] = total, replicate_sum
     return out
-
-
-def _end_to_end(differences: Sequence[Difference]) -> Difference:
-    return Difference(
-        *(
-            np.concatenate([getattr(difference, name) for difference in differences])
-            for name in Difference.__slots__
-        )
-    )
 
 
 def part_rows(

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plmetrics.core.threads import parallel_map, steps
-from plmetrics.inference.metric_values import conditions, finalise, finalising, value_or_nan
-from plmetrics.inference.ordered.views import score_view
+from plmetrics.inference.metric_values import conditions, finalise, finalising, score_view, value_or_nan
+from plmetrics.inference.records import end_to_end
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -140,10 +140,7 @@ def weighted_worths(sides: Array, weights: NDArray[Any], metrics: Sequence[Metri
         return [Worth.of(metric, view) for metric in metrics]
 
     parts = parallel_map(of_some, steps(0, len(weights), max(1, _AT_ONCE // max(bins, 1))))
-    return [
-        Worth(*(np.concatenate([getattr(part, name) for part in of_metric]) for name in Worth.__slots__))
-        for of_metric in zip(*parts, strict=True)
-    ]
+    return [end_to_end(of_metric) for of_metric in zip(*parts, strict=True)]
 
 
 def replicate_worths(pair: SlicedPair, metrics: Sequence[Metric], kinds: Kinds) -> list[Array]:

@@ -1,4 +1,7 @@
-"""Decomposition of the change of a mean from an earlier run, from both tables `metrics`; see `decomposition`."""
+"""Decomposition of the change of a mean from an earlier run, from both tables `metrics`; see `decomposition`.
+
+Denominators of means in slices, which a run keeps, part a later change into within and mix.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,6 @@ import polars as pl
 from numpy.typing import NDArray
 
 from plmetrics.core.results import DECOMPOSITION_SCHEMA
-from plmetrics.inference.across_runs.alignment import aligned_metrics
 from plmetrics.inference.across_runs.comparisons import NOTE
 from plmetrics.inference.across_runs.decomposition import (
     PARTS,
@@ -20,16 +22,19 @@ from plmetrics.inference.across_runs.decomposition import (
     part_rows,
     subjects,
 )
-from plmetrics.inference.across_runs.masses import WHOLE, masses_of
 from plmetrics.inference.across_runs.retained_replicates import sharing
-from plmetrics.inference.across_runs.sides import NOT_IN_RUN, Side, sample
+from plmetrics.inference.across_runs.sides import NOT_IN_RUN, Side, aligned_metrics, sample
 from plmetrics.inference.comparisons.paired_bootstrap import Difference, student_statistic, student_test
+from plmetrics.inference.sums import ModelSums
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
+    from plmetrics.core.results import RecordedMasses
     from plmetrics.inference.across_runs.decomposition import Subject
     from plmetrics.inference.comparisons.independent import Sample
+    from plmetrics.inference.subject import Analysis
+    from plmetrics.states.sums import SlicedSums
     from plmetrics.suite.model import Suite
 
 Array = NDArray[np.float64]
@@ -41,6 +46,9 @@ _NO_SHARES = (
     "a run did not keep this metric's denominators: those do whose own suite has compare.decompose for it"
 )
 _NEGLIGIBLE = 1e-12
+
+
+WHOLE = "all"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -219,10 +227,7 @@ class _Runs:
         return Difference(value, value - half, value + half, error, p, blocks, method, status, ok, t)
 
     def _refused(self, status: str, note: str | None) -> pl.DataFrame:
-        missing = np.full(1, np.nan)
-        lost, why, none = (np.full(1, word, dtype=object) for word in ("undefined_value", status, None))
-        numbers = missing, missing, missing, missing, missing
-        nothing = Difference(*numbers, np.zeros(1, dtype=np.int64), none, lost, why, missing)
+        nothing = Difference.without_intervals(np.full(1, np.nan), status, "undefined_value")
         return part_rows(self._about, ["all"], [[]], ["total"], nothing, note)
 
 
@@ -302,3 +307,52 @@ def _combine_errors(error: Array, freedom: Array, axis: int) -> tuple[Array, Arr
     total = squares.sum(axis=axis)
     shares = (squares * squares / np.maximum(freedom, 1.0)).sum(axis=axis)
     return np.sqrt(total), np.divide(total * total, shares, out=np.ones_like(total), where=shares > 0)
+
+
+def decomposition_masses(analysis: Analysis) -> list[RecordedMasses]:
+    """The denominators of the means that the suite decomposes, where they are not the weight of all rows."""
+    own = [subject for subject in subjects(analysis.suite) if subject.own.mean == "mass"]
+    sets = {states.slices.slice_set.name: states for states in analysis.sets} if own else {}
+    whole = _model_sums(analysis.sets[0].sums)
+    slices = {name: _model_sums(sets[name].sums) for name in {subject.slice_set for subject in own}}
+    entries: list[RecordedMasses] = []
+    for subject in own:
+        texts = sets[subject.slice_set].slices.texts()
+        for model in analysis.models:
+            (total,) = _masses(analysis, subject, model, whole)
+            of_slices = _masses(analysis, subject, model, slices[subject.slice_set])
+            masses = {text: mass for text, mass in zip(texts, of_slices, strict=True) if mass}
+            entries.append(
+                {
+                    "model": model,
+                    "metric": subject.metric.text,
+                    "class_name": subject.named,
+                    "slice_set": subject.slice_set,
+                    "masses": {WHOLE: total, **masses},
+                }
+            )
+    return entries
+
+
+def masses_of(kept: Sequence[RecordedMasses], subject: Subject, model: str) -> Mapping[str, float] | None:
+    """Masses that a run kept of a mean of a model; None if it kept none."""
+    place = (model, subject.metric.text, subject.named, subject.slice_set)
+    return next(
+        (
+            entry["masses"]
+            for entry in kept
+            if (entry["model"], entry["metric"], entry["class_name"], entry["slice_set"]) == place
+        ),
+        None,
+    )
+
+
+def _model_sums(sums: SlicedSums) -> ModelSums:
+    """Sums of slices without their blocks."""
+    return ModelSums({name: sums.total(name)[:, None] for name in sums.columns}, None)
+
+
+def _masses(analysis: Analysis, subject: Subject, model: str, sums: ModelSums) -> list[float]:
+    state = sums.totals(subject.own, model, analysis.population.prefix(subject.own, model))
+    masses: list[float] = np.asarray(subject.own.denominators(state)[0], dtype=np.float64).tolist()
+    return masses

@@ -4,6 +4,12 @@ A slice's part is its Shapley value, the worth of a coalition being the metric o
 slices and as in the earlier one elsewhere. Both runs weigh the same in such a mixture, and a slice has the share of the
 rows in it that it has in its run. The part is what the slice's labels and scores do (within) and what its share does
 (mix); see `owen`.
+
+The value shares of single columns have a part by reweighting. In a coalition of columns the values of these have,
+jointly, the shares that they have in the second table: the weight of each slice of the first is multiplied by the
+ratio of both. What a column adds is averaged over all orders of the columns, with the rows of slices as in the first
+table and as in the second one: Owen values of columns that change as one, before all else or after it. They add up to
+what the shares of the slices do by themselves.
 """
 
 from __future__ import annotations
@@ -16,21 +22,20 @@ import polars as pl
 from numpy.typing import NDArray
 
 from plmetrics.core.results import DECOMPOSITION_SCHEMA
-from plmetrics.inference.across_runs.column_shares import MOST_COLUMNS, column_codes, column_parts
 from plmetrics.inference.across_runs.comparisons import NOTE
 from plmetrics.inference.across_runs.decomposition import PARTS, part_rows
-from plmetrics.inference.across_runs.owen import Steps
-from plmetrics.inference.across_runs.variations import variations
+from plmetrics.inference.across_runs.mixtures import SlicedPair, replicate_worths, weighted_worths
+from plmetrics.inference.across_runs.owen import Coalitions, Parts, Steps
 from plmetrics.inference.comparisons.paired_bootstrap import Difference, paired_difference
-from plmetrics.inference.estimate import Estimate
+from plmetrics.inference.estimate import Estimate, effective_blocks
+from plmetrics.inference.weights import draw_weights
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from plmetrics.catalogue.metric import Metric
     from plmetrics.inference.across_runs.decomposition import Subject
-    from plmetrics.inference.across_runs.mixtures import SlicedPair, Worth
-    from plmetrics.inference.across_runs.owen import Parts
-    from plmetrics.inference.across_runs.variations import Variation
+    from plmetrics.inference.across_runs.mixtures import Worth
     from plmetrics.suite.sections.uncertainty import Uncertainty
 
 Array = NDArray[np.float64]
@@ -44,6 +49,12 @@ COLUMNS = "shares of the column's values, by reweighting"
 """What the note of the rows of columns says."""
 
 _NO_REPLICATES = "no replicates"
+
+
+_ROOM = 1 << 22
+"""So many numbers of replicates are made at a time."""
+MOST_COLUMNS = 6
+"""Of so many columns every coalition is looked at; of more none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +213,140 @@ def _note(change: SlicedChange, steps: Steps, *, undefined: bool, lacks: bool) -
 
 def _without_intervals(value: Array, status: Texts, interval_status: str = "undefined_value") -> Difference:
     """Values that have no interval, for a reason."""
-    missing = np.full(value.shape, np.nan)
-    reasons = np.where(status == "ok", interval_status, "undefined_value").astype(object)
-    none, blocks = np.full(value.shape, None, dtype=object), np.zeros(value.shape, dtype=np.int64)
-    return Difference(value, missing, missing, missing, missing, blocks, none, reasons, status, missing)
+    reasons = np.where(status == "ok", interval_status, "undefined_value")
+    return Difference.without_intervals(value, status, reasons)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Variation:
+    """Deviations of replicates of parts, three of each slice and three of all; and their effective blocks."""
+
+    deviations: Array
+    blocks: NDArray[np.int64]
+
+
+def variations(
+    sides: tuple[Array, Array], metrics: Sequence[Metric], replicates: int, seed: int
+) -> list[Variation | None]:
+    """How the parts of some metrics vary; None for norms, which noise makes larger.
+
+    Args:
+        sides: the scores of the earlier run and of this one, `[slice, block, class, bin]`.
+        metrics: what is decomposed.
+        replicates: their number.
+        seed: that of the draws, which are others for the two runs.
+    """
+    occupied = [counts[:, counts.any(axis=(0, 2, 3))] for counts in sides]
+    smooth = [metric for metric in metrics if metric.value_kind.is_smooth]
+    if not (smooth and all(counts.size for counts in occupied)):
+        return [None] * len(metrics)
+    steps = Steps.single(len(sides[0]), seed)
+    kinds = steps.mixtures
+
+    def parts(weights: Sequence[Array]) -> list[Array]:
+        return _parts(steps, replicate_worths(_replicates(occupied, weights), smooth, kinds))
+
+    weights = [
+        draw_weights(np.ones(counts.shape[1], dtype=np.int64), replicates, of_side).counts.astype(np.float64)
+        for counts, of_side in zip(occupied, (~seed, seed), strict=True)
+    ]
+    point = parts([np.ones((1, counts.shape[1])) for counts in occupied])
+    at_once = max(1, _ROOM // occupied[0][:, 0].size)
+    drawn = [
+        parts([weight[first : first + at_once] for weight in weights])
+        for first in range(0, replicates, at_once)
+    ]
+    blocks = _blocks(occupied)
+    varying = {
+        metric.text: Variation(np.concatenate([part[place] for part in drawn]) - point[place], blocks)
+        for place, metric in enumerate(smooth)
+    }
+    return [varying.get(metric.text) for metric in metrics]
+
+
+def _replicates(sides: Sequence[Array], weights: Sequence[Array]) -> SlicedPair:
+    drawn = []
+    for counts, weight in zip(sides, weights, strict=True):
+        sums = weight @ counts.reshape(*counts.shape[:2], -1)
+        drawn.append(np.moveaxis(sums.reshape(len(counts), len(weight), *counts.shape[2:]), 0, 1))
+    return SlicedPair.alike(*drawn)
+
+
+def _parts(steps: Steps, worths: Sequence[Array]) -> list[Array]:
+    """The parts of slices, and of all together, of each metric: `[replicate, part]`."""
+    out = []
+    for worth in worths:
+        values = steps.values(worth)
+        every = np.concatenate([values, values.sum(axis=1, keepdims=True)], axis=1)
+        out.append(every.reshape(len(worth), -1))
+    return out
+
+
+def _blocks(sides: Sequence[Array]) -> NDArray[np.int64]:
+    """The effective blocks of each part: of the smaller class, in the run that has fewer of those with the slice."""
+    least = []
+    for counts in sides:
+        mass = np.concatenate([counts, counts.sum(axis=0, keepdims=True)]).sum(axis=-1)
+        present = mass.sum(axis=(1, 2)) > 0
+        number = effective_blocks((mass[..., 0], mass[..., 1]))
+        least.append(np.where(present, number, np.iinfo(np.int64).max))
+    return np.repeat(np.minimum(*least), 3)
+
+
+def column_codes(values: Sequence[Sequence[dict[str, str | None]]]) -> tuple[list[str], NDArray[np.int64]]:
+    """The columns of slices, and by column a number for the value of each; a slice of all other rows is one of its own.
+
+    >>> pairs = [[{"column": "a", "value": "x"}], [{"column": "a", "value": "y"}], []]
+    >>> column_codes(pairs)[0], column_codes(pairs)[1].tolist()
+    (['a'], [[0, 1, 2]])
+    """
+    names = [str(pair["column"]) for pair in max(values, key=len, default=[])]
+    codes = []
+    for place in range(len(names)):
+        texts = [("value", pairs[place]["value"]) if pairs else ("rest", None) for pairs in values]
+        numbers = {text: number for number, text in enumerate(dict.fromkeys(texts))}
+        codes.append([numbers[text] for text in texts])
+    return names, np.array(codes, dtype=np.int64).reshape(len(names), len(values))
+
+
+def column_parts(pair: SlicedPair, codes: NDArray[np.int64], metrics: Sequence[Metric]) -> list[Parts]:
+    """By metric the effect of the shares of each column, and its error from bins; NaN where undefined.
+
+    Args:
+        pair: both tables by slice.
+        codes: the value of each slice, `[column, slice]`.
+        metrics: metrics of the order of scores, which the size of a table does not change.
+    """
+    coalitions = Coalitions.every(len(codes))
+    shares = np.stack([_shares(pair, codes[members]) for members in coalitions.members])
+    joined = pair.joined_for(2 * len(shares))
+    alike = _of_unit_weight(joined.before, joined.after), _of_unit_weight(joined.after, joined.before)
+    weights = np.concatenate([np.hstack([shares, 0 * shares]), np.hstack([0 * shares, shares])])
+    sides = np.concatenate(alike).reshape(2 * pair.slices, -1)
+    out = []
+    for worth in weighted_worths(sides, weights, metrics):
+        value, bound = (numbers.reshape(2, -1) for numbers in (worth.value, worth.bound))
+        after, before = coalitions.after, coalitions.before
+        part = sum(coalitions.mean([side[after], -side[before]]) for side in value) / 2
+        doubt = sum(coalitions.mean([side[after], side[before]]) for side in bound) / 2
+        out.append(Parts(np.asarray(part), np.asarray(doubt), None))
+    return out
+
+
+def _of_unit_weight(side: Array, other: Array) -> Array:
+    """The rows of each slice with a weight of 1 in all; a slice that is in one table alone is like itself there."""
+    mass, other_mass = (part.sum(axis=(-2, -1), keepdims=True) for part in (side, other))
+    rows, total = np.where(mass > 0, side, other), np.where(mass > 0, mass, other_mass)
+    scaled: Array = np.divide(rows, total, out=np.zeros_like(rows), where=total > 0)
+    return scaled
+
+
+def _shares(pair: SlicedPair, codes: NDArray[np.int64]) -> Array:
+    """The weight of each slice where the values of some columns have the shares of the second table."""
+    before, after = (side.sum(axis=(-2, -1)) for side in (pair.before, pair.after))
+    if not len(codes):
+        return np.asarray(before)
+    _, group = np.unique(codes, axis=1, return_inverse=True)
+    totals = [np.bincount(group.reshape(-1), side) for side in (before, after)]
+    ratio = np.divide(totals[1], totals[0], out=np.zeros_like(totals[0]), where=totals[0] > 0)
+    return np.asarray(before * ratio[group.reshape(-1)])

@@ -1,27 +1,81 @@
-"""Two runs as sides of a comparison: pairs where both are of the same units, else independent samples."""
+"""Two runs as sides of a comparison: their rows aligned, and pairs of values where both are of the same units.
+
+Where they are not, values are independent samples. Pairs hold the replicates of one run against those of the other.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import polars as pl
 
-from plmetrics.inference.across_runs.retained_replicates import sharing
-from plmetrics.inference.across_runs.run_pairs import PairedRuns
+from plmetrics.core.results import first_rows
+from plmetrics.inference.across_runs.retained_replicates import as_replicates, sharing
 from plmetrics.inference.comparisons.independent import Sample
+from plmetrics.inference.comparisons.paired_bootstrap import (
+    Difference,
+    distance,
+    log_estimate,
+    paired_difference,
+    paired_ratio,
+)
+from plmetrics.inference.estimate import Estimate
+from plmetrics.inference.tables import TESTS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
     from plmetrics.core.results import RecordedMasses
     from plmetrics.inference.across_runs.retained_replicates import RunReplicates, Sharing
+    from plmetrics.inference.estimate import ReplicateKind
+    from plmetrics.suite.sections.basics import ContrastScale
     from plmetrics.suite.sections.uncertainty import Uncertainty
 
+KEYS = ("model", "slice_set", "slice", "metric", "class")
+"""What tells the values of a run apart."""
+
+ROUNDING = 1e-9
+"""By what share of their size values are taken as the same: sums of floats in another order differ a little."""
+
+_OCCURRENCE, _OCCURRENCES = "@occurrence", "@occurrences"
+
+
 NOT_IN_RUN = "not_in_run"
+_PLACE, _MINE, _ITS = "@place", "@mine", "@its"
+_AT_ONCE = 1 << 21
+"""How many replicates of a run are held against those of the other at a time."""
+
+
+def align(now: pl.DataFrame, before: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
+    """The rows of either run, with columns of the earlier one called `name|b`; those that it alone has come last.
+
+    `here` and `here|b` are not null where a run has the row. In tables of older versions slices may share a text: their
+    rows are matched in their order where both runs have as many, else not at all.
+    """
+    on = [*keys, _OCCURRENCE, _OCCURRENCES]
+    mine, other = (
+        frame.with_columns(
+            pl.int_range(pl.len()).over(keys).alias(_OCCURRENCE),
+            pl.len().over(keys).alias(_OCCURRENCES),
+            here=True,
+        )
+        for frame in (now, before)
+    )
+    other = other.rename({name: f"{name}|b" for name in other.columns if name not in on})
+    both = mine.join(other, on=on, how="left", nulls_equal=True, maintain_order="left")
+    gone = other.join(mine, on=on, how="anti", nulls_equal=True, maintain_order="left")
+    return pl.concat([both, gone], how="diagonal").drop(_OCCURRENCE, _OCCURRENCES)
+
+
+def aligned_metrics(now: pl.DataFrame, before: pl.DataFrame) -> pl.DataFrame:
+    """The tables `metrics` of two runs aligned, with the first interval of each value."""
+    both = align(first_rows(now), first_rows(before), KEYS)
+    gone = pl.col("here").is_null()
+    return both.with_columns(slice_values=pl.when(gone).then("slice_values|b").otherwise("slice_values"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,3 +146,160 @@ def sample(both: pl.DataFrame, suffix: str, *, resampled: bool) -> Sample:
 
 def _numbers(column: pl.Series) -> NDArray[np.float64]:
     return column.cast(pl.Float64).fill_null(np.nan).to_numpy()
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """The rows of a table that have replicates of one kind in both runs, and their places in what either kept."""
+
+    kind: ReplicateKind
+    rows: NDArray[np.int64]
+    mine: NDArray[np.int64]
+    its: NDArray[np.int64]
+
+
+class PairedRuns:
+    """Comparison of the values that two runs over the same units both have.
+
+    Args:
+        both: a row per value of either run: the keys, and `value` and `status`, with a suffix for one of the runs.
+        runs: the suffix of the run and what it kept, and those of the run that it is held against.
+    """
+
+    def __init__(
+        self, both: pl.DataFrame, runs: tuple[tuple[str, RunReplicates], tuple[str, RunReplicates]]
+    ) -> None:
+        self._both = both
+        self._runs = runs
+        self._kinds = list(_kinds(both, *(replicates.rows for _, replicates in runs)))
+        self._equal = self._equal_rows()
+
+    @property
+    def tests(self) -> NDArray[np.object_]:
+        """The test of each row, None where a run has no replicates of it."""
+        names = np.full(self._both.height, None, dtype=object)
+        for kind in self._kinds:
+            names[kind.rows] = TESTS[kind.kind]
+        return names
+
+    @property
+    def paired(self) -> NDArray[np.bool_]:
+        """Which rows have replicates in both runs."""
+        is_paired = np.zeros(self._both.height, dtype=np.bool_)
+        for kind in self._kinds:
+            is_paired[kind.rows] = True
+        return is_paired
+
+    def onto(
+        self, independent: Difference, scale: ContrastScale, level: float, *, absolute: bool = False
+    ) -> Difference:
+        """Differences with those that are paired in their places; or ratios, or relative changes.
+
+        Args:
+            independent: of all rows, as independent samples.
+            scale: what is compared.
+            level: of the intervals.
+            absolute: whether distances from 0 are compared.
+        """
+        fields = {name: np.array(getattr(independent, name)) for name in Difference.__slots__}
+        for kind, part in self._parts():
+            paired = self._made(kind, part, scale, level, absolute=absolute)
+            for name, column in fields.items():
+                column[kind.rows[part]] = getattr(paired, name)
+        return Difference(**fields)
+
+    def differences(self, level: float) -> Difference:
+        """Differences of the rows that are paired, and nothing of the others."""
+        nothing = Difference.without_intervals(np.full(self._both.height, np.nan), None, None)
+        return self.onto(nothing, "difference", level)
+
+    def _parts(self) -> Iterator[tuple[Kind, slice]]:
+        """Rows of a kind, so many at a time as memory has room for."""
+        for kind in self._kinds:
+            replicates = self._runs[0][1].rows["replicates"].list.len().gather(kind.mine[:1]).item()
+            step = max(1, _AT_ONCE // replicates)
+            for first in range(0, len(kind.rows), step):
+                yield kind, slice(first, first + step)
+
+    def _made(
+        self, kind: Kind, part: slice, scale: ContrastScale, level: float, *, absolute: bool
+    ) -> Difference:
+        model, baseline = self._sides(kind, part)
+        if absolute:
+            model, baseline = distance(model), distance(baseline)
+        equal = self._equal[kind.rows[part]]
+        if scale == "difference":
+            return paired_difference(model, baseline, equal=equal, level=level)
+        logs = log_estimate(model), log_estimate(baseline)
+        relative = scale == "relative_change"
+        return paired_ratio(model, baseline, logs, equal=equal, level=level, relative=relative)
+
+    def _sides(self, kind: Kind, part: slice) -> tuple[Estimate, Estimate]:
+        """Both runs' estimates; of as many replicates as both have."""
+        sides = []
+        for (suffix, retained), places in zip(self._runs, (kind.mine, kind.its), strict=True):
+            rows = self._both[kind.rows[part]]
+            retained_rows = retained.rows[places[part]]
+            groups = retained_rows["groups"].to_numpy() if retained_rows["groups"].null_count() == 0 else None
+            value = rows[f"value{suffix}"].cast(pl.Float64).fill_null(np.nan).to_numpy()
+            status = rows[f"status{suffix}"].to_numpy().astype(object)
+            replicates = as_replicates(retained_rows["replicates"])
+            blocks = retained_rows["blocks"].to_numpy()
+            sides.append((value, status, blocks, replicates, groups))
+        least = min(len(side[3]) for side in sides)
+        model, baseline = (
+            Estimate(value, status, blocks, replicates[:least], (), None, kind.kind, groups)
+            for value, status, blocks, replicates, groups in sides
+        )
+        return model, baseline
+
+    def _equal_rows(self) -> NDArray[np.bool_]:
+        """The rows of models of which every number that both runs have is the same, in each replicate."""
+        same = self._same_values()
+        for kind, part in self._parts():
+            model, baseline = self._sides(kind, part)
+            same[kind.rows[part]] &= _same_replicates(model, baseline)
+        flags = pl.DataFrame({"model": self._both["model"], "same": same})
+        return flags.select(pl.col("same").all().over("model")).to_series().to_numpy()
+
+    def _same_values(self) -> NDArray[np.bool_]:
+        """Where the runs have the same value, or one of them has none to compare."""
+        first, second = (suffix for suffix, _ in self._runs)
+        first_value, second_value = pl.col(f"value{first}"), pl.col(f"value{second}")
+        size = pl.max_horizontal(first_value.abs(), second_value.abs())
+        alike = pl.col(f"status{first}") == pl.col(f"status{second}")
+        near = ((first_value - second_value).abs() <= ROUNDING * size).fill_null(value=True)
+        same_values = self._both.select((alike & near).fill_null(value=True)).to_series()
+        same: NDArray[np.bool_] = np.array(same_values.to_numpy())
+        return same
+
+
+def _kinds(both: pl.DataFrame, mine: pl.DataFrame, its: pl.DataFrame) -> Iterator[Kind]:
+    """The rows that either run has replicates of, of the same kind; of slices whose text is one in both."""
+    nth = pl.int_range(pl.len()).over(KEYS).alias(_OCCURRENCE)
+    of = pl.len().over(*KEYS, "kind").alias(_OCCURRENCES)
+
+    def numbered(frame: pl.DataFrame, place: str, *held: str | pl.Expr) -> pl.DataFrame:
+        return frame.select(*KEYS, *held, nth).with_row_index(place)
+
+    on: Sequence[str] = [*KEYS, _OCCURRENCE]
+    stored = numbered(mine, _MINE, "kind", of).join(
+        numbered(its, _ITS, "kind", of), on=[*on, "kind", _OCCURRENCES], how="inner", nulls_equal=True
+    )
+    matched = numbered(both, _PLACE).join(stored, on=on, how="inner", nulls_equal=True).sort(_PLACE)
+    for (kind,), part in matched.group_by("kind", maintain_order=True):
+        yield Kind(
+            cast("ReplicateKind", kind),
+            *(part[name].cast(pl.Int64).to_numpy() for name in (_PLACE, _MINE, _ITS)),
+        )
+
+
+def _same_replicates(first: Estimate, second: Estimate) -> NDArray[np.bool_]:
+    """In which slices the replicates differ by rounding alone."""
+    assert first.replicates is not None
+    assert second.replicates is not None
+    with np.errstate(invalid="ignore"):
+        size = np.fmax(np.abs(first.replicates), np.abs(second.replicates))
+        near = np.abs(first.replicates - second.replicates) <= ROUNDING * size
+    undefined = np.isnan(first.replicates) & np.isnan(second.replicates)
+    return np.asarray((near | undefined).all(axis=0))

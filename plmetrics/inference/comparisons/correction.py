@@ -76,26 +76,14 @@ def adjusted(p_values: Any, *, method: Correction = "holm") -> list[float | None
     return [None if isnan(value) else value for value in adjust(values, method).tolist()]
 
 
-def _holm(p: Array) -> Array:
-    return np.maximum.accumulate(p * np.arange(len(p), 0, -1))
-
-
-def _bonferroni(p: Array) -> Array:
-    return p * len(p)
-
-
 def _benjamini_hochberg(p: Array) -> Array:
     scaled = p * (len(p) / np.arange(1, len(p) + 1))
     return np.minimum.accumulate(scaled[::-1])[::-1]
 
 
-def _no_correction(p: Array) -> Array:
-    return p
-
-
 _METHODS: dict[str, Callable[[Array], Array]] = {
-    "holm": _holm,
-    "bonferroni": _bonferroni,
+    "holm": lambda p: np.maximum.accumulate(p * np.arange(len(p), 0, -1)),
+    "bonferroni": lambda p: p * len(p),
     "benjamini_hochberg": _benjamini_hochberg,
-    "none": _no_correction,
+    "none": lambda p: p,
 }

@@ -11,7 +11,7 @@ from plmetrics.inference.comparisons.columns import posterior_columns, tested_co
 from plmetrics.inference.comparisons.tests.outcome import TestOutcomes
 from plmetrics.inference.comparisons.tests.paired_t import five_by_two, t_tests
 from plmetrics.inference.comparisons.tests.wilcoxon import wilcoxon_tests
-from plmetrics.suite.sections.comparison_tests import POSTERIORS, by_fold
+from plmetrics.suite.sections.compare import POSTERIORS, by_fold
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from plmetrics.core.special import stdtr, stdtrit
 from plmetrics.inference.estimate import Estimate
 from plmetrics.inference.intervals.spread import replicate_spread, standard_error
+from plmetrics.inference.records import end_to_end
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -43,10 +44,17 @@ class Difference:
     status: Texts
     statistic: Array
 
-    def part(self, first: int, last: int) -> Difference:
-        """Those from one place up to another."""
-        stretch = slice(first, last)
-        return Difference(*(getattr(self, name)[stretch] for name in Difference.__slots__))
+    @classmethod
+    def without_intervals(
+        cls, difference: Array, status: Any, reason: Any, blocks: NDArray[np.int64] | None = None
+    ) -> Difference:
+        """Differences that have no interval, for a reason: one for all, or one each."""
+        nothing = np.full(difference.shape, np.nan)
+        none, reasons, statuses = (
+            np.full(difference.shape, words, dtype=object) for words in (None, reason, status)
+        )
+        number = np.zeros(difference.shape, dtype=np.int64) if blocks is None else blocks
+        return cls(difference, nothing, nothing, nothing, nothing, number, none, reasons, statuses, nothing)
 
     def refuse(self, where: Flags, status: str) -> Difference:
         """The same without any number where the sides cannot be compared, for a reason."""
@@ -111,7 +119,7 @@ def paired_difference(
     difference = np.where(ok, np.where(equal, 0.0, model.value - baseline.value), np.nan)
     blocks = np.minimum(model.blocks, baseline.blocks)
     if model.replicates is None or baseline.replicates is None:
-        return _without_interval(difference, blocks, status, absent)
+        return Difference.without_intervals(difference, status, absent, blocks)
     with np.errstate(invalid="ignore"):
         replicates = model.replicates - baseline.replicates
     magnitude = np.maximum(np.abs(model.value), np.abs(baseline.value))
@@ -245,21 +253,7 @@ def back_transform(
 
 def stack(estimates: Sequence[Estimate]) -> Estimate:
     """Estimates of one kind, one after another."""
-    if len(estimates) == 1:
-        return estimates[0]
-    replicates = [estimate.replicates for estimate in estimates if estimate.replicates is not None]
-    groups = [estimate.groups for estimate in estimates if estimate.groups is not None]
-    every = len(estimates)
-    return Estimate(
-        np.concatenate([estimate.value for estimate in estimates]),
-        np.concatenate([estimate.status for estimate in estimates]),
-        np.concatenate([estimate.blocks for estimate in estimates]),
-        np.concatenate(replicates, axis=1) if len(replicates) == every else None,
-        (),
-        None,
-        estimates[0].kind,
-        np.concatenate(groups) if len(groups) == every else None,
-    )
+    return estimates[0] if len(estimates) == 1 else end_to_end(estimates)
 
 
 def student_test(difference: Array, error: Array, freedom: Array, level: float) -> tuple[Array, Array]:
@@ -323,11 +317,3 @@ def _percentile_p(replicates: Array) -> Array:
     number = np.isfinite(replicates).sum(axis=0)
     p: Array = np.minimum(1.0, 2 * (np.minimum(below, above) + 1) / (number + 1))
     return p
-
-
-def _without_interval(difference: Array, blocks: NDArray[np.int64], status: Texts, reason: str) -> Difference:
-    nothing = np.full(difference.shape, np.nan)
-    method = np.full(difference.shape, None, dtype=object)
-    requested = np.full(difference.shape, reason, dtype=object)
-    numbers = difference, nothing, nothing, nothing, nothing
-    return Difference(*numbers, blocks, method, requested, status, nothing)

@@ -15,7 +15,7 @@ from plmetrics.inference.comparisons.tests.friedman import (
     rank_models,
 )
 from plmetrics.inference.comparisons.tests.outcome import OK, TOO_FEW
-from plmetrics.suite.sections.comparison_tests import FOLDS, ON_RANKS
+from plmetrics.suite.sections.compare import FOLDS, ON_RANKS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from plmetrics.catalogue.row_values import row_value
+from plmetrics.catalogue.bases import row_value
 from plmetrics.catalogue.variation import faint
 from plmetrics.core.results import COMPARISONS_SCHEMA
 from plmetrics.core.threads import parallel_map
@@ -33,13 +33,12 @@ from plmetrics.inference.comparisons.rank_tests import rank_tests
 from plmetrics.inference.comparisons.tests.delong import delong_tests, placements
 from plmetrics.inference.comparisons.tests.diebold_mariano import diebold_mariano_tests
 from plmetrics.inference.comparisons.tests.mcnemar import mcnemar_tests
-from plmetrics.inference.comparisons.tests.orders import run_starts
-from plmetrics.inference.comparisons.tests.outcome import Array, TestOutcomes, statuses
+from plmetrics.inference.comparisons.tests.outcome import Array, TestOutcomes, run_starts, statuses
 from plmetrics.inference.comparisons.tests.paired_t import t_tests
 from plmetrics.inference.comparisons.tests.sequential import always_valid_tests
 from plmetrics.inference.comparisons.tests.wilcoxon import wilcoxon_tests
 from plmetrics.inference.tables import DELONG, TESTS
-from plmetrics.suite.sections.comparison_tests import OF_ROWS, by_fold
+from plmetrics.suite.sections.compare import OF_ROWS, by_fold
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -95,7 +94,9 @@ def with_tests(
         tables += _without_folds(analysis)
     together = rank_tests(suite, metrics, folds, tests, level=analysis.level)
     order = {test.text: place for place, test in enumerate(tests)}
-    placed = _answered_once(_in_place(comparisons, tables, order))
+    # A difference may have a row of DeLong's test for two reasons: one is enough.
+    first = pl.struct(*PLACE, "scale", "test").is_first_distinct()
+    placed = _in_place(comparisons, tables, order).filter(first | pl.col("test").ne_missing(DELONG))
     return pl.concat([placed, *(_complete(frame) for frame in together)], how="diagonal_relaxed")
 
 
@@ -136,12 +137,6 @@ def _is_delong(analysis: Analysis, metric: Metric) -> bool:
     """Whether a metric's first interval is DeLong's."""
     first = analysis.replication.methods(metric)[:1]
     return _is_of(AREAS, metric) and any(chosen.form in _DELONG and not chosen.refused for chosen in first)
-
-
-def _answered_once(comparisons: pl.DataFrame) -> pl.DataFrame:
-    """The comparisons with one row of DeLong's test for each difference, which may be there for two reasons."""
-    first = pl.struct(*PLACE, "scale", "test").is_first_distinct()
-    return comparisons.filter(first | pl.col("test").ne_missing(DELONG))
 
 
 def _in_place(comparisons: pl.DataFrame, tables: list[pl.DataFrame], order: dict[str, int]) -> pl.DataFrame:
@@ -233,11 +228,7 @@ class _InSet:
     """The tests in the slices of one set; what several of them read is made once."""
 
     def __init__(
-        self,
-        analysis: Analysis,
-        rows: PairedRows | None,
-        index: int,
-        areas: OrderedByPlace | None = None,
+        self, analysis: Analysis, rows: PairedRows | None, index: int, areas: OrderedByPlace | None = None
     ) -> None:
         self._areas = areas or {}
         self._analysis = analysis

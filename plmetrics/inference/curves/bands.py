@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from plmetrics.inference.estimate import effective_blocks
 from plmetrics.inference.intervals.percentile import quantiles
 from plmetrics.inference.intervals.spread import UNDEFINED_SHARE
-from plmetrics.inference.ordered.products import drawn_counts, exact_occupied_blocks
-from plmetrics.inference.weights import exact_in_single
+from plmetrics.inference.weights import drawn_counts, exact_in_single, exact_occupied_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -94,10 +93,11 @@ def band(
     value at an x that several points share is the highest recall of roc, and for pr the precision of the fewest rows.
     """
     reading = _READINGS[curve]
-    if min(reading.blocks(replicates)) < LEAST_BLOCKS:
+    others = replicates.negative_blocks if reading.both_classes else replicates.all_blocks
+    if min(replicates.positive_blocks, others) < LEAST_BLOCKS:
         return None
     hits, alarms = replicates.hits, replicates.alarms
-    sound = reading.defined(hits[:, -1], alarms[:, -1])
+    sound = (hits[:, -1] > 0) & ((alarms[:, -1] > 0) | (not reading.both_classes))
     if np.mean(~sound[1:]) > UNDEFINED_SHARE:
         return None
     hits, alarms = hits[sound], alarms[sound]
@@ -119,15 +119,14 @@ def band(
 class _Reading:
     """Reading of a curve: y over x of points, and the same of replicates.
 
-    `value` is y as a function of x alone, `most` the largest that it can be.
+    `value` is y as a function of x alone, `most` the largest that it can be. With `both_classes` negatives are needed.
     """
 
-    blocks: Callable[[Replicates], tuple[int, int]]
-    defined: Callable[[Array, Array], NDArray[np.bool_]]
     x: Callable[[Operating], Array]
     value: Callable[[Operating], Array]
     drawn: Callable[[Array, Array, Array], Array]
     most: Callable[[Operating], Array] = lambda points: np.ones(len(points.hits))
+    both_classes: bool = False
 
 
 def interpolate(x: Array, xs: Array, ys: Array) -> Array:
@@ -146,11 +145,6 @@ def _recall_at_fpr(x: Array, hits: Array, alarms: Array) -> Array:
     return interpolate(_to_the_right(x, 1.0), alarms / alarms[:, -1:], hits / hits[:, -1:])
 
 
-def _highest_recall(points: Operating) -> Array:
-    last = np.searchsorted(points.alarms, points.alarms, side="right") - 1
-    return points.recall[last]
-
-
 def _precision_at_recall(x: Array, hits: Array, alarms: Array) -> Array:
     """Of the first rows that reach it; NaN for a recall of 0."""
     recall = hits / hits[:, -1:]
@@ -160,10 +154,6 @@ def _precision_at_recall(x: Array, hits: Array, alarms: Array) -> Array:
         precision: Array = right / (right + called)
     precision[:, x == 0] = np.nan
     return precision
-
-
-def _first_precision(points: Operating) -> Array:
-    return points.precision[np.searchsorted(points.hits, points.hits)]
 
 
 def _recall_at_share(x: Array, hits: Array, alarms: Array) -> Array:
@@ -184,42 +174,18 @@ def _highest_lift(points: Operating) -> Array:
     return most
 
 
-def _class_blocks(replicates: Replicates) -> tuple[int, int]:
-    return replicates.positive_blocks, replicates.negative_blocks
-
-
-def _positive_and_all_blocks(replicates: Replicates) -> tuple[int, int]:
-    return replicates.positive_blocks, replicates.all_blocks
-
-
 _READINGS = {
     "roc": _Reading(
-        _class_blocks,
-        lambda positives, negatives: (positives > 0) & (negatives > 0),
         lambda points: points.fpr,
-        _highest_recall,
+        lambda points: points.recall[np.searchsorted(points.alarms, points.alarms, side="right") - 1],
         _recall_at_fpr,
+        both_classes=True,
     ),
     "pr": _Reading(
-        _positive_and_all_blocks,
-        lambda positives, _: positives > 0,
         lambda points: points.recall,
-        _first_precision,
+        lambda points: points.precision[np.searchsorted(points.hits, points.hits)],
         _precision_at_recall,
     ),
-    "gain": _Reading(
-        _positive_and_all_blocks,
-        lambda positives, _: positives > 0,
-        lambda points: points.share,
-        lambda points: points.recall,
-        _recall_at_share,
-    ),
-    "lift": _Reading(
-        _positive_and_all_blocks,
-        lambda positives, _: positives > 0,
-        lambda points: points.share,
-        lambda points: points.lift,
-        _lift_at_share,
-        _highest_lift,
-    ),
+    "gain": _Reading(lambda points: points.share, lambda points: points.recall, _recall_at_share),
+    "lift": _Reading(lambda points: points.share, lambda points: points.lift, _lift_at_share, _highest_lift),
 }

@@ -14,16 +14,9 @@ from plmetrics.core.results import CURVES_SCHEMA
 from plmetrics.engine.order.score_bins import UNIT_SPAN, curve_binning
 from plmetrics.inference.curves.bands import band, replicates_of
 from plmetrics.inference.curves.effects import EFFECT_CURVES, points_of_effects
-from plmetrics.inference.curves.histograms import by_class, class_histograms
 from plmetrics.inference.curves.net_benefit import net_benefits
-from plmetrics.inference.curves.ranking import (
-    POINT_CURVES,
-    Operating,
-    hull_points,
-    joint_hull,
-    points_of,
-)
-from plmetrics.inference.curves.reliability import recalibration, reliability
+from plmetrics.inference.curves.ranking import POINT_CURVES, Operating, hull_points, joint_hull, points_of
+from plmetrics.inference.curves.reliability import by_class, class_histograms, recalibration, reliability
 from plmetrics.inference.curves.thinning import thin
 from plmetrics.suite.tasks import BANDED_CURVES, BINNED_CURVES
 
@@ -59,10 +52,7 @@ class Drawing:
     """
 
     def __init__(
-        self,
-        level: float,
-        weights: Array | None,
-        spans: Mapping[str, tuple[float, float]] | None = None,
+        self, level: float, weights: Array | None, spans: Mapping[str, tuple[float, float]] | None = None
     ) -> None:
         self._level = level
         self._weights = weights
@@ -120,12 +110,7 @@ class Drawing:
         return {curve.curve: [by_class(*pair) for pair in histograms]}
 
     def _by_points(
-        self,
-        curves: Sequence[Curve],
-        model: str,
-        slices: Slices,
-        sliced: SlicedScores,
-        weights: Array | None,
+        self, curves: Sequence[Curve], model: str, slices: Slices, sliced: SlicedScores, weights: Array | None
     ) -> dict[str, list[Points]]:
         """The points of some curves in each slice, from its operating points, with bands where blocks are resampled."""
         state = sliced.point_state()

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from plmetrics.catalogue.uplift.targeting import TargetedTotals
+from plmetrics.catalogue.uplift.bin_bounds import TargetedTotals
 from plmetrics.inference.curves.bands import interpolate
 from plmetrics.inference.curves.thinning import thin
 from plmetrics.inference.estimate import effective_blocks
 from plmetrics.inference.intervals.percentile import quantiles
 from plmetrics.inference.intervals.spread import UNDEFINED_SHARE
-from plmetrics.inference.ordered.views import channel_view, score_view
+from plmetrics.inference.metric_values import channel_view, score_view
 from plmetrics.inference.weights import resample
 from plmetrics.states.arms import ARMS
 from plmetrics.states.scores.sliced_grid import quantile_places

@@ -41,30 +41,24 @@ def net_benefits(
                 None if weights is None or blocks < LEAST_BLOCKS else drawn_classes(weights, part[None])[0]
             )
             yield (
-                _curve(_model_benefit, total, drawn, t, level),
-                _curve(_treat_all_benefit, total, drawn, t, level),
+                _curve(total, drawn, t, level, treats_all=False),
+                _curve(total, drawn, t, level, treats_all=True),
             )
 
 
-def _curve(reading: Any, total: Array, drawn: Array | None, t: Array, level: float) -> Points:
-    points = {"x": t, "y": reading(total, t)[0], "threshold": t}
+def _curve(total: Array, drawn: Array | None, t: Array, level: float, *, treats_all: bool) -> Points:
+    points = {"x": t, "y": _benefit(total, t, treats_all=treats_all)[0], "threshold": t}
     if drawn is not None:
-        lower, upper = quantiles(reading(drawn, t), ((1 - level) / 2, (1 + level) / 2))
+        benefit = _benefit(drawn, t, treats_all=treats_all)
+        lower, upper = quantiles(benefit, ((1 - level) / 2, (1 + level) / 2))
         points |= {"lower": lower, "upper": upper}
     return points
 
 
-def _model_benefit(counts: Array, t: Array) -> Array:
-    """From bins `[..., bin, (all, positive)]`."""
-    called = np.cumsum(counts[:, ::-1], axis=1)[:, ::-1][:, 1:]
-    return _benefit(called, counts, t)
-
-
-def _treat_all_benefit(counts: Array, t: Array) -> Array:
-    return _benefit(counts.sum(axis=1, keepdims=True), counts, t)
-
-
-def _benefit(called: Array, counts: Array, t: Array) -> Array:
+def _benefit(counts: Array, t: Array, *, treats_all: bool) -> Array:
+    """Net benefit of calling all rows, or those of a score of t or more, from bins `[..., bin, (all, positive)]`."""
+    everyone = counts.sum(axis=1, keepdims=True)
+    called = everyone if treats_all else np.cumsum(counts[:, ::-1], axis=1)[:, ::-1][:, 1:]
     rows = counts[..., 0].sum(axis=1, keepdims=True)
     right, wrong = called[..., 1], called[..., 0] - called[..., 1]
     with np.errstate(divide="ignore", invalid="ignore"):

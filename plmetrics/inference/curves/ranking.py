@@ -88,8 +88,14 @@ def points_of(curve: Curve, points: Operating) -> tuple[Points, NDArray[np.int64
     return {name: values[keep] for name, values in columns.items()}, keep + first
 
 
-def _roc(points: Operating, _: Curve) -> Points:
-    return {"x": points.fpr, "y": points.recall, "threshold": points.threshold}
+def _points(x: str, y: str, first: int = 0) -> Callable[[Operating, Curve], Points]:
+    """The curve of one number of the operating points over another, from the first points on."""
+
+    def points_of(points: Operating, _: Curve) -> Points:
+        names = {"x": x, "y": y, "threshold": "threshold"}
+        return {name: getattr(points, column)[first:] for name, column in names.items()}
+
+    return points_of
 
 
 def hull_points(points: Operating) -> Points:
@@ -99,14 +105,6 @@ def hull_points(points: Operating) -> Points:
     corner = np.append(np.flatnonzero(np.append(np.diff(share) != 0, True)) + 1, 0)
     corner.sort()
     return {"x": points.fpr[corner], "y": points.recall[corner], "threshold": points.threshold[corner]}
-
-
-def _roc_hull(points: Operating, _: Curve) -> Points:
-    return hull_points(points)
-
-
-def _pr(points: Operating, _: Curve) -> Points:
-    return {"x": points.recall, "y": points.precision, "threshold": points.threshold}
 
 
 def _interpolated_precision(points: Operating, _: Curve) -> Points:
@@ -124,14 +122,6 @@ def _interpolated_precision(points: Operating, _: Curve) -> Points:
     }
 
 
-def _lift(points: Operating, _: Curve) -> Points:
-    return {"x": points.share[1:], "y": points.lift[1:], "threshold": points.threshold[1:]}
-
-
-def _gain(points: Operating, _: Curve) -> Points:
-    return {"x": points.share, "y": points.recall, "threshold": points.threshold}
-
-
 def _cost(points: Operating, curve: Curve) -> Points:
     """Expected cost by threshold. Where nothing is called stands just above the highest score, if that is known."""
     missed = points.positives - points.hits
@@ -145,12 +135,12 @@ def _cost(points: Operating, curve: Curve) -> Points:
 
 _BOTH_CLASSES = frozenset({"roc", "roc_hull"})
 _CURVES: dict[str, Callable[[Operating, Curve], Points]] = {
-    "roc": _roc,
-    "roc_hull": _roc_hull,
-    "pr": _pr,
+    "roc": _points("fpr", "recall"),
+    "roc_hull": lambda points, _: hull_points(points),
+    "pr": _points("recall", "precision"),
     "pr_interpolated": _interpolated_precision,
-    "lift": _lift,
-    "gain": _gain,
+    "lift": _points("share", "lift", first=1),
+    "gain": _points("share", "recall"),
     "cost": _cost,
 }
 POINT_CURVES = tuple(_CURVES)

@@ -1,4 +1,4 @@
-"""Curves of labels and predictions, from sums of rows by bins: confusions, residuals, and effects by predicted ones."""
+"""Curves of labels and predictions from sums of rows by bins, and the differences of models query by query."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import numpy as np
 
 from plmetrics.inference.curves.drawing import Drawing
 from plmetrics.inference.curves.effects import effect_points
-from plmetrics.inference.curves.query_differences import difference_points
 from plmetrics.inference.curves.residuals import residual_points
+from plmetrics.inference.curves.thinning import MOST_POINTS
 from plmetrics.inference.ordered.stage import in_result_order
-from plmetrics.states.bin_tables import TABLES
+from plmetrics.states.bin_sums import HIGH, HIGH_QUERY, LOW, LOW_QUERY, QUERY, TABLES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from plmetrics.inference.subject import Analysis
     from plmetrics.states.bin_sums import BinSums, SliceBins
     from plmetrics.table.slices import Slices
+
+    Points = dict[str, Any]
 
 Place = tuple[int, int, "Slices"]
 
@@ -97,3 +99,42 @@ def _confusion(part: SliceBins, classes: Sequence[str]) -> Mapping[str, Any]:
     share = np.divide(weight, total, out=np.full(number**2, np.nan), where=total > 0)
     names = np.array(classes, dtype=object)[truth]
     return {"class": names, "x": prediction.astype(np.float64), "y": share, "threshold": weight, "n": rows}
+
+
+def difference_points(part: SliceBins) -> Points:
+    """The differences of the queries of a slice, the largest first, and `class`, the query.
+
+    x is the rank; equal differences are in the order of their queries. Of more than 1,000 those of even ranks stay.
+    Where bins hold several queries, the first and the last of a bin are there as they are, and those between them as
+    the mean of all, without a name.
+    """
+    assert part.queries is not None
+    value = part.mean("difference")
+    by_name = QUERY in part.queries.columns
+    names = part.queries[QUERY].to_numpy() if by_name else np.full(len(value), "", dtype=object)
+    order = np.lexsort((names.astype(str), -part.places[0]))
+    ends = np.cumsum(part.rows[order]).astype(np.int64)
+    if not len(ends):
+        return {}
+    ranks = even_ranks(int(ends[-1]))
+    place = np.searchsorted(ends, ranks, side="right")
+    at = order[place]
+    x = ranks + 1.0
+    if by_name:
+        return {"x": x, "y": value[at], "class": names[at]}
+    first, last = ranks == (ends - part.rows[order])[place], ranks == ends[place] - 1
+    low, high = (part.queries[name].to_numpy()[at] for name in (LOW, HIGH))
+    y = np.select([first, last], [high, low], np.clip(value[at], low, high))
+    names = np.full(len(at), None, dtype=object)
+    for ends_there, name in ((last, LOW_QUERY), (first, HIGH_QUERY)):
+        names[ends_there] = part.queries[name].to_numpy()[at[ends_there]]
+    return {"x": x, "y": y, "class": names}
+
+
+def even_ranks(number: int, most: int = MOST_POINTS) -> NDArray[np.int64]:
+    """At most so many ranks from 0 on, evenly spread, both ends among them.
+
+    >>> even_ranks(3).tolist(), even_ranks(10, most=4).tolist()
+    ([0, 1, 2], [0, 3, 6, 9])
+    """
+    return np.unique(np.rint(np.linspace(0, number - 1, min(number, most))).astype(np.int64))

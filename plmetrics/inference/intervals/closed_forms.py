@@ -1,14 +1,18 @@
-"""Intervals in closed form, from an estimate and its size alone: of proportions, areas and root mean squares."""
+"""Intervals in closed form, from an estimate and its size alone, or from how placements of an ROC area vary."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from plmetrics.core.special import betaincinv, chdtri, expit, ndtri
+from plmetrics.core.special import betaincinv, chdtri, expit, ndtri, stdtrit
 from plmetrics.core.special import logit as log_odds
 
 Array = NDArray[np.float64]
+
+
+Parts = tuple[Array, Array]
+_HALVINGS = 60
 
 
 def normal(value: Array, std_error: Array, level: float) -> tuple[Array, Array]:
@@ -111,3 +115,112 @@ def chi2(value: Array, n: Array, level: float) -> tuple[Array, Array]:
     size = np.where(n > 0, n, np.nan)
     tail = (1 - level) / 2
     return value * np.sqrt(size / chdtri(size, tail)), value * np.sqrt(size / chdtri(size, 1 - tail))
+
+
+def delong(area: Array, variances: Parts, level: float) -> Parts:
+    """Area -+ z sqrt(v1 + v0), within [0, 1]; v1 and v0 are those of `core.placements.placed`.
+
+    Source: DeLong, DeLong and Clarke-Pearson (1988), Comparing the areas under two or more correlated receiver
+    operating characteristic curves, Biometrics 44(3).
+
+    >>> lower, upper = delong(np.array([0.875]), (np.array([0.002]), np.array([0.003])), 0.95)
+    >>> round(float(lower[0]), 4), float(upper[0])
+    (0.7364, 1.0)
+    """
+    half = ndtri((1 + level) / 2) * delong_error(variances)
+    return np.maximum(area - half, 0.0), np.minimum(area + half, 1.0)
+
+
+def delong_logit(area: Array, variances: Parts, sizes: Parts, level: float) -> Parts:
+    """The same on the logit scale, with Student's quantiles: inside (0, 1) whatever the area.
+
+    The degrees of freedom are (v1 + v0)^2 / (v1^2 / (P - 1) + v0^2 / (N - 1)), as of a difference of two means.
+
+    Args:
+        area: `[slice]`, strictly between 0 and 1.
+        variances: v1 of the positives and v0 of the negatives.
+        sizes: P and N, 2 or more each.
+        level: two-sided confidence level, such as 0.95.
+
+    Source: DeLong and others (1988), as above; Welch (1947), The generalization of Student's problem when several
+    different population variances are involved, Biometrika 34, for the degrees of freedom.
+
+    >>> parts = np.array([0.002]), np.array([0.003])
+    >>> lower, upper = delong_logit(np.array([0.875]), parts, (np.array([20.0]), np.array([30.0])), 0.95)
+    >>> round(float(lower[0]), 4), round(float(upper[0]), 4)
+    (0.6561, 0.9625)
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        total = variances[0] + variances[1]
+        each = sum(part**2 / (size - 1) for part, size in zip(variances, sizes, strict=True))
+        freedom = total**2 / each
+        half = stdtrit(freedom, (1 + level) / 2) * np.sqrt(total) / (area * (1 - area))
+        centre = log_odds(area)
+        lower, upper = expit(centre - half), expit(centre + half)
+    return lower, upper
+
+
+def delong_error(variances: Parts) -> Array:
+    """Standard error of an ROC area: sqrt(v1 + v0).
+
+    >>> delong_error((np.array([0.0009]), np.array([0.0016]))).round(3)
+    array([0.05])
+    """
+    return np.sqrt(variances[0] + variances[1])
+
+
+def area_error(area: Array, positives: Array, negatives: Array) -> Array:
+    """Standard error of an ROC area between exponential scores; 0 at 0 and at 1.
+
+    Source: Hanley and McNeil (1982), The meaning and use of the area under a receiver operating characteristic
+    (ROC) curve, Radiology 143(1).
+
+    >>> round(float(area_error(np.array([0.75]), np.array([100.0]), np.array([100.0]))[0]), 4)
+    0.0344
+    """
+    by_positives = area / (2 - area) - area**2
+    by_negatives = 2 * area**2 / (1 + area) - area**2
+    pairs = area * (1 - area)
+    pairs = pairs + np.maximum(positives - 1, 0) * by_positives + np.maximum(negatives - 1, 0) * by_negatives
+    return np.sqrt(np.maximum(pairs, 0.0) / (positives * negatives))
+
+
+def hanley_mcneil(area: Array, positives: Array, negatives: Array, level: float) -> tuple[Array, Array]:
+    """Area -+ z times its standard error, within [0, 1]; of no width at its ends.
+
+    >>> lower, upper = hanley_mcneil(np.array([0.75]), np.array([100.0]), np.array([100.0]), 0.95)
+    >>> round(float(lower[0]), 3), round(float(upper[0]), 3)
+    (0.683, 0.817)
+    """
+    half = ndtri((1 + level) / 2) * area_error(area, positives, negatives)
+    return np.maximum(area - half, 0.0), np.minimum(area + half, 1.0)
+
+
+def hanley_mcneil_score(area: Array, positives: Array, negatives: Array, level: float) -> tuple[Array, Array]:
+    """All areas t with abs(area - t) <= z times the standard error at t: one interval around the area.
+
+    `positives` and `negatives` are numbers of independent rows of each class; NaN where one of them is 0.
+
+    >>> lower, upper = hanley_mcneil_score(np.array([1.0]), np.array([50.0]), np.array([50.0]), 0.95)
+    >>> round(float(lower[0]), 3), float(upper[0])
+    (0.96, 1.0)
+    """
+    arrays = (np.asarray(part, dtype=np.float64) for part in (area, positives, negatives))
+    middle, positive, negative = np.broadcast_arrays(*arrays)
+    defined = (positive > 0) & (negative > 0) & np.isfinite(middle)
+    middle = np.where(defined, middle, 0.5)
+    sizes = np.where(defined, positive, 1.0), np.where(defined, negative, 1.0)
+    z = ndtri((1 + level) / 2)
+    lower = _edge(middle, np.zeros_like(middle), sizes, z)
+    upper = _edge(middle, np.ones_like(middle), sizes, z)
+    return np.where(defined, lower, np.nan), np.where(defined, upper, np.nan)
+
+
+def _edge(inside: Array, outside: Array, sizes: tuple[Array, Array], z: float) -> Array:
+    """The last area of the interval on the way from the estimate to an end of the range, by bisection."""
+    area = inside
+    for _ in range(_HALVINGS):
+        trial = (inside + outside) / 2
+        holds = np.abs(area - trial) <= z * area_error(trial, *sizes)
+        inside, outside = np.where(holds, trial, inside), np.where(holds, outside, trial)
+    return inside

@@ -9,26 +9,29 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from plmetrics.inference.intervals.bca import acceleration
 from plmetrics.inference.intervals.closed_forms import (
+    area_error,
     chi2,
     clopper_pearson,
+    delong,
+    delong_error,
+    delong_logit,
+    hanley_mcneil,
+    hanley_mcneil_score,
     logit,
     normal,
     share_error,
     wilson,
 )
-from plmetrics.inference.intervals.delong import delong, delong_error, delong_logit
-from plmetrics.inference.intervals.hanley_mcneil import area_error, hanley_mcneil, hanley_mcneil_score
 from plmetrics.inference.intervals.ladder import Interval, at_end, interval, share_of, without
-from plmetrics.inference.intervals.scale import IDENTITY, scale_of
+from plmetrics.inference.intervals.percentile import acceleration
 from plmetrics.inference.intervals.spread import replicate_spread
-from plmetrics.inference.intervals.student import on_scale
+from plmetrics.inference.intervals.student import IDENTITY, on_scale, scale_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from plmetrics.catalogue.value_kind import ValueKind
+    from plmetrics.catalogue.needs import ValueKind
     from plmetrics.inference.estimate import Estimate, ReplicateKind
     from plmetrics.inference.intervals.methods import IntervalMethod
 
@@ -59,7 +62,7 @@ def interval_of(
         kind: what kind of value the metric has, and its range.
         level: two-sided confidence level, such as 0.95.
 
-    >>> from plmetrics.catalogue.value_kind import ValueKind
+    >>> from plmetrics.catalogue.needs import ValueKind
     >>> from plmetrics.inference.estimate import Estimate
     >>> from plmetrics.inference.intervals.methods import IntervalMethod
     >>> share = Estimate(np.array([0.75]), np.array(["ok"]), np.array([200]), None, (np.array([200.0]),))

@@ -9,19 +9,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from plmetrics.inference.intervals.bca import bca
-from plmetrics.inference.intervals.centring import centred_interval, centred_ratio
-from plmetrics.inference.intervals.closed_forms import normal, wilson
-from plmetrics.inference.intervals.hanley_mcneil import hanley_mcneil_score
-from plmetrics.inference.intervals.percentile import basic, percentile
-from plmetrics.inference.intervals.scale import scale_of
+from plmetrics.inference.intervals.closed_forms import hanley_mcneil_score, normal, wilson
+from plmetrics.inference.intervals.percentile import basic, bca, centred_interval, centred_ratio, percentile
 from plmetrics.inference.intervals.spread import Spread, replicate_spread
-from plmetrics.inference.intervals.student import student
+from plmetrics.inference.intervals.student import scale_of, student
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from plmetrics.catalogue.value_kind import Bounds, ValueKind
+    from plmetrics.catalogue.needs import Bounds, ValueKind
     from plmetrics.inference.estimate import Estimate
 
 Array = NDArray[np.float64]
@@ -86,7 +82,7 @@ def interval(
         acceleration: `[slice]`, for bca; without it the form is `percentile`.
         smooth: whether a little more weight of a row moves the metric a little.
 
-    >>> from plmetrics.catalogue.value_kind import ValueKind
+    >>> from plmetrics.catalogue.needs import ValueKind
     >>> from plmetrics.inference.estimate import Estimate
     >>> drawn = np.linspace(0.6, 0.8, 101)[:, None] * np.array([[1.0, 0.0]]) + np.array([[0.0, 1.0]])
     >>> shares = Estimate(np.array([0.7, 1.0]), np.array(["ok", "ok"]), np.array([900] * 2), drawn, (np.full(2, 90.0),))

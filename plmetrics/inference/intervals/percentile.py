@@ -1,15 +1,23 @@
-"""The form `percentile`: the replicates' own quantiles."""
+"""Intervals from the quantiles of replicates: as they are (`percentile`), mirrored (`basic`), corrected or centred.
+
+`bca` takes quantiles at levels that make up for bias, and for an error that grows with the value. `centred` is for
+metrics that are the size of a vector of estimates, such as ECE and KS.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
 
+from plmetrics.core.special import ndtr, ndtri
 from plmetrics.inference.intervals.spread import is_finite
 
 Array = NDArray[np.float64]
 
 _WORTH_A_PARTITION = 64
+
+
+_TINY = float(np.finfo(np.float64).tiny)
 
 
 def percentile(replicates: Array, level: float) -> tuple[Array, Array]:
@@ -101,3 +109,114 @@ def basic(value: Array, replicates: Array, level: float) -> tuple[Array, Array]:
     """
     lower, upper = percentile(replicates, level)
     return 2 * value - upper, 2 * value - lower
+
+
+def bca(value: Array, replicates: Array, acceleration: Array, level: float) -> tuple[Array, Array]:
+    """Replicates' quantiles at Phi(z0 + (z0 + z) / (1 - a (z0 + z))), z the normal quantiles of the level.
+
+    z0 is the normal quantile of the share of replicates below the value, half of those at it included. It is NaN
+    where it has none: with no replicate on one side of the value, or where the acceleration is NaN or too large.
+
+    Args:
+        value: `[slice]`.
+        replicates: `[replicate, slice]` of a bootstrap; NaN where undefined.
+        acceleration: `[slice]`, as `acceleration` finds it.
+        level: two-sided confidence level, such as 0.95.
+
+    Source: Efron (1987), Better bootstrap confidence intervals, JASA 82(397).
+
+    >>> drawn = np.linspace(0.01, 0.99, 99)[:, None]
+    >>> lower, upper = bca(np.array([0.5]), drawn, np.array([0.0]), 0.9)
+    >>> round(float(lower[0]), 3), round(float(upper[0]), 3)
+    (0.05, 0.95)
+    """
+    finite = np.isfinite(replicates)
+    number = np.maximum(finite.sum(axis=0), 1)
+    below = np.sum((replicates < value) & finite, axis=0) + np.sum((replicates == value) & finite, axis=0) / 2
+    share = below / number
+    usable = (share > 0) & (share < 1) & np.isfinite(acceleration)
+    bias = ndtri(np.where(usable, share, 0.5))
+    ends = []
+    for tail in ((1 - level) / 2, (1 + level) / 2):
+        shifted = bias + ndtri(tail)
+        slack = 1 - np.where(usable, acceleration, 0.0) * shifted
+        usable &= slack > 0
+        ends.append(ndtr(bias + shifted / np.where(slack > 0, slack, 1.0)))
+    lower, upper = quantiles(replicates, np.stack(ends))
+    return np.where(usable, lower, np.nan), np.where(usable, upper, np.nan)
+
+
+def acceleration(left_out: Array, value: Array, groups: NDArray[np.int64] | None = None) -> Array:
+    """How fast the standard error grows with the value, from the values without one block each.
+
+    a = sum u^3 / (6 (sum u^2)^1.5), u the mean of the `left_out` `[block, slice]` less each of them; NaN where one of
+    them is undefined or all are equal. `groups` are the numbers of blocks that count, all if not given.
+
+    >>> acceleration(np.array([[1.0], [2.0], [6.0]]), np.array([3.0])).round(4)
+    array([-0.0573])
+    """
+    number = np.maximum(len(left_out) if groups is None else groups, 1)
+    away = value - left_out
+    counts = away != 0
+    mean = np.sum(away, axis=0) / number
+    rest = np.maximum(number - counts.sum(axis=0), 0)
+    u = np.where(counts, away - mean, 0.0)
+    squares = np.sum(u**2, axis=0) + rest * mean**2
+    cubes = np.sum(u**3, axis=0) - rest * mean**3
+    defined = (squares > 0) & np.isfinite(squares)
+    safe = np.where(defined, squares, 1.0)
+    ratio: Array = np.where(defined, cubes / (6 * safe**1.5), np.nan)
+    return ratio
+
+
+def centred_interval(
+    value: Array, replicates: Array, deviations: Array | None, least: float, level: float
+) -> tuple[Array, Array]:
+    """Lower end value - c, not below `least`, with c a quantile of the deviations; upper end as `percentile`.
+
+    A handful of replicates may all lie below the value: the lower end then stops at the upper one.
+
+    Args:
+        value: `[slice]`, the size of the point's vector.
+        replicates: `[replicate, slice]`, the sizes of the replicates' vectors; NaN where undefined.
+        deviations: `[replicate, slice]`, the sizes of (replicate's vector - point's vector); None for a metric
+            that is a single number, whose deviation is the distance of each replicate from the value.
+        least: the lower end of the metric's range.
+        level: two-sided confidence level, such as 0.95.
+
+    >>> sizes, away = np.full((99, 1), 0.3), np.linspace(0.002, 0.198, 99)[:, None]
+    >>> lower, upper = centred_interval(np.array([0.25]), sizes, away, 0.0, 0.9)
+    >>> round(float(lower[0]), 3), float(upper[0])
+    (0.06, 0.3)
+    """
+    tail = (1 + level) / 2
+    distances = (
+        np.abs(replicates - value)
+        if deviations is None
+        else np.where(np.isfinite(replicates), deviations, np.nan)
+    )
+    (reach,) = quantiles(distances, (tail,))
+    (upper,) = quantiles(replicates, (tail,))
+    return np.minimum(np.maximum(least, value - reach), upper), upper
+
+
+def centred_ratio(
+    value: Array, replicates: Array, deviations: Array | None, least: float, level: float
+) -> tuple[Array, Array]:
+    """The same for a smallest ratio r of at most 1, whose negative logarithm is a size: it is 0 without a difference.
+
+    Args:
+        value: `[slice]`, the ratio.
+        replicates: `[replicate, slice]`, the ratios of the replicates; NaN where undefined.
+        deviations: `[replicate, slice]`, in logarithms; None for the distance of each replicate from the value.
+        least: the lower end of the metric's range.
+        level: two-sided confidence level, such as 0.95.
+
+    >>> ratios, away = np.full((99, 1), 0.7), np.linspace(0.002, 0.198, 99)[:, None]
+    >>> lower, upper = centred_ratio(np.array([0.75]), ratios, away, 0.0, 0.9)
+    >>> round(float(lower[0]), 3), round(float(upper[0]), 3)
+    (0.7, 0.907)
+    """
+    size, sizes = (-np.log(np.maximum(part, _TINY)) for part in (value, replicates))
+    nearest, farthest = centred_interval(size, sizes, deviations, 0.0, level)
+    return np.maximum(np.exp(-farthest), least), np.exp(-nearest)

@@ -1,22 +1,60 @@
-"""The form `t`: symmetric on a scale where the estimate is close to normal, with Student's quantiles."""
+"""The form `t`: symmetric on the scale on which an estimate is closest to normal, with quantiles of Student."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from plmetrics.core.special import stdtrit
+from plmetrics.core import ops
+from plmetrics.core.special import expit, logit, stdtrit
 from plmetrics.inference.intervals.spread import block_factor, standard_deviation
 
 if TYPE_CHECKING:
-    from plmetrics.inference.intervals.scale import Scale
+    from collections.abc import Callable
+
+Array = NDArray[np.float64]
 
 
 __all__ = ["block_factor", "student"]
 
-Array = NDArray[np.float64]
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """A function g with its inverse and derivative; `forward` is infinite at the ends of the range."""
+
+    name: str
+    forward: Callable[[Array], Array]
+    backward: Callable[[Array], Array]
+    slope: Callable[[Array], Array]
+
+
+def scale_of(bounds: tuple[float, float]) -> Scale:
+    """The scale for a metric's range: logit for [0, 1] and [-1, 1], log for [0, inf), else identity.
+
+    >>> scale_of((0.0, float("inf"))).name, scale_of((float("-inf"), 1.0)).name
+    ('log', 'identity')
+    """
+    return _BY_BOUNDS.get(bounds, IDENTITY)
+
+
+def _exponential(value: Array) -> Array:
+    with np.errstate(over="ignore"):
+        return np.exp(value)
+
+
+IDENTITY = Scale("identity", lambda v: v, lambda g: g, np.ones_like)
+_LOG = Scale("log", ops.log, _exponential, lambda v: 1 / v)
+_LOGIT = Scale("logit", logit, expit, lambda v: 1 / (v * (1 - v)))
+_CENTRED_LOGIT = Scale(
+    "logit of (1 + v) / 2",
+    lambda v: logit((1 + v) / 2),
+    lambda g: 2 * expit(g) - 1,
+    lambda v: 2 / ((1 + v) * (1 - v)),
+)
+_BY_BOUNDS = {(0.0, 1.0): _LOGIT, (-1.0, 1.0): _CENTRED_LOGIT, (0.0, float("inf")): _LOG}
 
 
 def student(
@@ -41,7 +79,7 @@ def student(
     Source: Cameron and Miller (2015), A practitioner's guide to cluster-robust inference, Journal of Human Resources
     50(2), for G - 1 degrees of freedom and the factor G / (G - 1).
 
-    >>> from plmetrics.inference.intervals.scale import IDENTITY
+    >>> from plmetrics.inference.intervals.student import IDENTITY
     >>> around = np.array([[1.0], [2.0], [3.0]])
     >>> lower, upper = student(np.array([2.0]), around, np.array([10]), IDENTITY, 0.95)
     >>> round(float(lower[0]), 3), round(float(upper[0]), 3)
@@ -73,7 +111,7 @@ def on_scale(
     Source: Efron and Tibshirani (1993), An introduction to the bootstrap, chapters 11 and 21; Cameron and Miller
     (2015), A practitioner's guide to cluster-robust inference, Journal of Human Resources 50(2), for G - 1.
 
-    >>> from plmetrics.inference.intervals.scale import scale_of
+    >>> from plmetrics.inference.intervals.student import scale_of
     >>> given = np.array([0.8]), np.array([0.05]), np.array([40])
     >>> lower, upper = on_scale(*given, scale_of((0.0, 1.0)), 0.95)
     >>> round(float(lower[0]), 4), round(float(upper[0]), 4)

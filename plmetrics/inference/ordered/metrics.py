@@ -1,7 +1,7 @@
-"""Ordered metrics: exact values from the point state, replicates from exact points or from coarse blocks.
+"""Ordered metrics and rank correlations: exact values, and replicates from exact points or from coarse blocks.
 
 A coarse replicate is shifted by (point value - value of the coarse state), so that binning costs no bias. Where
-rows x replicates are few, replicates are exact as well.
+rows x replicates are few, replicates are exact as well. On a grid rank correlations have a bound.
 """
 
 from __future__ import annotations
@@ -13,26 +13,39 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from plmetrics.catalogue.needs import Bins, Points, Quantiles
+from plmetrics.catalogue.needs import Bins, Points, Quantiles, Ranks
+from plmetrics.core.exact_sums import product
 from plmetrics.core.placements import placement_area
 from plmetrics.core.threads import parallel_map, steps
-from plmetrics.inference.metric_values import MetricValues, conditions, finalise, finalising, value_or_nan
-from plmetrics.inference.ordered.coarse_replicates import SLICES_AT_ONCE, coarse_replicates
-from plmetrics.inference.ordered.complements import end_to_end
-from plmetrics.inference.ordered.exact_replicates import are_exact, exact_replicates
-from plmetrics.inference.ordered.products import drawn_bins
+from plmetrics.inference.metric_values import (
+    MetricValues,
+    bin_view,
+    conditions,
+    finalise,
+    finalising,
+    score_view,
+    value_or_nan,
+)
 from plmetrics.inference.ordered.quantiles import quantile_values
-from plmetrics.inference.ordered.views import bin_view, score_view
-from plmetrics.inference.weights import Nudges
+from plmetrics.inference.ordered.replicates import (
+    SLICES_AT_ONCE,
+    are_of_rows,
+    coarse_replicates,
+    exact_replicates,
+)
+from plmetrics.inference.records import end_to_end
+from plmetrics.inference.weights import Nudges, drawn_bins
+from plmetrics.states.ranks import joint_blocks, joint_view, rank_view
 from plmetrics.states.scores.ranges import SlicedPoints
 from plmetrics.states.scores.sliced_grid import SlicedGrid
+from plmetrics.states.sums import View
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from plmetrics.catalogue.metric import Metric
+    from plmetrics.states.ranks import Codes, SlicedPairs
     from plmetrics.states.scores.sorted_rows import Binning, SlicedScores
-    from plmetrics.states.sums import View
 
 Array = NDArray[np.float64]
 
@@ -77,7 +90,7 @@ def _by_points(
     replicates: dict[str, Array] = {}
     deviations: dict[str, Array] = {}
     if weights is not None:
-        if sliced.rows is not None and are_exact(sliced.rows, weights, sliced.slices):
+        if sliced.rows is not None and are_of_rows(sliced.rows, weights, sliced.slices):
             replicates, deviations = exact_replicates(metrics, sliced, weights)
         else:
             values = {text: of_metric.value for text, of_metric in values_of.items()}
@@ -183,31 +196,97 @@ def _by_bins(
         for of_chunk in parallel_map(of_few, steps(first, last, SLICES_AT_ONCE)):
             for metric, values in zip(metrics, of_chunk, strict=True):
                 of_metrics[metric.text].append(values)
-    return {text: _end_to_end(parts) for text, parts in of_metrics.items()}
+    return {text: end_to_end(parts) for text, parts in of_metrics.items()}
 
 
 def _on_bins(metric: Metric, total: Array, replicate: View | None) -> MetricValues:
     """Values of a few slices from their bins, all blocks together and resampled."""
     point = bin_view(total)
-    replicates = None if replicate is None else value_or_nan(metric, replicate).T
+    replicates = None if replicate is None else np.ascontiguousarray(value_or_nan(metric, replicate).T)
     deviations = None
     if replicate is not None and metric.value_kind.is_norm:
         with np.errstate(divide="ignore", invalid="ignore"):
-            deviations = metric.deviation(replicate, bin_view(total[:, None])).T
+            deviations = np.ascontiguousarray(metric.deviation(replicate, bin_view(total[:, None])).T)
     return MetricValues(finalise(metric, point), conditions(metric, point), replicates, deviations)
 
 
-def _end_to_end(parts: Sequence[MetricValues]) -> MetricValues:
-    """The values of consecutive slices as one."""
-    replicates = [part.replicates for part in parts if part.replicates is not None]
-    deviations = [part.deviations for part in parts if part.deviations is not None]
-    reasons = [
-        (status, np.concatenate([part.reasons[index][1] for part in parts]))
-        for index, (status, _) in enumerate(parts[0].reasons)
+def rank_values(
+    metrics: Sequence[Metric], pairs: SlicedPairs, weights: Array | Nudges | None
+) -> dict[str, MetricValues]:
+    """Values and replicates of some rank correlations of one model and slice set, by metric text.
+
+    `weights` is W `[replicate, block]` or which block is moved, None without replicates.
+    """
+    pairwise = any(isinstance(metric.needs, Ranks) and metric.needs.pairs for metric in metrics)
+    view = rank_view(pairs, pairwise=pairwise)
+    return _of_view(metrics, view, weights, joint_blocks(pairs))
+
+
+def grid_rank_values(
+    metrics: Sequence[Metric], sliced: SlicedGrid, weights: Array | Nudges | None, **_: bool
+) -> dict[str, MetricValues]:
+    """The same of labels and predictions that were counted together."""
+    from plmetrics.states.rank_bounds import grid_view
+
+    assert sliced.label_edges is not None
+    views = [
+        grid_view(counts, sliced.edges, sliced.label_edges, weighted=sliced.weighted)
+        for _, _, counts in sliced.parts("joint")
     ]
-    return MetricValues(
-        np.concatenate([part.value for part in parts]),
-        reasons,
-        np.ascontiguousarray(np.concatenate(replicates, axis=1)) if replicates else None,
-        np.ascontiguousarray(np.concatenate(deviations, axis=1)) if deviations else None,
-    )
+    names = views[0].names if views else ()
+    view = View({name: np.concatenate([getattr(part, name) for part in views]) for name in names})
+    values = _of_view(metrics, view, weights, _grid_blocks(sliced))
+    out = {}
+    for metric in metrics:
+        with finalising(metric):
+            out[metric.text] = replace(values[metric.text], bound=np.asarray(metric.bound(view)))
+    return out
+
+
+def _grid_blocks(sliced: SlicedGrid) -> Iterator[tuple[Array, Codes]]:
+    """Joint counts by block, as `joint_blocks` gives them of rows."""
+    for _, _, counts in sliced.parts("coarse"):
+        for of_slice in counts:
+            present = np.flatnonzero(of_slice.any(axis=(1, 2)))
+            yield of_slice[present].astype(np.float64), present
+
+
+def _of_view(
+    metrics: Sequence[Metric],
+    view: View,
+    weights: Array | Nudges | None,
+    blocks: Iterable[tuple[Array, Codes]],
+) -> dict[str, MetricValues]:
+    values = {metric.text: finalise(metric, view) for metric in metrics}
+    replicates = {} if weights is None else _replicates(metrics, blocks, weights, values)
+    return {
+        metric.text: MetricValues(
+            values[metric.text], conditions(metric, view), replicates.get(metric.text), None
+        )
+        for metric in metrics
+    }
+
+
+def _replicates(
+    metrics: Sequence[Metric],
+    blocks: Iterable[tuple[Array, Codes]],
+    weights: Array | Nudges,
+    values: Mapping[str, Array],
+) -> dict[str, Array]:
+    by_metric: dict[str, list[Array]] = {metric.text: [] for metric in metrics}
+    for index, (counts, present) in enumerate(blocks):
+        flat = counts.reshape(len(present), -1)
+        occupied = np.flatnonzero(flat.any(axis=0))
+        joint = np.zeros((len(weights), flat.shape[1]))
+        if isinstance(weights, Nudges):
+            joint[:, occupied] = weights.among(flat[:, occupied], present)
+        else:
+            joint[:, occupied] = product(weights[:, present], flat[:, occupied])
+        replicate = joint_view(joint.reshape(len(weights), *counts.shape[1:]))
+        overall = joint_view(counts.sum(axis=0)[None])
+        for metric in metrics:
+            shift = values[metric.text][index] - finalise(metric, overall)
+            by_metric[metric.text].append(
+                np.clip(value_or_nan(metric, replicate) + shift, *metric.range)[:, None]
+            )
+    return {text: np.concatenate(parts, axis=1) for text, parts in by_metric.items()}

@@ -22,9 +22,9 @@ from plmetrics.catalogue.needs import Quantiles
 from plmetrics.core import ops
 from plmetrics.core.pieces import Pieces
 from plmetrics.inference.metric_values import MetricValues, conditions, finalise, value_or_nan
-from plmetrics.inference.ordered.complements import end_to_end
+from plmetrics.inference.records import end_to_end
 from plmetrics.inference.weights import resample
-from plmetrics.states.scores.limits import replicates_rows
+from plmetrics.states.scores.coarse import replicates_rows
 from plmetrics.states.scores.ranges import SlicedPoints
 from plmetrics.states.sums import View
 

@@ -12,9 +12,8 @@ from plmetrics.engine.order.orderings import AREAS, RANKS
 from plmetrics.engine.order.score_bins import drawn_from
 from plmetrics.inference.curves.drawing import Drawing
 from plmetrics.inference.metric_values import MetricValues
-from plmetrics.inference.ordered.complements import of_rests
-from plmetrics.inference.ordered.metrics import ordered_values
-from plmetrics.inference.ordered.rank_correlations import grid_rank_values, rank_values
+from plmetrics.inference.ordered.metrics import grid_rank_values, ordered_values, rank_values
+from plmetrics.inference.records import end_to_end
 from plmetrics.inference.subject import rest_place
 from plmetrics.states.class_probabilities import class_value_text
 from plmetrics.states.scores.sliced_grid import SlicedGrid
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from plmetrics.catalogue.needs import Need
     from plmetrics.inference.analysis import OrderedByPlace
     from plmetrics.inference.subject import Analysis
-    from plmetrics.states.pairs import Pairs, SlicedPairs
+    from plmetrics.states.ranks import Pairs, SlicedPairs
     from plmetrics.states.scores.sorted_rows import SlicedScores
     from plmetrics.suite.sections.basics import Curve
     from plmetrics.table.slices import Slices
@@ -133,11 +132,16 @@ def _values(
         placements = {"placements": True} if kind is None and varying else {}
         for text, ordered in values(of_kind, sliced.rows, here, **placements).items():
             out[sliced.index, sliced.model, text, kind] = ordered
-        if sliced.of_set is None:
+        if sliced.of_set is None or states.rests is None or not states.rests.compared:
             continue
-        rests = of_rests(of_kind, states, sliced.index, sliced.of_set, weights, values)
-        for text, ordered in rests.items():
-            out[rest_place(sliced.index), sliced.model, text, kind] = ordered
+        # A rest holds nearly all rows: rests are sorted rows of their own, made and dropped one by one.
+        of_rests = [
+            values(of_kind, sliced.of_set(sliced.index, number), weights)
+            for number in range(states.rests.slices)
+        ]
+        for text in of_rests[0] if of_rests else ():
+            place = (rest_place(sliced.index), sliced.model, text, kind)
+            out[place] = end_to_end([of_rest[text] for of_rest in of_rests])
     return out
 
 

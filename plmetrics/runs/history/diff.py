@@ -24,15 +24,14 @@ import polars as pl
 
 from plmetrics.core.results import first_word
 from plmetrics.core.slice_texts import rename_slices
-from plmetrics.inference.across_runs.alignment import KEYS, ROUNDING, align, aligned_metrics
-from plmetrics.inference.across_runs.sides import pairing_of
+from plmetrics.inference.across_runs.sides import KEYS, ROUNDING, align, aligned_metrics, pairing_of
 from plmetrics.runs.history.comparability import dependence, other_meanings, read_elsewhere, side_of
 from plmetrics.runs.record import fingerprint, suite_of_run
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from plmetrics.inference.across_runs.run_pairs import PairedRuns
+    from plmetrics.inference.across_runs.sides import PairedRuns
     from plmetrics.runs.outcome import Outcome
 
 GATE_KEYS = ("gate", "metric", "model", "slice_set", "slice")

@@ -1,4 +1,4 @@
-"""Coarse bins of scores, those that counts by block use: edges of their own for every slice.
+"""Coarse bins of scores, those that counts by block use, with edges of their own for every slice; and their limits.
 
 An area's standard error is blind to the order inside a bin, so bins must be small wherever the order matters: by
 rows, by positives, and, for average precision, ever smaller towards the highest scores, where each positive moves
@@ -26,6 +26,15 @@ Codes = NDArray[np.int64]
 
 _PARTS = (48, 48, 32)
 _FINER = 4
+
+
+EXACT_REPLICATES = 20_000_000
+"""Up to so many rows x replicates, replicates of ordered metrics are made from the rows themselves."""
+_OF_A_SLICE = 160_000
+"""So many rows x replicates take as long as the coarse bins of a slice, which are as many however few its rows are."""
+DENSE_LIMIT = 1 << 24
+RANK_BINS = 32
+"""Bins of ranks on each side, for replicates of rank correlations."""
 
 
 def coarse_number(slices: int) -> int:
@@ -174,3 +183,12 @@ def _place(above: Array, total: Array, parts: int) -> Codes:
     share = np.divide(above, total, out=np.zeros_like(above), where=total > 0)
     share *= parts
     return np.minimum(share.astype(np.int64), parts - 1)
+
+
+def replicates_rows(rows: int, replicates: int, slices: int) -> bool:
+    """Whether replicates of a slice set are made from its rows, not from coarse bins: these would take longer.
+
+    >>> [replicates_rows(120_000, 1000, slices) for slices in (1, 100, 1000)]
+    [False, False, True]
+    """
+    return rows * replicates <= max(EXACT_REPLICATES, slices * _OF_A_SLICE)

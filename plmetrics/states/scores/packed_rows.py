@@ -15,8 +15,7 @@ import numpy as np
 
 from plmetrics.core.threads import parallel_map
 from plmetrics.states.scores.bin_lookup import FixedBins, Keys
-from plmetrics.states.scores.coarse import Array, Codes, coarse_edges, coarse_number
-from plmetrics.states.scores.limits import DENSE_LIMIT
+from plmetrics.states.scores.coarse import DENSE_LIMIT, Array, Codes, coarse_edges, coarse_number
 from plmetrics.states.scores.sorted_rows import (
     CLASSES,
     Binning,

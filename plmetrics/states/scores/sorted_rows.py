@@ -14,8 +14,9 @@ import numpy as np
 
 from plmetrics.core.segments import Segments
 from plmetrics.core.threads import steps
-from plmetrics.states.scores.class_members import Members, in_parts
+from plmetrics.states.scores.class_rows import Members, in_parts
 from plmetrics.states.scores.coarse import (
+    DENSE_LIMIT,
     Array,
     Codes,
     coarse_bins,
@@ -24,7 +25,6 @@ from plmetrics.states.scores.coarse import (
     distinct_starts,
     tied_bins,
 )
-from plmetrics.states.scores.limits import DENSE_LIMIT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -170,8 +170,7 @@ class ModelColumns(Strict):
     )
     normalise: bool = Field(default=False, description="Divide the probabilities of a row by their sum.")
     quantiles: Annotated[dict[Level, Column], Field(min_length=1)] | Column | None = Field(
-        default=None,
-        description="A column for each quantile, or what the names of these columns begin with.",
+        default=None, description="A column for each quantile, or what the names of these columns begin with."
     )
     mean: Column | None = Field(default=None, description="Column of the predicted mean; needs `sd`.")
     sd: Column | None = Field(default=None, description="Column of the predicted standard deviation.")

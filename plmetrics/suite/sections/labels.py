@@ -13,8 +13,7 @@ from plmetrics.states.sums import Total
 from plmetrics.suite.sections.references import DurationText  # noqa: TC001 (pydantic reads it)
 from plmetrics.suite.sections.section import Section
 from plmetrics.table.checks import SCORED, scored_column
-from plmetrics.table.prediction_columns import part_column, score_column
-from plmetrics.table.roles import LABEL
+from plmetrics.table.prediction_columns import LABEL, part_column, score_column
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

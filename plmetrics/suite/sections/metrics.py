@@ -21,7 +21,7 @@ from plmetrics.suite.tasks import CLASS_TASKS
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from plmetrics.catalogue.threshold_rule import ThresholdRule
+    from plmetrics.catalogue.parameters import ThresholdRule
     from plmetrics.core.names import SuitePath
     from plmetrics.suite.problems import Findings
 

@@ -1,17 +1,32 @@
-"""The section `output`: where run folders go, and where else their results are written."""
+"""The sections `output` and `notify`: where run folders and other results go, and whom a run tells how it ended."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from string import Formatter
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, PlainSerializer
 from pydantic_core import PydanticCustomError
 
+from plmetrics.core.names import did_you_mean
 from plmetrics.suite.sections.section import Column, OrOne, Strict
+
+if TYPE_CHECKING:
+    from plmetrics.core.names import SuitePath
+    from plmetrics.suite.problems import Findings
 
 DocumentName = Literal["junit", "openmetrics", "markdown", "openlineage"]
 """The documents that a run can write beside its tables."""
+
+
+MASKED = "***"
+"""What is written in place of a text that may be a secret."""
+NAMES = ("suite", "verdict", "interval", "folder", "gates", "text")
+"""What a template may name."""
+_FORM = 'write notify: {webhook: "${SLACK_URL}", on: change}'
+_ADDRESS = re.compile(r"https?://[^\s/?#]+[^\s]*")
 
 
 def _entry(value: Any) -> Any:
@@ -47,10 +62,7 @@ class Output(Strict):
         description="Folder for run folders, under this file's, or the address of one in a bucket. ${VAR} is replaced.",
     )
     report: bool = Field(default=False, description="Whether a run folder gets report.html, with charts.")
-    also: Annotated[
-        tuple[Annotated[DocumentName | _Path, BeforeValidator(_entry)], ...],
-        OrOne(),
-    ] = Field(
+    also: Annotated[tuple[Annotated[DocumentName | _Path, BeforeValidator(_entry)], ...], OrOne()] = Field(
         default=(),
         description="Documents that stand in the run folder beside the tables: junit, openmetrics, markdown, "
         "openlineage. {name: path} writes one to a fixed path as well.",
@@ -66,10 +78,6 @@ class Output(Strict):
     def exports(self) -> bool:
         """Whether results go anywhere but into a run folder's tables and report."""
         return bool(self.also) or any(part is not None for part in (self.database, self.delta, self.mlflow))
-
-
-MASKED = "***"
-"""What is written in place of a text that may be a secret."""
 
 
 def _mask(_: str | None) -> str | None:
@@ -99,3 +107,33 @@ class Notify(Strict):
         default=None,
         description="Text of the message, with {suite}, {verdict}, {interval}, {folder}, {gates}, {text}.",
     )
+
+
+def read_notify(value: Any, findings: Findings) -> tuple[Notify, ...]:
+    """The messages of a suite: one mapping, or a list of them."""
+    out: list[Notify] = []
+    for path, spec in findings.models(Notify, value, "notify", _FORM):
+        _check(spec, path, findings)
+        out.append(spec)
+    return tuple(out)
+
+
+def _check(spec: Notify, path: SuitePath, findings: Findings) -> None:
+    if (spec.webhook is None) == (not spec.command):
+        findings.add("a message needs either a webhook or a command", path, _FORM)
+    if spec.webhook is not None and not _ADDRESS.fullmatch(spec.webhook):
+        findings.add("the webhook is no address that begins with http:// or https://", (*path, "webhook"))
+    if spec.template is not None:
+        _check_template(spec.template, (*path, "template"), findings)
+
+
+def _check_template(template: str, path: SuitePath, findings: Findings) -> None:
+    try:
+        parts = list(Formatter().parse(template))
+    except ValueError as error:
+        findings.add(f"the template cannot be read: {error}", path, "write {{ and }} for braces")
+        return
+    for _, name, form, conversion in parts:
+        if name is not None and (name not in NAMES or form or conversion):
+            hint = did_you_mean(name, NAMES)
+            findings.add(f"the template names {{{name}}}, which is no plain name of it", path, hint)

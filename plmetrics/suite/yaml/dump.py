@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from plmetrics.suite.templates import TextTemplate
+from plmetrics.suite.yaml.variables import TextTemplate
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -104,10 +104,7 @@ def scan(
     *,
     insert: bool = False,
 ) -> pl.LazyFrame:
-    """One lazy scan of all files; with `row_index`, rows are numbered across the files.
-
-    Rows know their `FILE_PATH` where they are numbered or the partitions are not native.
-    """
+    """One lazy scan of all files, as `source.Format` says."""
     rows = pl.scan_csv(
         [file.path for file in files],
         glob=False,
@@ -348,10 +345,7 @@ def _long_types(file: SourceFile, columns: list[str], rows: int | None) -> dict[
 
 
 def _widen(
-    schema: dict[str, pl.DataType],
-    types: Mapping[str, pl.DataType],
-    file: SourceFile,
-    complaints: Complaints,
+    schema: dict[str, pl.DataType], types: Mapping[str, pl.DataType], file: SourceFile, complaints: Complaints
 ) -> None:
     for name, dtype in types.items():
         dtype_so_far = schema[name]

@@ -16,8 +16,7 @@ from plmetrics.core.errors import AbsentDataError, DataError, Problem, needs_ext
 from plmetrics.core.names import is_address
 from plmetrics.table.files import shown_path
 from plmetrics.table.formats.hive import FILE_PATH, Partitions
-from plmetrics.table.formats.iceberg_deletes import deleted_rows, file_place, is_data
-from plmetrics.table.formats.iceberg_fields import FieldNames
+from plmetrics.table.formats.iceberg_deletes import FieldNames, deleted_rows, file_place, is_data
 from plmetrics.table.formats.lakehouse import (
     ICEBERG,
     METADATA_ENDING,

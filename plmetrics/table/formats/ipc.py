@@ -83,10 +83,7 @@ def scan(
     *,
     insert: bool = False,  # noqa: ARG001
 ) -> pl.LazyFrame:
-    """One lazy scan of all files; with `row_index`, rows are numbered across the files.
-
-    Rows know their `FILE_PATH` where they are numbered or the partitions are not native.
-    """
+    """One lazy scan of all files, as `source.Format` says."""
     native = partitions.native
     hive_schema = partitions.schema if native and partitions.schema else None
     return pl.scan_ipc(

@@ -68,10 +68,7 @@ def scan(
     *,
     insert: bool = False,  # noqa: ARG001 (a key that a line lacks is null anyway)
 ) -> pl.LazyFrame:
-    """One lazy scan of all files; with `row_index`, rows are numbered across the files.
-
-    Rows know their `FILE_PATH` where they are numbered or the partitions are not native.
-    """
+    """One lazy scan of all files, as `source.Format` says."""
     return pl.scan_ndjson(
         [file.path for file in files],
         schema=stored,

@@ -89,11 +89,7 @@ def _judged_rows(judged: pl.DataFrame, runs: Mapping[str, pl.DataFrame], *, comp
 
 
 def _read_file(
-    path: Path,
-    form: tuple[str, str],
-    value: str,
-    files: list[SourceFile],
-    complaints: Complaints,
+    path: Path, form: tuple[str, str], value: str, files: list[SourceFile], complaints: Complaints
 ) -> pl.DataFrame:
     """Query, document and a number of each line; nothing, and a complaint, where the file is bad."""
     nothing = pl.DataFrame(schema={QUERY: pl.String, DOCUMENT: pl.String, value: pl.Float64})

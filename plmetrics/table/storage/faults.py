@@ -58,7 +58,8 @@ def storage_fault(error: BaseException, shown: str) -> PlmetricsError:
     if _UNUSABLE.search(text):
         return EnvironmentFault(Problem(f"{shown}: the credentials cannot be used", hint=hint))
     if _DENIED.search(f"{type(error).__name__} {text}") or answer.startswith(_DENIED_STATUS):
-        return EnvironmentFault(Problem(f"{shown}: the store denies access{_after_colon(answer)}", hint=hint))
+        more = f": {answer}" if answer else ""
+        return EnvironmentFault(Problem(f"{shown}: the store denies access{more}", hint=hint))
     retried = _RETRIED.search(text)
     times = retried["count"] if retried else ""
     more = f", after {times} {'retry' if times == '1' else 'retries'}" if times else ""
@@ -69,7 +70,3 @@ def storage_fault(error: BaseException, shown: str) -> PlmetricsError:
 def mask_error(error: BaseException) -> None:
     """Take the values of signatures out of an error, which tracebacks show."""
     error.args = tuple(mask_address(arg) if isinstance(arg, str) else arg for arg in error.args)
-
-
-def _after_colon(answer: str) -> str:
-    return f": {answer}" if answer else ""

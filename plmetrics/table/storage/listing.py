@@ -104,7 +104,7 @@ def _expand(
 
 def _expand_data_set(address: Address, complaints: Complaints) -> tuple[Address, str, list[ObjectFacts]]:
     """A server, the folder that names start from, and the files of one address of the Hugging Face hub."""
-    from plmetrics.table.storage.hugging_face import data_set_files
+    from plmetrics.table.storage.web import data_set_files
 
     start, path, names = data_set_files(address)
     pattern = path.split("/") if path else []

@@ -1,18 +1,30 @@
-"""Files on web servers: facts and bytes by requests for ranges, which a signed address allows, too."""
+"""Files on web servers: facts and bytes by requests for ranges, which a signed address allows, too.
+
+Data sets of the Hugging Face hub, `hf://datasets/USER/NAME@REVISION/PATH`, are web addresses of a commit's files.
+"""
 
 from __future__ import annotations
 
+import json
+import os
+import re
 import time
 from http.client import HTTPException
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 from urllib.error import HTTPError, URLError
+from urllib.parse import quote
 from urllib.request import Request, urlopen
 
-from plmetrics.core.errors import AbsentDataError, DataError, EnvironmentFault, PlmetricsError, Problem
+from plmetrics.core.errors import (
+    AbsentDataError,
+    ConfigError,
+    DataError,
+    EnvironmentFault,
+    PlmetricsError,
+    Problem,
+)
+from plmetrics.table.storage.addresses import Address, parse_address
 from plmetrics.table.storage.stores import ObjectFacts, retries
-
-if TYPE_CHECKING:
-    from plmetrics.table.storage.addresses import Address
 
 _SECONDS = 30
 _PAUSE = 0.1
@@ -21,6 +33,11 @@ _PARTIAL = 206
 _NO_RANGE = 416
 _ABSENT = (404, 410)
 _SERVER_FAULTS = (429, 500, 502, 503, 504)
+
+
+_DATA_SET = re.compile(r"(?P<name>[\w.-]+/[\w.-]+?)(@(?P<revision>[^/]+))?(/(?P<path>.*))?", re.DOTALL)
+_PUBLIC = "https://huggingface.co"
+_EXAMPLE = "write hf://datasets/USER/NAME/PATH, or hf://datasets/USER/NAME@REVISION/PATH"
 
 
 def head(address: Address) -> ObjectFacts:
@@ -80,3 +97,31 @@ def _fault(address: Address, status: int, reason: str) -> PlmetricsError:
         return AbsentDataError(Problem(f"{address.shown}: no such file: {status} {reason}"))
     words = " ".join(reason.partition("\n")[0].split())
     return EnvironmentFault(Problem(f"{address.shown}: the server answers {status} {words}"))
+
+
+class DataSetFiles(NamedTuple):
+    """Files of a data set at an address: the start of all web addresses, its path, and the paths of all files."""
+
+    start: Address
+    path: str
+    names: tuple[str, ...]
+
+
+def data_set_files(address: Address) -> DataSetFiles:
+    """Ask the hub for the commit and the files of a data set. It must be public.
+
+    Raises:
+        ConfigError: the address names no data set.
+        AbsentDataError: there is no such data set or revision.
+        EnvironmentFault: the hub cannot be reached, or denies access.
+    """
+    match = _DATA_SET.fullmatch(address.key)
+    if address.root != "hf://datasets" or match is None:
+        message = f"'{address}' names no data set of the hub"
+        raise ConfigError(Problem(message, path=("data", "path"), hint=_EXAMPLE))
+    hub = os.environ.get("HF_ENDPOINT", _PUBLIC).rstrip("/")
+    revision = quote(match["revision"] or "main", safe="")
+    answer = json.loads(read_text(parse_address(f"{hub}/api/datasets/{match['name']}/revision/{revision}")))
+    names = tuple(sorted(str(entry["rfilename"]) for entry in answer["siblings"]))
+    start = parse_address(f"{hub}/datasets/{match['name']}/resolve/{answer['sha']}")
+    return DataSetFiles(start, (match["path"] or "").strip("/"), names)

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from plmetrics.catalogue import registry
+from plmetrics.catalogue.advice.advice_rule import TableFacts
 from plmetrics.catalogue.advice.goals import GOALS, goal_by_name, goals_of
-from plmetrics.catalogue.advice.table_facts import TableFacts
 from plmetrics.core.text import parse_call
 from plmetrics.suite.reader import metric_from_text
 

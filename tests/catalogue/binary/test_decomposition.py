@@ -7,7 +7,7 @@ from plmetrics.catalogue.needs import Bins, Sums
 from plmetrics.catalogue.parameters import ParameterError
 from plmetrics.catalogue.registry import create
 from plmetrics.core.errors import ConfigError
-from plmetrics.inference.ordered.views import bin_view
+from plmetrics.inference.metric_values import bin_view
 
 PARTS = ["brier_reliability", "brier_resolution", "brier_uncertainty", "brier_within_bin"]
 

@@ -10,8 +10,7 @@ import pytest
 import plmetrics as plm
 from plmetrics.core.errors import ConfigError
 from plmetrics.core.segments import Segments
-from plmetrics.inference.metric_values import conditions
-from plmetrics.inference.ordered.views import score_view
+from plmetrics.inference.metric_values import conditions, score_view
 
 BOTH = {"no_positives": "no_positives", "no_negatives": "no_negatives"}
 POSITIVES = {"no_positives": "no_positives", "no_negatives": "ok"}

@@ -10,9 +10,8 @@ import polars as pl
 import pytest
 
 from plmetrics.catalogue import registry
-from plmetrics.catalogue.advice.advice_rule import matches
+from plmetrics.catalogue.advice.advice_rule import TableFacts, matches
 from plmetrics.catalogue.advice.advice_rules import RULES, matching_rules
-from plmetrics.catalogue.advice.table_facts import TableFacts
 from plmetrics.catalogue.advice.table_survey import Layout, survey
 from plmetrics.core.text import parse_call
 from plmetrics.engine.run_warnings import misleading_metrics

@@ -23,8 +23,7 @@ from plmetrics.inference.comparisons.paired_bootstrap import (
     paired_ratio,
 )
 from plmetrics.inference.estimate import Estimate, effective_blocks
-from plmetrics.inference.metric_values import finalise
-from plmetrics.inference.ordered.views import bin_view, score_view
+from plmetrics.inference.metric_values import bin_view, finalise, score_view
 from plmetrics.inference.weights import draw_weights
 
 FULL = os.environ.get("PLMETRICS_SLOW") == "1"

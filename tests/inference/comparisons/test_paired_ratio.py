@@ -89,9 +89,8 @@ def test_stacked_estimates_are_compared_as_they_are_one_by_one() -> None:
     together = paired_difference(models, baselines, equal=np.zeros(2, dtype=bool), level=0.9)
     for place, (one, other) in enumerate(parts):
         alone = paired_difference(one, other, equal=np.zeros(1, dtype=bool), level=0.9)
-        part = together.part(place, place + 1)
         for name in ("difference", "lower", "upper", "std_error", "p_value"):
-            assert getattr(part, name)[0] == pytest.approx(getattr(alone, name)[0], rel=1e-12)
+            assert getattr(together, name)[place] == pytest.approx(getattr(alone, name)[0], rel=1e-12)
 
 
 def test_a_ratio_without_an_upper_end_has_no_interval() -> None:

@@ -8,10 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from plmetrics.catalogue.value_kind import ValueKind
+from plmetrics.catalogue.needs import ValueKind
 from plmetrics.inference.estimate import Estimate
-from plmetrics.inference.intervals.closed_forms import wilson
-from plmetrics.inference.intervals.hanley_mcneil import hanley_mcneil_score
+from plmetrics.inference.intervals.closed_forms import hanley_mcneil_score, wilson
 from plmetrics.inference.intervals.ladder import Interval, interval
 
 INFINITY = float("inf")

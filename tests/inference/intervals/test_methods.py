@@ -200,7 +200,7 @@ def test_a_form_of_the_bootstrap_by_name(form: str) -> None:
 
 
 def test_nothing_is_resampled_where_no_method_asks() -> None:
-    from plmetrics.inference.replication import Replication
+    from plmetrics.inference.subject import Replication
 
     asked = ["roc_auc", "accuracy", "f1", "brier", "rmse"]
     for method, metric, draws in (

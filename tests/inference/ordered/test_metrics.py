@@ -114,8 +114,8 @@ def test_values_are_the_same_alone_and_beside_every_other(beside):
 
 def test_points_of_large_tables_are_distinct_scores_where_those_are_read(monkeypatch):
     monkeypatch.setattr("plmetrics.engine.memory.budget.POINT_ROWS", 100)
-    monkeypatch.setattr("plmetrics.states.scores.limits.EXACT_REPLICATES", 0)
-    monkeypatch.setattr("plmetrics.states.scores.limits._OF_A_SLICE", 0)
+    monkeypatch.setattr("plmetrics.states.scores.coarse.EXACT_REPLICATES", 0)
+    monkeypatch.setattr("plmetrics.states.scores.coarse._OF_A_SLICE", 0)
     frame = table()
     for asked in ({}, {"uncertainty": FEW}):
         found = values([Distance(), Ties(), "ks", "roc_auc"], frame, **asked)

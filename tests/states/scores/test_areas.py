@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score
 
 import plmetrics as plm
-from plmetrics.inference.metric_values import conditions, finalise
-from plmetrics.inference.ordered.views import score_view
+from plmetrics.inference.metric_values import conditions, finalise, score_view
 from plmetrics.states.scores import areas
 from plmetrics.states.scores.areas import AreaRows
 

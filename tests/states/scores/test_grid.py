@@ -9,8 +9,8 @@ from references.samples import FAST, KEYS, assert_same, sample
 
 import plmetrics as plm
 from plmetrics.core.segments import Segments
+from plmetrics.inference.metric_values import score_view
 from plmetrics.inference.ordered.metrics import ordered_values
-from plmetrics.inference.ordered.views import score_view
 from plmetrics.states.scores.bin_lookup import FixedBins, Keys, locator_at
 from plmetrics.states.scores.grid import (
     CoarseTally,
@@ -231,8 +231,8 @@ def test_counts_made_in_many_passes_are_those_of_one(monkeypatch, room, missing)
     if missing == "drop_per_model":
         table = table.with_columns(pl.when(pl.int_range(pl.len()) % 9 > 0).then("q").alias("q"))
     settings = {"unit": "u", "uncertainty": FAST, "missing": missing, "compare": "b", "weight": None}
-    monkeypatch.setattr("plmetrics.states.scores.limits.EXACT_REPLICATES", 0)
-    monkeypatch.setattr("plmetrics.states.scores.limits._OF_A_SLICE", 0)
+    monkeypatch.setattr("plmetrics.states.scores.coarse.EXACT_REPLICATES", 0)
+    monkeypatch.setattr("plmetrics.states.scores.coarse._OF_A_SLICE", 0)
     wanted = evaluated(table, **settings)
     monkeypatch.setattr("plmetrics.engine.order.on_grid.counting_room", lambda *_, **__: room)
     monkeypatch.setattr("plmetrics.engine.order.encoding.BATCH_ROWS", 64)

@@ -7,9 +7,8 @@ from hypothesis import strategies as st
 from references.formulas import average_precision, ks, roc_auc
 
 import plmetrics as plm
-from plmetrics.inference.metric_values import value_or_nan
-from plmetrics.inference.ordered.exact_replicates import exact_replicates
-from plmetrics.inference.ordered.views import score_view
+from plmetrics.inference.metric_values import score_view, value_or_nan
+from plmetrics.inference.ordered.replicates import exact_replicates
 from plmetrics.states.scores import short_slices
 from plmetrics.states.scores.short_slices import ShortSlices, slice_groups
 from plmetrics.states.scores.sorted_rows import OrderedRows

@@ -9,9 +9,8 @@ from references.formulas import average_precision, ks, roc_auc
 from sklearn.metrics import roc_auc_score
 
 import plmetrics as plm
-from plmetrics.inference.metric_values import value_or_nan
+from plmetrics.inference.metric_values import score_view, value_or_nan
 from plmetrics.inference.ordered.metrics import ordered_values
-from plmetrics.inference.ordered.views import score_view
 from plmetrics.states.scores.coarse import coarse_bins, coarse_edges, coarse_number, coarse_of_fine
 from plmetrics.states.scores.packed_rows import PackedRows
 from plmetrics.states.scores.sorted_rows import Binning, OrderedRows
@@ -288,10 +287,10 @@ def test_sets_of_many_small_slices_are_resampled_row_by_row(monkeypatch):
         return plm.evaluate(frame, label="y", models="p", **asked).metrics["std_error"]
 
     exact = errors()
-    monkeypatch.setattr("plmetrics.states.scores.limits.EXACT_REPLICATES", 1000)
-    monkeypatch.setattr("plmetrics.states.scores.limits._OF_A_SLICE", 1000)
+    monkeypatch.setattr("plmetrics.states.scores.coarse.EXACT_REPLICATES", 1000)
+    monkeypatch.setattr("plmetrics.states.scores.coarse._OF_A_SLICE", 1000)
     by_slice = errors()
-    monkeypatch.setattr("plmetrics.states.scores.limits._OF_A_SLICE", 0)
+    monkeypatch.setattr("plmetrics.states.scores.coarse._OF_A_SLICE", 0)
     coarse = errors()
     assert by_slice[1:].equals(exact[1:])
     assert by_slice[0] == pytest.approx(coarse[0], rel=1e-6)

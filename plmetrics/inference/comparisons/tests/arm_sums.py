@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from plmetrics.core.special import ndtr, ndtri, stdtr, stdtrit
-from plmetrics.inference.comparisons.tests.arm_power import share_variance
 from plmetrics.inference.comparisons.tests.outcome import (
     NO_VARIANCE,
     TOO_FEW,
@@ -21,6 +20,7 @@ from plmetrics.inference.comparisons.tests.outcome import (
     statuses,
     where,
 )
+from plmetrics.inference.comparisons.tests.power import share_variance
 
 _ROUNDING = 1e-12
 

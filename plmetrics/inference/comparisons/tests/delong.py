@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from plmetrics.core.errors import ConfigError
 from plmetrics.core.placements import cluster_covariance, cluster_variance
 from plmetrics.core.special import chdtrc, ndtr, ndtri, stdtr, stdtrit
-from plmetrics.inference.comparisons.tests.orders import order_within, run_starts
 from plmetrics.inference.comparisons.tests.outcome import (
     NO_VARIANCE,
     TOO_FEW,
@@ -26,6 +25,8 @@ from plmetrics.inference.comparisons.tests.outcome import (
     level_of,
     numbers,
     one_of,
+    order_within,
+    run_starts,
     same_length,
     statuses,
     where,
@@ -98,13 +99,7 @@ def delong(
 
 
 def delong_two_samples(
-    label: Any,
-    model: Any,
-    baseline_label: Any,
-    baseline: Any,
-    *,
-    positive: Any = 1,
-    level: float = 0.95,
+    label: Any, model: Any, baseline_label: Any, baseline: Any, *, positive: Any = 1, level: float = 0.95
 ) -> TestResult:
     """Compare areas under the ROC curves on two independent samples of rows.
 

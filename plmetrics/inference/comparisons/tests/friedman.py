@@ -9,7 +9,6 @@ import numpy as np
 
 from plmetrics.core.errors import ConfigError
 from plmetrics.core.special import chdtrc, fdtrc
-from plmetrics.inference.comparisons.tests.orders import round_digits
 from plmetrics.inference.comparisons.tests.outcome import (
     NO_VARIANCE,
     Array,
@@ -17,6 +16,7 @@ from plmetrics.inference.comparisons.tests.outcome import (
     inside,
     numbers,
     one_of,
+    round_digits,
     same_length,
 )
 from plmetrics.inference.comparisons.tests.wilcoxon import middle_ranks

@@ -21,7 +21,6 @@ from plmetrics.inference.comparisons.tests.delong import (
     delong_two_samples,
 )
 from plmetrics.inference.comparisons.tests.diebold_mariano import diebold_mariano
-from plmetrics.inference.comparisons.tests.distances import jensen_shannon, psi, wasserstein
 from plmetrics.inference.comparisons.tests.friedman import friedman, iman_davenport, mean_ranks, nemenyi
 from plmetrics.inference.comparisons.tests.mcnemar import mcnemar, mcnemar_from_counts
 from plmetrics.inference.comparisons.tests.outcome import TestResult
@@ -33,7 +32,13 @@ from plmetrics.inference.comparisons.tests.power import (
     required_n_means,
     required_n_proportions,
 )
-from plmetrics.inference.comparisons.tests.samples import chi2_2samp, ks_2samp
+from plmetrics.inference.comparisons.tests.samples import (
+    chi2_2samp,
+    jensen_shannon,
+    ks_2samp,
+    psi,
+    wasserstein,
+)
 from plmetrics.inference.comparisons.tests.sequential import always_valid
 from plmetrics.inference.comparisons.tests.wilcoxon import wilcoxon
 

@@ -9,9 +9,8 @@ import numpy as np
 from plmetrics.catalogue.registry import create
 from plmetrics.core.errors import ConfigError
 from plmetrics.core.hashing import DRAW_SALT, mix, mix_int
-from plmetrics.inference.comparisons.tests.orders import run_starts
-from plmetrics.inference.comparisons.tests.outcome import TestResult, numbers, one_of, same_length
-from plmetrics.inference.ordered.views import score_view
+from plmetrics.inference.comparisons.tests.outcome import TestResult, numbers, one_of, run_starts, same_length
+from plmetrics.inference.metric_values import score_view
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

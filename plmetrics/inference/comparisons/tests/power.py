@@ -1,17 +1,136 @@
-"""Sample size and power of comparisons of two arms."""
+"""Power, required sizes and detectable effects of two-sided tests of two arms: in many places at once, or in one."""
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from plmetrics.core.errors import ConfigError
-from plmetrics.inference.comparisons.tests.arm_power import (
-    power_of_means,
-    power_of_proportions,
-    required_for_means,
-    required_for_proportions,
-)
-from plmetrics.inference.comparisons.tests.outcome import Array, inside, positive
+from plmetrics.core.special import nctdtr, ndtr, ndtri, stdtrit
+from plmetrics.inference.comparisons.tests.outcome import Array, inside, positive, where
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_DOUBLINGS = 48
+_HALVINGS = 60
+_CERTAIN = 35.0
+
+
+def power_of_proportions(share_a: Array, share_b: Array, n_a: Array, n_b: Array, level: float) -> Array:
+    """The chance that the two-sided test of two shares finds their difference; NaN where nothing can vary."""
+    pooled = (share_a * n_a + share_b * n_b) / np.maximum(n_a + n_b, 1)
+    size_a, size_b = np.maximum(n_a, 1), np.maximum(n_b, 1)
+    alike = np.sqrt(share_variance(pooled) * (1 / size_a + 1 / size_b))
+    apart = share_variance(share_a) / size_a + share_variance(share_b) / size_b
+    sound = (np.minimum(n_a, n_b) > 0) & (apart > 0)
+    root = np.sqrt(np.where(sound, apart, 1.0))
+    return where(sound, ndtr((abs(share_a - share_b) - ndtri((1 + level) / 2) * alike) / root))
+
+
+def power_of_means(effect: Array, n_a: Array, n_b: Array, level: float) -> Array:
+    """The chance that the two-sided t test finds a difference of `effect` standard deviations; NaN for tiny arms."""
+    sound = (np.minimum(n_a, n_b) >= 2) & np.isfinite(effect)
+    size_a, size_b = np.where(sound, n_a, 2.0), np.where(sound, n_b, 2.0)
+    freedom = size_a + size_b - 2
+    shift = abs(np.where(sound, effect, 0.0)) * np.sqrt(size_a * size_b / (size_a + size_b))
+    limit = stdtrit(freedom, (1 + level) / 2)
+    near = np.minimum(shift, limit + _CERTAIN)
+    # Far in a tail SciPy may give NaN in place of a number near 0.
+    tails = [np.nan_to_num(nctdtr(freedom, near, end)) for end in (limit, -limit)]
+    power = 1 - tails[0] + tails[1]
+    return where(sound, np.where(shift > limit + _CERTAIN, 1.0, power))
+
+
+def required_for_proportions(
+    share_a: Array, share_b: Array, power: float, level: float, ratio: float = 1.0
+) -> Array:
+    """Units that the arm `a` needs to tell two shares apart; NaN where they are equal or no shares."""
+    sound = (share_a != share_b) & (np.minimum(share_a, share_b) >= 0) & (np.maximum(share_a, share_b) <= 1)
+    first, second = np.where(sound, share_a, 0.25), np.where(sound, share_b, 0.5)
+    pooled = share_variance((first + ratio * second) / (1 + ratio))
+    apart = np.sqrt(share_variance(first) + share_variance(second) / ratio)
+    root = ndtri((1 + level) / 2) * np.sqrt((1 + 1 / ratio) * pooled) + ndtri(power) * apart
+    return where(sound, np.ceil(root**2 / (first - second) ** 2))
+
+
+def required_for_means(effect: Array, power: float, level: float, ratio: float = 1.0) -> Array:
+    """Units that the arm `a` needs to find `effect` standard deviations; NaN for 0 or above 2^48 units."""
+    sound = np.isfinite(effect) & (effect != 0)
+    size = np.where(sound, effect, 1.0)
+
+    def enough(units: Array) -> Any:
+        return power_of_means(size, units, ratio * units, level) >= power
+
+    low, high = np.ones(size.shape), np.full(size.shape, 2.0)
+    for _ in range(_DOUBLINGS):
+        short = ~enough(high)
+        if not short.any():
+            break
+        low, high = np.where(short, high, low), np.where(short, 2 * high, high)
+    reached = enough(high)
+    while (high - low > 1).any():
+        middle = np.maximum((low + high) // 2, 2.0)
+        suffices = enough(middle)
+        open_ = high - low > 1
+        low, high = np.where(open_ & ~suffices, middle, low), np.where(open_ & suffices, middle, high)
+    return where(sound & reached, high)
+
+
+def detectable_proportion(share_b: Array, n_a: Array, n_b: Array, power: float, level: float) -> Array:
+    """The smallest rise of a share that the test finds with a power; NaN where no share would do.
+
+    >>> detectable_proportion(np.array([0.1]), np.array([3841.0]), np.array([3841.0]), 0.8, 0.95).round(4).tolist()
+    [0.02]
+    """
+    base = np.where(np.isfinite(share_b), share_b, 0.5)
+
+    def enough(effect: Array) -> Any:
+        target = np.minimum(base + effect, 1.0)
+        return power_of_proportions(target, base, n_a, n_b, level) >= power
+
+    room = 1.0 - base
+    reachable = np.isfinite(share_b) & (room > 0) & (np.minimum(n_a, n_b) > 0)
+    # At a share of 1 the arm does not vary: the power just below it is what counts.
+    high = room * (1 - 1e-9)
+    return where(reachable & enough(high), _smallest(enough, high))
+
+
+def detectable_effect(n_a: Array, n_b: Array, power: float, level: float) -> Array:
+    """The smallest difference of means, in standard deviations, that the t test finds with a power.
+
+    >>> detectable_effect(np.array([64.0]), np.array([64.0]), 0.8, 0.95).round(3).tolist()
+    [0.499]
+    """
+    sound = np.minimum(n_a, n_b) >= 2
+    size_a, size_b = np.where(sound, n_a, 2.0), np.where(sound, n_b, 2.0)
+    high = np.full(size_a.shape, 1.0)
+
+    def enough(effect: Array) -> Any:
+        return power_of_means(effect, size_a, size_b, level) >= power
+
+    for _ in range(_DOUBLINGS):
+        short = ~enough(high)
+        if not short.any():
+            break
+        high = np.where(short, 2 * high, high)
+    return where(sound, _smallest(enough, high))
+
+
+def share_variance(share: Array) -> Array:
+    """The variance of an outcome with a share; rounding does not make it negative."""
+    return np.maximum(share * (1 - share), 0.0)
+
+
+def _smallest(enough: Callable[[Array], Any], high: Array) -> Array:
+    """By halves the smallest number that is enough, between 0 and one that is."""
+    low = np.zeros(high.shape)
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        suffices = enough(middle)
+        low, high = np.where(suffices, low, middle), np.where(suffices, middle, high)
+    return high
 
 
 def required_n_proportions(p1: float, p2: float, *, power: float = 0.8, level: float = 0.95) -> int:

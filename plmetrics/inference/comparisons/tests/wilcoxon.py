@@ -9,8 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plmetrics.core.special import ndtr
-from plmetrics.inference.comparisons.tests.orders import order_within, round_digits, run_starts
-from plmetrics.inference.comparisons.tests.outcome import Array, TestOutcomes, as_pair, one_of, statuses
+from plmetrics.inference.comparisons.tests.outcome import (
+    Array,
+    TestOutcomes,
+    as_pair,
+    one_of,
+    order_within,
+    round_digits,
+    run_starts,
+    statuses,
+)
 
 if TYPE_CHECKING:
     from plmetrics.inference.comparisons.tests.outcome import TestResult

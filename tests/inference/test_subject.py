@@ -10,7 +10,7 @@ import plmetrics as plm
 from plmetrics.core.results import METRICS_SCHEMA, first_rows
 from plmetrics.inference.estimate import Estimate
 from plmetrics.inference.intervals.spread import replicate_spread, standard_error
-from plmetrics.inference.replication import Replication
+from plmetrics.inference.subject import Replication
 from plmetrics.inference.weights import TILT, Nudges, replicate_counts
 from plmetrics.report.summary import summarise
 

@@ -1,11 +1,15 @@
-"""Replicates from coarse bins by block: products of counts with W, each moved by what coarse bins cost its value."""
+"""Replicates of ordered metrics: from coarse bins by block, or from the rows themselves where both are few.
+
+From bins they are products of counts with W, each moved by what coarse bins cost its value. Rows are those of several
+short slices at once, or of all.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,12 +17,20 @@ from numpy.typing import NDArray
 from plmetrics.core.exact_sums import are_exact
 from plmetrics.core.ops import Counts
 from plmetrics.core.threads import parallel_map, processors, steps
-from plmetrics.inference.metric_values import finalise, value_or_nan
-from plmetrics.inference.ordered.products import BlockIndex, drawn_counts, exact_occupied_blocks
-from plmetrics.inference.ordered.views import channel_view
-from plmetrics.inference.weights import WHOLE_IN_SINGLE, Nudges, exact_in_single, replicate_counts
+from plmetrics.inference.metric_values import channel_view, finalise, score_view, value_or_nan
+from plmetrics.inference.weights import (
+    WHOLE_IN_SINGLE,
+    BlockIndex,
+    Nudges,
+    drawn_counts,
+    exact_in_single,
+    exact_occupied_blocks,
+    replicate_counts,
+)
+from plmetrics.states.scores.coarse import replicates_rows
 from plmetrics.states.scores.packed_rows import PackedSlices, RowCounts
-from plmetrics.states.scores.sorted_rows import CLASSES
+from plmetrics.states.scores.short_slices import slice_groups
+from plmetrics.states.scores.sorted_rows import CLASSES, SlicedRows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -26,10 +38,12 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
     from plmetrics.catalogue.metric import Metric
+    from plmetrics.states.scores.short_slices import ShortSlices
     from plmetrics.states.scores.sorted_rows import SlicedScores
     from plmetrics.states.sums import View
 
 Array = NDArray[np.float64]
+
 Channels = Iterable[NDArray[Any]]
 Replicated = tuple[Array, Array | None]
 """Replicates `[replicate, slice]`, and their deviations where the metric is a norm."""
@@ -45,6 +59,12 @@ _POINTS_AT_ONCE = 1 << 19
 _LEAST_AT_ONCE = 64
 _LEAST_SHARES = 4
 """Replicates are cut the same way on any number of processors: sums in single precision would tell."""
+
+
+Codes: TypeAlias = NDArray[np.int64]
+Resampled: TypeAlias = tuple[dict[str, Array], dict[str, Array]]
+"""Replicates `[replicate, slice]` by metric text, and the deviations of norms."""
+_WORTH_A_THREAD = 1 << 20
 
 
 def coarse_replicates(
@@ -160,9 +180,8 @@ class _SliceBatch:
 def _concatenate(shares: Sequence[Replicated]) -> Replicated:
     """Shares of the replicates of a metric as all of them."""
     deviations = [deviation for _, deviation in shares if deviation is not None]
-    return np.concatenate([replicates for replicates, _ in shares]), np.concatenate(
-        deviations
-    ) if deviations else None
+    together = np.concatenate(deviations) if deviations else None
+    return np.concatenate([replicates for replicates, _ in shares]), together
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,3 +281,79 @@ def _of_running_totals(
 def stack(parts: Mapping[str, list[Array]], axis: int) -> dict[str, Array]:
     """The parts of each metric as one array, in one order in memory for any parts: sums along it depend on that."""
     return {text: np.ascontiguousarray(np.concatenate(arrays, axis=axis)) for text, arrays in parts.items()}
+
+
+def are_of_rows(rows: int, weights: Array | Nudges, slices: int) -> bool:
+    """Whether replicates are made from the rows themselves: they are few, or each is a block of its own."""
+    if isinstance(weights, Nudges):
+        return rows <= weights.shape[1] or replicates_rows(rows, len(weights) * 4, slices)
+    return replicates_rows(rows, len(weights), slices)
+
+
+def exact_replicates(
+    metrics: Sequence[Metric], sliced: SlicedScores, weights: Array | Nudges
+) -> tuple[dict[str, Array], dict[str, Array]]:
+    """Replicates `[replicate, slice]` of some metrics by text, and the deviations of those that are norms."""
+    replicates: dict[str, Array] = {}
+    deviations: dict[str, Array] = {}
+    for scores in (False, True):
+        alike = [metric for metric in metrics if metric.needs.distinct == scores]
+        if alike:
+            resampled = _replicates(alike, sliced, weights, scores=scores)
+            replicates, deviations = replicates | resampled[0], deviations | resampled[1]
+    return replicates, deviations
+
+
+def _replicates(
+    metrics: Sequence[Metric], sliced: SlicedScores, weights: Array | Nudges, *, scores: bool
+) -> Resampled:
+    groups = _groups(sliced, weights, scores=scores)
+    place = np.argsort(np.concatenate([numbers for numbers, _ in groups]))
+
+    def of_share(share: Array) -> Resampled:
+        of_groups = parallel_map(lambda group: _of_group(metrics, group[1], share, scores=scores), groups)
+        return _join(of_groups, lambda values: np.concatenate(values, axis=1)[:, place])
+
+    if isinstance(weights, Nudges):
+        shares = [of_share(part) for part in weights.rows()]
+    else:
+        alone = len(groups) == 1 and len(weights) * (sliced.rows or 0) >= _WORTH_A_THREAD
+        shares = parallel_map(of_share, np.array_split(weights, processors() if alone else 1))
+    return _join(shares, np.concatenate)
+
+
+def _groups(
+    sliced: SlicedScores, weights: Array | Nudges, *, scores: bool
+) -> Sequence[tuple[Codes, SlicedScores | ShortSlices]]:
+    """Slices that are resampled together, with their numbers: all, where weights are no whole numbers."""
+    tilted = isinstance(weights, Nudges) and weights.kind == "influence"
+    whole = not tilted and (isinstance(weights, Nudges) or bool((weights == np.rint(weights)).all()))
+    if whole and not scores and isinstance(sliced, SlicedRows) and not sliced.weighted:
+        return slice_groups(sliced)
+    return [(np.arange(sliced.slices), sliced)]
+
+
+def _of_group(
+    metrics: Sequence[Metric], sliced: SlicedScores | ShortSlices, weights: Array, *, scores: bool
+) -> Resampled:
+    """Some replicates of some slices."""
+    values: dict[str, list[Array]] = {metric.text: [] for metric in metrics}
+    shifted: dict[str, list[Array]] = {metric.text: [] for metric in metrics if metric.value_kind.is_norm}
+    if shifted:
+        every_row = np.ones((1, weights.shape[1]))
+        point = score_view(next(sliced.replicate_points(every_row, scores=scores)), joined=not scores)
+    for state in sliced.replicate_points(weights, scores=scores):
+        replicate = score_view(state, joined=not scores)
+        for metric in metrics:
+            values[metric.text].append(value_or_nan(metric, replicate))
+            if metric.value_kind.is_norm:
+                shifted[metric.text].append(metric.deviation(replicate, point))
+    return stack(values, axis=0), stack(shifted, axis=0)
+
+
+def _join(parts: Sequence[Resampled], join: Callable[[list[Array]], Array]) -> Resampled:
+    """Parts of replicates, and of deviations, as one."""
+    replicates, deviations = (
+        {text: join([part[side][text] for part in parts]) for text in parts[0][side]} for side in (0, 1)
+    )
+    return replicates, deviations

@@ -5,8 +5,8 @@ import pytest
 
 import plmetrics as plm
 from plmetrics.catalogue import registry
+from plmetrics.catalogue.bases import called_rightly, row_value
 from plmetrics.catalogue.registry import create
-from plmetrics.catalogue.row_values import called_rightly, row_value
 from plmetrics.states.sums import Rows
 
 FRAME = pl.DataFrame({"y": [1.0, 0.0, 1.0, 0.0, 1.0], "p": [0.9, 0.2, 0.4, 0.5, 0.7]})

@@ -15,9 +15,8 @@ import plmetrics as plm
 from plmetrics.inference.across_runs import mixtures
 from plmetrics.inference.across_runs.decomposition import Subject
 from plmetrics.inference.across_runs.mixtures import SlicedPair, bin_starts
-from plmetrics.inference.across_runs.owen import Steps
+from plmetrics.inference.across_runs.owen import Coalitions, Steps
 from plmetrics.inference.across_runs.score_decomposition import SlicedChange, score_decomposition
-from plmetrics.inference.across_runs.shapley import Coalitions
 from plmetrics.suite.sections.uncertainty import Uncertainty
 
 if TYPE_CHECKING:

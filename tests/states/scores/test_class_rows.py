@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from plmetrics.states.scores import class_members as members
-from plmetrics.states.scores.class_members import Members, in_parts
+from plmetrics.states.scores import class_rows as members
+from plmetrics.states.scores.class_rows import Members, in_parts
 
 BLOCKS, POINTS = 4, 6
 

@@ -12,7 +12,7 @@ from sklearn.metrics import average_precision_score, roc_auc_score, roc_curve
 
 import plmetrics as plm
 from plmetrics.catalogue.binary.score_order import AveragePrecision, KolmogorovSmirnov, RocAuc
-from plmetrics.inference.ordered.coarse_replicates import coarse_replicates
+from plmetrics.inference.ordered.replicates import coarse_replicates
 from plmetrics.inference.weights import draw_weights
 from plmetrics.states.scores.packed_rows import PackedRows
 
@@ -107,8 +107,8 @@ def test_few_rows_have_the_replicates_of_their_counts():
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["ties", "continuous", "1", "2", "3"] if FULL else ["ties"])
 def test_intervals_at_operating_points_cover(monkeypatch, kind):
-    monkeypatch.setattr("plmetrics.states.scores.limits.EXACT_REPLICATES", 0)
-    monkeypatch.setattr("plmetrics.states.scores.limits._OF_A_SLICE", 0)
+    monkeypatch.setattr("plmetrics.states.scores.coarse.EXACT_REPLICATES", 0)
+    monkeypatch.setattr("plmetrics.states.scores.coarse._OF_A_SLICE", 0)
     rng = np.random.default_rng(5)
     true = dict(evaluated(rng, LARGE, kind).select("metric", "value").iter_rows())
     asked = {"replicates": REPLICATES, "blocks": 300}

@@ -1,4 +1,4 @@
-"""Two runs over the same units: what they say of their difference is what one run with both models says."""
+"""Rows of two runs, side by side."""
 
 from __future__ import annotations
 
@@ -10,6 +10,29 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import plmetrics as plm
+from plmetrics.inference.across_runs.sides import align
+
+
+def table(keys: list[str | None], values: list[int]) -> pl.DataFrame:
+    return pl.DataFrame({"key": keys, "value": values}, schema={"key": pl.String, "value": pl.Int64})
+
+
+def test_rows_of_either_run_once_the_later_one_first() -> None:
+    both = align(table(["b", None, "new"], [1, 2, 3]), table(["gone", None, "b"], [4, 5, 6]), ["key"])
+    assert both.select("key", "value", "value|b", "here", "here|b").rows() == [
+        ("b", 1, 6, True, True),
+        (None, 2, 5, True, True),
+        ("new", 3, None, True, None),
+        ("gone", None, 4, None, True),
+    ]
+
+
+def test_rows_of_one_key_are_matched_in_order_where_both_runs_have_as_many() -> None:
+    alike = align(table(["a", "a"], [1, 2]), table(["a", "a"], [3, 4]), ["key"])
+    assert alike.select("value", "value|b").rows() == [(1, 3), (2, 4)]
+    other = align(table(["a"], [1]), table(["a", "a"], [3, 4]), ["key"])
+    assert other.select("value", "value|b").rows() == [(1, None), (None, 3), (None, 4)]
+
 
 METRICS = {
     "binary": ["log_loss", "roc_auc", "precision(threshold=0.5)", "ks"],
@@ -20,7 +43,7 @@ OTHER_COLUMN = "was 'old' and is 'new'"
 SCALES = ["difference", "ratio", "relative_change"]
 
 
-def table(rows: int, seed: int = 1, task: str = "binary") -> pl.DataFrame:
+def run_pairs_table(rows: int, seed: int = 1, task: str = "binary") -> pl.DataFrame:
     draw = np.random.default_rng(seed)
     label = draw.integers(0, 3 if task == "multiclass" else 2, rows)
     old = (0.3 * label + 0.7 * draw.random(rows)).clip(0, 1).round(2)
@@ -69,7 +92,7 @@ def versus(earlier: plm.Result) -> dict[str, Any]:
     ],
 )
 def test_as_one_run_with_both_models(rows: int, task: str, given: dict[str, Any]) -> None:
-    frame = table(rows, task=task)
+    frame = run_pairs_table(rows, task=task)
     asked = {"baseline": "before", "scales": SCALES, "correction": "none"}
     whole = evaluated(frame, {"before": "old", "m": "new"}, task, compare=asked, **given).comparisons
     before = evaluated(frame, {"m": "old"}, task, **given, **given_compared(given))
@@ -106,7 +129,7 @@ def given_compared(given: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_the_interval_is_narrower_than_that_of_independent_samples() -> None:
-    frame = table(2000)
+    frame = run_pairs_table(2000)
     before = evaluated(frame, {"m": "old"})
     paired = evaluated(frame, {"m": "new"}, **versus(before)).comparisons
     apart = evaluated(frame, {"m": "new"}, uncertainty={"keep": False}, **versus(before)).comparisons
@@ -119,7 +142,7 @@ def test_the_interval_is_narrower_than_that_of_independent_samples() -> None:
 
 
 def test_the_same_model_again_is_equal() -> None:
-    frame = table(5000)
+    frame = run_pairs_table(5000)
     before = evaluated(frame, {"m": "old"})
     again = evaluated(frame, {"m": "old"}, compare={"run": before}).comparisons
     numbers = again.select("difference", "lower", "upper", "std_error", "p_value")
@@ -127,7 +150,7 @@ def test_the_same_model_again_is_equal() -> None:
 
 
 def test_equal_in_one_metric_alone_is_degenerate() -> None:
-    frame = table(400).with_columns(half=pl.when(pl.col("old") >= 0.5).then(0.9).otherwise(0.1))
+    frame = run_pairs_table(400).with_columns(half=pl.when(pl.col("old") >= 0.5).then(0.9).otherwise(0.1))
     before = evaluated(frame, {"m": "old"})
     found = evaluated(frame, {"m": "half"}, compare={"run": before}).comparisons
     by_metric = {
@@ -141,19 +164,27 @@ def test_equal_in_one_metric_alone_is_degenerate() -> None:
 @pytest.mark.parametrize(
     ("after", "given", "words"),
     [
-        (table(900, seed=2), {}, "independent samples"),
-        (table(901).head(900).with_columns(y=1 - pl.col("y")), {}, "independent samples"),
-        (table(900).head(800), {}, "independent samples"),
-        (table(900), {"uncertainty": {"seed": 6}}, "by other seeds"),
-        (table(900), {"unit": "customer", "uncertainty": {"seed": 6}}, "by other seeds"),
-        (table(900).with_columns(y=pl.col("y").reverse()), {}, "independent samples"),
-        (table(900).filter(pl.col("customer") < 200), {"unit": "customer"}, "units are in both runs, of"),
-        (table(900).with_columns(pl.col("customer") + 300), {"unit": "customer"}, "independent samples"),
+        (run_pairs_table(900, seed=2), {}, "independent samples"),
+        (run_pairs_table(901).head(900).with_columns(y=1 - pl.col("y")), {}, "independent samples"),
+        (run_pairs_table(900).head(800), {}, "independent samples"),
+        (run_pairs_table(900), {"uncertainty": {"seed": 6}}, "by other seeds"),
+        (run_pairs_table(900), {"unit": "customer", "uncertainty": {"seed": 6}}, "by other seeds"),
+        (run_pairs_table(900).with_columns(y=pl.col("y").reverse()), {}, "independent samples"),
+        (
+            run_pairs_table(900).filter(pl.col("customer") < 200),
+            {"unit": "customer"},
+            "units are in both runs, of",
+        ),
+        (
+            run_pairs_table(900).with_columns(pl.col("customer") + 300),
+            {"unit": "customer"},
+            "independent samples",
+        ),
     ],
 )
 def test_other_units_or_draws_are_no_pairs(after: pl.DataFrame, given: dict[str, Any], words: str) -> None:
     unit = {"unit": given["unit"]} if "unit" in given else {}
-    before = evaluated(table(900), {"m": "old"}, **unit)
+    before = evaluated(run_pairs_table(900), {"m": "old"}, **unit)
     found = evaluated(after, {"m": "new"}, compare={"run": before}, **given).comparisons
     assert set(found["test"]) == {"independent_t"}
     (note,) = set(found["note"])
@@ -162,7 +193,7 @@ def test_other_units_or_draws_are_no_pairs(after: pl.DataFrame, given: dict[str,
 
 def test_other_rows_of_the_same_units_are_pairs() -> None:
     """Customers are resampled, whatever they did: runs of two days share them."""
-    frame = table(3000)
+    frame = run_pairs_table(3000)
     days = [frame.filter(pl.int_range(pl.len()) % 2 == day) for day in (0, 1)]
     held = set(days[0]["customer"]) & set(days[1]["customer"])
     one, other = (day.filter(pl.col("customer").is_in(held)) for day in days)
@@ -172,7 +203,7 @@ def test_other_rows_of_the_same_units_are_pairs() -> None:
 
 
 def test_fewer_replicates_are_the_first_of_more() -> None:
-    frame = table(700)
+    frame = run_pairs_table(700)
     few, many = (evaluated(frame, {"m": "old"}, uncertainty={"replicates": size}) for size in (30, 80))
     drawn = [evaluated(frame, {"m": "new"}, compare={"run": before}).comparisons for before in (few, many)]
     short = evaluated(frame, {"m": "new"}, uncertainty={"replicates": 30}, compare={"run": few}).comparisons
@@ -184,7 +215,7 @@ def test_fewer_replicates_are_the_first_of_more() -> None:
 
 
 def test_what_is_kept_and_when(monkeypatch: pytest.MonkeyPatch) -> None:
-    frame = table(500)
+    frame = run_pairs_table(500)
     assert evaluated(frame, {"m": "old"}, uncertainty={"keep": False}).kept is None
     assert plm.evaluate(frame, label="y", models="old", metrics=["log_loss"]).kept is None
     few = evaluated(frame, {"m": "old"}).kept
@@ -200,7 +231,7 @@ def test_what_is_kept_and_when(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_other_blocks_of_the_same_units_are_no_pairs() -> None:
-    frame = table(15_000)
+    frame = run_pairs_table(15_000)
     asked: dict[str, Any] = {"unit": "customer", "metrics": ["log_loss"]}
     before = evaluated(frame, {"m": "old"}, **asked)
     found = evaluated(frame, {"m": "new"}, compare={"run": before}, uncertainty={"blocks": 500}, **asked)
@@ -210,7 +241,7 @@ def test_other_blocks_of_the_same_units_are_no_pairs() -> None:
 
 def test_a_gate_on_an_earlier_run_judges_pairs() -> None:
     """A gain that is plain on the same rows, and drowned in the noise of two samples."""
-    frame = table(1500).with_columns(new=(pl.col("old") + 0.02 * (pl.col("y") - 0.5)).clip(0, 1))
+    frame = run_pairs_table(1500).with_columns(new=(pl.col("old") + 0.02 * (pl.col("y") - 0.5)).clip(0, 1))
     asked: dict[str, Any] = {
         "metrics": ["roc_auc"],
         "gates": [{"metric": "roc_auc", "against": {"run": True}, "better_than": 0, "using": "interval"}],

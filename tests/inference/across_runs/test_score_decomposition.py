@@ -9,8 +9,8 @@ import pytest
 from sklearn.metrics import average_precision_score, roc_auc_score
 
 import plmetrics as plm
-from plmetrics.inference.across_runs.column_shares import column_codes, column_parts
 from plmetrics.inference.across_runs.mixtures import SlicedPair
+from plmetrics.inference.across_runs.score_decomposition import column_codes, column_parts
 
 METRICS = {"roc_auc": roc_auc_score, "average_precision": average_precision_score}
 BINS = 20
