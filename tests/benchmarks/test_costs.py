@@ -105,7 +105,7 @@ def test_delays_are_of_the_laws_that_are_stated():
 def test_a_tree_takes_rounds_and_one_process_takes_all(monkeypatch):
     known = {"states merged": 0.01, "megabytes of sums merged": 0.02, "megabytes of scores merged": 0.1}
     known["megabytes of states written"] = 0.05
-    for place in ("costs", "shards"):
+    for place in ("states", "work"):
         monkeypatch.setattr(f"plmetrics.features.explain.{place}.costs", lambda: Costs("m", "d", known, {}))
     monkeypatch.setattr(simulate, "STORE_SPEED", 10e6)
     each = 0.01 + 2 * 0.02 + 3 * 0.1 + 0.5

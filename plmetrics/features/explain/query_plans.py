@@ -44,7 +44,8 @@ def scans(plans: Sequence[pl.LazyFrame]) -> int:
     >>> scans([pl.LazyFrame({"x": [1.0]})])
     0
     """
-    return max(Counter(_SCAN.findall(_plan_text(plans))).values(), default=0)
+    of_files = [plan for plan in plans if _SCAN.search(_plan_text([plan]))]
+    return max(Counter(_SCAN.findall(_plan_text(of_files))).values(), default=0)
 
 
 def count_columns(plans: Sequence[pl.LazyFrame]) -> int:
