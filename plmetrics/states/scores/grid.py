@@ -37,7 +37,10 @@ UNBLOCKED: frozenset[str | Binning] = frozenset({"fine", "ends", "joint"})
 """The kinds that are counted of all blocks together."""
 _LONG_RUN = 512
 _FEW_WAITING = 1 << 14
-"""So many rows of a slice wait where values wait with them."""
+"""At most so many rows of a slice wait where values wait with them."""
+
+_WAITING_SHARE = 4
+"""Nor more than a part of the slice's counts: a row that waits with its values takes more memory than a count."""
 
 _ROOM_IN_32_BITS = 1 << 31
 
@@ -128,6 +131,10 @@ class Channel:
         """Of a run of the rows."""
         return Channel(self.first, self.key[run], None if self.values is None else self.values[run])
 
+    def copy(self) -> Channel:
+        """The same in memory of its own: a run that waits would else hold its whole batch."""
+        return Channel(self.first, self.key.copy(), None if self.values is None else self.values.copy())
+
     @classmethod
     def joined(cls, parts: Sequence[Channel]) -> Channel:
         """One channel of rows in parts."""
@@ -188,6 +195,8 @@ class Tally:
             waiting.append([channel.take(run) for channel in channels])
             if sum(len(first.key) for first, *_ in waiting) >= self._patience:
                 self._count_waiting(member)
+            else:
+                waiting[-1] = [channel.copy() for channel in waiting[-1]]
 
     def _count_waiting(self, member: int) -> None:
         for parts in zip(*self._waiting.pop(member), strict=True):
@@ -338,7 +347,7 @@ class FixedTally(Tally):
         self._binning = binning
         self._bins = bins
         self._width = counts.shape[2]
-        self._patience = min(self._size, _FEW_WAITING)
+        self._patience = min(self._size // _WAITING_SHARE, _FEW_WAITING)
 
     def finish(self) -> None:
         """A row is counted with its class first: what weighs in a bin are both."""
