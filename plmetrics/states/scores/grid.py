@@ -40,7 +40,7 @@ _FEW_WAITING = 1 << 14
 """At most so many rows of a slice wait where values wait with them."""
 
 _WAITING_SHARE = 4
-"""Nor more than a part of the slice's counts: a row that waits with its values takes more memory than a count."""
+"""Nor more than a part of the slice's counts: a row with its values takes more memory than a count."""
 
 _ROOM_IN_32_BITS = 1 << 31
 
@@ -128,12 +128,9 @@ class Channel:
     values: Array | None
 
     def take(self, run: slice) -> Channel:
-        """Of a run of the rows."""
-        return Channel(self.first, self.key[run], None if self.values is None else self.values[run])
-
-    def copy(self) -> Channel:
-        """The same in memory of its own: a run that waits would else hold its whole batch."""
-        return Channel(self.first, self.key.copy(), None if self.values is None else self.values.copy())
+        """Of a run of the rows, in memory of its own: one that waits would else hold its whole batch."""
+        values = None if self.values is None else self.values[run].copy()
+        return Channel(self.first, self.key[run].copy(), values)
 
     @classmethod
     def joined(cls, parts: Sequence[Channel]) -> Channel:
@@ -195,8 +192,6 @@ class Tally:
             waiting.append([channel.take(run) for channel in channels])
             if sum(len(first.key) for first, *_ in waiting) >= self._patience:
                 self._count_waiting(member)
-            else:
-                waiting[-1] = [channel.copy() for channel in waiting[-1]]
 
     def _count_waiting(self, member: int) -> None:
         for parts in zip(*self._waiting.pop(member), strict=True):
