@@ -114,8 +114,10 @@ def _column(name: str, values: Any) -> pl.Series:
             msg = f"column '{name}' is an array of shape {array.shape}, not one value a row"
             hint = "give each column of it a name: {'A_0': scores[:, 0], 'A_1': scores[:, 1]}"
             raise ConfigError(Problem(msg, ("data",), hint))
-        listed = array.dtype == object or isinstance(array, np.ma.MaskedArray)
-        values = array.tolist() if listed else np.asarray(array)
+        if isinstance(array, np.ma.MaskedArray) and array.dtype != object:
+            whole = _column(name, array.data)
+            return whole.zip_with(pl.Series(~np.ma.getmaskarray(array)), whole.clear(len(whole)))
+        values = array.tolist() if array.dtype == object else np.asarray(array)
     column: pl.Series = _convert(lambda values: pl.Series(name, values), values, f"column '{name}'")
     return column
 

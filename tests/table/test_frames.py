@@ -124,6 +124,27 @@ def test_masked_values_of_an_array_are_null() -> None:
     assert found.metrics.select("value", "n").rows() == [(0.5, 2)]
 
 
+@pytest.mark.parametrize(
+    ("values", "dtype"),
+    [
+        (np.array(["2026-01-01", "2026-01-02"], dtype="datetime64[ns]"), pl.Datetime("ns")),
+        (np.array(["2026-01-01", "2026-01-02"], dtype="datetime64[D]"), pl.Date),
+        (np.array([1, 2], dtype=np.uint8), pl.UInt8),
+        (np.array([0.1, 0.2], dtype=np.float32), pl.Float32),
+        (np.array([True, False]), pl.Boolean),
+        (np.array(["a", "b"]), pl.String),
+    ],
+)
+@pytest.mark.parametrize("mask", [[False, True], [True, True], [False, False]])
+def test_masked_arrays_keep_their_type(values: np.ndarray, dtype: pl.DataType, mask: list[bool]) -> None:
+    column = as_frame({"x": np.ma.array(values, mask=mask)})["x"]
+    assert column.dtype == dtype
+    expected = pl.Series(values).to_list()
+    assert column.to_list() == [
+        None if hidden else value for hidden, value in zip(mask, expected, strict=True)
+    ]
+
+
 def test_periods_and_intervals_of_pandas_are_texts() -> None:
     months = pd.period_range("2026-01", periods=4, freq="M").to_series(index=range(4))
     months[1] = pd.NaT

@@ -70,7 +70,6 @@ _SCHAPIRE = (
 _CALSTER = (
     "Van Calster et al., Calibration: the Achilles heel of predictive analytics, BMC Medicine 17:230, 2019"
 )
-_GNEITING = "Gneiting and Raftery, Strictly proper scoring rules, JASA 102, 2007"
 _SHARPNESS = "Gneiting, Balabdaoui and Raftery, Probabilistic forecasts, JRSS B 69, 2007"
 _DIMITRIADIS = "Dimitriadis, Gneiting and Jordan, Stable reliability diagrams, PNAS 118, 2021"
 _KULL = "Kull et al., Beyond temperature scaling, NeurIPS 2019"

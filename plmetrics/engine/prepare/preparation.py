@@ -222,7 +222,7 @@ def _look_up(
     if plans and alone and thresholds is not None and request.adds_at_once:
         from plmetrics.engine.prepare.slice_sums import has_few_slices, slice_sums
 
-        centres, few = yield from together(centring, has_few_slices(view))
+        centres, few = yield from together(centring, has_few_slices(request, view))
         centring = constant_question(centres)
         if few:
             values_of_keys = slice_sums(request, view, centres, thresholds, plans, adds=adds)

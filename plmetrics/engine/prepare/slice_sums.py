@@ -8,6 +8,7 @@ import polars as pl
 
 from plmetrics.engine.aggregate.aggregation import side_by_side, sum_plans
 from plmetrics.engine.inquiry import frames_by_name
+from plmetrics.engine.memory.budget import rows_that_fit
 from plmetrics.engine.prepare.slices import slice_plans
 from plmetrics.engine.run_plan import Accounting, RunPlan, SliceSums
 from plmetrics.engine.streaming import SAMPLE_ROWS, collected_frames
@@ -24,12 +25,18 @@ if TYPE_CHECKING:
 _FEW = 1000
 """So many combinations of slice values among the first rows are few: more might be nearly as many as rows."""
 
+_SUMS = 4
+"""About so many numbers are added for a metric."""
 
-def has_few_slices(view: TableView) -> Question[bool]:
-    """Whether the first rows are in few slices."""
+
+def has_few_slices(request: Request, view: TableView) -> Question[bool]:
+    """Whether the first rows are in few slices, and sums fit into memory where all others have as many new ones."""
     columns = _columns(view)
     (frame,) = yield [view.table().scored.select(columns).head(SAMPLE_ROWS).unique()]
-    return frame.height <= _FEW
+    rows = view.source.rows or 0
+    most = frame.height * max(1, rows // SAMPLE_ROWS)
+    sums = _SUMS * max(1, len(request.sums) * len(request.models))
+    return frame.height <= _FEW and most <= rows_that_fit(view.suite, sums)
 
 
 def slice_sums(

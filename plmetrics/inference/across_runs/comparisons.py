@@ -15,7 +15,13 @@ from plmetrics.catalogue.metric import TOTAL
 from plmetrics.core.results import in_schema
 from plmetrics.inference.across_runs.sides import ROUNDING, aligned_metrics, pairing_of, sample
 from plmetrics.inference.comparisons.independent import independent_difference
-from plmetrics.inference.comparisons.inflation import NOISE_NOTE, UNEQUAL_NOISE, is_inflated, sizes_matter
+from plmetrics.inference.comparisons.inflation import (
+    NOISE_NOTE,
+    UNEQUAL_NOISE,
+    hides_noise,
+    is_inflated,
+    sizes_matter,
+)
 from plmetrics.inference.contrasts import UNEQUAL_ROWS
 from plmetrics.inference.tables import COMPARED_SCHEMA, INDEPENDENT_TEST, comparison_columns
 
@@ -87,12 +93,15 @@ def _of_noise(
     metrics: Sequence[Metric],
 ) -> NDArray[np.bool_]:
     """The norms that may differ because noise adds more to the run with fewer rows."""
-    norm = both["metric"].is_in([metric.text for metric in metrics if is_inflated(metric, scale)]).to_numpy()
+    text = both["metric"].to_numpy()
     rows = both.select(pl.col("n", "n|b").cast(pl.Float64)).to_numpy().T
+    noisy = np.zeros(len(text), dtype=np.bool_)
+    for metric in metrics:
+        noisy |= (text == metric.text) & (is_inflated(metric, scale) | hides_noise(metric, rows.min(axis=0)))
     values = np.stack([side.value for side in sides])
     error = np.hypot(*(side.std_error for side in sides))
     of_noise: NDArray[np.bool_] = (
-        norm & (difference.interval_status == "ok") & sizes_matter(values, rows, error)
+        noisy & (difference.interval_status == "ok") & sizes_matter(values, rows, error)
     )
     return of_noise
 

@@ -252,8 +252,10 @@ def back_transform(
 
 
 def stack(estimates: Sequence[Estimate]) -> Estimate:
-    """Estimates of one kind, one after another."""
-    return estimates[0] if len(estimates) == 1 else end_to_end(estimates)
+    """Estimates of one kind, one after another, without deviations: these are as large as replicates."""
+    if len(estimates) == 1:
+        return estimates[0]
+    return end_to_end([replace(estimate, deviations=None) for estimate in estimates])
 
 
 def student_test(difference: Array, error: Array, freedom: Array, level: float) -> tuple[Array, Array]:

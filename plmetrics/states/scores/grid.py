@@ -37,7 +37,10 @@ UNBLOCKED: frozenset[str | Binning] = frozenset({"fine", "ends", "joint"})
 """The kinds that are counted of all blocks together."""
 _LONG_RUN = 512
 _FEW_WAITING = 1 << 14
-"""So many rows of a slice wait where values wait with them."""
+"""At most so many rows of a slice wait where values wait with them."""
+
+_WAITING_SHARE = 4
+"""Nor more than a part of the slice's counts: a row with its values takes more memory than a count."""
 
 _ROOM_IN_32_BITS = 1 << 31
 
@@ -125,8 +128,9 @@ class Channel:
     values: Array | None
 
     def take(self, run: slice) -> Channel:
-        """Of a run of the rows."""
-        return Channel(self.first, self.key[run], None if self.values is None else self.values[run])
+        """Of a run of the rows, in memory of its own: one that waits would else hold its whole batch."""
+        values = None if self.values is None else self.values[run].copy()
+        return Channel(self.first, self.key[run].copy(), values)
 
     @classmethod
     def joined(cls, parts: Sequence[Channel]) -> Channel:
@@ -338,7 +342,7 @@ class FixedTally(Tally):
         self._binning = binning
         self._bins = bins
         self._width = counts.shape[2]
-        self._patience = min(self._size, _FEW_WAITING)
+        self._patience = min(self._size // _WAITING_SHARE, _FEW_WAITING)
 
     def finish(self) -> None:
         """A row is counted with its class first: what weighs in a bin are both."""

@@ -70,6 +70,17 @@ def test_many_slices_are_looked_up_first(scans, monkeypatch):
     assert scans == [1, 1, 1]
 
 
+def test_rows_sorted_by_slice_are_not_added_before_slices_are_counted(scans, monkeypatch):
+    """Of such rows the first are in few slices however many there are; a budget of memory is kept."""
+    monkeypatch.setattr(slice_sums, "SAMPLE_ROWS", 16)
+    monkeypatch.setattr(slice_sums, "rows_that_fit", lambda suite, numbers: 39)
+    evaluated(slices={"country": "country"})
+    assert scans == [1, 1, 1]  # ten times the four slices of the first rows
+    monkeypatch.setattr(slice_sums, "rows_that_fit", lambda suite, numbers: 40)
+    evaluated(slices={"country": "country"})
+    assert scans[3:] == [1, 1]
+
+
 def test_cubes_that_are_not_crossed_are_added_anew(monkeypatch):
     from plmetrics.engine.prepare import preparation
 

@@ -64,11 +64,13 @@ def test_norms_of_runs_of_different_sizes_are_not_tested() -> None:
         score = rng.random(rows)
         frame = pl.DataFrame({"y": (rng.random(rows) < score).astype(int), "p": score})
         return plm.evaluate(
-            frame, label="y", models="p", metrics=["ece", "brier"], uncertainty={"replicates": 100}, **compare
+            frame, label="y", models="p", metrics=metrics, uncertainty={"replicates": 100}, **compare
         )
 
-    for rows, statuses in ((2010, ["ok", "ok"]), (4000, ["unequal_noise", "ok"])):
-        found = made(2000, 1, compare={"run": made(rows, 2)}).comparisons
+    metrics = ["ece", "ece(debias=true)", "brier"]
+    noisy, debiased_too = ["unequal_noise", "ok", "ok"], ["unequal_noise", "unequal_noise", "ok"]
+    for size, rows, statuses in ((2000, 2010, ["ok"] * 3), (2000, 4000, noisy), (40, 600, debiased_too)):
+        found = made(size, 1, compare={"run": made(rows, 2)}).comparisons
         assert found["interval_status"].to_list() == statuses
         assert found["p_value"].is_null().to_list() == [status != "ok" for status in statuses]
         assert found["difference"].null_count() == 0

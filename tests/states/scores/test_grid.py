@@ -1,5 +1,7 @@
 """Grids: values within their bound of exact ones, counts that hold every row, work cut up in any way."""
 
+import tracemalloc
+
 import numpy as np
 import polars as pl
 import pytest
@@ -120,6 +122,28 @@ def test_a_bound_is_reached_by_the_worst_order_inside_bins(metric):
     state = {"negative": np.array([4.0]), "positive": np.array([4.0]), "score": np.array([1.0])}
     points = {name: Segments(mass, np.array([0, 1])) for name, mass in state.items()}
     assert np.asarray(metric.bound(score_view(points))).item() == pytest.approx(wanted[metric.name])
+
+
+def test_rows_that_wait_hold_no_batches():
+    """A slice with ten rows in a batch waits for long; the other rows of its batches must not wait with it."""
+    size, batches = 100_000, 20
+    score, positive, _, _ = rows(size, 5, ties=False, weighted=False)
+    locator = located(score, positive, 2000)
+    batch = placed(locator, score, positive, None)
+    members = Members.of(np.repeat([0, 1], [size - 10, 10]))
+    fixed = Binning(4, distances=True)
+    fine = Tally(0, np.zeros((2, 1, *shape("fine", locator.edges, 2))))
+    bins = FixedBins.of_places(fixed.uniform_edges(), locator.edges)
+    binned = FixedTally(0, np.zeros((2, 300, *shape(fixed, locator.edges, 2))), fixed, bins)
+    for tally, channels in ((fine, 2), (binned, 1)):
+        tracemalloc.start()
+        for _ in range(batches):
+            tally.add(batch, members)
+        held, _ = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        tally.finish()
+        assert held < 4 * size
+        assert tally.counts[1, ..., :channels].sum() == 10 * batches
 
 
 def test_tallies_add_up_over_batches_and_slices():
