@@ -148,9 +148,14 @@ def add_at(
 
 @cache
 def _sparse_product() -> Callable[..., None]:
-    """SciPy's product of a matrix in compressed columns with a vector, added to what is there."""
-    from scipy.sparse._sparsetools import csc_matvec
+    """SciPy's product of a matrix in compressed columns with a vector, added to what is there.
 
+    It is not among what SciPy promises to keep: without it, NumPy adds the same.
+    """
+    try:
+        from scipy.sparse._sparsetools import csc_matvec
+    except ImportError:
+        return lambda _size, _columns, _ends, key, values, _vector, sums: np.add.at(sums, key, values)
     return csc_matvec
 
 

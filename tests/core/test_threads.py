@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 from threadpoolctl import threadpool_info
@@ -65,6 +67,15 @@ def test_what_comes_with_keys_is_added_to_what_is_there(
     add_at(flat, key, values if weighted else None)
     assert flat.dtype == dtype
     assert flat.tolist() == wanted
+
+
+def test_keys_are_added_where_scipy_has_no_such_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "scipy.sparse._sparsetools", None)
+    threads._sparse_product.cache_clear()
+    flat = np.array([1.0, 2.0, 3.0])
+    add_at(flat, np.array([2, 0, 2], dtype=np.int32), np.array([0.5, 4.0, 1.0]))
+    threads._sparse_product.cache_clear()
+    assert flat.tolist() == [5.0, 2.0, 4.5]
 
 
 def test_whole_numbers_wrap_around() -> None:
