@@ -34,6 +34,6 @@ def is_ours() -> bool:
     return _ours
 
 
-def environment_of_others() -> dict[str, str]:
-    """The environment for programs of others: without what is set for this process alone."""
+def original_environment() -> dict[str, str]:
+    """The environment that this process was started with, for programs of others."""
     return {name: value for name, value in os.environ.items() if name not in _added}

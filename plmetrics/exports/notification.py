@@ -18,7 +18,7 @@ from urllib.request import (
     Request,
 )
 
-from plmetrics.core.process import environment_of_others
+from plmetrics.core.process import original_environment
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -194,7 +194,7 @@ def _execute(command: tuple[str, ...], content: Any, folder: Path) -> str | None
             timeout=SECONDS,
             check=False,
             cwd=folder,
-            env=environment_of_others(),
+            env=original_environment(),
         )
     except subprocess.TimeoutExpired:
         return f"it did not end within {SECONDS:g} seconds"

@@ -11,14 +11,14 @@ import pytest
 SCRIPT = """
 import gc, os
 import plmetrics.api.inspection
-from plmetrics.core.process import environment_of_others, is_ours, take_over
+from plmetrics.core.process import original_environment, is_ours, take_over
 import atexit
 atexit.register(lambda: print(gc.get_freeze_count() > 0))
 before = gc.get_threshold()
 {}
 names = "OPENBLAS_THREAD_TIMEOUT", "PYDANTIC_DISABLE_PLUGINS"
 print(is_ours(), gc.get_threshold() == before, *map(os.environ.get, names))
-print(*map(environment_of_others().get, names))
+print(*map(original_environment().get, names))
 """
 
 
