@@ -206,7 +206,7 @@ print(*(name for name in sys.modules if name.startswith('plmetrics.exports') or 
 """
     expected = {
         "{}": set(),
-        "{also: openmetrics}": {"openmetrics", "plan", "protocol", "registry", "paths", "values"},
+        "{also: openmetrics}": {"openmetrics", "plan", "protocol", "tidy"},
     }
     for output, modules in expected.items():
         file = suite_file(yaml.safe_load(output))
