@@ -28,7 +28,7 @@ def gate_history(suite: Suite, runs: EarlierRuns) -> pl.DataFrame | None:
     count.
 
     Returns:
-        What `gates.history.history_of` makes of them.
+        What `gates.bands.history_of` makes of them.
     """
     most = max((gate.consecutive for gate in suite.gates), default=1) - 1
     if most == 0 or runs.home is None:

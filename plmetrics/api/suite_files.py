@@ -1,4 +1,4 @@
-"""Runs of a suite's file: errors at their lines, and no values of variables in what is written."""
+"""Runs of a suite's file: where they go, errors at their lines, and no values of variables in what is written."""
 
 from __future__ import annotations
 

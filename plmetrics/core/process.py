@@ -7,6 +7,7 @@ import gc
 import os
 
 _ours = False
+_added: set[str] = set()
 _YOUNG_OBJECTS = 100_000
 """How many new objects the search for unreachable ones waits for: modules and plans make many that stay."""
 ENVIRONMENT = {"OPENBLAS_THREAD_TIMEOUT": "4", "PYDANTIC_DISABLE_PLUGINS": "__all__"}
@@ -21,6 +22,7 @@ def take_over() -> None:
     """
     global _ours  # noqa: PLW0603
     _ours = True
+    _added.update(ENVIRONMENT.keys() - os.environ.keys())
     for name, value in ENVIRONMENT.items():
         os.environ.setdefault(name, value)
     gc.set_threshold(_YOUNG_OBJECTS, *gc.get_threshold()[1:])
@@ -30,3 +32,8 @@ def take_over() -> None:
 def is_ours() -> bool:
     """Whether settings of the whole process may be changed: those of its allocator, and its environment."""
     return _ours
+
+
+def original_environment() -> dict[str, str]:
+    """The environment that this process was started with, for programs of others."""
+    return {name: value for name, value in os.environ.items() if name not in _added}

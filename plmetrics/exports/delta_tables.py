@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 _ATTEMPTS = 6
 _PAUSE = 0.1
+_UNKNOWN = ""
+"""The run of files without statistics, which a table may do without."""
 _PARTITIONS = ["suite", "run_key"]
 """Each interval has files of its own, so that writers of different intervals do not touch the same."""
 
@@ -52,15 +54,15 @@ class DeltaTarget:
         with environment_faults("a table cannot be written"):
             if self._runs_of_interval(run, tables) == {run.run_id}:
                 return
-            for attempt in range(1, _ATTEMPTS + 1):
+            for attempt in range(_ATTEMPTS):
+                # Another run of the interval wrote some of the tables meanwhile, and this one the others.
+                time.sleep(random.uniform(0, _PAUSE * 2**attempt) if attempt else 0)
                 for name, frame in tables.items():
                     table = self.folder / name
                     table.mkdir(parents=True, exist_ok=True)
                     _replace(table, frame, f"suite = {_sql(run.name)} AND run_key = {_sql(run.key)}")
-                if len(self._runs_of_interval(run, tables)) == 1:
+                if len(self._runs_of_interval(run, tables) - {_UNKNOWN}) <= 1:
                     return
-                # Another run of the interval wrote some of the tables meanwhile, and this one the others.
-                time.sleep(random.uniform(0, _PAUSE * 2**attempt))
         raise EnvironmentFault(Problem("another run writes the rows of the same interval all the time"))
 
     def _runs_of_interval(self, run: Run, tables: Mapping[str, pl.DataFrame]) -> set[str | None]:
@@ -83,11 +85,14 @@ class DeltaTarget:
 
 
 def _runs_in(files: pl.DataFrame, run: Run) -> set[str | None]:
-    """The runs whose rows the files of a table hold for a run's interval."""
+    """The runs whose rows the files of a table hold for a run's interval, as far as statistics tell."""
     of_interval = {"partition.suite": run.name, "partition.run_key": run.key}
-    if not {*of_interval, "min.run_id"} <= set(files.columns):
+    if not of_interval.keys() <= set(files.columns):
         return set()
-    return set(files.filter(**of_interval)["min.run_id"].to_list())
+    held = files.filter(**of_interval)
+    if "min.run_id" not in held.columns:
+        return {_UNKNOWN} if held.height else set()
+    return set(held["min.run_id"].fill_null(_UNKNOWN))
 
 
 def delta_target(loaded: LoadedSuite, path: str) -> DeltaTarget:

@@ -18,6 +18,8 @@ from urllib.request import (
     Request,
 )
 
+from plmetrics.core.process import original_environment
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from pathlib import Path
@@ -192,6 +194,7 @@ def _execute(command: tuple[str, ...], content: Any, folder: Path) -> str | None
             timeout=SECONDS,
             check=False,
             cwd=folder,
+            env=original_environment(),
         )
     except subprocess.TimeoutExpired:
         return f"it did not end within {SECONDS:g} seconds"

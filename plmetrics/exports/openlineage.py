@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from plmetrics.core.redaction import mask_address
 from plmetrics.core.version import VERSION
+from plmetrics.runs.folder import moment_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -38,7 +39,7 @@ def lineage_id(run: Run) -> str:
 def _event(run: Run, kind: str, moment: datetime, gates: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     return {
         "eventType": kind,
-        "eventTime": _time(moment),
+        "eventTime": moment_text(moment),
         "producer": _PRODUCER,
         "schemaURL": _EVENT,
         "run": {"runId": lineage_id(run), "facets": _run_facets(run, failed=kind == "FAIL")},
@@ -57,7 +58,7 @@ def _output(home: Place) -> dict[str, str]:
 def _run_facets(run: Run, *, failed: bool) -> dict[str, Any]:
     facets: dict[str, Any] = {}
     if run.interval is not None:
-        start, end = map(_time, run.interval)
+        start, end = map(moment_text, run.interval)
         facets["nominalTime"] = _facet(
             "1-0-1", "NominalTimeRunFacet", {"nominalStartTime": start, "nominalEndTime": end}
         )
@@ -118,7 +119,3 @@ def _gates(run: Run) -> list[dict[str, Any]]:
 def _facet(version: str, name: str, content: Mapping[str, Any]) -> dict[str, Any]:
     address = f"{_SPEC}/facets/{version}/{name}.json#/$defs/{name}"
     return {"_producer": _PRODUCER, "_schemaURL": address, **content}
-
-
-def _time(moment: datetime) -> str:
-    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")

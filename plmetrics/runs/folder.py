@@ -226,9 +226,9 @@ class RunFolder:
         self._write(RECORD, self._record_bytes(body))
 
     def _record_bytes(self, body: Mapping[str, Any]) -> bytes:
-        times: dict[str, Any] = {"started": _stamp(self._started)}
+        times: dict[str, Any] = {"started": moment_text(self._started)}
         if body["status"] != "running":
-            times["finished"] = _stamp(datetime.now(UTC))
+            times["finished"] = moment_text(datetime.now(UTC))
             times["seconds"] = round(time.monotonic() - self._clock, 3)
         head = {"schema_version": SCHEMA_VERSION, "run_id": self.run_id}
         first = {key: body[key] for key in ("name", "status", "exit_code", "verdict") if key in body}
@@ -263,7 +263,7 @@ class RunFolder:
         def pointing(before: bytes | None) -> bytes | None:
             with suppress(ValueError, AttributeError, TypeError, RecursionError):
                 finished = json.loads(before or b"").get("finished")
-                if self.record["finished"] < finished <= _stamp(datetime.now(UTC)):
+                if self.record["finished"] < finished <= moment_text(datetime.now(UTC)):
                     return None
             return json_bytes(pointer)
 
@@ -334,5 +334,6 @@ def _facts_of(content: bytes) -> FileFacts:
     return {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
 
 
-def _stamp(moment: datetime) -> str:
+def moment_text(moment: datetime) -> str:
+    """A moment as records write it, to the millisecond."""
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")

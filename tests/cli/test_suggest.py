@@ -23,10 +23,6 @@ NOISE = RANDOM.random(ROWS)
 RARE = (np.arange(ROWS) % 33 == 0).astype(int)
 
 
-def uniform() -> Any:
-    return RANDOM.random(ROWS)
-
-
 TABLES: dict[str, tuple[str, pl.DataFrame]] = {
     "imbalanced": ("binary", pl.DataFrame({"y": RARE, "p": NOISE})),
     "margins": ("binary", pl.DataFrame({"y": RARE, "score": NOISE * 9 - 4})),

@@ -11,13 +11,14 @@ import pytest
 SCRIPT = """
 import gc, os
 import plmetrics.api.inspection
-from plmetrics.core.process import is_ours, take_over
+from plmetrics.core.process import original_environment, is_ours, take_over
 import atexit
 atexit.register(lambda: print(gc.get_freeze_count() > 0))
 before = gc.get_threshold()
 {}
 names = "OPENBLAS_THREAD_TIMEOUT", "PYDANTIC_DISABLE_PLUGINS"
 print(is_ours(), gc.get_threshold() == before, *map(os.environ.get, names))
+print(*map(original_environment().get, names))
 """
 
 
@@ -25,9 +26,9 @@ print(is_ours(), gc.get_threshold() == before, *map(os.environ.get, names))
 @pytest.mark.parametrize(
     ("call", "environment", "expected"),
     [
-        ("", {}, ["False True None None", "False"]),
-        ("take_over()", {}, ["True False 4 __all__", "True"]),
-        ("take_over()", {"OPENBLAS_THREAD_TIMEOUT": "20"}, ["True False 20 __all__", "True"]),
+        ("", {}, ["False True None None", "None None", "False"]),
+        ("take_over()", {}, ["True False 4 __all__", "None None", "True"]),
+        ("take_over()", {"OPENBLAS_THREAD_TIMEOUT": "20"}, ["True False 20 __all__", "20 None", "True"]),
     ],
 )
 def test_only_the_command_line_sets_its_process_up(

@@ -133,6 +133,18 @@ def test_a_mixture_that_a_killed_run_left_is_mended_by_the_next_try(
     assert runs_in(tmp_path) == {first.run_id}
 
 
+def test_a_table_without_statistics_is_written_once(tmp_path: Path, ended: Run) -> None:
+    from deltalake import DeltaTable
+
+    DeltaTarget(tmp_path).write(of_interval(ended, 20))
+    metrics = DeltaTable(str(tmp_path / "metrics"))
+    metrics.alter.set_table_properties({"delta.dataSkippingNumIndexedCols": "0"})
+    again = of_interval(ended, 20)
+    DeltaTarget(tmp_path).write(again)
+    assert runs_in(tmp_path) == {again.run_id}
+    assert DeltaTable(str(tmp_path / "runs")).version() == 1
+
+
 def test_a_conflict_that_stays_is_a_fault(
     tmp_path: Path, ended: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -77,10 +77,6 @@ def rows_of(result, **where):
     return result.metrics.filter(**where)
 
 
-def value_of(table, metric, **where):
-    return table.filter(pl.col("metric") == metric, **where)["value"].item()
-
-
 @pytest.mark.slow
 @many_rows
 @few

@@ -55,7 +55,6 @@ WAYS = {
     "weighted bins": {"weight": "w", "exact": False},
 }
 AGE, REGION, LEVEL, DEVICE = pl.col("age"), pl.col("region"), pl.col("level"), pl.col("device")
-HELD = {tag: pl.col("segments").list.contains(tag) for tag in ("new", "old", "vip")}
 
 
 def has(tag):

@@ -14,7 +14,6 @@ from plmetrics.core.exact_sums import exact_products
 from plmetrics.core.hashing import block_key, row_digest
 from plmetrics.engine.aggregate.row_plan import BLOCK, rows_plan
 from plmetrics.engine.aggregate.totals import (
-    _ADDED,
     DIGEST,
     cells_of,
     centres_of,
@@ -47,6 +46,7 @@ if TYPE_CHECKING:
     from plmetrics.table.slices import Cube
 
 Counted = TypeVar("Counted")
+_ADDED = "@added|"
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,9 +34,6 @@ if TYPE_CHECKING:
     from plmetrics.table.slices import Cube
 
 
-_ADDED = "@added|"
-
-
 def summed_in(prepared: RunPlan, cube: Cube) -> list[Metric]:
     """The metrics with sums that a slice set of the cube asks for."""
     needed = prepared.request.suite.needed(*(part.slice_set.name for part in cube.sets))

@@ -66,7 +66,7 @@ def capture(
 ) -> tuple[dict[str, Any], pl.DataFrame]:
     """The fields of the head of a run's state, before it has a name and a file, and its table.
 
-    `frames` are the sums of each cube by the values of its keys, see `passes.summed`, `aggregated` the same as
+    `frames` are the sums of each cube by the values of its keys, see `sum_cubes`, `aggregated` the same as
     estimates read them, and `bins` the sums by bins as they were added.
     """
     bound, builder = prepared.request.view, Builder()

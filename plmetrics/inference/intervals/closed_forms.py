@@ -118,7 +118,7 @@ def chi2(value: Array, n: Array, level: float) -> tuple[Array, Array]:
 
 
 def delong(area: Array, variances: Parts, level: float) -> Parts:
-    """Area -+ z sqrt(v1 + v0), within [0, 1]; v1 and v0 are those of `core.placements.placed`.
+    """Area -+ z sqrt(v1 + v0), within [0, 1]; v1 and v0 are those of `placement_area`.
 
     Source: DeLong, DeLong and Clarke-Pearson (1988), Comparing the areas under two or more correlated receiver
     operating characteristic curves, Biometrics 44(3).

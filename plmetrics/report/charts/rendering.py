@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from plmetrics.core.errors import EnvironmentFault, Problem
+from plmetrics.runs.failure import os_message
 
 EXTRA = "report"
 _WORKER = Path(__file__).with_name("worker.py")
@@ -79,8 +80,8 @@ class Renderer:
         return base64.b64decode(answer["image"])
 
     def start(self) -> None:
-        """Start the process ahead of the first chart."""
-        with self._lock:
+        """Start the process ahead of the first chart, which tells of it if that fails."""
+        with self._lock, suppress(RenderingFault):
             self._running()
 
     def _ask(self, line: bytes) -> dict[str, str]:
@@ -91,6 +92,10 @@ class Renderer:
             answer = _stream(process.stdout).readline()
         except BrokenPipeError:
             answer = b""
+        except BaseException:
+            # An interrupt: the answer, when it comes, would be taken for that of the next chart.
+            self.close()
+            raise
         if not answer:
             self.close()
             return {"error": "its process ended"}
@@ -104,13 +109,16 @@ class Renderer:
         if self._process is None or self._owner != os.getpid():
             command = [sys.executable, "-P", str(_WORKER)]
             environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-            self._process = subprocess.Popen(
-                command,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                env=environment,
-            )
+            try:
+                self._process = subprocess.Popen(
+                    command,
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.DEVNULL,
+                    env=environment,
+                )
+            except OSError as error:
+                raise RenderingFault(Problem(f"its process does not start: {os_message(error)}")) from error
             self._owner = os.getpid()
         return self._process
 

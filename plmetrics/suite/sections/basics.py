@@ -110,7 +110,7 @@ class Data(Strict):
 
     @property
     def rows(self) -> Any:
-        """Source of the rows, as `plmetrics.table.source.open_source` takes it."""
+        """Source of the rows, as `plmetrics.table.opening.open_source` takes it."""
         if self.database is not None:
             return {"database": self.database, "query": self.query}
         if self.version is not None:

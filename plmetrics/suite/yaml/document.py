@@ -123,7 +123,7 @@ def parse(text: str, file: str) -> Document:
     if _FAST_LOADER is not None and not _PECULIAR.search(text):
         try:
             return _document(text, file, _FAST_LOADER)
-        except (yaml.YAMLError, ConfigError):
+        except (yaml.YAMLError, ConfigError, UnicodeEncodeError):
             pass  # told in the words of the parser in Python, wherever that is the only one
     try:
         return _document(text, file, _Loader)
@@ -209,7 +209,7 @@ class _Builder:
         if len(path) > MAX_DEPTH:
             where = _location(self._file, node.start_mark)
             raise ConfigError(Problem(f"anchors nest values deeper than {MAX_DEPTH} levels", where=where))
-        if path not in self.places:  # a key has its value's place
+        if path not in self.places:  # a value has its key's place
             self.places[path] = _location(self._file, node.start_mark)
         if isinstance(node, yaml.MappingNode):
             return dict(self._pairs(node, path))

@@ -30,7 +30,6 @@ REFERENCES: list[dict[str, Any]] = [
     {"compare": {"baseline": "old", "run": {"window": "7d"}}},
     {"compare": {"baseline": "old", "run": "previous"}, "drift": {"reference": {"window": "3d"}}},
 ]
-SAME = {"metric": "roc_auc", "compare": "run", "difference": {"at_least": -0.1}}
 
 
 def references(result: Result, key: str = "compare.run") -> list[str]:

@@ -51,10 +51,6 @@ def long_table() -> pl.DataFrame:
     return pl.DataFrame(rows).with_columns(row=pl.int_range(pl.len()))
 
 
-def without_long(content: dict[str, Any]) -> Any:
-    return content["data"]["long"]["by"]
-
-
 SHAPES: dict[str, tuple[pl.DataFrame, str, dict[str, Any]]] = {
     "a column of each of two classes is one model": (
         frame(y=Y, p_0=1 - P, p_1=P),

@@ -6,8 +6,11 @@ import subprocess
 import sys
 import textwrap
 
+import polars as pl
 import pytest
 
+import plmetrics as plm
+from plmetrics.report.charts import rendering
 from plmetrics.report.charts.rendering import Renderer, RenderingFault
 
 pytest.importorskip("vl_convert", reason="charts need the extra report")
@@ -17,6 +20,16 @@ CHART = {
     "mark": "point",
     "encoding": {"x": {"field": "x", "type": "quantitative"}},
 }
+
+
+class Interrupted:
+    """The output of a process, whose reader is interrupted before there is any."""
+
+    def __init__(self, output):
+        self.close = output.close
+
+    def readline(self):
+        raise KeyboardInterrupt
 
 
 @pytest.fixture
@@ -43,6 +56,30 @@ def test_a_chart_that_is_refused_leaves_the_next_one_alone(renderer):
         renderer.render(bad, "svg")
     for _ in range(2):
         assert renderer.render(CHART, "png").startswith(b"\x89PNG")
+
+
+def test_an_answer_that_nobody_waited_for_is_not_that_of_the_next_chart(renderer, monkeypatch):
+    renderer.start()
+    monkeypatch.setattr(renderer._process, "stdout", Interrupted(renderer._process.stdout))
+    with pytest.raises(KeyboardInterrupt):
+        renderer.render(CHART, "svg")
+    assert renderer.render(CHART, "png").startswith(b"\x89PNG")
+
+
+def test_a_process_that_does_not_start_costs_the_charts_alone(monkeypatch, tmp_path):
+    pl.DataFrame({"y": [0, 1, 0, 1], "p": [0.1, 0.7, 0.8, 0.9]}).write_csv(tmp_path / "rows.csv")
+    suite = tmp_path / "suite.yaml"
+    suite.write_text(
+        "name: s\ntask: binary\ndata: {path: rows.csv}\ncolumns: {label: y}\nmodels: {m: p}\nmetrics: [roc_auc]\n"
+        "curves: [roc]\noutput: {report: true}\n"
+    )
+    monkeypatch.setattr(rendering.RENDERER, "_process", None)
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "no python"))
+    result = plm.run(suite)
+    assert result.metrics["value"].to_list() == [0.75]
+    assert (
+        "The chart roc is missing: its process does not start" in (result.folder / "report.html").read_text()
+    )
 
 
 def test_files_and_addresses_are_not_read(renderer, tmp_path):

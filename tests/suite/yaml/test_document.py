@@ -50,6 +50,7 @@ TEXTS = [
     "a: b: c",
     "a:\n  b: 1\n c: 2",
     "a: \x07",
+    "a: [x\udcffy]",
     "caf\u00e9: \U0001f600 x\r\nb: {x: 1}\u2028c: 2",
     'where: "age > 5"\nx: a > b | c\ny: x - y # note\nz: http://x.org/#a',
 ]
