@@ -136,4 +136,8 @@ class EstimateColumns:
 
 def concatenate_estimates(parts: Sequence[EstimateColumns]) -> EstimateColumns:
     """Values found in chunks of slices, one after another, as far as metrics across slices read them."""
-    return parts[0] if len(parts) == 1 else replace(end_to_end(parts), bound=None, labelled=None)
+    if len(parts) == 1:
+        return parts[0]
+    bounds = [np.zeros(part.n.shape) if part.bound is None else part.bound for part in parts]
+    bounded = any(part.bound is not None for part in parts)
+    return replace(end_to_end(parts), bound=np.concatenate(bounds) if bounded else None, labelled=None)

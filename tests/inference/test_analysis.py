@@ -113,3 +113,21 @@ def test_heavy_slices_beside_light_ones_do_not_tell_the_number_of_processors(mon
             monkeypatch.setattr(f"plmetrics.{place}.processors", lambda count=count: count)
         found.append(evaluated(heavy, weight="weight", exact=False, reproducible=True).metrics)
     assert found[0].equals(found[1], null_equal=True)
+
+
+def test_a_metric_across_slices_has_its_bound_however_many_slices_are_made_at_once(
+    table: pl.DataFrame, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = pl.concat([table] * 20).with_columns(pl.col("a", "b") + pl.int_range(pl.len()) / (1 << 20))
+    asks = {"exact": False, "uncertainty": None, "unit": None, "compare": None, "slices": {"cell": "cell"}}
+    metrics = ["roc_auc", "disparity(roc_auc, by=cell)"]
+
+    def bounds() -> pl.DataFrame:
+        result = plm.evaluate(rows, label="label", models={"a": "a"}, metrics=metrics, **asks)
+        return result.metrics.select("metric", "slice", "value", "bound")
+
+    together = bounds()
+    monkeypatch.setattr("plmetrics.inference.chunks._SLICES_AT_ONCE", 5)
+    assert_frame_equal(bounds(), together)
+    across = together.filter(pl.col("metric").str.starts_with("disparity"))
+    assert (across["bound"] > 0).all(), "bounds of the two slices that are furthest apart"
