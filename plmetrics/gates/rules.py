@@ -43,7 +43,7 @@ class Rule:
     -0.005. A `strict` limit must be surpassed, by more than that.
 
     `scale` is that of a difference to another model. With a `correction` the intervals are those of
-    `gates.simultaneous`, and so many `consecutive` runs must fail before the gate does, by `gates.history`. The limits
+    `gates.simultaneous`, and so many `consecutive` runs must fail before the gate does, by `gates.bands`. The limits
     of a `band` are those of each row, in the columns `BAND_ENDS`.
     """
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 import polars as pl
 
-from plmetrics.core.results import GATES_SCHEMA, in_schema
+from plmetrics.core.results import GATES_SCHEMA, gate_table, in_schema
 from plmetrics.gates.rules import RULE_COLUMNS, band_limits, lacks_interval, rule_of, verdict_by
 from plmetrics.gates.sufficiency import (
     SIZE_COLUMNS,
@@ -50,7 +50,7 @@ class Evidence:
     `metrics` is the result table, and may have one more column, `kish_size`, the size of weighted samples; of several
     intervals of one estimate the first counts. `comparisons` are rows of the
     result table for every model with every baseline that a gate names in `against`, and may have one more column,
-    `blocks`. `positives` are by model, slice set and slice, `history` is that of `gates.history`, `coverage` the labels
+    `blocks`. `positives` are by model, slice set and slice, `history` is that of `gates.bands`, `coverage` the labels
     that gates need; all three may be absent. `bands` are the values of earlier intervals, see `gates.bands`.
     """
 
@@ -85,6 +85,13 @@ def evaluate_gates(suite: Suite, evidence: Evidence) -> pl.DataFrame:
     rows = rows.join(_observations(suite, evidence), on=_OBSERVATION, how="left", maintain_order="left_right")
     rows = with_sizes(rows, evidence.positives, evidence.coverage)
     return _judge(_with_bands(_correct(rows, rules, suite), suite, evidence), evidence.history)
+
+
+def unmatched_gate(*, slices: str | Sequence[str], on_undefined: str, **facts: str | None) -> pl.DataFrame:
+    """The row of a gate of a table in which it finds nothing to judge; `facts` are its other columns."""
+    verdict = "fail" if on_undefined == "fail" else "inconclusive"
+    place = {"slice_set": slices if isinstance(slices, str) else slices[0], "slice": "all"}
+    return gate_table([{**facts, **place, "verdict": verdict, "status": NO_MATCH}])
 
 
 def verdict(gates: pl.DataFrame) -> Literal["pass", "fail", "inconclusive", "none"]:

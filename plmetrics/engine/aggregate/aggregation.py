@@ -119,11 +119,11 @@ def sum_cubes(
         DataError: rows failed a check, and the suite says that is an error.
     """
     rows: pl.DataFrame | None = None
-    told = prepared.slice_sums
+    early = prepared.slice_sums
     if sums is not None:
         frames = list(sums)
-    elif told is not None and told.frame is not None:
-        frames = [told.frame]
+    elif early is not None and early.frame is not None:
+        frames = [early.frame]
     else:
         groups, step = sums_scan(prepared, digested=digested)
         parts = iter((yield step.plans))

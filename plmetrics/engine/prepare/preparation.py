@@ -222,10 +222,10 @@ def _look_up(
     if plans and alone and thresholds is not None and request.adds_at_once:
         from plmetrics.engine.prepare.slice_sums import has_few_slices, slice_sums
 
-        centres, few = yield from together(centring, has_few_slices(request, view))
+        centres, few = yield from together(centring, has_few_slices(request, view, table))
         centring = constant_question(centres)
         if few:
-            values_of_keys = slice_sums(request, view, centres, thresholds, plans, adds=adds)
+            values_of_keys = slice_sums(request, view, table, centres, thresholds, plans, adds=adds)
     centres, (values, sums), (spans, known) = yield from together(centring, values_of_keys, others)
     return _LookUps(view, baseline, centres, values, spans, {**start.known, **known}, sums)
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from plmetrics.engine.inquiry import Question
     from plmetrics.engine.request import Request, TableView
+    from plmetrics.table.prediction_table import PredictionTable
 
     KeyValues = tuple[Mapping[str, pl.DataFrame], SliceSums | None]
 
@@ -29,10 +30,10 @@ _SUMS = 4
 """About so many numbers are added for a metric."""
 
 
-def has_few_slices(request: Request, view: TableView) -> Question[bool]:
+def has_few_slices(request: Request, view: TableView, table: PredictionTable) -> Question[bool]:
     """Whether the first rows are in few slices, and sums fit into memory where all others have as many new ones."""
     columns = _columns(view)
-    (frame,) = yield [view.table().scored.select(columns).head(SAMPLE_ROWS).unique()]
+    (frame,) = yield [table.scored.select(columns).head(SAMPLE_ROWS).unique()]
     rows = view.source.rows or 0
     most = frame.height * max(1, rows // SAMPLE_ROWS)
     sums = _SUMS * max(1, len(request.sums) * len(request.models))
@@ -42,6 +43,7 @@ def has_few_slices(request: Request, view: TableView) -> Question[bool]:
 def slice_sums(
     request: Request,
     view: TableView,
+    table: PredictionTable,
     centres: Mapping[str, Mapping[str, float]],
     thresholds: Mapping[str, Mapping[str, float]],
     plans: Mapping[str, pl.LazyFrame],
@@ -55,7 +57,6 @@ def slice_sums(
     codes = tuple(KeyCodes(key, pl.Series()) for key in view.roles.keys if key.column in columns)
     cube = Cube(codes, tuple(Slices(part, pl.DataFrame()) for part in view.sets))
     no_rows = Accounting(0, 0, {})
-    table = view.table()
     guess = RunPlan(request, view, table, (), (cube,), no_rows, None, centres, thresholds, exact=False)
     (sums,) = sum_plans(guess)
     frame = side_by_side((yield sums))

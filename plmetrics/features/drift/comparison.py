@@ -8,7 +8,7 @@ import polars as pl
 
 from plmetrics.core.errors import PlmetricsError
 from plmetrics.core.names import number_text
-from plmetrics.core.results import GATES_SCHEMA, gate_table, in_schema
+from plmetrics.core.results import GATES_SCHEMA, in_schema
 from plmetrics.features.drift.against_counts import drift_against, on_slices_of
 from plmetrics.features.drift.counts import DriftCounts, WindowsCounting
 from plmetrics.features.drift.drift_section import Drift
@@ -27,7 +27,7 @@ from plmetrics.features.stored.merging import by_layout
 from plmetrics.features.stored.state_files import damage_errors
 from plmetrics.features.stored.stored_state import file_places
 from plmetrics.gates.rules import Rule
-from plmetrics.gates.verdicts import NO_MATCH
+from plmetrics.gates.verdicts import unmatched_gate
 
 if TYPE_CHECKING:
     from plmetrics.engine.inquiry import Question
@@ -156,16 +156,13 @@ def _gate_name(gate: DriftGate, measure: str, rule: str) -> pl.Expr:
 
 def _empty_gate(gate: DriftGate, measure: str, rule: str) -> pl.DataFrame:
     """The row of a gate that finds nothing to judge, such as a distance of means in a column of texts."""
-    row = {
-        "gate": gate.name or f"drift: {measure} of {gate.column or 'every column'} {rule}",
-        "level": gate.level,
-        "metric": measure,
-        "model": gate.model,
-        "slice_set": gate.slices if isinstance(gate.slices, str) else gate.slices[0],
-        "slice": "all",
-        "rule": rule,
-        "verdict": "fail" if gate.on_undefined == "fail" else "inconclusive",
-        "status": NO_MATCH,
-        "note": "no column was measured so",
-    }
-    return gate_table([row])
+    return unmatched_gate(
+        gate=gate.name or f"drift: {measure} of {gate.column or 'every column'} {rule}",
+        level=gate.level,
+        metric=measure,
+        model=gate.model,
+        slices=gate.slices,
+        rule=rule,
+        on_undefined=gate.on_undefined,
+        note="no column was measured so",
+    )

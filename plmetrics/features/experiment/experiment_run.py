@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from plmetrics.core.errors import ConfigError, Problem, errors_at
-from plmetrics.core.results import GATES_SCHEMA, gate_table, in_schema
+from plmetrics.core.results import GATES_SCHEMA, in_schema
 from plmetrics.engine.memory.budget import reads_apart
 from plmetrics.engine.treatment_balance import SIZEABLE, unlike_shares
 from plmetrics.features.experiment.arm_sums import experiment_sums
@@ -24,7 +24,7 @@ from plmetrics.features.experiment.readout_table import (
 )
 from plmetrics.features.protocol import Outputs
 from plmetrics.gates.rules import Rule
-from plmetrics.gates.verdicts import NO_MATCH
+from plmetrics.gates.verdicts import unmatched_gate
 from plmetrics.table.prediction_columns import UNIT, plain_column, score_column
 from plmetrics.table.slice_keys import value_text
 
@@ -235,16 +235,13 @@ def _metric(gate: ExperimentGate) -> pl.Expr:
 
 def _empty_gate(gate: ExperimentGate, rule: str) -> pl.DataFrame:
     """The row of a gate that finds nothing to judge, such as an arm without rows."""
-    row = {
-        "gate": gate.name or f"{gate.measure} {rule}",
-        "level": gate.level,
-        "metric": gate.measure,
-        "model": gate.outcome,
-        "slice_set": gate.slices if isinstance(gate.slices, str) else gate.slices[0],
-        "slice": "all",
-        "rule": rule,
-        "verdict": "fail" if gate.on_undefined == "fail" else "inconclusive",
-        "status": NO_MATCH,
-        "note": "there is no such arm" if gate.arm is not None else "there is no such slice",
-    }
-    return gate_table([row])
+    return unmatched_gate(
+        gate=gate.name or f"{gate.measure} {rule}",
+        level=gate.level,
+        metric=gate.measure,
+        model=gate.outcome,
+        slices=gate.slices,
+        rule=rule,
+        on_undefined=gate.on_undefined,
+        note="there is no such arm" if gate.arm is not None else "there is no such slice",
+    )

@@ -88,21 +88,21 @@ def count_sums(plan: pl.LazyFrame, prepared: RunPlan) -> int:
 def _steps(request: Request, prepared: RunPlan) -> Iterator[Step]:
     """The steps that prepared the run, and those that it would make."""
     yield Step("prepare", does=", ".join(_looked_up(request)) or "nothing to find")
-    told = () if prepared.slice_sums is None else prepared.slice_sums.plans
+    value_plans = () if prepared.slice_sums is None else prepared.slice_sums.plans
     scan = sums_scan(prepared)[1]
     for step in prepared.steps:
-        beside = tuple(plan for plan in step.plans if not any(plan is one for one in told))
-        yield step if len(beside) == len(step.plans) else replace(step, plans=(*beside, *scan.plans))
+        further = tuple(plan for plan in step.plans if not any(plan is one for one in value_plans))
+        yield step if len(further) == len(step.plans) else replace(step, plans=(*further, *scan.plans))
     if prepared.rows.pairs is not None:
         yield Step("rank", does=_sorts(prepared.request))
     yield from _of_features(request, "aggregate")
     sums = sums_beside_counts(prepared, digested=prepared.request.suite.keeps_replicates)
     others = *first_plans(sum_bins(prepared)), *first_plans(counting(prepared))
-    if told:
+    if value_plans:
         yield replace(scan, times=0, does=f"{scan.does} with the values of slices")
     elif sums is None:
         yield replace(scan, plans=(*scan.plans, *others))
-    if others and (told or sums is not None):
+    if others and (value_plans or sums is not None):
         yield Step("aggregate", others)
     if needs_rows(prepared):
         yield from order_steps(prepared, sums)
