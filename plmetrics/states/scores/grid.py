@@ -158,6 +158,7 @@ class Tally:
         self._exponent = exponent
         self._parts = None if exponent is None else Parts(counts, exponent)
         self._waiting: dict[int, list[list[Channel]]] = {}
+        self._rows_waiting: dict[int, int] = {}
         self._size = self._patience = math.prod(counts.shape[1:])
         self._width = math.prod(counts.shape[2:])
 
@@ -188,12 +189,14 @@ class Tally:
         """Count rows of one slice after another, now or later."""
         channels = list(self._channels(rows, self._keys(rows, self._places(rows, runs), self._size)))
         for member, run in runs:
-            waiting = self._waiting.setdefault(member, [])
-            waiting.append([channel.take(run) for channel in channels])
-            if sum(len(first.key) for first, *_ in waiting) >= self._patience:
+            self._waiting.setdefault(member, []).append([channel.take(run) for channel in channels])
+            rows = self._rows_waiting.get(member, 0) + run.stop - run.start
+            self._rows_waiting[member] = rows
+            if rows >= self._patience:
                 self._count_waiting(member)
 
     def _count_waiting(self, member: int) -> None:
+        self._rows_waiting[member] = 0
         for parts in zip(*self._waiting.pop(member), strict=True):
             self._add_at(member * self._size, self._size, Channel.joined(parts))
 
