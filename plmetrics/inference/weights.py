@@ -211,7 +211,7 @@ def exact_in_single(counts: Values) -> bool:
     >>> exact_in_single(np.array([[1.0, 2.0]])), exact_in_single(np.array([[0.5]])), exact_in_single(np.array([[1e9]]))
     (True, False, False)
     """
-    largest = np.max(counts, initial=0.0) * counts.shape[1]
+    largest = float(np.max(counts, initial=0)) * counts.shape[1]
     if not largest < WHOLE_IN_SINGLE or np.min(counts, initial=0.0) < 0:
         return False
     return bool((counts == np.rint(counts)).all())

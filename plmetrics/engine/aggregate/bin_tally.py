@@ -83,7 +83,9 @@ def _few_rows(place: Values, values: Values | pl.Series | None) -> Iterator[tupl
     """Places and values of so few rows at a time that they stay near the processor; a null is 0."""
     first = 0
     for part in values.get_chunks() if isinstance(values, pl.Series) else [values]:
-        numbers = part.fill_null(strategy="zero").to_numpy() if isinstance(part, pl.Series) else part
+        numbers = part
+        if isinstance(part, pl.Series):
+            numbers = (part.fill_null(strategy="zero") if part.null_count() else part).to_numpy()
         size = len(place) if numbers is None else len(numbers)
         for low, high in steps(0, size, _STEP_ROWS):
             yield place[first + low : first + high], None if numbers is None else numbers[low:high]

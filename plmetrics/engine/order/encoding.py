@@ -294,10 +294,13 @@ def _locators(prepared: RunPlan, every: Sequence[Ordering], room: int) -> dict[s
     return dict(zip(names, parallel_map(locator, every), strict=True))
 
 
-def counts_in_single(prepared: RunPlan, aggregated: Aggregates) -> bool:
-    """Whether single precision counts the rows of every block exactly."""
+def count_type(prepared: RunPlan, aggregated: Aggregates) -> type[np.number[Any]]:
+    """The type of fewest bytes that counts the rows of every block exactly."""
     state = aggregated.sums[0]
     if prepared.request.weighted or "n" not in state.columns:
-        return False
+        return np.float64
     by_block = np.bincount(state.block, weights=state.columns["n"])
-    return float(by_block.max(initial=0.0)) * prepared.request.width < _ROOM_IN_SINGLE
+    most = float(by_block.max(initial=0.0)) * prepared.request.width
+    if most <= np.iinfo(np.uint16).max:
+        return np.uint16
+    return np.float32 if most < _ROOM_IN_SINGLE else np.float64

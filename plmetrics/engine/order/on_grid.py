@@ -18,7 +18,7 @@ import numpy as np
 from plmetrics.core.threads import begin, parallel_map, processors, steps
 from plmetrics.engine.memory.budget import counting_room
 from plmetrics.engine.memory.points import compares_rests
-from plmetrics.engine.order.encoding import FINE_SHARE, Encoder, Group, counts_in_single, few_rows, in_order
+from plmetrics.engine.order.encoding import FINE_SHARE, Encoder, Group, count_type, few_rows, in_order
 from plmetrics.engine.order.parts import Part, PartSizes
 from plmetrics.engine.order.score_bins import by_quantile, wanted_bins
 from plmetrics.states.complements import rest_codes
@@ -67,7 +67,7 @@ class Passes:
     ) -> None:
         """Make the first pass; with `sums` it adds these, too."""
         self._prepared = prepared
-        self._exact_single = False
+        self._count_type: type[np.number[Any]] = np.float64
         self._room = counting_room(prepared.request.suite, beside_points=prepared.exact)
         self._encoder = Encoder(prepared, block_keys, self._room)
         self._sizes = PartSizes(prepared, self.orderings, self.locators, len(block_keys))
@@ -100,7 +100,7 @@ class Passes:
 
     def begin(self, aggregated: Aggregates) -> None:
         """Start to count what depends on the first pass."""
-        self._exact_single = counts_in_single(self._prepared, aggregated)
+        self._count_type = count_type(self._prepared, aggregated)
         self._begin(self._parts, [], [])
 
     @property
@@ -320,8 +320,8 @@ class Passes:
         table = self._table(part)
         size, first = self._sizes.size(part), 0 if part.rest else part.first
         arms = self.orderings[part.ordering].arms
-        single = part.bins == "coarse" and self._exact_single and not arms
-        counts = zero_counts(size, np.float32 if single else np.float64, spare)
+        alone = part.bins == "coarse" and not arms
+        counts = zero_counts(size, self._count_type if alone else np.float64, spare)
         if part.bins == "ends":
             return EndsTally(first, counts)
         power = self._exponent(part.ordering, part.bins)
