@@ -214,7 +214,7 @@ def exact_in_single(counts: Values) -> bool:
     largest = float(np.max(counts, initial=0)) * counts.shape[1]
     if not largest < WHOLE_IN_SINGLE or np.min(counts, initial=0.0) < 0:
         return False
-    return bool((counts == np.rint(counts)).all())
+    return counts.dtype.kind == "u" or bool((counts == np.rint(counts)).all())
 
 
 def occupied_blocks(counts: NDArray[Any]) -> list[BlockIndex] | None:

@@ -295,7 +295,7 @@ def _locators(prepared: RunPlan, every: Sequence[Ordering], room: int) -> dict[s
 
 
 def count_type(prepared: RunPlan, aggregated: Aggregates) -> type[np.number[Any]]:
-    """The type of fewest bytes that counts the rows of every block exactly."""
+    """The type of fewest bytes that counts all rows of a block exactly, and so running totals of their bins."""
     state = aggregated.sums[0]
     if prepared.request.weighted or "n" not in state.columns:
         return np.float64

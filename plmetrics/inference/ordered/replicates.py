@@ -217,10 +217,12 @@ class _Drawing:
         draw = _counts
         largest = float(np.max(counts, initial=0))
         if self.single is not None and (largest <= 0 or 1 / _ROOM_IN_SINGLE <= largest <= _ROOM_IN_SINGLE):
-            weights, counts = self.single, counts.astype(np.float32, copy=False)
+            weights = self.single
+            counts = counts if counts.dtype.kind == "u" else counts.astype(np.float32, copy=False)
             running = _running_totals(counts)
             if exact_in_single(running):
                 counts, draw = running, _of_running_totals
+            counts = counts.astype(np.float32, copy=False)
         blocks_of_slices = exact_occupied_blocks(counts)
         points = counts.size // max(1, counts.shape[1])
         return [partial(draw, part, counts, blocks_of_slices) for part in _parts(weights, points)]
