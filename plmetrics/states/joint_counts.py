@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from plmetrics.states.scores.coarse import Array, Codes
-    from plmetrics.states.scores.grid import Bins, Members, PlacedRows
+    from plmetrics.states.scores.grid import Bins
+    from plmetrics.states.scores.placed_rows import Members, PlacedRows
 
 FINE = 4096
 GROUPS = 64

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from plmetrics.states.joint_counts import JointTally, joint_shape
 from plmetrics.states.paired_areas import paired_areas
-from plmetrics.states.scores.grid import Members, PlacedRows
+from plmetrics.states.scores.placed_rows import Members, PlacedRows
 
 
 def counted(truth, bins_of_models, sizes):

@@ -83,10 +83,13 @@ def _few_rows(place: Values, values: Values | pl.Series | None) -> Iterator[tupl
     """Places and values of so few rows at a time that they stay near the processor; a null is 0."""
     first = 0
     for part in values.get_chunks() if isinstance(values, pl.Series) else [values]:
-        numbers = part
-        if isinstance(part, pl.Series):
-            numbers = (part.fill_null(strategy="zero") if part.null_count() else part).to_numpy()
+        numbers = _numbers(part) if isinstance(part, pl.Series) else part
         size = len(place) if numbers is None else len(numbers)
         for low, high in steps(0, size, _STEP_ROWS):
             yield place[first + low : first + high], None if numbers is None else numbers[low:high]
         first += size
+
+
+def _numbers(column: pl.Series) -> Values:
+    """The values of a column as an array; a null is 0."""
+    return (column.fill_null(strategy="zero") if column.null_count() else column).to_numpy()

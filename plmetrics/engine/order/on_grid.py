@@ -28,11 +28,11 @@ from plmetrics.states.scores.grid import (
     CoarseTally,
     EndsTally,
     FixedTally,
-    PlacedRows,
     QuantileTally,
     Tally,
     zero_counts,
 )
+from plmetrics.states.scores.placed_rows import PlacedRows
 from plmetrics.states.scores.roll_up import put_together, rolled_ends, rolled_up
 from plmetrics.states.scores.run_grids import coarse_bins
 from plmetrics.states.scores.sliced_grid import SlicedGrid, quantile_bins

@@ -7,8 +7,7 @@ block.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from itertools import chain, pairwise
+from itertools import chain
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
@@ -16,6 +15,7 @@ import numpy as np
 from plmetrics.core.exact_sums import Parts
 from plmetrics.core.threads import add_at
 from plmetrics.states.scores.coarse import Array, Codes, coarse_number
+from plmetrics.states.scores.placed_rows import Channel, WaitingRows
 from plmetrics.states.scores.roll_up import NO_ENDS, put_together
 from plmetrics.states.scores.sorted_rows import Binning
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from plmetrics.states.scores.bin_lookup import FixedBins
+    from plmetrics.states.scores.placed_rows import Members, PlacedRows
 
 FINE_BINS = 20_000
 Bins = Literal["fine", "ends", "coarse", "joint"] | Binning
@@ -57,89 +58,6 @@ def shape(bins: Bins, edges: Array, slices: int, channels: int = 2) -> tuple[int
     return (len(edges) + 1 if bins == "fine" else coarse_number(slices)), channels
 
 
-@dataclass(frozen=True, slots=True)
-class PlacedRows:
-    """Some rows of one model, in any order.
-
-    `place` is twice the fine bin of a row, plus one for a positive. `score` is there where fixed bins or ends are to be
-    counted, `outcome` where there are two arms; `across` is the place of the label where that is counted too.
-    """
-
-    place: NDArray[Any]
-    weight: Array | None
-    block: NDArray[Any] | None
-    score: Array | None = None
-    outcome: Array | None = None
-    across: NDArray[Any] | None = None
-
-    def take(self, index: NDArray[Any] | slice | None) -> PlacedRows:
-        """Some of the rows, all of them without an index."""
-        if index is None:
-            return self
-        others = (self.weight, self.block, self.score, self.outcome, self.across)
-        return PlacedRows(self.place[index], *(None if part is None else part[index] for part in others))
-
-
-@dataclass(frozen=True, slots=True)
-class Members:
-    """The slice or cell of some rows, in runs of rows that share one: `code` of each run, -1 for none."""
-
-    code: NDArray[Any]
-    starts: NDArray[Any]
-    rows: int
-
-    @classmethod
-    def of(cls, code: NDArray[Any]) -> Members:
-        """From the code of each row."""
-        change = np.flatnonzero(code[1:] != code[:-1]) + 1
-        starts = np.concatenate(([0], change)) if len(code) else change
-        return cls(code[starts], starts.astype(np.min_scalar_type(len(code))), len(code))
-
-    def named(self, names: Codes) -> Members:
-        """Other codes: those that stand in `names` at the place of these."""
-        return Members(names.take(self.code), self.starts, self.rows)
-
-    def take(self, index: NDArray[Any] | None) -> Members:
-        """Of some of the rows, all of them without an index."""
-        return self if index is None else Members.of(self.each()[index])
-
-    def each(self) -> Codes:
-        """The code of each row."""
-        return self.spread(self.code.astype(np.int64))
-
-    def spread(self, values: NDArray[Any]) -> NDArray[Any]:
-        """The value of each row, from those of the runs."""
-        ends = np.append(self.starts[1:], self.rows)[: len(self.starts)].astype(np.int64)
-        return np.repeat(values, ends - self.starts)
-
-    def runs(self) -> Iterator[tuple[int, slice]]:
-        """The runs, each with its rows."""
-        starts = self.starts.tolist()
-        for code, (first, last) in zip(self.code.tolist(), pairwise([*starts, self.rows]), strict=False):
-            yield code, slice(first, last)
-
-
-@dataclass(frozen=True, slots=True)
-class Channel:
-    """What some rows add to counts from the `first` of a slice on: values, or ones, at their keys."""
-
-    first: int
-    key: NDArray[Any]
-    values: Array | None
-
-    def take(self, run: slice) -> Channel:
-        """Of a run of the rows, in memory of its own: one that waits would else hold its whole batch."""
-        values = None if self.values is None else self.values[run].copy()
-        return Channel(self.first, self.key[run].copy(), values)
-
-    @classmethod
-    def joined(cls, parts: Sequence[Channel]) -> Channel:
-        """One channel of rows in parts."""
-        key = np.concatenate([part.key for part in parts])
-        values = [part.values for part in parts if part.values is not None]
-        return cls(parts[0].first, key, np.concatenate(values) if values else None)
-
-
 class Tally:
     """Counts `[slice, block, bin, channel]` of the slices, or cells, from `first` on.
 
@@ -157,8 +75,7 @@ class Tally:
         self.digits: tuple[NDArray[Any], ...] = (counts,)
         self._exponent = exponent
         self._parts = None if exponent is None else Parts(counts, exponent)
-        self._waiting: dict[int, list[list[Channel]]] = {}
-        self._rows_waiting: dict[int, int] = {}
+        self._waiting: dict[int, WaitingRows] = {}
         self._size = self._patience = math.prod(counts.shape[1:])
         self._width = math.prod(counts.shape[2:])
 
@@ -176,8 +93,9 @@ class Tally:
 
     def finish(self) -> None:
         """Count what still waits."""
-        for member in list(self._waiting):
-            self._count_waiting(member)
+        for member, waiting in self._waiting.items():
+            self._count_run(member, waiting.take())
+        self._waiting = {}
         if self._parts is not None:
             self.digits = self._parts.digits()
 
@@ -189,16 +107,18 @@ class Tally:
         """Count rows of one slice after another, now or later."""
         channels = list(self._channels(rows, self._keys(rows, self._places(rows, runs), self._size)))
         for member, run in runs:
-            self._waiting.setdefault(member, []).append([channel.take(run) for channel in channels])
-            rows = self._rows_waiting.get(member, 0) + run.stop - run.start
-            self._rows_waiting[member] = rows
-            if rows >= self._patience:
-                self._count_waiting(member)
+            if member not in self._waiting:
+                self._waiting[member] = WaitingRows(channels, self._patience)
+            waiting = self._waiting[member]
+            if waiting.add(channels, run):
+                continue
+            self._count_run(member, waiting.take())
+            if not waiting.add(channels, run):
+                self._count_run(member, [channel.take(run) for channel in channels])
 
-    def _count_waiting(self, member: int) -> None:
-        self._rows_waiting[member] = 0
-        for parts in zip(*self._waiting.pop(member), strict=True):
-            self._add_at(member * self._size, self._size, Channel.joined(parts))
+    def _count_run(self, member: int, channels: Sequence[Channel]) -> None:
+        for channel in channels:
+            self._add_at(member * self._size, self._size, channel)
 
     def _add_mixed(self, rows: PlacedRows, members: Members) -> None:
         """Count rows of several slices: among the counts from the first of these to the last."""
@@ -278,21 +198,20 @@ class EndsTally(Tally):
 class CoarseTally(Tally):
     """Counts on coarse bins, made of fine ones by a table for each slice."""
 
-    _by_slice = True
-
     def __init__(
         self, first: int, counts: NDArray[Any], coarse: NDArray[np.uint16], exponent: int | None = None
     ) -> None:
         super().__init__(first, counts, exponent)
         self._table = np.stack([2 * coarse, 2 * coarse + 1], axis=-1).reshape(len(coarse), -1)
 
-    def _place(self, rows: PlacedRows, number: Codes | int) -> NDArray[Any]:
-        if isinstance(number, int):
-            table, place = self._table[number], rows.place
-        else:
-            table, place = self._table.reshape(-1), number * self._table.shape[1] + rows.place
-        places: NDArray[Any] = table.take(place, mode="clip")  # which lets other threads run
+    def _places(self, rows: PlacedRows, runs: Sequence[tuple[int, slice]]) -> NDArray[Any]:
+        places = np.zeros(len(rows.place), dtype=self._table.dtype)
+        for member, run in runs:
+            self._table[member].take(rows.place[run], mode="clip", out=places[run])  # lets other threads run
         return places
+
+    def _place(self, rows: PlacedRows, number: Codes | int) -> NDArray[Any]:
+        return self._table.reshape(-1).take(number * self._table.shape[1] + rows.place, mode="clip")
 
 
 class ArmsTally(Tally):

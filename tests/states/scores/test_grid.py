@@ -17,11 +17,10 @@ from plmetrics.states.scores.bin_lookup import FixedBins, Keys, locator_at
 from plmetrics.states.scores.grid import (
     CoarseTally,
     FixedTally,
-    Members,
-    PlacedRows,
     Tally,
     shape,
 )
+from plmetrics.states.scores.placed_rows import Members, PlacedRows
 from plmetrics.states.scores.roll_up import rolled_up
 from plmetrics.states.scores.sliced_grid import SlicedGrid
 from plmetrics.states.scores.sorted_rows import Binning, OrderedRows, balanced_edges
