@@ -23,16 +23,8 @@ from plmetrics.engine.order.parts import Part, PartSizes
 from plmetrics.engine.order.score_bins import by_quantile, wanted_bins
 from plmetrics.states.complements import rest_codes
 from plmetrics.states.scores.bin_lookup import FixedBins
-from plmetrics.states.scores.grid import (
-    ArmsTally,
-    CoarseTally,
-    EndsTally,
-    FixedTally,
-    PlacedRows,
-    QuantileTally,
-    Tally,
-    zero_counts,
-)
+from plmetrics.states.scores.bin_tallies import ArmsTally, CoarseTally, EndsTally, FixedTally, QuantileTally
+from plmetrics.states.scores.grid import PlacedRows, Tally, zero_counts
 from plmetrics.states.scores.roll_up import put_together, rolled_ends, rolled_up
 from plmetrics.states.scores.run_grids import coarse_bins
 from plmetrics.states.scores.sliced_grid import SlicedGrid, quantile_bins

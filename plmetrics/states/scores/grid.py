@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from itertools import chain, pairwise
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
@@ -16,15 +16,13 @@ import numpy as np
 from plmetrics.core.exact_sums import Parts
 from plmetrics.core.threads import add_at
 from plmetrics.states.scores.coarse import Array, Codes, coarse_number
-from plmetrics.states.scores.roll_up import NO_ENDS, put_together
+from plmetrics.states.scores.roll_up import put_together
 from plmetrics.states.scores.sorted_rows import Binning
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
-
-    from plmetrics.states.scores.bin_lookup import FixedBins
 
 FINE_BINS = 20_000
 Bins = Literal["fine", "ends", "coarse", "joint"] | Binning
@@ -36,12 +34,6 @@ Bins = Literal["fine", "ends", "coarse", "joint"] | Binning
 UNBLOCKED: frozenset[str | Binning] = frozenset({"fine", "ends", "joint"})
 """The kinds that are counted of all blocks together."""
 _LONG_RUN = 512
-_FEW_WAITING = 1 << 14
-"""At most so many rows of a slice wait where values wait with them."""
-
-_WAITING_SHARE = 4
-"""Nor more than a part of the slice's counts: a row with its values takes more memory than a count."""
-
 _ROOM_IN_32_BITS = 1 << 31
 
 
@@ -250,149 +242,6 @@ class Tally:
             pairs = self._parts.cut(channel.values)
         for counts, part in pairs:
             add_at(counts.reshape(-1)[place + channel.first : place + size], channel.key, part)
-
-
-class EndsTally(Tally):
-    """The lowest and the highest number of each slice, or cell, in place of counts: `[slice, 1, 1, end]`.
-
-    Of two arms they are those of the outcomes.
-    """
-
-    def __init__(self, first: int, counts: NDArray[Any]) -> None:
-        super().__init__(first, counts)
-        counts[:] = NO_ENDS
-
-    def add(self, rows: PlacedRows, members: Members) -> None:
-        """Look at some rows, run by run."""
-        code = members.code.astype(np.int64) - self.first
-        inside = (code >= 0) & (code < len(self.counts))
-        if not len(code) or not inside.any():
-            return
-        numbers = rows.score if rows.outcome is None else rows.outcome
-        assert numbers is not None
-        low, high = (end.reduceat(numbers, members.starts)[inside] for end in (np.minimum, np.maximum))
-        np.minimum.at(self.counts[:, 0, 0, 0], code[inside], low)
-        np.maximum.at(self.counts[:, 0, 0, 1], code[inside], high)
-
-
-class CoarseTally(Tally):
-    """Counts on coarse bins, made of fine ones by a table for each slice."""
-
-    _by_slice = True
-
-    def __init__(
-        self, first: int, counts: NDArray[Any], coarse: NDArray[np.uint16], exponent: int | None = None
-    ) -> None:
-        super().__init__(first, counts, exponent)
-        self._table = np.stack([2 * coarse, 2 * coarse + 1], axis=-1).reshape(len(coarse), -1)
-
-    def _place(self, rows: PlacedRows, number: Codes | int) -> NDArray[Any]:
-        if isinstance(number, int):
-            table, place = self._table[number], rows.place
-        else:
-            table, place = self._table.reshape(-1), number * self._table.shape[1] + rows.place
-        places: NDArray[Any] = table.take(place, mode="clip")  # which lets other threads run
-        return places
-
-
-class ArmsTally(Tally):
-    """Weight and outcome of two arms, see `arms.ARMS`; on fine bins, or by a table on coarse ones."""
-
-    def __init__(
-        self,
-        first: int,
-        counts: NDArray[Any],
-        coarse: NDArray[np.uint16] | None = None,
-        exponent: int | None = None,
-    ) -> None:
-        super().__init__(first, counts, exponent)
-        self._coarse = coarse
-
-    def add(self, rows: PlacedRows, members: Members) -> None:
-        """Count some rows: what is added are sums, as of weights."""
-        self._add_mixed(rows, members)
-
-    def _place(self, rows: PlacedRows, number: Codes | int) -> NDArray[Any]:
-        places = rows.place >> 1
-        if self._coarse is not None:
-            places = self._coarse[number, places]
-        key: NDArray[Any] = places.astype(np.int32) * self.counts.shape[-1] + (rows.place & 1)
-        return key
-
-    def _channels(self, rows: PlacedRows, key: NDArray[Any]) -> Iterator[Channel]:
-        assert rows.outcome is not None
-        weight = np.ones_like(rows.outcome) if rows.weight is None else rows.weight
-        yield Channel(0, key, weight)
-        yield Channel(2, key, weight * rows.outcome)
-
-
-class FixedTally(Tally):
-    """Counts on bins at fixed edges, with the channels that `Binning` names.
-
-    Until they are finished channels lie one after another, `[slice, channel, block, bin]`: what is added to one at a
-    time is near the processor then.
-    """
-
-    def __init__(
-        self,
-        first: int,
-        counts: NDArray[Any],
-        binning: Binning,
-        bins: FixedBins | None,
-        exponent: int | None = None,
-    ) -> None:
-        super().__init__(first, counts, exponent)
-        self._binning = binning
-        self._bins = bins
-        self._width = counts.shape[2]
-        self._patience = min(self._size // _WAITING_SHARE, _FEW_WAITING)
-
-    def finish(self) -> None:
-        """A row is counted with its class first: what weighs in a bin are both."""
-        super().finish()
-        blocks, bins, channels = self.counts.shape[1:]
-        for of_slice in chain.from_iterable(self.digits):
-            of_channels = of_slice.reshape(channels, blocks, bins)
-            of_channels[0] += of_channels[1]
-            of_slice[:] = np.moveaxis(of_channels.copy(), 0, -1)
-
-    def _place(self, rows: PlacedRows, number: Codes | int) -> NDArray[Any]:  # noqa: ARG002
-        assert rows.score is not None
-        assert self._bins is not None
-        return self._bins.bins(rows.score, rows.place)
-
-    def _channels(self, rows: PlacedRows, key: NDArray[Any]) -> Iterator[Channel]:
-        """The first two together, then sums of scores and of distances."""
-        score, positive = rows.score, rows.place & 1
-        assert score is not None
-        sums = [score] if self._binning.scores else []
-        if self._binning.distances:
-            sums.append((score - positive) ** 2)
-        size = self._size // self.counts.shape[-1]
-        yield Channel(0, key + positive * key.dtype.type(size), rows.weight)
-        for number, values in enumerate(sums, 2):
-            yield Channel(number * size, key, values if rows.weight is None else values * rows.weight)
-
-
-class QuantileTally(FixedTally):
-    """Counts on bins of equal weight, made of fine ones by a table for each slice `[slice, fine bin]`."""
-
-    _by_slice = True
-
-    def __init__(
-        self,
-        first: int,
-        counts: NDArray[Any],
-        binning: Binning,
-        table: NDArray[np.uint16],
-        exponent: int | None = None,
-    ) -> None:
-        super().__init__(first, counts, binning, None, exponent)
-        self._table = table
-
-    def _place(self, rows: PlacedRows, number: Codes | int) -> NDArray[Any]:
-        places: NDArray[Any] = self._table[number, rows.place >> 1]
-        return places
 
 
 def zero_counts(size: tuple[int, ...], dtype: type, spare: NDArray[Any] | None = None) -> NDArray[Any]:

@@ -14,14 +14,8 @@ from plmetrics.core.segments import Segments
 from plmetrics.inference.metric_values import score_view
 from plmetrics.inference.ordered.metrics import ordered_values
 from plmetrics.states.scores.bin_lookup import FixedBins, Keys, locator_at
-from plmetrics.states.scores.grid import (
-    CoarseTally,
-    FixedTally,
-    Members,
-    PlacedRows,
-    Tally,
-    shape,
-)
+from plmetrics.states.scores.bin_tallies import CoarseTally, FixedTally
+from plmetrics.states.scores.grid import Members, PlacedRows, Tally, shape
 from plmetrics.states.scores.roll_up import rolled_up
 from plmetrics.states.scores.sliced_grid import SlicedGrid
 from plmetrics.states.scores.sorted_rows import Binning, OrderedRows, balanced_edges
