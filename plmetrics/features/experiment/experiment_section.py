@@ -40,7 +40,7 @@ class ExperimentGate(Strict):
     name: Column | None = Field(default=None, description="Name in results and reports.")
     measure: Literal["difference", "lift", "mean", "p_value", "sample_ratio"] = Field(
         default="difference",
-        description="What is judged: difference (arm less control), lift (relative change), mean (of the arm), "
+        description="Quantity to judge: difference (arm less control), lift (relative change), mean (of the arm), "
         "p_value (adjusted), or sample_ratio (p value of the arms' sizes against their shares).",
     )
     outcome: Column | None = Field(default=None, description="The outcome; each of them if not given.")

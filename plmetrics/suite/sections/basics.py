@@ -98,14 +98,16 @@ class Data(Strict):
     )
     query: Column | None = Field(default=None, description="SELECT statement whose rows are read from it.")
     spark: Column | None = Field(default=None, description="Name of a Spark table; Spark counts its rows.")
-    long: Long | None = Field(default=None, description="How a row per quantile becomes a row per forecast.")
+    long: Long | None = Field(
+        default=None, description="Conversion of a row per quantile to a row per forecast."
+    )
     where: Column | None = Field(default=None, description="SQL condition on the rows to evaluate.")
     partitioned_by: Literal["query"] | None = Field(
         default=None, description="`query`: a query's rows lie in one file, and rankings read each once."
     )
     missing: Missing = Field(
         default="error",
-        description="What a null or bad value does: an error, drop the row for every model, or per model.",
+        description="Treatment of null or bad values: an error, drop the row for every model, or per model.",
     )
 
     @property
@@ -275,14 +277,14 @@ class Compare(Strict):
     scales: Annotated[tuple[ContrastScale, ...], Field(min_length=1), OrOne(), AfterValidator(each_once)] = (
         Field(
             default=("difference",),
-            description="What a comparison is: the difference, the ratio, or the relative change (ratio - 1).",
+            description="Kind of comparison: the difference, the ratio, or the relative change (ratio - 1).",
         )
     )
     slices: Annotated[
         dict[str, Annotated[OneOrMore, AfterValidator(_other_rows)]], BySet("slices: {region: rest}")
     ] = Field(
         default_factory=dict,
-        description="What the slices of a set are compared with: rest (all other rows), all (all rows), pairs "
+        description="Reference of the slices of a set: rest (all other rows), all (all rows), pairs "
         "(each with those before it), or the text of one of them.",
     )
     run: Annotated[IntervalReference | Column | None, ByInterval] = Field(
@@ -304,7 +306,8 @@ class Compare(Strict):
     )
     correction: Correction = Field(default="holm", description="Correction of p values for many comparisons.")
     family: Literal["metric", "suite"] = Field(
-        default="metric", description="What is corrected together: a metric in one slice set, or all."
+        default="metric",
+        description="Family of tests that is corrected together: a metric in one slice set, or all.",
     )
     p_value: Literal["t", "percentile"] = Field(default="t", description="Form of the p values.")
     tests: tuple[ComparisonTest, ...] = Field(

@@ -72,7 +72,7 @@ class Output(Strict):
         description="Address of a database whose tables get the results: PostgreSQL, MariaDB, MySQL or SQLite.",
     )
     delta: Column | None = Field(default=None, description="Folder whose Delta tables get the results.")
-    mlflow: MlflowOutput | None = Field(default=None, description="Where the run is logged in MLflow.")
+    mlflow: MlflowOutput | None = Field(default=None, description="Place of the run in MLflow.")
 
     @property
     def exports(self) -> bool:
