@@ -113,7 +113,7 @@ class Members:
 
 @dataclass(frozen=True, slots=True)
 class Channel:
-    """What some rows add to counts from the `first` of a slice on: values, or ones, at their keys."""
+    """Addends of some rows to the counts from the `first` of a slice on: values, or ones, at their keys."""
 
     first: int
     key: NDArray[Any]
@@ -232,7 +232,7 @@ class Tally:
         return rows.place
 
     def _channels(self, rows: PlacedRows, key: NDArray[Any]) -> Iterator[Channel]:
-        """What the rows add to their slice, given where they count."""
+        """Addends of the rows to their slice, given the places where they count."""
         yield Channel(0, key, rows.weight)
 
     def _add_at(self, place: int, size: int, channel: Channel) -> None:

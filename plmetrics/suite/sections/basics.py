@@ -35,7 +35,7 @@ BASELINE = "baseline"
 """The built-in model that gives every row the same, on request."""
 
 BY_FOLD = "fold"
-"""What `fit_on` says of calibrators that are fitted on the other folds."""
+"""Value of `fit_on` for calibrators that are fitted on the other folds."""
 
 Level = Annotated[float, Field(gt=0, lt=1)]
 Finite = Annotated[float, Field(allow_inf_nan=False)]
@@ -148,7 +148,7 @@ class Columns(Strict):
 
 
 class ModelColumns(Strict):
-    """What one model predicted: exactly one kind of column."""
+    """Predictions of one model: exactly one kind of column."""
 
     score: Column | None = Field(default=None, description="Column of a score; higher means more positive.")
     margin: Column | None = Field(
@@ -260,7 +260,7 @@ def _other_rows(words: tuple[str, ...]) -> tuple[str, ...]:
 
 
 class Compare(Strict):
-    """What is compared: models, slices and runs, always on shared replicates where the data are the same.
+    """Comparisons of models, slices and runs, always on shared replicates where the data are the same.
 
     `slices` and `decompose` are by slice set. A set's comparisons are `rest`, `all`, `pairs`, or the text of a slice;
     what a decomposition names are texts of metrics, none for all that are means.
@@ -388,7 +388,7 @@ class Curve(Strict):
 
 
 RESULT = "@result"
-"""What `compare.run` says where the earlier result was handed over."""
+"""Value of `compare.run` where the earlier result is an object."""
 
 REST, ALL, PAIRS = "rest", "all", "pairs"
-"""What slices may be compared with beside slices by name."""
+"""References of slices beside slices by name."""

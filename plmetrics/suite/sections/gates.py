@@ -38,7 +38,7 @@ Margin = Annotated[Finite, Field(ge=0)]
 
 
 class Opponent(Strict):
-    """What a slice is held against where it is no model: other slices, or the same slice of an earlier run."""
+    """Reference of a slice where it is no model: other slices, or the same slice of an earlier run."""
 
     slice: Column | None = Field(
         default=None,
@@ -62,7 +62,7 @@ class Opponent(Strict):
 
 
 class GateRule(Strict):
-    """What a gate asks for, without the metric it is about."""
+    """Conditions of a gate, without its metric."""
 
     name: Annotated[str, Field(min_length=1)] | None = Field(
         default=None, description="Name in results and reports."

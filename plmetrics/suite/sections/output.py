@@ -22,9 +22,9 @@ DocumentName = Literal["junit", "openmetrics", "markdown", "openlineage"]
 
 
 MASKED = "***"
-"""What is written in place of a text that may be a secret."""
+"""Mask of a text that may be a secret."""
 NAMES = ("suite", "verdict", "interval", "folder", "gates", "text")
-"""What a template may name."""
+"""Fields of a template."""
 _FORM = 'write notify: {webhook: "${SLACK_URL}", on: change}'
 _ADDRESS = re.compile(r"https?://[^\s/?#]+[^\s]*")
 

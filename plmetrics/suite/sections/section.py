@@ -53,7 +53,7 @@ def _as_tuple(value: Any) -> Any:
 
 
 HANDED_OVER = "@frame"
-"""What a key of paths says where a table, a state or a result was handed over itself."""
+"""Value of a key of paths where a table, a state or a result was handed over as an object."""
 
 
 def plain_path(value: Any) -> Any:
