@@ -165,7 +165,7 @@ def _interval_states(
     allow_missing: bool,
 ) -> tuple[tuple[Place, ...], list[str]]:
     """The states of the intervals of a span, and in words those that are missing."""
-    from plmetrics.api.nights.roll_up import states_of_intervals
+    from plmetrics.features.nights.span import states_of_intervals
 
     if exits is not None and exits.fail_on:
         msg = "states of intervals have no gates: --fail-on would have no effect on their sum"

@@ -147,12 +147,12 @@ class RowAggregate(Custom):
             ),
         }
 
-    def _summed(self, name: str, power: int = 1) -> Atom:
+    def _total(self) -> Atom:
         def row(rows: Rows) -> pl.Expr:
             value = self.value_of(rows)
-            return pl.when(value.is_finite()).then(value**power if power > 1 else value).otherwise(0.0)
+            return pl.when(value.is_finite()).then(value).otherwise(0.0)
 
-        return Atom(self._key(name), row)
+        return Atom(self._key("sum"), row)
 
     def _key(self, name: str) -> str:
         return f"{name}[{self.sql}]where[{self.where or ''}]"
@@ -174,7 +174,7 @@ class CustomMean(RowAggregate):
         return _SHARE if self.yes_or_no else EVERYTHING
 
     def atoms(self) -> Mapping[str, Atom]:
-        return {"total": self._summed("sum"), **self._counted()}
+        return {"total": self._total(), **self._counted()}
 
     def finalise(self, state: Any) -> Any:
         return ops.ratio(state.total, state.mass)
@@ -188,7 +188,7 @@ class CustomSum(RowAggregate):
     range = EVERYTHING
 
     def atoms(self) -> Mapping[str, Atom]:
-        return {"total": self._summed("sum"), **self._counted()}
+        return {"total": self._total(), **self._counted()}
 
     def finalise(self, state: Any) -> Any:
         return state.total
@@ -307,7 +307,7 @@ class CustomRatio(RowAggregate):
             )
 
         key = f"{self._key('denominator')}[{self.divisor}]"
-        return {"total": self._summed("sum"), "divisor": Atom(key, divisor), **self._counted()}
+        return {"total": self._total(), "divisor": Atom(key, divisor), **self._counted()}
 
     def _key(self, name: str) -> str:
         return f"{super()._key(name)}over[{self.divisor}]"

@@ -43,7 +43,7 @@ UNREACHABLE_ON_GRID = "unreachable_on_grid"
 """The status of a value that a grid may hide: the bound says how large it may be."""
 
 TOTAL = "is a total, which is larger where there are more rows"
-"""What is wrong with a metric that is `additive` where groups of different sizes are compared by it."""
+"""Fault of an `additive` metric by which groups of different sizes are compared."""
 
 
 @dataclass(frozen=True, slots=True)

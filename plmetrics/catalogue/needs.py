@@ -1,4 +1,4 @@
-"""What metrics declare: their needs, from which alone follows what is counted and kept, and the kind of their value."""
+"""Declarations of metrics: their needs of the rows, from which alone runs are planned, and the kind of their value."""
 
 from __future__ import annotations
 

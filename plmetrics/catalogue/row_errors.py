@@ -32,7 +32,7 @@ _STEP = 2.0**-14
 """By what share of itself a sum is moved to see how the value moves with it."""
 
 _CLEAR = 1e-7
-"""What is left of terms that cancel is clear above this share of them."""
+"""Share of terms that cancel above which their difference is clear of rounding."""
 
 _SAME = 1e-9
 _KNOWN = "_row_error"

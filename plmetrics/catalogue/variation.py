@@ -23,7 +23,7 @@ _ONE_NUMBER = 1e-10
 """Numbers whose distances from a centre are below this share of it are one number in double precision."""
 
 _SIGN = 1e-312
-"""What a number other than 0 adds at least to a sum of squares: where nothing else is left of it, that says so."""
+"""Least addend of a number other than 0 to a sum of squares, which tells it from 0 where its square underflows."""
 
 _FAINT = 1e-301
 """A mean square below that has lost digits to the smallest numbers there are, or is nothing but signs."""

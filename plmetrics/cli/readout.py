@@ -57,7 +57,7 @@ Covariate = Annotated[
     list[str] | None,
     Option(
         metavar="[OUTCOME=]COLUMN[/COLUMN]",
-        help="What was known before the experiment and takes its part off (CUPED): of all outcomes, or of one.",
+        help="Covariate from before the experiment, for CUPED: of all outcomes, or of one.",
     ),
 ]
 Strata = Annotated[
@@ -70,7 +70,9 @@ By = Annotated[
     list[str] | None,
     Option(metavar="COLUMN", help="Slice by it, or by COLUMN,COLUMN together; may be given several times."),
 ]
-Unit = Annotated[str | None, Option(metavar="COLUMN", help="What was assigned to an arm, if not the row.")]
+Unit = Annotated[
+    str | None, Option(metavar="COLUMN", help="Unit that was assigned to an arm, if not the row.")
+]
 Level = Annotated[float, Option(help="Two-sided level of intervals and tests.")]
 Power = Annotated[float, Option(help="The chance to find the effect that units are counted for.")]
 Effect = Annotated[

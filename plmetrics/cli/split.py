@@ -41,23 +41,23 @@ class Window(StrEnum):
 
 
 Rows = Annotated[str, Argument(metavar="DATA", help="A file, folder or glob of rows.")]
-Dealt = Annotated[Method, Option(help="How rows are dealt.")]
+Dealt = Annotated[Method, Option(help="Method of dealing rows.")]
 Output = Annotated[
     Path, Option("--output", "-o", metavar="FILE", help="Write here: .parquet or .csv.", readable=False)
 ]
-Folds = Annotated[int | None, Option(help="How many folds, or splits in time [5].")]
+Folds = Annotated[int | None, Option(help="Number of folds, or of splits in time [5].")]
 Label = Annotated[
     list[str] | None, Option(metavar="COLUMN", help="Classes to keep alike; may be given several times.")
 ]
 Group = Annotated[
     list[str] | None,
-    Option(metavar="COLUMN", help="What stays together, as a customer; may be given several times."),
+    Option(metavar="COLUMN", help="Group that stays together, as a customer; may be given several times."),
 ]
 Key = Annotated[
     list[str] | None,
     Option(
         metavar="COLUMN",
-        help="What names a row, so that neither order nor files matter; may be given several times.",
+        help="Key of a row, so that neither order nor files matter; may be given several times.",
     ),
 ]
 Seed = Annotated[int | None, Option(help="Another seed, other folds [0].")]

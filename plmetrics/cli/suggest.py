@@ -30,7 +30,7 @@ def suggest(
         str | None, Argument(metavar="DATA", help="A file, folder or glob of predictions.")
     ] = None,
     task: Annotated[
-        str | None, Option(metavar="TASK", help="What is predicted, if it cannot be guessed: ranking, ...")
+        str | None, Option(metavar="TASK", help="Task, if it cannot be guessed: ranking, ...")
     ] = None,
     label: LabelColumn = None,
     score: ScoreColumns = None,
@@ -42,7 +42,7 @@ def suggest(
     ] = None,
     goal: Annotated[
         list[str] | None,
-        Option(metavar="GOAL", help="What it is for; may be given several times; `list` shows all."),
+        Option(metavar="GOAL", help="Goal of the evaluation; may be given several times; `list` shows all."),
     ] = None,
     cost_fp: Annotated[float | None, Option(metavar="COST", help="Cost of a false positive.")] = None,
     cost_fn: Annotated[float | None, Option(metavar="COST", help="Cost of a false negative.")] = None,

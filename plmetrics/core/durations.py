@@ -16,7 +16,7 @@ _TEXT = re.compile(r"([1-9]\d{0,3})(h|d|w|mo)", re.ASCII)
 _MONTHS = 12
 
 FORM = "a length of time such as 6h, 7d, 4w or 1mo"
-"""What the text of a duration must be."""
+"""Form of the text of a duration."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -99,7 +99,7 @@ class ConfigError(PlmetricsError, ValueError):
 
 
 class CallError(ConfigError):
-    """What is asked for beside the suite is wrong, such as the text of an interval."""
+    """A wrong argument beside the suite, such as the text of an interval."""
 
     title = "the command line is not valid"
 
@@ -200,7 +200,7 @@ def call_errors(argument: str) -> Iterator[None]:
 
 
 class PlmetricsWarning(UserWarning):
-    """What is no error but probably not meant; also in `warnings` of the result."""
+    """A note on something that is no error but probably not meant; also in `warnings` of the result."""
 
 
 class Collected:

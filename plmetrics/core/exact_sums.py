@@ -32,7 +32,7 @@ Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
 
 FIXED, LEFT = "@fixed|", "@left|"
-"""What stands before the name of a column for those of its whole numbers, and of what is left."""
+"""Prefixes of the columns of a column's whole numbers, and of the remainders."""
 
 HEADROOM = 4
 """By how much a value's exponent may exceed that of its column: 64 bits have room for it."""

@@ -20,7 +20,7 @@ _DIGITS = re.compile(r"[0-9]{1,100}")
 
 RESERVED_SLICE_SETS = frozenset({"overall", "all", "other"})
 WITHIN = "within"
-"""What the name of a slice set begins with that crosses groups with the levels within which they are compared."""
+"""Prefix of a slice set that crosses groups with the levels within which they are compared."""
 
 
 def nearest(name: str, names: Iterable[str]) -> str | None:

@@ -159,7 +159,7 @@ class Pieces(Along):
     def _running(
         self, ufunc: np.ufunc, summary: Values, start: float, peak: int | None, *, descending: bool
     ) -> Pieces:
-        """What comes of a piece's own values and of all before it; `peak` is the piece with the largest value."""
+        """A result of a piece's values and of all before it; `peak` is the piece with the largest value."""
         ordered = summary[::-1] if descending else summary
         before = np.append(start, ufunc.accumulate(ordered))[:-1]
         before = before[::-1] if descending else before

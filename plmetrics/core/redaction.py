@@ -21,7 +21,7 @@ _SIGNATURE = re.compile(r"([?&][\w.-]+=)[^&\s'\"]+")
 _SHORT = 4
 _WORD = re.compile(r"[A-Za-z]+|[0-9]+")
 _ENDS = r"[/:@=&?'\"]"
-"""What stands beside a part of a path or an address."""
+"""Separators of the parts of a path or an address."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ Values: TypeAlias = NDArray[Any]
 """An array of any type of number."""
 
 Operand: TypeAlias = Any
-"""What a formula is written for once: a number, an array, values along points, or an expression."""
+"""An operand of formulas: a number, an array, values along points, or an expression."""
 
 _WORTH_KEEPING = 1 << 22
 

@@ -38,7 +38,7 @@ _SETTINGS = {
     "MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": "true",
     "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "3",
 }
-"""What MLflow is told in our own process, unless it is told otherwise: its 7 retries take four minutes."""
+"""Settings of MLflow in our process, unless the environment has others: its 7 retries take four minutes."""
 _NUMBERS = {"value": "", "lower": ".lower", "upper": ".upper", "n": ".n"}
 
 

@@ -33,7 +33,7 @@ SECONDS = 10.0
 ERROR, SKIPPED = "error", "skipped"
 _MOST_GATES = 10
 _UNTOLD = (None, "pass", "none")
-"""What is no change after no run at all."""
+"""Verdicts that are no change after no run at all."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ RUN_KEYS = pl.Schema(
     table_schema("suite run_key interval_start interval_end run_id")
     | dict.fromkeys(("interval_start", "interval_end"), MOMENT)
 )
-"""What every row begins with. The rows of one suite and `run_key` are replaced together."""
+"""The first columns of every row. The rows of one suite and `run_key` are replaced together."""
 
 RUNS_SCHEMA = pl.Schema(
     RUN_KEYS

@@ -163,7 +163,7 @@ class Analysis:
     replication: Replication = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        """What replicates are needed follows from the rest."""
+        """Derive the replicates that are needed from the other fields."""
         compared = bool(self.pairs) or self.suite.compare is not None or self.contrasts
         replication = Replication(self.suite, self.weights, self.units, compared=compared)
         object.__setattr__(self, "replication", replication)

@@ -26,12 +26,12 @@ WHOLE = -1
 """The number, among a set's slices, of what is put together from all of them."""
 
 INDEPENDENT_TEST = "independent_t"
-"""What the test of two runs is called that are not of the same units."""
+"""Name of the test of two runs of different units."""
 
 TESTS: Mapping[ReplicateKind, str] = MappingProxyType(
     {"bootstrap": "paired_bootstrap", "jackknife": "paired_jackknife", "influence": "paired_delta"}
 )
-"""What the test of a comparison is called: by the replicates that say how its two sides vary together."""
+"""Names of the test of a comparison, by the replicates of its two sides."""
 
 DELONG = "delong"
 """And where areas are compared whose intervals are DeLong's."""

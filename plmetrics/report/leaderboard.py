@@ -24,7 +24,7 @@ COLUMNS = [
 ]
 
 BEST = "bold: read as better than every other model"
-"""What reports say where they set values of `clear_bests` in bold."""
+"""Legend of reports that set values of `clear_bests` in bold."""
 
 _OPPOSITE = {"better": "worse", "worse": "better", "higher": "lower", "lower": "higher"}
 _PLACE = ["slice_set", "slice"]

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 On: TypeAlias = str | Executor | ExecutorSource
-"""What says which runner is meant: its name, an executor, or a client of Dask."""
+"""Choice of a runner: its name, an executor, or a client of Dask."""
 
 KINDS = ("inline", "processes", "dask", "ray")
 _WRITE = "write inline, processes:4, dask:tcp://HOST:8786, ray or ray:ADDRESS"

@@ -85,7 +85,7 @@ HEAD: dict[Any, Shape] = {
     "plan": {"unit": str, "missing": [str], "share": NUMBER, "units": int},
     "format!": int,
 }
-"""What a state says of itself; one that holds only what drift counts has no constants."""
+"""Head of a state; one of the counts of drift alone has no constants."""
 
 
 def misfit(value: Any, shape: Shape, place: str = "") -> str | None:

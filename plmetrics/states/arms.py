@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from plmetrics.states.scores.sorted_rows import Binning, OrderedRows
 
 ARMS = ("control", "treated", "control_outcome", "treated_outcome")
-"""What the channels of two arms are called: weights, and sums of weight times outcome."""
+"""Names of the channels of two arms: weights, and sums of weight times outcome."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,7 +43,7 @@ LOW, LOW_QUERY, HIGH, HIGH_QUERY = "@low", "@low_query", "@high", "@high_query"
 """The lowest and the highest number of a bin, and the first of the queries that have it."""
 KEYS = (CELL, *BINS, BLOCK, QUERY)
 BY_QUERY = "queries"
-"""What is there in the place of edges where each query has a row of its own."""
+"""Stand-in for edges where each query has a row of its own."""
 Name = tuple[str, str, int]
 """The model, the table, and the number of the slice set."""
 

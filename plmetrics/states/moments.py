@@ -21,7 +21,7 @@ Array = NDArray[np.float64]
 Codes = NDArray[np.int64]
 
 CENTRE = "@centre|"
-"""What stands before the name of a centre for the column that holds it."""
+"""Prefix of the column of a centre."""
 
 _DISTANT = 1e4
 """A mean is far from a centre where its squared distance is so many times the variance: digits of that are lost."""

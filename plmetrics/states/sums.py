@@ -165,7 +165,7 @@ class Total:
 
     @property
     def term(self) -> pl.Expr | None:
-        """What a row adds: a number, or whether it counts; None where more than the row tells."""
+        """The addend of a row: a number, or whether it counts; None where it depends on more than the row."""
         return self.mask if self.value is None else self.value
 
     @classmethod

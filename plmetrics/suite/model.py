@@ -43,9 +43,9 @@ class Suite(Strict):
     """One evaluation, complete and checked: names exist, parameters are in their domains."""
 
     name: str = Field(description="Name of the evaluation and of its folder; the file's name if not given.")
-    task: Task = Field(default="binary", description="What is predicted.")
-    data: Data = Field(default=Data(), description="Where the rows are.")
-    columns: Columns = Field(description="Which column plays which role.")
+    task: Task = Field(default="binary", description="Kind of prediction.")
+    data: Data = Field(default=Data(), description="Place of the rows.")
+    columns: Columns = Field(description="Columns by role.")
     derive: dict[str, Column] = Field(
         default_factory=dict,
         description="Columns that are computed from others by SQL expressions; later ones may read earlier ones.",
@@ -69,12 +69,12 @@ class Suite(Strict):
     metrics: tuple[NamedMetric, ...] = Field(description="The metrics; the task's default list if not given.")
     undefined: Literal["exclude", "zero"] | None = Field(
         default=None,
-        description="What a class without a value does in averages, of every metric that does not say it itself "
+        description="Treatment of a class without a value in averages, of every metric that does not say it itself "
         "(multiclass): it is left out, or counts as 0.",
     )
     ties: Literal["average", "worst", "document"] | None = Field(
         default=None,
-        description="How equal scores are ordered, of every metric that does not say it itself (ranking).",
+        description="Order of equal scores, of every metric that does not say it itself (ranking).",
     )
     metric_slices: dict[str, tuple[str, ...]] = Field(
         default_factory=dict, description="Slice sets, besides overall, of metrics that are not in all."
@@ -106,8 +106,8 @@ class Suite(Strict):
     memory: Annotated[int, Field(gt=0)] | None = Field(
         default=None, description="Memory budget in bytes, or as 4GB."
     )
-    output: Output = Field(default=Output(), description="Where results go.")
-    notify: tuple[Notify, ...] = Field(default=(), description="Whom a run tells how it ended.")
+    output: Output = Field(default=Output(), description="Places of results.")
+    notify: tuple[Notify, ...] = Field(default=(), description="Recipients of a message at the end of a run.")
 
     _templates: tuple[TextTemplate, ...] = PrivateAttr(default=())
 

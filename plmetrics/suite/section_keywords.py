@@ -17,7 +17,7 @@ from plmetrics.suite.python_types import MetricParameters, MetricText, RunFolder
 # fmt: off
 
 class ModelColumns(TypedDict, total=False):
-    """What one model predicted: exactly one kind of column."""
+    """Predictions of one model: exactly one kind of column."""
     score: str | None
     margin: str | None
     threshold: float | Mapping[str, float] | None
@@ -169,7 +169,7 @@ class ComparisonTest(TypedDict, total=False):
     nemenyi: Nemenyi | None
 
 class Compare(TypedDict, total=False):
-    """What is compared: models, slices and runs, always on shared replicates where the data are the same."""
+    """Comparisons of models, slices and runs, always on shared replicates where the data are the same."""
     baseline: str | None
     pairs: Literal["all"] | None
     scales: (
@@ -185,7 +185,7 @@ class Compare(TypedDict, total=False):
     tests: str | ComparisonTest | Sequence[str | ComparisonTest]
 
 class Opponent(TypedDict, total=False):
-    """What a slice is held against where it is no model: other slices, or the same slice of an earlier run."""
+    """Reference of a slice where it is no model: other slices, or the same slice of an earlier run."""
     slice: str | None
     run: Literal[True] | None
 

@@ -83,7 +83,7 @@ _WORDS = {
 }
 _LONGEST = 60
 _STAGED = re.compile(r"^@\w+\|")
-"""What stands before a column's name where its rows are staged for an aggregation."""
+"""Prefix of a column whose rows are staged for an aggregation."""
 
 
 def stamps_of(*sources: Source | None) -> dict[str, Stamp | None]:

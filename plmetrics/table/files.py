@@ -26,7 +26,7 @@ NOT_DATA = ("_", ".")
 ANY_DEPTH = "**"
 
 Stamp = tuple[int | str, ...]
-"""What tells a file from the one that takes its place: device, inode, size and time of the last change.
+"""Identity of a file, other than that of one that takes its place: device, inode, size and time of the last change.
 
 Of an object its bucket, key, size and entity tag."""
 

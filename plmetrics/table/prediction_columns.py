@@ -28,7 +28,7 @@ SAME_LEVEL = 1e-9
 """How far a declared level may be from the one that a metric asks for."""
 
 BELOW_ZERO = "below 0, and normalise divides by the sum of a row"
-"""What is wrong with logits, or logarithms, in place of probabilities that are to be normalised."""
+"""Fault of logits, or logarithms, in place of probabilities that are to be normalised."""
 
 
 LABEL = "@label"

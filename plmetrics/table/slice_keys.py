@@ -29,7 +29,7 @@ _FEW = 8
 """Up to so many edges a value is compared with each of them, which is faster than a search."""
 
 TAG_SEPARATOR = "\x1f"
-"""What stands between the tags of a row: a control character that no tag has."""
+"""Separator of the tags of a row: a control character that no tag has."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,7 +37,7 @@ ANYWHERE = ("plmetrics.features.registry", "plmetrics.features.protocol")
 
 COMMANDS = {
     "plmetrics.cli.explain": "explain",
-    "plmetrics.api.merging": "stored shards",
+    "plmetrics.api.merging": "nights shards stored",
     "plmetrics.api.shards.distribution": "shards",
     "plmetrics.api.shards.plans": "shards",
     "plmetrics.api.shards.spark_tables": "shards",
@@ -47,7 +47,6 @@ COMMANDS = {
     "plmetrics.api.nights.data_stamps": "nights",
     "plmetrics.api.nights.history": "nights",
     "plmetrics.api.nights.night": "nights",
-    "plmetrics.api.nights.roll_up": "nights",
     "plmetrics.api.states": "stored",
     "plmetrics.cli.init": "advice",
     "plmetrics.cli.nights.history": "nights",

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from plmetrics.table.storage.places import Place
 
 _HISTORY = frozenset({RECORD, table_file("metrics"), table_file("gates")})
-"""What there always is of a run that counts: its values and verdicts."""
+"""Files that every accepted run has: its values and verdicts."""
 
 
 @dataclass(frozen=True, slots=True)

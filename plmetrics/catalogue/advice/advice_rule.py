@@ -8,6 +8,7 @@ from math import sqrt
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
+from plmetrics.catalogue.advice.publications import PUBLICATIONS
 from plmetrics.core.names import number_text
 from plmetrics.core.text import parse_call
 
@@ -250,5 +251,5 @@ def _true(term: str, facts: TableFacts) -> bool:
 
 
 def advise(name: str, metrics: str, when: str, reason: str, source: str) -> Rule:
-    """A rule that advises metrics, whose texts are set apart by blanks."""
-    return Rule(name, "advise", tuple(metrics.split()), when, reason, source)
+    """A rule that advises metrics, whose texts are set apart by blanks; `source` is one of `PUBLICATIONS`."""
+    return Rule(name, "advise", tuple(metrics.split()), when, reason, PUBLICATIONS[source])

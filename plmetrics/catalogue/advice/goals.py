@@ -59,37 +59,6 @@ def goals_of(task: str) -> tuple[Goal, ...]:
     return tuple(goal for goal in GOALS if task in goal.tasks)
 
 
-_VOORHEES = "Voorhees, The TREC-8 question answering track report, TREC 1999"
-_COVINGTON = "Covington, Adams and Sargin, Deep neural networks for YouTube recommendations, RecSys 2016"
-_JARVELIN = "Jarvelin and Kekalainen, Cumulated gain-based evaluation of IR techniques, ACM TOIS 20, 2002"
-_CHAPELLE = "Chapelle et al., Expected reciprocal rank for graded relevance, CIKM 2009"
-_MANNING = "Manning, Raghavan and Schuetze, Introduction to information retrieval, ch. 8, 2008"
-_SCHAPIRE = (
-    "Schapire and Singer, BoosTexter: a boosting-based system for text categorization, Mach. Learn. 39, 2000"
-)
-_CALSTER = (
-    "Van Calster et al., Calibration: the Achilles heel of predictive analytics, BMC Medicine 17:230, 2019"
-)
-_SHARPNESS = "Gneiting, Balabdaoui and Raftery, Probabilistic forecasts, JRSS B 69, 2007"
-_DIMITRIADIS = "Dimitriadis, Gneiting and Jordan, Stable reliability diagrams, PNAS 118, 2021"
-_KULL = "Kull et al., Beyond temperature scaling, NeurIPS 2019"
-_HYNDMAN = "Hyndman and Koehler, Another look at measures of forecast accuracy, Int. J. Forecasting 22, 2006"
-_KOLASSA = "Kolassa and Schuetz, Advantages of the MAD/mean ratio over the MAPE, Foresight 6, 2007"
-_TOFALLIS = "Tofallis, A better measure of relative prediction accuracy, J. Oper. Res. Soc. 66, 2015"
-_ELKAN = "Elkan, The foundations of cost-sensitive learning, IJCAI 2001"
-_PROVOST = "Provost and Fawcett, Robust classification for imprecise environments, Machine Learning 42, 2001"
-_GRANGER = "Granger, Prediction with a generalized cost of error function, Oper. Res. Quarterly 20, 1969"
-_STEYERBERG = "Steyerberg et al., Assessing the performance of prediction models, Epidemiology 21, 2010"
-_PEPE = "Pepe, The statistical evaluation of medical tests for classification and prediction, 2003"
-_LIN = "Lin, A concordance correlation coefficient to evaluate reproducibility, Biometrics 45, 1989"
-_POZZOLO = "Dal Pozzolo et al., Learned lessons in credit card fraud detection, Expert Syst. Appl. 41, 2014"
-_CORMACK = "Cormack and Lynam, Online supervised spam filter evaluation, ACM TOIS 25(3), 2007"
-_BASEL = "Basel Committee, Studies on the validation of internal rating systems, working paper 14, 2005"
-_THOMAS = "Thomas, Edelman and Crook, Credit scoring and its applications, SIAM 2002"
-_HE = "He et al., Practical lessons from predicting clicks on ads at Facebook, ADKDD 2014"
-_RADCLIFFE = (
-    "Radcliffe, Using control groups to target on predicted lift, Direct Marketing Analytics J., 2007"
-)
 _COSTS = "expected_cost(cost_fp={cost_fp},cost_fn={cost_fn},threshold=%s)"
 _SHARES = "probabilities = 1 and smallest >= 1 and values > 2"
 _ORDERED = "smallest >= 1 and values > 2"
@@ -99,113 +68,113 @@ _ORDERED = "smallest >= 1 and values > 2"
 GOALS: tuple[Goal, ...] = (
     Goal("one_good_result", "question", "One good result is enough: an answer, a page that was looked for", (
         _advise("ranking/goal-one", "mrr hit_at_k(k=1)", "documents >= 2",
-            "goal: how soon the first good result comes, and how often it is the very first", _VOORHEES),
+            "goal: how soon the first good result comes, and how often it is the very first", "voorhees"),
         _advise("multiclass/goal-one", "accuracy", "classes >= 2",
-            "goal: how often the first class is right", _MANNING),
+            "goal: how often the first class is right", "manning"),
         _advise("multilabel/goal-one", "label_ranking_average_precision", "classes >= 2",
-            "goal: how high the classes that a row has stand", _SCHAPIRE),
+            "goal: how high the classes that a row has stand", "schapire"),
     ), "queries have fewer than 2 documents"),
     Goal("candidate_retrieval", "question", "Candidates for a second stage: nothing good may be lost", (
         _advise("ranking/goal-candidates", "recall_at_k(k={candidates}) hit_at_k(k={candidates})", "documents >= 2",
-            "goal: what the first {candidates} of {documents} documents keep of the relevant ones", _COVINGTON),
+            "goal: what the first {candidates} of {documents} documents keep of the relevant ones", "covington"),
         _advise("multiclass/goal-candidates", "top_k_accuracy(k=5)", "classes >= 10 and probabilities = 1",
-            "goal: how often the class is among the first 5 of {classes}", _COVINGTON),
+            "goal: how often the class is among the first 5 of {classes}", "covington"),
         _advise("multilabel/goal-candidates", "coverage_error", "classes >= 2",
-            "goal: how far down the list goes on until all classes of a row are there", _SCHAPIRE),
+            "goal: how far down the list goes on until all classes of a row are there", "schapire"),
         _advise("binary/goal-candidates", "recall_at_k(k=0.1) recall_at_k(k=0.2)", _ORDERED,
-            "goal: the share of the positives that the highest tenth and fifth of the scores keep", _COVINGTON),
+            "goal: the share of the positives that the highest tenth and fifth of the scores keep", "covington"),
     ), "it has too few documents or classes, or one class alone"),
     Goal("calibrated_probabilities", "question", "Probabilities are read as such: prices, risks, expected values", (
         _advise("binary/goal-calibrated", "log_loss brier calibration_slope calibration_intercept", _SHARES,
-            "goal: proper scores, and whether probabilities are too sure (slope below 1) or too high", _CALSTER),
+            "goal: proper scores, and whether probabilities are too sure (slope below 1) or too high", "calster"),
         _advise("binary/goal-miscalibration", "corp_miscalibration ece", _SHARES,
-            "goal: what calibration alone could gain, and the gaps of the reliability diagram", _DIMITRIADIS),
+            "goal: what calibration alone could gain, and the gaps of the reliability diagram", "dimitriadis"),
         _advise("multiclass/goal-calibrated", "log_loss brier classwise_ece top_label_ece", "probabilities = 1",
-            "goal: proper scores, and gaps by class and of the class that was called", _KULL),
+            "goal: proper scores, and gaps by class and of the class that was called", "kull"),
         _advise("multilabel/goal-calibrated", "log_loss classwise_ece", "probabilities = 1",
-            "goal: a proper score of every class, and gaps by class", _KULL),
+            "goal: a proper score of every class, and gaps by class", "kull"),
         _advise("quantile/goal-calibrated", "interval_coverage(level={widest}) wis", "widest > 0",
-            "goal: intervals hold as often as they say, and no more than that is sharp", _SHARPNESS),
+            "goal: intervals hold as often as they say, and no more than that is sharp", "gneiting_sharpness"),
     ), "scores are no probabilities: {margin: COLUMN} with the section calibrate makes them so",
         (("binary", "reliability"), ("binary", "corp"), ("multiclass", "reliability"), ("multilabel", "reliability"))),
     Goal("relative_errors", "question", "Errors count in per cent of the size, not in units", (
         _advise("regression/goal-relative", "mape", "label_low > 0 and nearness >= 0.05",
-            "goal: errors in per cent of each label, none of which is near 0", _HYNDMAN),
+            "goal: errors in per cent of each label, none of which is near 0", "hyndman"),
         _advise("regression/goal-relative-total", "wmape", "label_low >= 0 and label_high > 0",
-            "goal: errors in per cent of the total", _KOLASSA),
+            "goal: errors in per cent of the total", "kolassa"),
         _advise("regression/goal-ratios", "rmsle", "label_low > 0 and decades >= 1 and score_low > -1",
-            "goal: ratios of prediction and label, up and down alike", _TOFALLIS),
+            "goal: ratios of prediction and label, up and down alike", "tofallis"),
     ), "labels go below 0, where per cent mean nothing"),
     Goal("asymmetric_costs", "question", "One error costs more than the other", (
         _advise("binary/goal-costs", _COSTS % "optimal(cost_fp={cost_fp},cost_fn={cost_fn})",
             "cost_fp > 0 and cost_fn > 0 and probabilities = 1",
-            "goal: what errors cost a row, at the threshold that these costs give", _ELKAN),
+            "goal: what errors cost a row, at the threshold that these costs give", "elkan"),
         _advise("binary/goal-costs-no-probabilities",
             _COSTS % "min(expected_cost(cost_fp={cost_fp},cost_fn={cost_fn}))",
             "cost_fp > 0 and cost_fn > 0 and probabilities = 0",
-            "goal: what errors cost a row, at the threshold that is cheapest here", _ELKAN),
+            "goal: what errors cost a row, at the threshold that is cheapest here", "elkan"),
         _advise("binary/goal-rates", "recall_at_fpr(fpr=0.1) fpr_at_recall(recall=0.9)", _ORDERED,
-            "goal: both errors apart, each at a limit of the other", _PROVOST),
+            "goal: both errors apart, each at a limit of the other", "provost"),
         _advise("regression/goal-costs", "lin_lin(over=1,under=3)", "rows >= 1",
-            "goal: too little costs 3 times as much as too much here: write your own prices", _GRANGER),
+            "goal: too little costs 3 times as much as too much here: write your own prices", "granger"),
         _advise("quantile/goal-costs", "quantile_loss(tau=0.5)", "median = 1",
-            "goal: write the quantile under / (over + under) of your prices for 0.5", _GRANGER),
+            "goal: write the quantile under / (over + under) of your prices for 0.5", "granger"),
     ), "it has one class alone, or no median", (("binary", "cost"),)),
     Goal("medical", "domain", "Diagnosis and prognosis: who is missed, who is alarmed, how sure the risk is", (
         _advise("binary/goal-medical", "roc_auc fpr_at_recall(recall=0.9) recall_at_fpr(fpr=0.1)", _ORDERED,
             "medical: discrimination, false alarms where 90 % of the ill are seen, and the ill that 10 % of false "
-            "alarms buy", _PEPE),
+            "alarms buy", "pepe"),
         _advise("binary/goal-medical-risk", "calibration_slope calibration_intercept brier", _SHARES,
-            "medical: whether a risk of 20 % is one of 20 %", _STEYERBERG),
+            "medical: whether a risk of 20 % is one of 20 %", "steyerberg"),
         _advise("binary/goal-medical-decisions", "recall specificity precision npv",
             "probabilities = 1 and top_score >= 0.5 and bottom_score < 0.5 and smallest >= 1",
-            "medical: sensitivity, specificity and predictive values at 0.5: write your threshold", _PEPE),
+            "medical: sensitivity, specificity and predictive values at 0.5: write your threshold", "pepe"),
         _advise("binary/goal-medical-calls", "recall specificity precision npv", "called = 1",
-            "medical: sensitivity, specificity and predictive values", _PEPE),
+            "medical: sensitivity, specificity and predictive values", "pepe"),
         _advise("multiclass/goal-medical", "recall(average=none) cohen_kappa", "classes >= 2",
-            "medical: who is missed by class, and agreement beyond chance", _PEPE),
+            "medical: who is missed by class, and agreement beyond chance", "pepe"),
         _advise("regression/goal-medical", "mean_error concordance_ccc", "rows >= 1",
-            "medical: bias, and agreement of two methods of measurement", _LIN),
+            "medical: bias, and agreement of two methods of measurement", "lin"),
     ), "it has one class alone", (("binary", "net_benefit"),)),
     Goal("fraud", "domain", "Few cases, and people who can look at few alerts", (
         _advise("binary/goal-fraud", "average_precision recall_at_fpr(fpr=0.01)", _ORDERED,
-            "fraud: precision along the alerts, and the cases that 1 % of false alarms finds", _POZZOLO),
+            "fraud: precision along the alerts, and the cases that 1 % of false alarms finds", "pozzolo"),
         _advise("binary/goal-fraud-alerts", "precision_at_k(k=0.01) recall_at_k(k=0.01)",
             f"{_ORDERED} and rows >= 1000",
-            "fraud: the first 1 % is what can be looked at: write your number of alerts, as k=200", _POZZOLO),
+            "fraud: the first 1 % is what can be looked at: write your number of alerts, as k=200", "pozzolo"),
     ), "it has one class alone"),
     Goal("spam", "domain", "A good message that is lost is worse than a bad one that comes through", (
         _advise("binary/goal-spam", "recall_at_fpr(fpr=0.01) precision_at_recall(recall=0.95) roc_auc", _ORDERED,
-            "spam: what is filtered while 1 % of good messages is lost, and the area of TREC's filters", _CORMACK),
+            "spam: what is filtered while 1 % of good messages is lost, and the area of TREC's filters", "cormack"),
         _advise("binary/goal-spam-rows", "recall_at_fpr(fpr=0.001)", f"{_ORDERED} and rows >= 10000",
-            "spam: the same with one good message in a thousand lost", _CORMACK),
+            "spam: the same with one good message in a thousand lost", "cormack"),
     ), "it has one class alone"),
     Goal("search", "domain", "Pages of results that people read from the top", (
         _advise("ranking/goal-search", "ndcg(k={cut}) mrr precision_at_k(k={cut})", "documents >= 2",
-            "search: gain on the first page, the first good result, and how much of the page is good", _JARVELIN),
+            "search: gain on the first page, the first good result, and how much of the page is good", "jarvelin"),
         _advise("ranking/goal-search-grades", "err(k={cut})", "grades > 2 and grades <= 6",
-            "search: people stop at what satisfies them, so what follows counts less", _CHAPELLE),
+            "search: people stop at what satisfies them, so what follows counts less", "chapelle"),
     ), "queries have fewer than 2 documents"),
     Goal("credit", "domain", "Scorecards and probabilities of default", (
         _advise("binary/goal-credit", "gini ks roc_auc", _ORDERED,
-            "credit: what supervisors and scorecards report of discrimination", _BASEL),
+            "credit: what supervisors and scorecards report of discrimination", "basel"),
         _advise("binary/goal-credit-default", "calibration_ratio brier hosmer_lemeshow_p_value",
             f"{_SHARES} and rows <= 25000",
-            "credit: expected defaults over those that came, and a test of the groups", _BASEL),
+            "credit: expected defaults over those that came, and a test of the groups", "basel"),
         _advise("binary/goal-credit-many", "calibration_ratio brier", f"{_SHARES} and rows > 25000",
-            "credit: expected defaults over those that came", _BASEL),
+            "credit: expected defaults over those that came", "basel"),
         _advise("binary/goal-credit-refusals", "recall_at_k(k=0.1) lift_at_k(k=0.1)", _ORDERED,
-            "credit: the defaults that refusing the worst tenth avoids", _THOMAS),
+            "credit: the defaults that refusing the worst tenth avoids", "thomas"),
     ), "it has one class alone"),
     Goal("advertising", "domain", "Clicks and conversions: bids are probabilities, places are few", (
         _advise("binary/goal-advertising", "log_loss_skill log_loss calibration_ratio", _SHARES,
-            "advertising: 1 less the normalised entropy, and whether bids are too high on average", _HE),
+            "advertising: 1 less the normalised entropy, and whether bids are too high on average", "he"),
         _advise("binary/goal-advertising-order", "roc_auc", _ORDERED,
-            "advertising: the order of the auction", _HE),
+            "advertising: the order of the auction", "he"),
         _advise("ranking/goal-advertising", "ndcg(k={cut}) hit_at_k(k=1)", "documents >= 2",
-            "advertising: the few places that are shown, and the first of them", _JARVELIN),
+            "advertising: the few places that are shown, and the first of them", "jarvelin"),
         _advise("uplift/goal-advertising", "ate uplift_at_k(k=0.1) qini", "treated > 0 and treated < 1",
-            "advertising: what a campaign adds, and whether it goes first to those it moves", _RADCLIFFE),
+            "advertising: what a campaign adds, and whether it goes first to those it moves", "radcliffe"),
     ), "it has one class alone"),
 )
 # fmt: on

@@ -92,7 +92,7 @@ def mean_over_bins(state: Any, values: Any) -> Any:
 @register
 @dataclass(frozen=True)
 class ExpectedCalibrationError(BinnedMetric, Norm):
-    """How far the mean score lies from the observed rate, over bins of the score.
+    """Distance of the mean score from the rate of positives, over bins of the score.
 
     With w_b a bin's share of the weight and d_b its mean score minus its rate of positives: l1 is the sum of
     w_b abs(d_b), l2 the root of the sum of w_b d_b^2, max the largest abs(d_b) (also named `mce`). Bins are

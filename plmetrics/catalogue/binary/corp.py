@@ -69,7 +69,7 @@ class RecalibratedPart(CorpPart):
 
 @register
 class CorpMiscalibration(RecalibratedPart):
-    """What recalibration takes off the score: score of the scores - score of the recalibrated ones.
+    """Reduction of the score by recalibration: score of the scores - score of the recalibrated ones.
 
     Recalibrated scores are the isotonic regression of the labels on the scores, equal scores pooled first. For
     log_loss, scores are held to [2.220446049250313e-16, 1 - 2.220446049250313e-16], recalibrated ones are not:
@@ -108,7 +108,7 @@ class CorpMiscalibration(RecalibratedPart):
 
 @register
 class CorpDiscrimination(RecalibratedPart):
-    """What recalibrated scores take off the score of the prevalence: how well scores part rows of different risk.
+    """Reduction of the score of the prevalence by recalibrated scores: separation of rows of different risk.
 
     Score of the prevalence - score of the recalibrated scores; these as in corp_miscalibration, so that only the
     order of the scores counts. Weighted by row; in [0, 0.25] for brier and [0, ln 2] for log_loss; undefined
@@ -151,7 +151,7 @@ class CorpDiscrimination(RecalibratedPart):
 
 @register
 class CorpUncertainty(CorpPart):
-    """What giving every row the prevalence q costs: q (1 - q) for brier, the labels' entropy for log_loss.
+    """Score of the prevalence q given to every row: q (1 - q) for brier, the labels' entropy for log_loss.
 
     It does not depend on scores. Weighted by row; in [0, 0.25] for brier and [0, ln 2] for log_loss; undefined
     (`no_rows`) without rows. Source: Dimitriadis, Gneiting and Jordan (2021).

@@ -39,7 +39,7 @@ class DiagnosticRatio(Quotient, AtThreshold):
 
 @register
 class PositiveLikelihoodRatio(DiagnosticRatio):
-    """How many times more often positives are called positive than negatives are: TPR / FPR.
+    """Ratio of the rates at which positives and negatives are called positive: TPR / FPR.
 
     Weighted by row within each class; 0 or more; undefined (`zero_denominator`) without positives, and
     without false positives. Source: Deeks and Altman (2004).
@@ -64,7 +64,7 @@ class PositiveLikelihoodRatio(DiagnosticRatio):
 
 @register
 class NegativeLikelihoodRatio(DiagnosticRatio):
-    """How many times more often positives are called negative than negatives are: FNR / TNR.
+    """Ratio of the rates at which positives and negatives are called negative: FNR / TNR.
 
     Weighted by row within each class; 0 or more; undefined (`zero_denominator`) without positives, and
     without true negatives. Source: Deeks and Altman (2004).

@@ -43,7 +43,7 @@ class MeanSquaredGap(BinnedMetric, Norm):
 
 @register
 class BrierReliability(MeanSquaredGap):
-    """Mean over bins of (mean score - rate of positives)^2: what miscalibration adds to brier.
+    """Mean over bins of (mean score - rate of positives)^2: the part of brier from miscalibration.
 
     Sum of w_b d_b^2 / W, the square of ece(norm=l2); bins as in ece, empty ones skipped. Noise alone makes it
     larger than 0, so its interval is centred. In [0, 1]; undefined (`no_rows`) without rows. Source: Murphy (1973),
@@ -69,7 +69,7 @@ class BrierReliability(MeanSquaredGap):
 
 @register
 class BrierResolution(MeanSquaredGap):
-    """Mean over bins of (rate of positives - prevalence)^2: what telling rows apart takes off brier.
+    """Mean over bins of (rate of positives - prevalence)^2: the reduction of brier by telling rows apart.
 
     Sum of w_b (rate_b - prevalence)^2 / W; bins as in ece, empty ones skipped. Noise alone makes it larger than 0,
     so its interval is centred. In [0, 0.25]; undefined (`no_rows`) without rows. Source: Murphy (1973).
@@ -122,7 +122,7 @@ class BrierUncertainty(BinnedMetric):
 
 @register
 class BrierWithinBin(BinnedMetric):
-    """What scores and labels do inside the bins: brier - (reliability - resolution + uncertainty).
+    """Part of brier from inside the bins: brier - (reliability - resolution + uncertainty).
 
     The mean over bins of the variance of the scores minus twice their covariance with the labels; 0 where each
     bin holds a single score. Weighted by row; in [-0.25, 0.75], below 0 where scores still tell rows of a bin

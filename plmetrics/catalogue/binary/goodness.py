@@ -24,7 +24,7 @@ _HOSMER = (
 )
 
 _ROUNDING = 1e-13
-"""What sums of weights leave of a difference that is none."""
+"""Rounding of sums of weights in a difference that is 0."""
 
 
 @dataclass(frozen=True)

@@ -70,7 +70,7 @@ class MeanScore(RowMean):
 @register
 @dataclass(frozen=True)
 class LogLoss(MeanScore):
-    """Mean of -ln(the probability given to what happened): -[y ln p + (1 - y) ln(1 - p)].
+    """Mean of -ln(the probability of the true class): -[y ln p + (1 - y) ln(1 - p)].
 
     p is clipped to [clip, 1 - clip] before the logarithm, so that a certain and wrong score costs -ln(clip)
     and not infinity. Weighted by row; 0 or more; undefined (`no_rows`) without rows. Sources: Good (1952),
@@ -104,7 +104,7 @@ class LogLoss(MeanScore):
 
 @register
 class Brier(MeanScore):
-    """Mean squared distance of the probability from what happened: (p - y)^2.
+    """Mean squared difference of the probability and the label: (p - y)^2.
 
     Weighted by row; in [0, 1]; undefined (`no_rows`) without rows. Source: Brier (1950), here for the
     positive class only, that is half his sum over both.
@@ -132,7 +132,7 @@ class Brier(MeanScore):
 
 @register
 class SphericalScore(MeanScore):
-    """Mean of the probability given to what happened, over the length of the vector of both probabilities.
+    """Mean of the probability of the true class, over the length of the vector of both probabilities.
 
     p_y / sqrt(p^2 + (1 - p)^2) with p_y = p if y = 1 else 1 - p; higher is better. Weighted by row; in [0, 1], and
     sqrt(1/2) for a score of 0.5; undefined (`no_rows`) without rows. Source: Gneiting and Raftery (2007).

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from plmetrics.catalogue.needs import Kind
 
 _NEGLIGIBLE = 1e-300
-"""What is smaller beside another number cannot be divided by without overflow."""
+"""Relative size below which a number cannot be divided by without overflow."""
 
 
 class RocArea(BothClasses):

@@ -32,7 +32,7 @@ class _Disparity(MetricOfGroups):
 
 @dataclass(frozen=True)
 class Disparity(GroupComparison, _Disparity):
-    """How far any metric differs between the slices of a set.
+    """Difference or ratio of any metric between the slices of a set.
 
     difference: largest minus smallest value (between_groups), or the largest distance from the value of all rows
     (to_overall) or of one group (reference). ratio: smallest over largest value, or the smallest of m_g / m and

@@ -76,7 +76,7 @@ class _Ratio(GroupComparison):
 
 @register
 class DemographicParityDifference(_FavourableRate, _Difference):
-    """How far the shares of rows with the favourable decision differ between groups: max S_g - min S_g.
+    """Range over groups of the share of rows with the favourable decision: max S_g - min S_g.
 
     S_g is the selection rate of group g. Against all rows: max abs(S_g - S); against one group: max abs(S_g - S_r).
     Weighted by row; in [0, 1]; undefined (`too_few_groups`) with fewer than two groups to judge. Source: Dwork and
@@ -99,7 +99,7 @@ class DemographicParityDifference(_FavourableRate, _Difference):
 
 @register
 class DemographicParityRatio(_FavourableRate, _Ratio):
-    """How the shares of rows with the favourable decision compare between groups: min S_g / max S_g.
+    """Ratio over groups of the smallest and largest share of rows with the favourable decision: min S_g / max S_g.
 
     S_g is the selection rate of group g. Against all rows or one group: min of min(S_g / S, S / S_g). Weighted by
     row; in [0, 1]; undefined (`too_few_groups`) with fewer than two groups to judge, `zero_denominator` where nobody
@@ -122,7 +122,7 @@ class DemographicParityRatio(_FavourableRate, _Ratio):
 
 @register
 class EqualOpportunityDifference(_FavourableRate, _Difference):
-    """How far the shares of deserving rows that get the favourable decision differ: max TPR_g - min TPR_g.
+    """Range over groups of the share of deserving rows with the favourable decision: max TPR_g - min TPR_g.
 
     Weighted by row; in [0, 1]; undefined (`too_few_groups`) with fewer than two groups that have positives. With
     favourable=negative the rates are TN / (TN + FP). Source: Hardt, Price and Srebro (2016).
@@ -144,7 +144,7 @@ class EqualOpportunityDifference(_FavourableRate, _Difference):
 
 @register
 class EqualOpportunityRatio(_FavourableRate, _Ratio):
-    """How the shares of deserving rows that get the favourable decision compare: min TPR_g / max TPR_g.
+    """Ratio of the smallest and largest share of deserving rows with the favourable decision: min TPR_g / max TPR_g.
 
     Weighted by row; in [0, 1]; undefined (`too_few_groups`) with fewer than two groups that have positives,
     `zero_denominator` where no group has a hit. Source: Hardt, Price and Srebro (2016).
@@ -220,7 +220,7 @@ class EqualizedOddsRatio(_FavourableRate, _Ratio, _Aggregate):
 
 @register
 class PredictiveParityDifference(_FavourableRate, _Difference):
-    """How far the precision of the favourable decision differs between groups: max PPV_g - min PPV_g.
+    """Range over groups of the precision of the favourable decision: max PPV_g - min PPV_g.
 
     Weighted by row; in [0, 1]; undefined (`too_few_groups`) with fewer than two groups in which anybody gets the
     favourable decision. With favourable=negative the rates are TN / (TN + FN). Source: Chouldechova (2017).
@@ -242,7 +242,7 @@ class PredictiveParityDifference(_FavourableRate, _Difference):
 
 @register
 class AccuracyParityDifference(_AtThreshold, _Difference):
-    """How far the share of rows called rightly differs between groups: max - min of (TP + TN) / n.
+    """Range over groups of the share of rows called rightly: max - min of (TP + TN) / n.
 
     Weighted by row; in [0, 1]; undefined (`too_few_groups`) with fewer than two groups to judge. Source: Berk and
     others (2021), as overall accuracy equality.
@@ -265,7 +265,7 @@ class AccuracyParityDifference(_AtThreshold, _Difference):
 
 @register
 class FprParityDifference(_FavourableRate, _Difference):
-    """How far the false positive rate differs between groups: max FPR_g - min FPR_g.
+    """Range over groups of the false positive rate: max FPR_g - min FPR_g.
 
     Weighted by row; in [0, 1]; undefined (`too_few_groups`) with fewer than two groups that have negatives. With
     favourable=negative the rates are FN / (TP + FN), those of a favourable decision that is not deserved. Source:
@@ -288,7 +288,7 @@ class FprParityDifference(_FavourableRate, _Difference):
 
 @register
 class FnrParityDifference(_FavourableRate, _Difference):
-    """How far the miss rate differs between groups: max FNR_g - min FNR_g.
+    """Range over groups of the miss rate: max FNR_g - min FNR_g.
 
     Weighted by row; in [0, 1]; undefined (`too_few_groups`) with fewer than two groups that have positives. With
     favourable=negative the rates are FP / (FP + TN). Source: Hardt, Price and Srebro (2016): it is the gap of equal
@@ -322,7 +322,7 @@ class _GroupCalibration(GroupMetric):
 @register
 @dataclass(frozen=True)
 class CalibrationGap(_Difference, _GroupCalibration):
-    """How far calibration differs between groups: max d_g - min d_g, d_g the mean score minus the rate of positives.
+    """Range over groups of calibration: max d_g - min d_g, d_g the mean score minus the rate of positives.
 
     kind=ece: d_g is ece(debias=true), for the plain calibration error of a small group is mostly noise. Weighted by
     row; in [0, 2] (mean); undefined (`too_few_groups`) with fewer than two groups to judge. Source: Kleinberg,

@@ -74,7 +74,7 @@ class Accuracy(_Calls):
 
 @register
 class ErrorRate(_Calls):
-    """Share of the rows of which another class is called: 1 - accuracy.
+    """Share of the rows that are called another class: 1 - accuracy.
 
     Weighted by row; in [0, 1]; undefined (`no_rows`) without rows. Source: Sokolova and Lapalme (2009).
 
@@ -208,7 +208,7 @@ class MatthewsCorrelation(_Agreement):
 @register
 @dataclass(frozen=True)
 class CohenKappa(_Agreement):
-    """Agreement of called and true classes beyond what their sizes alone bring.
+    """Agreement of called and true classes beyond that of chance, given their sizes.
 
     1 - D / E, with D the mean distance of called and true class and E its value if the two were independent. Distances
     of classes i and j are 1 unless equal (none), abs(i - j) (linear) or (i - j)^2 (quadratic), in the order of the

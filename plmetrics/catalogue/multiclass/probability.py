@@ -154,7 +154,7 @@ def entropy(state: Any) -> Any:
 @register
 @dataclass(frozen=True)
 class LogLossSkill(_MeanScore):
-    """How much of the log loss of the classes' shares the model saves: 1 - log_loss / default_log_loss.
+    """Improvement of log loss over the classes' shares: 1 - log_loss / default_log_loss.
 
     1 is perfect, 0 no better than the shares, below 0 worse. Weighted by row; at most 1; undefined
     (`zero_denominator`) where all rows are of one class. Source: Good (1952), as McFadden's pseudo R^2.
@@ -197,7 +197,7 @@ class LogLossSkill(_MeanScore):
 @register
 @dataclass(frozen=True)
 class Brier(_MeanScore):
-    """Mean over rows of the squared distances of all probabilities from what happened.
+    """Mean over rows of the squared distances of all probabilities from the true class, 1 for it and 0 for others.
 
     Sum over classes of (p_c - [class is c])^2, in [0, 2]; `scale_by_half` halves it, so that two classes give the
     binary score. Weighted by row; undefined (`no_rows`) without rows. Source: Brier (1950).

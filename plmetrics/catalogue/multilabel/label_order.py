@@ -215,9 +215,7 @@ def _wrong_pairs(places: _Places) -> Any:
 
 def _mean_precision(places: _Places) -> Any:
     own = places.truth.sum(axis=1)
-    total = np.where(places.truth, places.hits / places.rank, 0.0).sum(axis=1)
-    mixed = (own > 0) & (own < places.truth.shape[1])
-    return np.divide(total, own, out=np.ones(len(own)), where=mixed)
+    return np.where((own > 0) & (own < places.truth.shape[1]), _row_precision(places), 1.0)
 
 
 def _row_precision(places: _Places) -> Any:

@@ -115,7 +115,7 @@ class DCG(QueryMetric):
 @register
 @dataclass(frozen=True)
 class DefaultNDCG(_ShareOfIdeal):
-    """NDCG of a model that gives all rows of a query one score: what random order reaches on average.
+    """NDCG of a model that gives all rows of a query one score: the mean over random orders.
 
     The same for every model; weighted by query; between 0 and 1; queries without a label above 0 as in ndcg;
     undefined (`no_relevant`) if none is left. Source: McSherry and Najork (2008).

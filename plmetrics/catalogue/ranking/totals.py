@@ -139,7 +139,7 @@ class QueryCount(_Total):
 @register
 @dataclass(frozen=True)
 class IrrelevantQueryCount(_Total):
-    """Number of queries without a relevant row, of which many metrics say nothing.
+    """Number of queries without a relevant row, where many metrics are undefined.
 
     Weighted by query; 0 or more; undefined (`no_rows`) without queries. Source: trec_eval, which leaves such queries
     out.

@@ -82,7 +82,7 @@ class Pearson(_Values):
 
 @register
 class Concordance(_Values):
-    """How close the points (label, prediction) lie to the line of equality: Lin's concordance correlation.
+    """Lin's concordance correlation: closeness of the points (label, prediction) to the line of equality.
 
     2 cov / (var(label) + var(prediction) + (mean error)^2), moments of the population. Weighted by row; in [-1, 1];
     undefined (`zero_denominator`) where labels and predictions are one and the same constant. Source: Lin (1989).

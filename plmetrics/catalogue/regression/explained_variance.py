@@ -200,7 +200,7 @@ class DefaultRmse(ErrorMetric):
 
 @register
 class RmseSkill(AgainstMean):
-    """How much smaller rmse is than that of the mean of the evaluated labels: 1 - rmse / default_rmse.
+    """Improvement of rmse over the mean of the evaluated labels: 1 - rmse / default_rmse.
 
     Weighted by row; in (-inf, 1]; below 0 the mean would do better; undefined (`zero_denominator`) where all
     labels are equal up to rounding, `no_rows` without rows. 1 - rmse_skill is the root of 1 - r2. Source: Murphy

@@ -49,7 +49,7 @@ PARAMETERS = {
     "cutpoint": "threshold",
     "eps": "clip",
 }
-"""What others call parameters, by name the one of ours."""
+"""Names of parameters in other libraries, each with ours."""
 
 _RANK = re.compile(r"(.+_)(\d+)")
 

@@ -36,7 +36,7 @@ _CLEAR = 1e6
 
 
 _CLEAR_SHARE = 1e-7
-"""What is left of terms that cancel is clear above this share of them."""
+"""Share of terms that cancel above which their difference is clear of rounding."""
 
 
 class EffectError(OfArms):

@@ -15,7 +15,7 @@ def accept(
     run: RunPath,
     because: Annotated[str, Option("--because", metavar="TEXT", help="Why it is to count.")],
     by: Annotated[
-        str | None, Option("--by", metavar="NAME", help="Who says so; the user if not given.")
+        str | None, Option("--by", metavar="NAME", help="Name of who says so; the user if not given.")
     ] = None,
     debug: Debug = False,
 ) -> None:

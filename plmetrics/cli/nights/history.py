@@ -56,7 +56,7 @@ def history(
             help="A slice, or all slices of a set, in place of all rows. May be given several times.",
         ),
     ] = None,
-    last: Annotated[int, Option("--last", metavar="N", min=1, help="How many intervals.")] = 30,
+    last: Annotated[int, Option("--last", metavar="N", min=1, help="Number of intervals.")] = 30,
     everything: Annotated[bool, Option("--all", help="Also results that others have superseded.")] = False,
     form: Annotated[
         HistoryFormat,

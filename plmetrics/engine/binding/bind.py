@@ -84,7 +84,7 @@ def bind(
         view, read = _view(suite, source, tables or {}, classes, inquiry)
         free: frozenset[str] = frozenset()
         if suite.labels is not None:
-            from plmetrics.engine.binding.label_need import label_free
+            from plmetrics.engine.binding.labels import label_free
 
             free = label_free(view)
         request = Request(view, read, tables or {}, tuple(inquiry.steps), free, label_status)
@@ -140,7 +140,7 @@ def _view(
         roles = _checked_roles(suite, raw, source.schema, roles)
     collected.settle()
     if suite.task == "multiclass" and not roles.classes and classes != ():
-        from plmetrics.engine.binding.classes import classes_in
+        from plmetrics.engine.binding.labels import classes_in
 
         classes = classes or inquiry.answer(classes_in(raw, roles))
         suite, roles = suite.settled(replace(facts, classes=classes)), replace(roles, classes=classes)

@@ -258,7 +258,7 @@ def _samples(prepared: RunPlan) -> bool:
 
 
 def _sample_plan(prepared: RunPlan) -> pl.LazyFrame:
-    """What every k-th row is ordered by, and its classes, in a scan of its own: shared ones would hold all rows."""
+    """Every k-th row, its numbers to order by and its class, in a scan of its own: shared ones would hold all rows."""
     return sample_columns(prepared, chosen_rows(prepared, max(1, prepared.rows.read // SAMPLE_ROWS)))
 
 

@@ -39,7 +39,7 @@ RANKS, _RANKS_OF_LABELS = "ranks of predictions", "ranks of labels"
 """The keys of the two sides of rank correlations."""
 
 AREAS = "areas beside "
-"""What stands before the name of a second model in the key of scores that are counted together with its scores."""
+"""Prefix of a second model's name in the key of scores that are counted together with its scores."""
 
 
 @dataclass(frozen=True, slots=True)

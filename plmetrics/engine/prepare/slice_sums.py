@@ -50,7 +50,7 @@ def slice_sums(
     *,
     adds: bool,
 ) -> Question[KeyValues]:
-    """What `plans` would find, by their names, and the sums that tell it; these are not made unless one `adds`."""
+    """Results of `plans` by name, and the sums that they follow from; these are not made unless one `adds`."""
     if not adds:
         return (yield from frames_by_name(plans)), SliceSums(None, tuple(plans.values()))
     columns = _columns(view)

@@ -31,7 +31,7 @@ _FORM = (
 _DIRECTED = ("higher", "lower", "zero")
 
 AXES = ("configuration", "split", "x", "repeat", "fold", "inner")
-"""What tells rows of a cross-validation apart, in the order of results; x is a training size or a parameter."""
+"""Keys of the rows of a cross-validation, in the order of results; x is a training size or a parameter."""
 
 Limit = Annotated[Finite, Field(ge=0)]
 

@@ -32,7 +32,7 @@ IDENTITY = ["@model", "@set", "@slice", "@metric", "@class"]
 """Whose value it is: numbers of the model, the slice set, the slice in it, the metric and its class."""
 
 GROUP = [*IDENTITY, "configuration", "split", "x"]
-"""What is summarised over folds as one."""
+"""Keys of values that are summarised over folds together."""
 
 _CELL = "@cell"
 _VALUES = {"value": pl.Float64, "n": pl.Int64, "weight": pl.Float64, "status": pl.String, "note": pl.String}

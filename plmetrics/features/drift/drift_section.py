@@ -107,7 +107,7 @@ class Drift(Section):
     )
     measures: Annotated[tuple[_MeasureText, ...], Field(min_length=1), OrOne()] | None = Field(
         default=None,
-        description="What to measure: psi, ks_2samp, chi2_2samp, wasserstein, jensen_shannon, mean, variance, "
+        description="Measures of drift: psi, ks_2samp, chi2_2samp, wasserstein, jensen_shannon, mean, variance, "
         "quantile(q=0.95); those of the first six that fit a column if not given.",
     )
     bins: Annotated[int, Field(ge=2, le=MOST_BINS)] = Field(

@@ -26,7 +26,7 @@ _BY_ROW = ("labels", "leakage", "drift", "cross_validation", "find_slices", "cal
 
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 MEASURES = ("difference", "lift", "mean", "p_value", "sample_ratio")
-"""What gates may judge; `p_value` is the adjusted one, `sample_ratio` the p value of the arms' sizes."""
+"""Quantities that gates may judge; `p_value` is the adjusted one, `sample_ratio` the p value of the arms' sizes."""
 
 
 Pair = Annotated[tuple[Column, ...], Field(min_length=2, max_length=2)]
@@ -40,7 +40,7 @@ class ExperimentGate(Strict):
     name: Column | None = Field(default=None, description="Name in results and reports.")
     measure: Literal["difference", "lift", "mean", "p_value", "sample_ratio"] = Field(
         default="difference",
-        description="What is judged: difference (arm less control), lift (relative change), mean (of the arm), "
+        description="Quantity to judge: difference (arm less control), lift (relative change), mean (of the arm), "
         "p_value (adjusted), or sample_ratio (p value of the arms' sizes against their shares).",
     )
     outcome: Column | None = Field(default=None, description="The outcome; each of them if not given.")

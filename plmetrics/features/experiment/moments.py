@@ -18,7 +18,7 @@ _NORMAL = 1.959963984540054
 _ALL, _SHARE = "@all", "@share"
 _OF_COVARIATE = ("covariate", "covariate_variance")
 COLUMNS = ("n", "units", "mean", "variance", "freedom", "unadjusted", *_OF_COVARIATE)
-"""What there is of each outcome and arm: `unadjusted` is the variance without the covariate."""
+"""Numbers of each outcome and arm: `unadjusted` is the variance without the covariate."""
 
 
 def moments(

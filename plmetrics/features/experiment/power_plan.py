@@ -165,8 +165,7 @@ def _units_for(
 ) -> float:
     """Units of the arm, each independent."""
     if sd is None:
-        shares = np.array([baseline + effect]), np.array([baseline])
-        return float(required_for_proportions(*shares, power, level, ratio)[0])
+        return float(required_for_proportions(*_shares(baseline, effect), power, level, ratio)[0])
     return float(required_for_means(np.array([effect / sd]), power, level, ratio)[0])
 
 
@@ -183,6 +182,10 @@ def _power(
     baseline: float, effect: float, sd: float | None, arm: Array, control: Array, level: float
 ) -> float:
     if sd is None:
-        shares = np.array([baseline + effect]), np.array([baseline])
-        return float(power_of_proportions(*shares, arm, control, level)[0])
+        return float(power_of_proportions(*_shares(baseline, effect), arm, control, level)[0])
     return float(power_of_means(np.array([effect / sd]), arm, control, level)[0])
+
+
+def _shares(baseline: float, effect: float) -> tuple[Array, Array]:
+    """Shares of the arm and of the control."""
+    return np.array([baseline + effect]), np.array([baseline])

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 _NUMBER, _TEXT = 8, 16
 _FLOOR = 16_000_000
-"""What a scan takes however little it reads."""
+"""Memory of a scan, however little it reads."""
 
 _ROWS_IN_FLIGHT = 2_000_000
 """Rows that a processor decodes ahead, at most."""
@@ -51,7 +51,7 @@ _COPIES_OF_ROWS = 3
 """Rows that are sorted: as they came, in order, and what is made of them."""
 
 _FREED = 1.5
-"""What points take with the memory that earlier sorts have given back, and the process has not."""
+"""Memory of points, together with that of earlier sorts which the process has not given back."""
 
 _KEPT = 3
 """Bytes a row and model that is kept as small numbers, its cell and block among them."""

@@ -1,4 +1,4 @@
-"""What stands in the way of a run: the verdict on its memory and time, and cautions on its suite."""
+"""Obstacles to a run: the verdict on its memory and time, and cautions on its suite."""
 
 from __future__ import annotations
 

@@ -43,14 +43,14 @@ class Leakage(Section):
         default=None, description="Columns that together tell what a row is about: no such row in two places."
     )
     train_keys: OneOrMore | None = Field(
-        default=None, description="What the keys are called in the training table; the same if not given."
+        default=None, description="Names of the keys in the training table; the same if not given."
     )
     time: Column | None = Field(
         default=None,
         description="Column of a time, date or number: all must be later than in the training table.",
     )
     train_time: Column | None = Field(
-        default=None, description="What `time` is called in the training table; the same if not given."
+        default=None, description="Name of `time` in the training table; the same if not given."
     )
     duplicates: bool | OneOrMore = Field(
         default=False,
@@ -61,9 +61,11 @@ class Leakage(Section):
         description="Columns that must not tell the label by themselves; true: all without a role.",
     )
     perfect: Annotated[float, Field(gt=0, le=1)] = Field(
-        default=0.99, description="How well an attribute alone may not tell the label."
+        default=0.99, description="Association with the label from which an attribute alone is leakage."
     )
-    limit: LeakageLimits = Field(default=LeakageLimits(), description="How much of it is borne.")
+    limit: LeakageLimits = Field(
+        default=LeakageLimits(), description="Limits of leaking rows: numbers, or below 1 shares."
+    )
     level: Literal["fail", "warn"] = Field(default="fail", description="Whether leakage fails the run.")
 
     @property

@@ -22,7 +22,7 @@ _SAYS = {
     "duplicates": ("is", "are", "there more than once"),
     "time": ("is", "are", "no later than the training table's last"),
 }
-"""What rows of a check do, of one row and of several."""
+"""Verbs of a check for one row and for several, and what follows them."""
 _STRENGTH = "strength"
 _UNDEFINED = {"attributes": "too_few_rows"}
 _NAMED = 5

@@ -1,4 +1,4 @@
-"""What of histories is asked for: their folders, metrics, models and slices, with errors that name what there is."""
+"""Selection from histories by folder, metric, model and slice, with errors that name the choices."""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ class IntervalSection(Section):
         default=None, description="Column of dates or times that says when a row is of."
     )
     every: Annotated[str, AfterValidator(_interval_length)] = Field(
-        default="1d", description="How long an interval is: 1h, 6h, 1d, 1w or 1mo."
+        default="1d", description="Length of an interval: 1h, 6h, 1d, 1w or 1mo."
     )
     timezone: Annotated[str, AfterValidator(_zone)] = Field(
         default="UTC",

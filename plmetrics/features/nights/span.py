@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from os import PathLike
 from typing import TYPE_CHECKING
 
 from plmetrics.core.durations import Duration
@@ -10,14 +11,33 @@ from plmetrics.core.errors import AbsentDataError, ConfigError, Problem
 from plmetrics.features.nights.calendar import Calendar
 from plmetrics.features.nights.manifests import Manifests
 from plmetrics.features.nights.states import STATE
+from plmetrics.runs.files import place_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from plmetrics.features.nights.manifests import Manifest
+    from plmetrics.states.state_format import State
     from plmetrics.table.storage.places import Place
 
 _NAMED = 5
+
+
+def states_of_intervals(
+    places: Sequence[State | str | PathLike[str]], interval: str, *, allow_missing: bool
+) -> tuple[tuple[Place, ...], list[str]]:
+    """The states of the intervals of a span in the one folder given, and in words those that are left out.
+
+    Raises:
+        AbsentDataError: intervals are missing that must not be.
+        ConfigError: it is no such folder, or no span of time.
+    """
+    (place,) = places if len(places) == 1 else (None,)
+    if not isinstance(place, (str, PathLike)):
+        msg = "intervals are merged of one folder, that of a suite's runs"
+        raise ConfigError(Problem(msg, hint='plm.merge("runs/nightly", interval="2026-03")'))
+    files, missing = states_of_span(place_of(place), interval, allow_missing=allow_missing)
+    return tuple(files), [f"{words}; it is left out" for words in missing]
 
 
 def states_of_span(home: Place, text: str, *, allow_missing: bool = False) -> tuple[list[Place], list[str]]:

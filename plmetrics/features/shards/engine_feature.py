@@ -43,7 +43,7 @@ class EngineSection(Section):
         description="Processors of a unit; 1, or those of the machine shared out among processes, if not given.",
     )
     unit: Literal["file", "folder"] = Field(
-        default="file", description="What a unit is: a file, or the files of a folder, such as a partition."
+        default="file", description="Kind of unit: a file, or the files of a folder, such as a partition."
     )
     states: Annotated[str, Field(min_length=1)] | None = Field(
         default=None,

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 
 _ELSEWHERE = ("notify", "output", "engine", "keep")
-"""What a suite says that is nothing to a worker."""
+"""Keys of a suite that workers do not read."""
 
 _PATH = ("data", "path")
 GRIDS = ("edges", "usual", "cuts")

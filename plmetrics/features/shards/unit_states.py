@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 _DECISIVE = ("plmetrics", "polars", "hash")
 TASK = f"{__name__}:states_of_batches"
 SCHEMA = "answer string, state binary"
-"""What a task gives: a row for each state, with the number of its rows or an error in words."""
+"""Columns of a task's result: a row for each state, with the number of its rows or an error in words."""
 ROWS = 1_000_000
 """Batches are put together to so many rows: a state costs some milliseconds, and Spark's batches are of 10,000."""
 WHOLE = "whole"

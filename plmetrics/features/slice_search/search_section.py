@@ -60,7 +60,7 @@ class FindSlices(Section):
         default=0.05, description="Share of false alarms that is borne among what is found, and confirmed."
     )
     correction: Correction = Field(
-        default="benjamini_hochberg", description="How p values are corrected for how many slices there are."
+        default="benjamini_hochberg", description="Correction of p values for the number of slices."
     )
     share: Level = Field(default=0.5, description="Share of the units that is searched; the rest confirms.")
     seed: int = Field(default=0, description="Seed of the division of the units.")

@@ -23,7 +23,7 @@ Array = NDArray[np.float64]
 Kinds = NDArray[np.int8]
 
 BEFORE, SHARE, SCORES, AFTER = range(4)
-"""What of a slice in a mixture is as in the second table: nothing, its share of the rows, what these are like, both."""
+"""Parts of a slice that a mixture takes from the second table: none, its share of the rows, its distribution, both."""
 
 _AT_ONCE = 1 << 20
 """So many bins of mixtures are looked at together."""

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 KNOWN = "shares of slices are taken as known"
-"""What the note adds where it is not said how many units a run had."""
+"""Addition to the note where the number of units of a run is unknown."""
 
 _NO_SHARES = (
     "a run did not keep this metric's denominators: those do whose own suite has compare.decompose for it"

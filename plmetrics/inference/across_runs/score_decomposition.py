@@ -46,7 +46,7 @@ _ROUNDING = 1e-14
 """Of areas and shares: what adds up to so little is nothing."""
 
 COLUMNS = "shares of the column's values, by reweighting"
-"""What the note of the rows of columns says."""
+"""Note of the rows of columns."""
 
 _NO_REPLICATES = "no replicates"
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from plmetrics.suite.sections.uncertainty import Uncertainty
 
 KEYS = ("model", "slice_set", "slice", "metric", "class")
-"""What tells the values of a run apart."""
+"""Keys of the values of a run."""
 
 ROUNDING = 1e-9
 """By what share of their size values are taken as the same: sums of floats in another order differ a little."""

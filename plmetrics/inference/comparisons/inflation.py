@@ -35,7 +35,7 @@ NOISE_NOTE = "noise alone makes it larger where there are fewer rows (ece: compa
 
 _FAR = 3.0
 _LEFT = 2.0
-"""What stays of noise in a norm is at most so many times what its replicates lie above it."""
+"""Bound on the noise that remains in a norm: so many times the excess of its replicates."""
 
 MOST = 0.25
 """Noise of so large a part of a value adds 3 % to it, which is little beside the value's standard error."""

@@ -49,7 +49,7 @@ Replicated = tuple[Array, Array | None]
 """Replicates `[replicate, slice]`, and their deviations where the metric is a norm."""
 
 Draw = Callable[[], Channels]
-"""What gives a share of the replicates."""
+"""A function of chunks of replicates."""
 
 SLICES_AT_ONCE = 4
 _BATCHES_AT_ONCE = 2

@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from plmetrics.report.summary import Summary
 
 CHARTS: Mapping[str, Entry] = {
-    "roc": Entry("ranking.roc", curves=("roc",)),
+    "roc": Entry("ranking.curve_charts", curves=("roc",), function="roc"),
     "pr": Entry("ranking.pr", curves=("pr",)),
-    "gain": Entry("ranking.gain", curves=("gain",)),
-    "lift": Entry("ranking.lift", curves=("lift",)),
+    "gain": Entry("ranking.curve_charts", curves=("gain",), function="gain"),
+    "lift": Entry("ranking.curve_charts", curves=("lift",), function="lift"),
     "ks": Entry("ranking.ks", curves=("roc",)),
-    "cost": Entry("ranking.cost", curves=("cost",)),
+    "cost": Entry("ranking.curve_charts", curves=("cost",), function="cost"),
     "confusion": Entry(
         "decisions.confusion", "metrics", curves=("confusion",), where="metric = 'tp' OR metric LIKE 'tp(%'"
     ),

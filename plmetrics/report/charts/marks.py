@@ -114,20 +114,22 @@ def nice_ticks(domain: tuple[float, float], most: int) -> list[float]:
 
 def series_scales(labels: Sequence[str], legend: dict[str, Any] | None) -> dict[str, Any]:
     """Colour of the channel `s`, with dashes that say the same to those who do not see colours apart."""
-    colors = [SERIES[index % MOST_SERIES] for index in range(len(labels))]
-    return {"color": channel("s:N", legend=legend, scale=options(domain=list(labels), range=colors))}
+    return {"color": _by_series(SERIES, labels, legend)}
 
 
 def dashes(labels: Sequence[str], legend: dict[str, Any] | None) -> dict[str, Any]:
     """Dashes of the channel `s`."""
-    patterns = [DASHES[index % MOST_SERIES] for index in range(len(labels))]
-    return channel("s:N", legend=legend, scale=options(domain=list(labels), range=patterns))
+    return _by_series(DASHES, labels, legend)
 
 
 def shapes(labels: Sequence[str], legend: dict[str, Any] | None) -> dict[str, Any]:
     """Shapes of the channel `s`."""
-    names = [SHAPES[index % MOST_SERIES] for index in range(len(labels))]
-    return channel("s:N", legend=legend, scale=options(domain=list(labels), range=names))
+    return _by_series(SHAPES, labels, legend)
+
+
+def _by_series(marks: Sequence[Any], labels: Sequence[str], legend: dict[str, Any] | None) -> dict[str, Any]:
+    marks_of_labels = [marks[index % MOST_SERIES] for index in range(len(labels))]
+    return channel("s:N", legend=legend, scale=options(domain=list(labels), range=marks_of_labels))
 
 
 def series_paint(labels: Sequence[str]) -> pl.DataFrame:

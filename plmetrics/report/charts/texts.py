@@ -17,7 +17,7 @@ _ILLEGAL = re.compile(
     + "".join(f"{chr(plane * 0x10000 + 0xFFFE)}{chr(plane * 0x10000 + 0xFFFF)}" for plane in range(1, 17))
     + "]"
 )
-"""What XML 1.0 forbids or advises against, and marks that turn the direction of what follows."""
+"""Characters that XML 1.0 forbids or advises against, and marks that turn the direction of what follows."""
 _LEFT_TO_RIGHT = "\N{LEFT-TO-RIGHT MARK}"
 _BLANKS = re.compile(r"[\t\n\r\x7f-\x9f\u2028\u2029]+")
 

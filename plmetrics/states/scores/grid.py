@@ -160,7 +160,7 @@ class Tally:
         return rows.place
 
     def _channels(self, rows: PlacedRows, key: NDArray[Any]) -> Iterator[Channel]:
-        """What the rows add to their slice, given where they count."""
+        """Addends of the rows to their slice, given the places where they count."""
         yield Channel(0, key, rows.weight)
 
     def _add_at(self, place: int, size: int, channel: Channel) -> None:
@@ -245,24 +245,18 @@ class ArmsTally(Tally):
         yield Channel(2, key, weight * rows.outcome)
 
 
-class FixedTally(Tally):
-    """Counts on bins at fixed edges, with the channels that `Binning` names.
+class BinnedTally(Tally):
+    """Counts on the bins of a `Binning`, with the channels that it names.
 
     Until they are finished channels lie one after another, `[slice, channel, block, bin]`: what is added to one at a
-    time is near the processor then.
+    time is near the processor then. Subclasses give the bin of each row.
     """
 
     def __init__(
-        self,
-        first: int,
-        counts: NDArray[Any],
-        binning: Binning,
-        bins: FixedBins | None,
-        exponent: int | None = None,
+        self, first: int, counts: NDArray[Any], binning: Binning, exponent: int | None = None
     ) -> None:
         super().__init__(first, counts, exponent)
         self._binning = binning
-        self._bins = bins
         self._width = counts.shape[2]
         self._patience = min(self._size // _WAITING_SHARE, _FEW_WAITING)
 
@@ -274,11 +268,6 @@ class FixedTally(Tally):
             of_channels = of_slice.reshape(channels, blocks, bins)
             of_channels[0] += of_channels[1]
             of_slice[:] = np.moveaxis(of_channels.copy(), 0, -1)
-
-    def _place(self, rows: PlacedRows, number: Codes | int) -> NDArray[Any]:  # noqa: ARG002
-        assert rows.score is not None
-        assert self._bins is not None
-        return self._bins.bins(rows.score, rows.place)
 
     def _channels(self, rows: PlacedRows, key: NDArray[Any]) -> Iterator[Channel]:
         """The first two together, then sums of scores and of distances."""
@@ -293,7 +282,26 @@ class FixedTally(Tally):
             yield Channel(number * size, key, values if rows.weight is None else values * rows.weight)
 
 
-class QuantileTally(FixedTally):
+class FixedTally(BinnedTally):
+    """Counts on bins at fixed edges."""
+
+    def __init__(
+        self,
+        first: int,
+        counts: NDArray[Any],
+        binning: Binning,
+        bins: FixedBins,
+        exponent: int | None = None,
+    ) -> None:
+        super().__init__(first, counts, binning, exponent)
+        self._bins = bins
+
+    def _place(self, rows: PlacedRows, number: Codes | int) -> NDArray[Any]:  # noqa: ARG002
+        assert rows.score is not None
+        return self._bins.bins(rows.score, rows.place)
+
+
+class QuantileTally(BinnedTally):
     """Counts on bins of equal weight, made of fine ones by a table for each slice `[slice, fine bin]`."""
 
     _by_slice = True
@@ -306,7 +314,7 @@ class QuantileTally(FixedTally):
         table: NDArray[np.uint16],
         exponent: int | None = None,
     ) -> None:
-        super().__init__(first, counts, binning, None, exponent)
+        super().__init__(first, counts, binning, exponent)
         self._table = table
 
     def _place(self, rows: PlacedRows, number: Codes | int) -> NDArray[Any]:

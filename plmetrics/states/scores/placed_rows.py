@@ -80,7 +80,7 @@ class Members:
 
 @dataclass(frozen=True, slots=True)
 class Channel:
-    """What some rows add to counts from the `first` of a slice on: values, or ones, at their keys."""
+    """Addends of some rows to the counts from the `first` of a slice on: values, or ones, at their keys."""
 
     first: int
     key: NDArray[Any]

@@ -33,10 +33,10 @@ if TYPE_CHECKING:
 
 
 CLASSES = ("negative", "positive")
-"""What the channels of two classes are called: weights."""
+"""Names of the channels of two classes: weights."""
 
 BIN_CHANNELS = ("bin_weight", "bin_positive", "bin_score", "bin_distance")
-"""What the channels of fixed bins are called; see `Binning`."""
+"""Names of the channels of fixed bins; see `Binning`."""
 
 _TIE = 1e-12
 _PIECE = 1 << 16  # rows that are counted at a time: what is made of them stays near the processor

@@ -35,7 +35,7 @@ BASELINE = "baseline"
 """The built-in model that gives every row the same, on request."""
 
 BY_FOLD = "fold"
-"""What `fit_on` says of calibrators that are fitted on the other folds."""
+"""Value of `fit_on` for calibrators that are fitted on the other folds."""
 
 Level = Annotated[float, Field(gt=0, lt=1)]
 Finite = Annotated[float, Field(allow_inf_nan=False)]
@@ -98,14 +98,16 @@ class Data(Strict):
     )
     query: Column | None = Field(default=None, description="SELECT statement whose rows are read from it.")
     spark: Column | None = Field(default=None, description="Name of a Spark table; Spark counts its rows.")
-    long: Long | None = Field(default=None, description="How a row per quantile becomes a row per forecast.")
+    long: Long | None = Field(
+        default=None, description="Conversion of a row per quantile to a row per forecast."
+    )
     where: Column | None = Field(default=None, description="SQL condition on the rows to evaluate.")
     partitioned_by: Literal["query"] | None = Field(
         default=None, description="`query`: a query's rows lie in one file, and rankings read each once."
     )
     missing: Missing = Field(
         default="error",
-        description="What a null or bad value does: an error, drop the row for every model, or per model.",
+        description="Treatment of null or bad values: an error, drop the row for every model, or per model.",
     )
 
     @property
@@ -146,7 +148,7 @@ class Columns(Strict):
 
 
 class ModelColumns(Strict):
-    """What one model predicted: exactly one kind of column."""
+    """Predictions of one model: exactly one kind of column."""
 
     score: Column | None = Field(default=None, description="Column of a score; higher means more positive.")
     margin: Column | None = Field(
@@ -258,7 +260,7 @@ def _other_rows(words: tuple[str, ...]) -> tuple[str, ...]:
 
 
 class Compare(Strict):
-    """What is compared: models, slices and runs, always on shared replicates where the data are the same.
+    """Comparisons of models, slices and runs, always on shared replicates where the data are the same.
 
     `slices` and `decompose` are by slice set. A set's comparisons are `rest`, `all`, `pairs`, or the text of a slice;
     what a decomposition names are texts of metrics, none for all that are means.
@@ -275,14 +277,14 @@ class Compare(Strict):
     scales: Annotated[tuple[ContrastScale, ...], Field(min_length=1), OrOne(), AfterValidator(each_once)] = (
         Field(
             default=("difference",),
-            description="What a comparison is: the difference, the ratio, or the relative change (ratio - 1).",
+            description="Kind of comparison: the difference, the ratio, or the relative change (ratio - 1).",
         )
     )
     slices: Annotated[
         dict[str, Annotated[OneOrMore, AfterValidator(_other_rows)]], BySet("slices: {region: rest}")
     ] = Field(
         default_factory=dict,
-        description="What the slices of a set are compared with: rest (all other rows), all (all rows), pairs "
+        description="Reference of the slices of a set: rest (all other rows), all (all rows), pairs "
         "(each with those before it), or the text of one of them.",
     )
     run: Annotated[IntervalReference | Column | None, ByInterval] = Field(
@@ -304,7 +306,8 @@ class Compare(Strict):
     )
     correction: Correction = Field(default="holm", description="Correction of p values for many comparisons.")
     family: Literal["metric", "suite"] = Field(
-        default="metric", description="What is corrected together: a metric in one slice set, or all."
+        default="metric",
+        description="Family of tests that is corrected together: a metric in one slice set, or all.",
     )
     p_value: Literal["t", "percentile"] = Field(default="t", description="Form of the p values.")
     tests: tuple[ComparisonTest, ...] = Field(
@@ -385,7 +388,7 @@ class Curve(Strict):
 
 
 RESULT = "@result"
-"""What `compare.run` says where the earlier result was handed over."""
+"""Value of `compare.run` where the earlier result is an object."""
 
 REST, ALL, PAIRS = "rest", "all", "pairs"
-"""What slices may be compared with beside slices by name."""
+"""References of slices beside slices by name."""

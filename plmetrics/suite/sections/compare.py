@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from plmetrics.suite.problems import Findings
 
 FOLDS = "folds"
-"""What `over` says where models are ranked in each fold."""
+"""Value of `over` where models are ranked in each fold."""
 
 ON_MEANS = ("paired_t", "wilcoxon", "diebold_mariano", "always_valid")
 POSTERIORS = ("correlated_t", "bayesian_signed_rank")

@@ -38,7 +38,7 @@ Margin = Annotated[Finite, Field(ge=0)]
 
 
 class Opponent(Strict):
-    """What a slice is held against where it is no model: other slices, or the same slice of an earlier run."""
+    """Reference of a slice where it is no model: other slices, or the same slice of an earlier run."""
 
     slice: Column | None = Field(
         default=None,
@@ -62,7 +62,7 @@ class Opponent(Strict):
 
 
 class GateRule(Strict):
-    """What a gate asks for, without the metric it is about."""
+    """Conditions of a gate, without its metric."""
 
     name: Annotated[str, Field(min_length=1)] | None = Field(
         default=None, description="Name in results and reports."
@@ -91,7 +91,7 @@ class GateRule(Strict):
     )
     scale: ContrastScale = Field(
         default="difference",
-        description="What is judged with against: the difference, the ratio, or the relative change (ratio - 1).",
+        description="Comparison with against: the difference, the ratio, or the relative change (ratio - 1).",
     )
     using: Literal["value", "interval"] = Field(
         default="value", description="Judge the value, or its whole interval."
@@ -111,7 +111,7 @@ class GateRule(Strict):
         default=None, description="Slices with fewer positive rows are not judged by the rule."
     )
     on_insufficient: Literal["skip", "warn", "fail"] = Field(
-        default="skip", description="What becomes of slices below min_rows or min_positives."
+        default="skip", description="Treatment of slices below min_rows or min_positives."
     )
     on_undefined: Literal["inconclusive", "fail", "skip"] = Field(
         default="inconclusive", description="Verdict where the value is undefined."

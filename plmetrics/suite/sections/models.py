@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from plmetrics.suite.problems import Findings
 
 _NAMED = str.maketrans({"/": "÷", "\\": " ", "|": "¦", **dict.fromkeys(map(chr, range(32)), " ")})
-"""What stands in the name of a column for what names may not have, where it is called as its expression."""
+"""Replacement of characters that names may not have, in a column named after its expression."""
 
 _ARRAYS = "give the array a name in the table, a dict of arrays, and write that name here"
 

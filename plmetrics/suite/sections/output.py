@@ -22,9 +22,9 @@ DocumentName = Literal["junit", "openmetrics", "markdown", "openlineage"]
 
 
 MASKED = "***"
-"""What is written in place of a text that may be a secret."""
+"""Mask of a text that may be a secret."""
 NAMES = ("suite", "verdict", "interval", "folder", "gates", "text")
-"""What a template may name."""
+"""Fields of a template."""
 _FORM = 'write notify: {webhook: "${SLACK_URL}", on: change}'
 _ADDRESS = re.compile(r"https?://[^\s/?#]+[^\s]*")
 
@@ -72,7 +72,7 @@ class Output(Strict):
         description="Address of a database whose tables get the results: PostgreSQL, MariaDB, MySQL or SQLite.",
     )
     delta: Column | None = Field(default=None, description="Folder whose Delta tables get the results.")
-    mlflow: MlflowOutput | None = Field(default=None, description="Where the run is logged in MLflow.")
+    mlflow: MlflowOutput | None = Field(default=None, description="Place of the run in MLflow.")
 
     @property
     def exports(self) -> bool:

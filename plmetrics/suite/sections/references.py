@@ -67,7 +67,7 @@ class Band(Strict):
     """A band around the values of earlier intervals, so many standard deviations of a new value wide on each side."""
 
     sd: Annotated[float, Field(gt=0, allow_inf_nan=False)] = Field(
-        description="How many standard deviations of a new value the band reaches to each side."
+        description="Half width of the band, in standard deviations of a new value."
     )
     window: DurationText | None = Field(
         default=None, description="The accepted intervals of so long a time before this one, as 56d."

@@ -53,7 +53,7 @@ def _as_tuple(value: Any) -> Any:
 
 
 HANDED_OVER = "@frame"
-"""What a key of paths says where a table, a state or a result was handed over itself."""
+"""Value of a key of paths where a table, a state or a result was handed over as an object."""
 
 
 def plain_path(value: Any) -> Any:
@@ -245,7 +245,7 @@ class ComparisonTest(Strict):
         default=None, description="Column that orders the rows; equal times are averaged."
     )
     horizon: Annotated[int, Field(ge=1, le=MOST_ROWS)] = Field(
-        default=1, description="How many steps ahead the forecasts were made."
+        default=1, description="Number of steps ahead of the forecasts."
     )
     mixture: Annotated[float, Field(gt=0)] | None = Field(
         default=None, description="About how large differences are expected to be."
@@ -254,7 +254,7 @@ class ComparisonTest(Strict):
         default=None, description="n_test / n_train of a fold; found from the folds if not given."
     )
     over: Column = Field(
-        default="folds", description="Where models are ranked: folds, or the slices of a set."
+        default="folds", description="Blocks in which models are ranked: folds, or the slices of a set."
     )
     zeros: Literal["drop", "pratt", "split"] = Field(
         default="drop", description="Differences of 0: dropped, ranked and then dropped, or split."

@@ -37,7 +37,7 @@ _WORDS: dict[str, Any] = {
     **dict.fromkeys((".nan", ".NaN", ".NAN"), float("nan")),
 }
 _PECULIAR = re.compile("[\t?\ufeff]|[|>][-+0-9]*#")
-"""What libyaml, which is forty times as fast, may read in another way than the parser in Python does."""
+"""Texts that libyaml, forty times as fast, may read in another way than the parser in Python does."""
 
 
 class _NoResolver:

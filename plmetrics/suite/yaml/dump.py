@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 _EVERY_ROW = "TRUE"
 _BINDING = ("columns", "models", "positive", "classes")
-"""What results are made with later: a variable is there what it stood for."""
+"""Keys of what results are made of: variables are replaced by their values there."""
 
 
 def suite_content(suite: Suite) -> dict[str, Any]:

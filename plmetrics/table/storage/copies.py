@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
 T = TypeVar("T")
-"""What is no address, and stays as it is."""
+"""An item that is no address, and stays as it is."""
 
 
 @contextmanager

@@ -23,9 +23,9 @@ _AT_ONCE = 16
 _READ_AHEAD = 1 << 20
 
 T = TypeVar("T")
-"""What is asked."""
+"""A request."""
 U = TypeVar("U")
-"""What is answered."""
+"""The answer to a request."""
 
 
 def object_facts(address: Address) -> ObjectFacts | None:

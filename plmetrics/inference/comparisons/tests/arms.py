@@ -15,7 +15,7 @@ from plmetrics.inference.comparisons.tests.arm_sums import (
     rank_tests,
     welch_tests,
 )
-from plmetrics.inference.comparisons.tests.outcome import Array, TestResult, level_of, numbers
+from plmetrics.inference.comparisons.tests.outcome import TestResult, level_of, numbers
 from plmetrics.inference.comparisons.tests.wilcoxon import middle_ranks
 
 
@@ -41,8 +41,7 @@ def welch_t(a: Any, b: Any, *, level: float = 0.95) -> TestResult:
     >>> round(found.statistic, 4), round(found.p_value, 4), round(found.df, 3)
     (2.9565, 0.0267, 5.756)
     """
-    first, second = numbers(a, "a"), numbers(b, "b")
-    return welch_tests(_moments(first), _moments(second), level_of(level)).only("welch_t")
+    return welch_tests(_moments(a, "a"), _moments(b, "b"), level_of(level)).only("welch_t")
 
 
 def welch_t_from_moments(
@@ -92,8 +91,7 @@ def cohen_d(a: Any, b: Any, *, level: float = 0.95) -> TestResult:
     >>> round(plm.tests.cohen_d([5.1, 4.9, 6.2, 5.7], [4.1, 5.0, 4.4, 3.9]).estimate, 4)
     2.0906
     """
-    first, second = numbers(a, "a"), numbers(b, "b")
-    return cohen_effects(_moments(first), _moments(second), level_of(level)).only("cohen_d")
+    return cohen_effects(_moments(a, "a"), _moments(b, "b"), level_of(level)).only("cohen_d")
 
 
 def lift(a: Any, b: Any, *, level: float = 0.95) -> TestResult:
@@ -117,8 +115,7 @@ def lift(a: Any, b: Any, *, level: float = 0.95) -> TestResult:
     >>> round(plm.tests.lift([5.1, 4.9, 6.2, 5.7], [4.1, 5.0, 4.4, 3.9]).estimate, 4)
     0.2586
     """
-    first, second = numbers(a, "a"), numbers(b, "b")
-    return lift_tests(_moments(first), _moments(second), level_of(level)).only("lift")
+    return lift_tests(_moments(a, "a"), _moments(b, "b"), level_of(level)).only("lift")
 
 
 def mann_whitney(a: Any, b: Any) -> TestResult:
@@ -220,7 +217,8 @@ def two_proportion_z_from_counts(
     return proportion_tests(a, b, level).only("two_proportion_z", note)
 
 
-def _moments(values: Array) -> Moments:
+def _moments(sample: Any, name: str) -> Moments:
+    values = numbers(sample, name)
     n = len(values)
     mean = float(values.mean()) if n else 0.0
     return Moments.of(n, mean, (float(((values - mean) ** 2).sum()) / max(n - 1, 1)) ** 0.5)

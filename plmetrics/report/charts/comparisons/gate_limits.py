@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -47,12 +47,12 @@ def gate_limits(summary: Summary, differences: pl.DataFrame) -> list[Limit]:
     return list(dict.fromkeys(limits))
 
 
-def zone(limit: Limit, domain: tuple[float, float]) -> list[Chart]:
+def zone(limit: Limit, domain: tuple[float, float], opacity: float = 0.13, **line_style: Any) -> list[Chart]:
     """The shaded zone where a gate fails, with a line at its limit."""
     ends = (domain[0], limit.value) if limit.fails_below else (limit.value, domain[1])
     area = base(pl.DataFrame({"x": [ends[0]], "hi": [ends[1]]}))
     line = base(pl.DataFrame({"x": [limit.value]}))
     return [
-        area.mark("rect", color=LIGHT["series-2"], opacity=0.13).encode(x="x:Q", x2="hi:Q"),
-        line.mark("rule", color=LIGHT["series-2"], strokeWidth=1.2).encode(x="x:Q"),
+        area.mark("rect", color=LIGHT["series-2"], opacity=opacity).encode(x="x:Q", x2="hi:Q"),
+        line.mark("rule", color=LIGHT["series-2"], strokeWidth=1.2, **line_style).encode(x="x:Q"),
     ]

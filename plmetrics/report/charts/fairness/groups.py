@@ -10,8 +10,8 @@ import polars as pl
 
 from plmetrics.catalogue.metric import leaves
 from plmetrics.core.errors import Problem
+from plmetrics.report.charts.comparisons.gate_limits import Limit, zone
 from plmetrics.report.charts.figure import Figure
-from plmetrics.report.charts.grammar import base
 from plmetrics.report.charts.panels import column_of_panels
 from plmetrics.report.charts.selection import NothingToDraw
 from plmetrics.report.charts.slices.estimate_texts import estimate_texts
@@ -29,7 +29,6 @@ from plmetrics.report.charts.slices.rows import (
 )
 from plmetrics.report.charts.slices.slice_choice import with_slice_labels
 from plmetrics.report.charts.texts import short
-from plmetrics.report.charts.theme import LIGHT
 from plmetrics.report.charts.words import level_words
 from plmetrics.report.numbers import count, omission, plural
 
@@ -138,12 +137,7 @@ def _zone(limit: float, domain: tuple[float, float]) -> list[Chart]:
     """Where a group has less than four fifths of the largest value."""
     if limit <= domain[0]:
         return []
-    area = base(pl.DataFrame({"x": [domain[0]], "hi": [limit]}))
-    line = base(pl.DataFrame({"x": [limit]}))
-    return [
-        area.mark("rect", color=LIGHT["series-2"], opacity=0.1).encode(x="x:Q", x2="hi:Q"),
-        line.mark("rule", color=LIGHT["series-2"], strokeWidth=1.2, strokeDash=[4, 4]).encode(x="x:Q"),
-    ]
+    return zone(Limit(limit, fails_below=True), domain, opacity=0.1, strokeDash=[4, 4])
 
 
 def _finding(title: str, gaps: list[Gap]) -> str:

@@ -1,16 +1,21 @@
-"""The classes of a label, found in the data where neither the suite nor a model names them."""
+"""The label of a suite in its data: the classes that occur, and the metrics that need no label."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import polars as pl
 
+from plmetrics.catalogue.labels import needs_label
+from plmetrics.catalogue.thresholds import threshold_keys
 from plmetrics.core.errors import DataError, Problem
+from plmetrics.engine.run_plan import rows_of
 from plmetrics.table.classes import class_text
 
 if TYPE_CHECKING:
     from plmetrics.engine.inquiry import Question
+    from plmetrics.engine.request import TableView
     from plmetrics.table.prediction_columns import RoleColumns
 
 MAX_CLASSES = 1000
@@ -43,3 +48,18 @@ def _natural(name: str) -> tuple[bool, int, str]:
     """Whole numbers by size, before texts."""
     number = name.removeprefix("-").isdecimal()
     return (not number, int(name) if number else 0, name)
+
+
+def label_free(view: TableView) -> frozenset[str]:
+    """The texts of the metrics of state families that need no labels; those that read rows without one say so."""
+    table, metrics = view.table(), view.suite.needed("overall", *view.suite.slices)
+    known = {key: 0.0 for metric in metrics for key in threshold_keys(metric)}
+    rows = [replace(rows_of(model, table), thresholds=known) for model in table.models]
+    label = view.roles.label
+    return frozenset(
+        metric.text
+        for metric in metrics
+        if not metric.every_row
+        and label not in metric.columns()
+        and not any(needs_label(metric, each) for each in rows)
+    )
