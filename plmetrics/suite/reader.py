@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from plmetrics.catalogue import registry
 from plmetrics.core.errors import ConfigError, Problem
-from plmetrics.core.names import did_you_mean
+from plmetrics.core.names import did_you_mean, plain_text
 from plmetrics.features.registry import FEATURES, feature
 from plmetrics.suite import crosschecks
 from plmetrics.suite.mentions import SuiteMentions
@@ -20,7 +20,7 @@ from plmetrics.suite.problems import Findings, check_predicate, message_text, sw
 from plmetrics.suite.sections.basics import Columns, Compare, Curve, Data
 from plmetrics.suite.sections.gates import Gate, read_margins, read_opponent
 from plmetrics.suite.sections.metrics import METRIC_DEFAULTS, MetricReader, is_torn, say_torn
-from plmetrics.suite.sections.models import class_name, read_models, with_model_columns
+from plmetrics.suite.sections.models import read_models, with_model_columns
 from plmetrics.suite.sections.output import Output
 from plmetrics.suite.sections.uncertainty import Uncertainty
 from plmetrics.suite.tasks import CURVES
@@ -264,7 +264,7 @@ def _classes(value: Any, findings: Findings) -> tuple[str, ...] | None:
     if not isinstance(value, (list, tuple)) or len(value) < 2:
         findings.add(f"classes must be a list of at least two, not {message_text(value)}", ("classes",))
         return None
-    names = tuple(class_name(name) for name in value)
+    names = tuple(plain_text(name) for name in value)
     if len(set(names)) < len(names):
         findings.add("a class stands in classes twice", ("classes",))
         return None
