@@ -69,11 +69,9 @@ def validate(path: str | Path, set: Mapping[str, object] | None = None) -> Valid
         tables = feature_tables(loaded.suite, base=loaded.folder)
         request = bind(loaded.suite, source, tables, classes=())
         if "engine" in loaded.suite.sections and "interval" not in loaded.suite.sections:
-            from plmetrics.api.shards.distribution import check_distributable
-            from plmetrics.features.shards.planning import check_countable
+            from plmetrics.api.shards.distribution import check_units
 
-            check_distributable(loaded.suite)
-            check_countable(loaded.suite, source)
+            check_units(loaded.suite, source)
         uneven = check_rows(loaded.suite.data.missing, source, *tables.values(), ends=True)
         runs = EarlierRuns.of(loaded.suite, data_files(source), directory / loaded.suite.name)
         check_feature_counts(request, feature_counts(loaded.suite, runs, base=loaded.folder))

@@ -119,7 +119,7 @@ def period_text(start: Any, every: str) -> str:
     """
     if isinstance(start, str) or not every.endswith("mo"):
         return value_text(start)
-    return start.isoformat()[:4] if int(every[:-2]) % 12 == 0 else start.isoformat()[:7]
+    return str(start)[: 4 if int(every[:-2]) % 12 == 0 else 7]
 
 
 def period_start(column: pl.Expr, dtype: pl.DataType, every: str) -> pl.Expr:
