@@ -1,8 +1,21 @@
-"""`python -m plmetrics` is the command line."""
+"""The program `plmetrics`, also as `python -m plmetrics`."""
 
 from __future__ import annotations
 
-from plmetrics.cli.app import main
+import sys
+
+
+def main() -> None:
+    """Run the command line; whoever interrupts it, be it while its modules load, sees a word and no traceback."""
+    try:
+        from plmetrics.cli.app import main as run
+
+        run()
+    except KeyboardInterrupt:
+        if sys.stderr is not None:
+            sys.stderr.write("interrupted\n")
+        sys.exit(130)
+
 
 if __name__ == "__main__":
     main()

@@ -68,6 +68,10 @@ def validate(path: str | Path, set: Mapping[str, object] | None = None) -> Valid
         source = open_rows(loaded, rows=False)
         tables = feature_tables(loaded.suite, base=loaded.folder)
         request = bind(loaded.suite, source, tables, classes=())
+        if "engine" in loaded.suite.sections and "interval" not in loaded.suite.sections:
+            from plmetrics.api.shards.distribution import check_units
+
+            check_units(loaded.suite, source)
         uneven = check_rows(loaded.suite.data.missing, source, *tables.values(), ends=True)
         runs = EarlierRuns.of(loaded.suite, data_files(source), directory / loaded.suite.name)
         check_feature_counts(request, feature_counts(loaded.suite, runs, base=loaded.folder))

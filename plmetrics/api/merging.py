@@ -287,12 +287,14 @@ class _Sum:
         return result_of_tables(run.prepared.request.suite, every, replicates, outputs, record)
 
     def _record(self, run: RestoredRun, metrics: pl.DataFrame) -> RunRecord:
+        from plmetrics.engine.prepare.slices import slice_warnings
         from plmetrics.engine.run_warnings import state_warnings
 
         head, prepared, sums = self.total.head, run.prepared, run.aggregated
+        of_slices = slice_warnings(prepared.view.sets)
         gaps = [feature.merge_gap(prepared.request.suite) for feature in features_of(prepared.request.suite)]
         warnings = [
-            *head.warnings,
+            *(text for text in head.warnings if text not in of_slices),
             *(f"{gap.message}: {gap.hint}" for gap in gaps if gap is not None),
             *prepared.warnings,
             *state_warnings(prepared, sums, metrics),

@@ -186,6 +186,13 @@ def is_derived(metric: Metric) -> TypeGuard[DerivedMetric]:
     return isinstance(metric.needs, Parts) and not isinstance(metric.needs, Slices)
 
 
+def refused_subject(metric: Metric, leaf: Metric) -> str:
+    """Subject of a refusal: the metric asked for, and what it is made of where a suite could ask for that."""
+    if leaf.text == metric.text or "|" in leaf.text:  # the part of one class has no name in suites
+        return metric.text
+    return f"{metric.text}, made of {leaf.text},"
+
+
 def is_across_slices(metric: Metric | None) -> TypeGuard[AcrossSlices]:
     """Whether a metric is made from the values of others in all slices of a set."""
     return metric is not None and isinstance(metric.needs, Slices)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from contextlib import contextmanager
 from copy import copy
@@ -30,13 +31,14 @@ from plmetrics.cli.split import split
 from plmetrics.cli.state import state
 from plmetrics.cli.suggest import suggest
 from plmetrics.cli.terminal.bus_error import explain_bus_errors
-from plmetrics.cli.terminal.console import open_streams, say, write_result
+from plmetrics.cli.terminal.console import open_streams, write_result
 from plmetrics.cli.terminal.guard import UsageError, failure_json, wants_json
 from plmetrics.cli.unit_list import units
 from plmetrics.cli.validate import validate
 from plmetrics.core.errors import Problem
+from plmetrics.core.names import nearest
 from plmetrics.core.process import take_over
-from plmetrics.runs.failure import INTERRUPTED, failure_of
+from plmetrics.runs.failure import failure_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -76,10 +78,24 @@ class _Commands(TyperGroup):
             yield
         except Exception as error:
             message = getattr(error, "format_message", None)  # of click, whichever Typer brings
+            if message is not None:
+                error.message = _choice_text(error.message)  # type: ignore[attr-defined]
             if message is not None and wants_json(self._arguments):
                 problem = Problem(message())
                 write_result(failure_json(failure_of(UsageError(problem))))
             raise
+
+
+def _choice_text(message: str) -> str:
+    """Message of a usage error without the words of Typer's parser, and with the choice that was probably meant.
+
+    >>> _choice_text("Value error, 'jsn' is not one of 'text', 'json'.")
+    "'jsn' is not one of 'text', 'json'. Did you mean 'json'?"
+    """
+    message = message.removeprefix("Value error, ")
+    name, _, choices = message.partition(" is not one of ")
+    match = nearest(name.strip("'"), re.findall("'([^']*)'", choices))
+    return f"{message.rstrip('.')}. Did you mean '{match}'?" if match else message
 
 
 app = typer.Typer(
@@ -148,8 +164,4 @@ def main() -> None:
     take_over()
     open_streams()
     explain_bus_errors()
-    try:
-        _of_call(sys.argv[1:])(prog_name="plmetrics")
-    except KeyboardInterrupt:
-        say("interrupted")
-        sys.exit(INTERRUPTED)
+    _of_call(sys.argv[1:])(prog_name="plmetrics")

@@ -133,6 +133,17 @@ def number_text(value: float) -> str:
     return repr(float(value))
 
 
+def plain_text(value: object) -> str:
+    """A plain value as a text, as suites have it and a cast of its column gives it.
+
+    >>> plain_text(True), plain_text(2.0), plain_text("a")
+    ('true', '2', 'a')
+    """
+    if isinstance(value, bool):
+        return str(value).lower()
+    return number_text(value) if isinstance(value, (int, float)) else str(value)
+
+
 def is_pattern(name: str) -> bool:
     """Whether Polars takes the name of a column for a pattern of names: such a column can be read, not be named."""
     return name == "*" or (name.startswith("^") and name.endswith("$"))

@@ -16,7 +16,7 @@ from plmetrics.catalogue.advice.goals import GOALS
 from plmetrics.catalogue.parameters import parameter_name
 from plmetrics.catalogue.parameters import parameters as parameters_of
 from plmetrics.catalogue.synonyms.table import synonyms
-from plmetrics.core.names import number_text
+from plmetrics.core.names import number_text, plain_text
 from plmetrics.report.layout import (
     FAINT,
     GAP,
@@ -198,7 +198,7 @@ def _aliases(metric: MetricClass) -> list[str]:
     return [
         *metric.aliases,
         *(
-            f"{name} ({', '.join(f'{key}={_value(value)}' for key, value in arguments.items())})"
+            f"{name} ({', '.join(f'{key}={plain_text(value)}' for key, value in arguments.items())})"
             for name, arguments in presets
         ),
     ]
@@ -232,7 +232,7 @@ def _signature(metric: MetricClass, *, optional: bool = False) -> str:
 def _default(field: dataclasses.Field[Any]) -> str:
     if field.default is None or field.default is dataclasses.MISSING:
         return parameter_name(field)
-    return f"{parameter_name(field)}={_value(field.default)}"
+    return f"{parameter_name(field)}={plain_text(field.default)}"
 
 
 def _meaning(field: dataclasses.Field[Any]) -> str:
@@ -252,7 +252,7 @@ def _cell(value: Any) -> Any:
     if not isinstance(value, list):
         return value
     parts = [item.get("name", item.get("rule")) if isinstance(item, dict) else item for item in value]
-    return "; ".join("" if part is None else _value(part) for part in parts)
+    return "; ".join("" if part is None else plain_text(part) for part in parts)
 
 
 def _parameter(field: dataclasses.Field[Any]) -> dict[str, Any]:
@@ -276,12 +276,6 @@ def description(metric: Metric | MetricClass) -> str:
 def _range(metric: MetricClass) -> str:
     low, high = map(number_text, metric.range)
     return f"{low} to {high}"
-
-
-def _value(value: Any) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    return number_text(value) if isinstance(value, (int, float)) else str(value)
 
 
 def _yes(fact: bool) -> str:  # noqa: FBT001

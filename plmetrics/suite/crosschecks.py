@@ -127,7 +127,10 @@ def _label_sets(fields: Mapping[str, Any], add: Add) -> None:
             )
         return
     if columns is not None and len(columns.label_columns) == 1:
-        add("a label needs a column for each of at least two classes", ("columns", "label"))
+        (column,) = columns.label_columns.values()
+        hint = f"write label: {column} for a column of lists, or name a column of 0 and 1 for each class"
+        msg = f"the label names one column, '{column}', and a label of columns needs at least two classes"
+        add(msg, ("columns", "label"), hint)
     asked = [*fields["sections"], *(key for key in ("calibrate", "baseline") if fields.get(key))]
     for key in (key for key in asked if key in _ONE_LABEL):
         add(f"{key} reads one label a row, and task 'multilabel' has several", (key,), f"leave {key} out")

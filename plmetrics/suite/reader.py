@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from plmetrics.catalogue import registry
 from plmetrics.core.errors import ConfigError, Problem
-from plmetrics.core.names import did_you_mean
+from plmetrics.core.names import did_you_mean, plain_text
 from plmetrics.features.registry import FEATURES, feature
 from plmetrics.suite import crosschecks
 from plmetrics.suite.mentions import SuiteMentions
@@ -20,7 +20,7 @@ from plmetrics.suite.problems import Findings, check_predicate, message_text, sw
 from plmetrics.suite.sections.basics import Columns, Compare, Curve, Data
 from plmetrics.suite.sections.gates import Gate, read_margins, read_opponent
 from plmetrics.suite.sections.metrics import METRIC_DEFAULTS, MetricReader, is_torn, say_torn
-from plmetrics.suite.sections.models import class_name, read_models, with_model_columns
+from plmetrics.suite.sections.models import read_models, with_model_columns
 from plmetrics.suite.sections.output import Output
 from plmetrics.suite.sections.uncertainty import Uncertainty
 from plmetrics.suite.tasks import CURVES
@@ -49,6 +49,8 @@ _BESIDE_FOUR_FIFTHS = (
     "consecutive",
 )
 _DATA_FORM = "write data: {path: scores/*.parquet}"
+_OUTPUT_FORM = "write output: {directory: runs}"
+_RULE = re.compile(r"(?P<metric>\S.*?)\s*(?P<sign>[<>])=?\s*(?P<limit>-?[0-9.]+)")
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
 _SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*(B|KB|MB|GB|TB|KiB|MiB|GiB|TiB)?", re.IGNORECASE)
 _UNITS = {"b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12}
@@ -106,7 +108,7 @@ def suite_from_mapping(
     fields["curves"] = _curves(raw.get("curves"), findings)
     fields["memory"] = _memory(raw.get("memory"), findings)
     fields["sections"] = _sections(raw, reader, findings)
-    fields["output"] = findings.model(Output, _section(raw, "output"), ("output",))
+    fields["output"] = findings.model(Output, _section(raw, "output"), ("output",), _OUTPUT_FORM)
     fields["classes"] = _classes(raw.get("classes"), findings)
     for key in _SCALARS:
         if key in raw:
@@ -262,7 +264,7 @@ def _classes(value: Any, findings: Findings) -> tuple[str, ...] | None:
     if not isinstance(value, (list, tuple)) or len(value) < 2:
         findings.add(f"classes must be a list of at least two, not {message_text(value)}", ("classes",))
         return None
-    names = tuple(class_name(name) for name in value)
+    names = tuple(plain_text(name) for name in value)
     if len(set(names)) < len(names):
         findings.add("a class stands in classes twice", ("classes",))
         return None
@@ -272,9 +274,8 @@ def _classes(value: Any, findings: Findings) -> tuple[str, ...] | None:
 def _uncertainty(value: Any, findings: Findings) -> Uncertainty | None:
     if value is None or value is False:
         return None
-    section = findings.model(
-        Uncertainty, {} if value is True else value, ("uncertainty",), switch_hint(value)
-    )
+    form = switch_hint(value) or "write uncertainty: true, or uncertainty: {replicates: 1000}"
+    section = findings.model(Uncertainty, {} if value is True else value, ("uncertainty",), form)
     if section is not None and section.methods is not None and "method" in section.model_fields_set:
         msg = "method and methods both say how intervals are made"
         findings.add(msg, ("uncertainty", "method"), "leave one of them out")
@@ -283,16 +284,15 @@ def _uncertainty(value: Any, findings: Findings) -> Uncertainty | None:
 
 def _gates(value: Any, reader: MetricReader, findings: Findings) -> tuple[Gate | None, ...]:
     """The gates in their places, None for one that is wrong."""
-    if not _list(value, "gates", findings):
+    if not _list(value, "gates", findings, "write gates: [{metric: accuracy, at_least: 0.9}]"):
         return ()
     return tuple(_gate(spec, ("gates", index), reader, findings) for index, spec in enumerate(value))
 
 
 def _gate(spec: Any, path: SuitePath, reader: MetricReader, findings: Findings) -> Gate | None:
     if not isinstance(spec, Mapping):
-        findings.add(
-            f"a gate is a mapping such as {{metric: roc_auc, at_least: 0.75}}, not {message_text(spec)}", path
-        )
+        msg = f"a gate is a mapping such as {{metric: roc_auc, at_least: 0.75}}, not {message_text(spec)}"
+        findings.add(msg, path, _gate_form(spec))
         return None
     fields = dict(spec)
     if "four_fifths" in fields and not _four_fifths(fields, path, reader, findings):
@@ -308,6 +308,15 @@ def _gate(spec: Any, path: SuitePath, reader: MetricReader, findings: Findings) 
     if not (read_opponent(fields, path, findings) and read_margins(fields, path, findings)):
         return None
     return findings.model(Gate, fields, path)
+
+
+def _gate_form(spec: Any) -> str | None:
+    """The mapping that a text such as `accuracy >= 0.9` stands for."""
+    rule = _RULE.fullmatch(spec) if isinstance(spec, str) else None
+    if rule is None:
+        return None
+    limit = "at_least" if rule["sign"] == ">" else "at_most"
+    return f"write {{metric: {rule['metric']}, {limit}: {rule['limit']}}}"
 
 
 def _four_fifths(fields: dict[str, Any], path: SuitePath, reader: MetricReader, findings: Findings) -> bool:
@@ -333,7 +342,7 @@ def _four_fifths(fields: dict[str, Any], path: SuitePath, reader: MetricReader, 
 
 def _curves(value: Any, findings: Findings) -> tuple[Curve | None, ...]:
     """The curves in their places, None for one that is wrong."""
-    if not _list(value, "curves", findings):
+    if not _list(value, "curves", findings, "write curves: [roc, reliability]"):
         return ()
     return tuple(_curve(spec, ("curves", index), findings) for index, spec in enumerate(value))
 
@@ -352,11 +361,11 @@ def _curve(spec: Any, path: SuitePath, findings: Findings) -> Curve | None:
     return findings.model(Curve, fields, path)
 
 
-def _list(value: Any, key: str, findings: Findings) -> bool:
+def _list(value: Any, key: str, findings: Findings, form: str) -> bool:
     if isinstance(value, Sequence) and not isinstance(value, str):
         return True
     if value is not None:
-        findings.add(f"{key} must be a list, not {message_text(value)}", (key,))
+        findings.add(f"{key} must be a list, not {message_text(value)}", (key,), form)
     return False
 
 

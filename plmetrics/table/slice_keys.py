@@ -114,12 +114,12 @@ def bin_text(edges: Sequence[Any], index: int) -> str:
 def period_text(start: Any, every: str) -> str:
     """A period by its first year, month, day or hour.
 
-    >>> period_text(datetime.date(2026, 3, 1), "1mo"), period_text(datetime.date(2026, 3, 2), "1w")
-    ('2026-03', '2026-03-02')
+    >>> period_text(datetime.date(1, 3, 1), "1mo"), period_text(datetime.date(2026, 3, 2), "1w")
+    ('0001-03', '2026-03-02')
     """
     if isinstance(start, str) or not every.endswith("mo"):
         return value_text(start)
-    return f"{start.year:04}" if int(every[:-2]) % 12 == 0 else f"{start:%Y-%m}"
+    return str(start)[: 4 if int(every[:-2]) % 12 == 0 else 7]
 
 
 def period_start(column: pl.Expr, dtype: pl.DataType, every: str) -> pl.Expr:

@@ -164,8 +164,8 @@ def plain_values(column: pl.Series, label: str) -> list[Any]:
     Raises:
         DataError: a date or time is outside the years of the calendar; `label` names the column.
     """
-    if column.dtype == pl.Float32:
-        column = column.cast(pl.String).cast(pl.Float64)
+    if column.dtype in {pl.Float32, pl.Float16}:
+        column = pl.Series(column.to_numpy().astype(str)).cast(pl.Float64).set(column.is_null(), None)
     elif column.dtype == pl.Duration:
         column = column.dt.to_string("iso")
     elif column.dtype == pl.Time or getattr(column.dtype, "time_unit", None) == "ns":

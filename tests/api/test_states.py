@@ -393,6 +393,10 @@ def test_a_query_in_two_states_is_refused() -> None:
     ("asked", "named"),
     [
         ({"metrics": ["ece(bins=5, strategy=quantile)"]}, "needs the rows in order"),
+        (
+            {"metrics": [{"name": "twice", "formula": "2 * ece(strategy=quantile)"}]},
+            "^metrics.0: twice, made of ece.*, needs the rows in order",
+        ),
         ({"exact": True}, "exact=True needs the rows"),
         ({"fold": "size"}, "folds belong to one run"),
         (
@@ -443,3 +447,20 @@ def test_states_name_no_values_of_variables_and_yet_tell_files_apart(tmp_path, m
     assert plm.merge(*states).metrics["n"].to_list() == [4]
     with pytest.raises(plm.PlmetricsError, match="would count twice"):
         plm.merge(states[0], plm.state(file, set={"data.path": "tok-day-1/x.parquet"}))
+
+
+def test_merged_states_warn_of_what_is_true_of_all_rows(tmp_path: Path) -> None:
+    suite = {
+        "columns": {"label": "y"},
+        "models": {"p": "p"},
+        "metrics": ["accuracy"],
+        "slices": {"g": {"column": "g", "exclude": ["x", "zz"]}},
+    }
+    states = []
+    for value in ("x", "b"):
+        table = pl.DataFrame({"y": [0, 1], "p": [0.1, 0.9], "g": ["a", value]})
+        table.write_parquet(tmp_path / f"{value}.parquet")
+        file = suite_file(tmp_path, {**suite, "data": {"path": f"{value}.parquet"}})
+        states.append(plm.state(file))
+    assert [len(state.warnings) for state in states] == [1, 2]
+    assert plm.merge(*states).warnings == ("slice set 'g' excludes 'zz', which does not occur",)

@@ -125,6 +125,12 @@ def test_usage_errors(invoke: Any, api_run: Any, arguments: tuple[str, ...]) -> 
     assert calls == []
 
 
+@pytest.mark.parametrize(("word", "hint"), [("jsn", " Did you mean 'json'?"), ("nope", "")])
+def test_a_choice_that_there_is_not(invoke: Any, word: str, hint: str) -> None:
+    said = invoke("diff", "a", "b", "--format", word).err.splitlines()[-1]
+    assert said == f"Error: Invalid value for '--format': '{word}' is not one of 'text', 'json', 'csv'.{hint}"
+
+
 def test_validate(invoke: Any, monkeypatch: pytest.MonkeyPatch, result: Any) -> None:
     report = SimpleNamespace(
         suite=result().suite, schema={"y": 1, "p": 1}, warnings=("accuracy may mislead",)

@@ -55,6 +55,20 @@ STOPS = {
     "raise ZeroDivisionError": 1,
 }
 
+LOADING = """
+import signal, sys
+
+class Interrupt:
+    def find_spec(name, *_):
+        if name == NAME:
+            signal.raise_signal(signal.SIGINT)
+
+sys.meta_path.insert(0, Interrupt)
+sys.argv = ["plmetrics", "metrics"]
+from plmetrics.__main__ import main
+sys.exit(main())
+"""
+
 
 @pytest.fixture
 def place(tmp_path):
@@ -99,6 +113,11 @@ def assert_only_a_record_is_left(place, code):
     assert left == {"suite.yaml", *(f"rows/part-{number}.parquet" for number in range(FILES)), *ours}
     record = json.loads((run / "run.json").read_text(encoding="utf-8"))
     assert (record["status"], record["exit_code"]) == ("failed", code)
+
+
+@pytest.mark.parametrize("module", ["typer", "plmetrics.cli.run", "polars"])
+def test_a_command_that_is_stopped_while_its_modules_load(place, module):
+    assert ended(place, LOADING.replace("NAME", repr(module))) == (130, "interrupted\n")
 
 
 @pytest.mark.slow

@@ -183,7 +183,8 @@ def test_names_of_columns_stay_in_their_comment(monkeypatch: pytest.MonkeyPatch)
     frame = TABLES["treated"][1].rename({"treatment": "treatment\n"})
     monkeypatch.setattr(registry, "tasks", lambda: ("binary",))
     text = plm.suggest(frame, label="y", scores="score").text
-    assert text.split("\n")[2].startswith("# The table looks like one of task uplift (column 'treatment?'")
+    note = "# The table looks like one of task uplift (column 'treatment\\x0a'"
+    assert text.split("\n")[2].startswith(note)
     assert text.split("\n")[3].startswith("name: ")
 
 

@@ -266,6 +266,7 @@ BAD: list[tuple[Any, dict[str, Any], type[Exception], list[str]]] = [
     (lambda r: r, {"task": "binary", "label": ["a", "b"], "models": "g"}, plm.ConfigError, ["'multilabel'"]),
     (lambda r: r, {"label": {"spam": "y_spam", "ham": "y_bill"}}, plm.ConfigError, ["'ham'", "'other'"]),
     (lambda r: r, {"label": {"spam": "y_spam"}}, plm.ConfigError, ["at least two"]),
+    (tagged([]), {"label": ["tags", "tags"]}, plm.ConfigError, ["'tags'", "for a column of lists"]),
 ]
 
 

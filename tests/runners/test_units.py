@@ -125,6 +125,19 @@ def test_evaluate_refuses_what_is_no_runner_or_has_no_units(
         plm.evaluate(data, label="y", models="a", metrics=["f1"], on=on)
 
 
+@pytest.mark.parametrize(
+    "changes", [{"exact": True}, {"drift": {"reference": "scores", "columns": ["a"]}}], ids="".join
+)
+def test_validate_refuses_what_a_runner_refuses(tmp_path: Path, changes: dict[str, Any]) -> None:
+    file = write(tmp_path, 2, engine="inline", **changes)
+    said = []
+    for function in (plm.validate, plm.run):
+        with pytest.raises(plm.ConfigError) as refused:
+            function(file)
+        said.append(str(refused.value))
+    assert said[0] == said[1]
+
+
 def test_a_worker_that_does_not_see_the_states_says_so(tmp_path: Path) -> None:
     job = UnitJob(str(tmp_path / "elsewhere/units.plan"), "0", str(tmp_path))
     with pytest.raises(plm.EnvironmentFault, match="does not see the plan"):

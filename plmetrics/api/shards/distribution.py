@@ -168,6 +168,18 @@ def check_distributable(suite: Suite) -> None:
         raise ConfigError(problems)
 
 
+def check_units(suite: Suite, source: Source) -> None:
+    """Refuse a suite or a table that a runner cannot count; no row is read.
+
+    Raises:
+        ConfigError: it asks for what merged states leave out, or the table has no files.
+    """
+    from plmetrics.features.shards.planning import check_countable
+
+    check_distributable(suite)
+    check_countable(suite, source)
+
+
 def _check_references(suite: Suite, source: Source, counts: Mapping[str, object]) -> None:
     """Check what units are judged against, before they are counted."""
     if counts:

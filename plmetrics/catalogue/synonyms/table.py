@@ -68,6 +68,8 @@ class Synonym(NamedTuple):
         """Hint on the text to write instead."""
         if not self.metric:
             return self.difference
+        if self.difference.startswith("or "):
+            return f"did you mean '{self.metric}', {self.difference}?"
         return f"did you mean '{self.metric}'? {self.difference}".rstrip()
 
 

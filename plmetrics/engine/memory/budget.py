@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Literal
 
 import polars as pl
 
+from plmetrics.catalogue.composite_metrics import refused_subject
 from plmetrics.catalogue.metric import leaves
 from plmetrics.catalogue.needs import Bins
 from plmetrics.core.errors import ConfigError, Problem
@@ -361,7 +362,8 @@ def refuse_rows(suite: Suite, remedy: str) -> None:
     for index, metric in enumerate(suite.metrics):
         for leaf in leaves(metric):
             if leaf.needs.rows_in_order:
-                msg = f"{leaf.text} needs the sorted rows, which exact: false or the memory budget rules out"
+                subject = refused_subject(metric, leaf)
+                msg = f"{subject} needs the sorted rows, which exact: false or the memory budget rules out"
                 choice = isinstance(leaf.needs, Bins) and leaf.needs.optional
                 hint = f"use strategy=uniform, or {remedy}" if choice else remedy
                 raise ConfigError(Problem(msg, ("metrics", index), hint))

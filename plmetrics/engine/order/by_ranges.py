@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from plmetrics.catalogue.needs import OrderedRows, Points, Quantiles
+from plmetrics.catalogue.needs import Bins, OrderedRows, Points, Quantiles
 from plmetrics.engine.memory.points import compares_rests
 from plmetrics.engine.order.encoding import grid_steps
 from plmetrics.engine.order.grid_scores import models_on_grids
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from plmetrics.engine.aggregate.cell_sums import CellSums
     from plmetrics.engine.order.orderings import Ordering
     from plmetrics.engine.order.range_reader import Classes
+    from plmetrics.engine.request import Request
     from plmetrics.engine.run_plan import RunPlan
     from plmetrics.states.scores.coarse import Codes
     from plmetrics.states.scores.ranges import RangePoints
@@ -96,10 +97,7 @@ def order_steps(prepared: RunPlan, sums: CellSums | None = None) -> Iterator[Ste
     """The scans of `models_to_order`, with those of `sums` that they tell; none where the rows came with the sums."""
     request, order = prepared.request, prepared.order
     if prepared.exact and order.way == "rows":
-        orders = int(request.orders_scores) + len(request.values)
-        sorts = len(request.models) * orders
-        does = f"{sorts} {'sort' if sorts == 1 else 'sorts'} in memory, {orders} a model; rows come with the sums"
-        yield Step("order", does=does if orders else "rows for curves")
+        yield Step("order", does=_in_memory(request))
         return
     if prepared.exact:
         if _needing_points(prepared, orderings(request)):
@@ -112,6 +110,20 @@ def order_steps(prepared: RunPlan, sums: CellSums | None = None) -> Iterator[Ste
             yield Step("order", (range_plan(prepared, read, Limits()),), times=order.ranges)
     if not prepared.exact or _counts_on_grid(prepared):
         yield from grid_steps(prepared, sums)
+
+
+def _in_memory(request: Request) -> str:
+    """Description of what is made of rows in memory: those of bins alone are looked up there, and not sorted."""
+    orders = int(request.orders_scores) + len(request.values)
+    if not orders:
+        return "rows for curves"
+    bins = request.suite.uncertainty is None and not request.weighted
+    bins = bins and all(isinstance(need, Bins) and not need.rows_in_order for need in request.orders)
+    curves = request.suite.row_curves
+    bins = bins and all(curve.curve in BINNED_CURVES and curve.strategy == "width" for curve in curves)
+    count = len(request.models) * orders
+    words = ("column in bins", "columns in bins") if bins else ("sort", "sorts")
+    return f"{count} {words[count != 1]} in memory, {orders} a model; rows come with the sums"
 
 
 def _sorting(prepared: RunPlan) -> str:

@@ -314,10 +314,26 @@ def _no_dates(view: TableView, part: SliceSet, values: pl.DataFrame) -> Iterator
         column = values[key.column]
         dated = bool(key.every) or key.kind == "bins"
         if dated and view.schema.get(key.label) == pl.String and not column.count():
-            yield (
-                f"slice set '{part.name}': column '{key.label}' holds no ISO date such as 2026-03-01, and all rows are "
-                f"in one slice, {key.label}=null: derive a column of dates"
-            )
+            yield _no_date(part, key.label)
+
+
+def slice_warnings(sets: Sequence[SliceSet]) -> frozenset[str]:
+    """Warnings that slices may give: those of some of the rows need not be true of all."""
+    return frozenset(
+        text
+        for part in sets
+        for text in (
+            *(_no_date(part, key.label) for key in part.keys),
+            *(_absent(part, item) for item in part.exclude),
+        )
+    )
+
+
+def _no_date(part: SliceSet, column: str) -> str:
+    return (
+        f"slice set '{part.name}': column '{column}' holds no ISO date such as 2026-03-01, and all rows are "
+        f"in one slice, {column}=null: derive a column of dates"
+    )
 
 
 def _absent(part: SliceSet, item: Any) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from plmetrics.core.names import number_text
+from plmetrics.core.names import number_text, plain_text
 from plmetrics.features.advice.column_names import is_label_name, is_score_name
 from plmetrics.features.advice.column_roles import (
     are_shares_of_one,
@@ -17,7 +17,6 @@ from plmetrics.features.advice.column_roles import (
     named_scores,
 )
 from plmetrics.features.advice.table_roles import Roles
-from plmetrics.suite.sections.models import class_name
 from plmetrics.table.prediction_columns import quantile_part
 
 if TYPE_CHECKING:
@@ -189,7 +188,7 @@ def _is_classes(column: ColumnFacts, wishes: Wishes) -> bool:
 
 def _classes(sample: pl.DataFrame, column: str) -> list[str]:
     """The values of a column as texts, in their order."""
-    return [class_name(value) for value in sample[column].drop_nulls().unique().sort().to_list()]
+    return [plain_text(value) for value in sample[column].drop_nulls().unique().sort().to_list()]
 
 
 def _columns_by_affix(classes: Sequence[str], names: Sequence[str]) -> Iterator[tuple[str, dict[str, str]]]:

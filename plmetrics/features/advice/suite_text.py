@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from plmetrics.core.names import RESERVED_SLICE_SETS
+from plmetrics.core.names import RESERVED_SLICE_SETS, printable
 from plmetrics.features.advice.column_roles import has_slices
 from plmetrics.features.advice.table_description import (
     REASON_COLUMN,
@@ -15,7 +15,6 @@ from plmetrics.features.advice.table_description import (
     line,
     model_lines,
     model_name,
-    printable,
     task_lines,
     yaml_list,
     yaml_scalar,

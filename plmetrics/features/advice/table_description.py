@@ -9,7 +9,7 @@ from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from plmetrics.core.errors import Problem
-from plmetrics.core.names import is_address
+from plmetrics.core.names import is_address, printable
 from plmetrics.features.advice.column_facts import short_text
 from plmetrics.features.advice.column_roles import choose_positive, choose_unit
 from plmetrics.features.advice.label_columns import shared_prefix
@@ -258,11 +258,6 @@ def yaml_scalar(value: Any) -> str:
 def yaml_list(values: Any) -> str:
     """A list in one line."""
     return f"[{', '.join(map(yaml_scalar, values))}]"
-
-
-def printable(text: str) -> str:
-    """A text for a comment: names of columns stand there, and may hold anything."""
-    return "".join(c if c.isprintable() else "?" for c in text)
 
 
 def line(text: str, reason: str = "", indent: int = 0, width: int = REASON_COLUMN) -> str:

@@ -151,12 +151,12 @@ class Calendar:
     def _key(self, start: datetime) -> str:
         if self.every.unit == "h":
             every = "" if self.every.count == 1 else f".{self.every}"
-            return f"{start:%Y-%m-%dT%HZ}{every}"
+            return f"{start.isoformat()[:13]}Z{every}"
         local = start.astimezone(self.zone)
         if self.every.unit == "w":
             year, week, _ = local.isocalendar()
             return f"{year:04}-W{week:02}"
-        return f"{local:%Y-%m}" if self.every.unit == "mo" else local.date().isoformat()
+        return local.isoformat()[: 7 if self.every.unit == "mo" else 10]
 
     def _moment(self, text: str) -> datetime:
         try:

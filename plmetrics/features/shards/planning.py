@@ -70,9 +70,7 @@ def plan_units(
         ConfigError: the suite asks for what no state carries, or its table has no files.
         DataError: the data is not what the suite says.
     """
-    if suite.data.long is not None:
-        msg = "rows of one forecast may lie in several files, so that units of a long table do not add"
-        raise ConfigError(Problem(msg, ("data", "long"), "write a column for each quantile"))
+    check_countable(suite, source)
     names = tuple(dict.fromkeys(variables))
     suite = anchor_tables(suite, folder or Path.cwd())
     table = table_content(source) | _tables_of_features(suite, names)
@@ -85,6 +83,19 @@ def plan_units(
     groups = _groups(files) if by_folder else ([file] for file in files)
     units = [_unit(shared, group) for group in groups]
     return UnitPlan(name=suite.name, suite=worker_suite(suite), variables=names, units=tuple(units), **shared)
+
+
+def check_countable(suite: Suite, source: Source) -> None:
+    """Refuse a suite or a table that cannot be counted in units.
+
+    Raises:
+        ConfigError: the suite asks for what no state carries, or its table has no files of whole rows.
+    """
+    if suite.data.long is not None:
+        msg = "rows of one forecast may lie in several files, so that units of a long table do not add"
+        raise ConfigError(Problem(msg, ("data", "long"), "write a column for each quantile"))
+    table_content(source)
+    countable(suite)
 
 
 def _tables_of_features(suite: Suite, names: Iterable[str]) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from plmetrics.catalogue.composite_metrics import refused_subject
 from plmetrics.catalogue.metric import leaves
 from plmetrics.catalogue.needs import Bins
 from plmetrics.core.errors import ConfigError, Problem
@@ -88,12 +89,13 @@ def _problems(suite: Suite) -> Iterator[Problem]:
         yield from _order_dependent(suite)
     for index, metric in enumerate(suite.metrics):
         for leaf in leaves(metric):
+            subject = refused_subject(metric, leaf)
             if leaf.needs.rows_in_order:
-                message = f"{leaf.text} needs the rows in order, which a state does not hold"
+                message = f"{subject} needs the rows in order, which a state does not hold"
                 choice = isinstance(leaf.needs, Bins) and leaf.needs.optional
                 yield Problem(message, ("metrics", index), "use strategy=uniform" if choice else _INSTEAD)
             if leaf.made(suite.columns.label):
-                message = f"{leaf.text} reads other rows beside each row, and a state holds some of them"
+                message = f"{subject} reads other rows beside each row, and a state holds some of them"
                 yield Problem(message, ("metrics", index), _INSTEAD)
     for index, curve in enumerate(suite.curves):
         if curve.strategy == "count":

@@ -67,8 +67,8 @@ class MetricReader:
         if isinstance(value, (str, Metric)):
             value = [value]
         if not isinstance(value, (list, tuple)) or not value:
-            hint = f"metrics must be a list with at least one metric, not {message_text(value)}"
-            self._found.add(hint, ("metrics",))
+            msg = f"metrics must be a list with at least one metric, not {message_text(value)}"
+            self._found.add(msg, ("metrics",), "write metrics: [accuracy, {f_beta: {beta: 2}}]")
             return Metrics(None)
         self._definitions.gather(value)
         before = len(self._found.problems)

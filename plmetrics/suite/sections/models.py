@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from plmetrics.core.names import number_text
+from plmetrics.core.names import plain_text
 from plmetrics.suite.problems import check_expression, is_label, message_text
 from plmetrics.suite.sections.basics import ModelColumns
 from plmetrics.suite.tasks import CLASS_TASKS, PREDICTION_KINDS, PREDICTS
@@ -225,13 +225,6 @@ def _is_list_of_columns(value: Sequence[Any], findings: Findings) -> bool:
     return len(findings.problems) == before
 
 
-def class_name(value: Any) -> str:
-    """A class as a text, as `plmetrics.table.classes.class_text` writes it."""
-    if isinstance(value, bool):
-        return str(value).lower()
-    return number_text(value) if isinstance(value, (int, float)) else str(value)
-
-
 def _only_column(task: str) -> str:
     """Part of the prediction of a model of one column."""
     return "prediction" if task == "multiclass" else "score"
@@ -240,7 +233,7 @@ def _only_column(task: str) -> str:
 def _with_plain_keys(fields: Mapping[str, Any], path: SuitePath, findings: Findings) -> dict[str, Any]:
     """Classes as texts and levels as numbers, however YAML or Python wrote them; notes those that are there twice."""
     out = dict(fields)
-    for kind, plain in (("proba", class_name), ("threshold", class_name), ("quantiles", _level)):
+    for kind, plain in (("proba", plain_text), ("threshold", plain_text), ("quantiles", _level)):
         if isinstance(fields.get(kind), Mapping):
             out[kind] = {plain(key): value for key, value in fields[kind].items()}
             if len(out[kind]) < len(fields[kind]):

@@ -97,6 +97,18 @@ def test_what_a_grid_cannot_serve_is_refused_before_a_row_is_read(asked, monkeyp
         plm.evaluate(frame, label="y", models="p", exact=False, **asked)
 
 
+def test_a_refusal_names_the_metric_that_was_asked_for():
+    frame = pl.DataFrame({"y": ["u", "v"], "u": [0.1, 0.4], "v": [0.9, 0.6]})
+    asked = {
+        "models": {"m": {"proba": {"u": "u", "v": "v"}}},
+        "metrics": ["classwise_ece(strategy=quantile)"],
+    }
+    with pytest.raises(
+        plm.ConfigError, match=r"^metrics.0: classwise_ece\(strategy=quantile\) needs the sorted"
+    ):
+        plm.evaluate(frame, task="multiclass", label="y", exact=False, **asked)
+
+
 def test_less_memory_means_fewer_models_at_a_time_and_then_more_ranges():
     plans = [plan(memory=memory, exact=True) for memory in (4e9, 1.6e9, 0.5e9, 0.3e9)]
     assert [each.orders for each in plans] == [2, 1, 1, 1]

@@ -99,6 +99,12 @@ def test_passes(metrics: list[str], stages: int) -> None:
     assert ("sorted rows" in found.memory) == (stages == 3)
 
 
+@pytest.mark.parametrize(("metrics", "words"), [(["ece"], "columns in bins"), (["ece", "roc_auc"], "sorts")])
+def test_scores_in_bins_are_not_sorted(metrics: list[str], words: str) -> None:
+    order = explained(table(), metrics=metrics, slices=None, uncertainty=None, compare=None).passes[-1]
+    assert (order.stage, order.does) == ("order", f"2 {words} in memory, 1 a model; rows come with the sums")
+
+
 def test_columns_that_thresholds_are_chosen_by_are_read_before(tmp_path: Path) -> None:
     table().write_parquet(tmp_path / "t.parquet")
     found = explained(str(tmp_path / "t.parquet"), slices={"h": "h"}, metrics=["recall(threshold=max(f1))"])
