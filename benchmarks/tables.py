@@ -67,7 +67,7 @@ def tables(cache: Path | None, *, keep: bool) -> Iterator[Tables]:
         yield made
     finally:
         if not keep:
-            for used in made.used:
+            for used in (*made.used, folder / "bytecode"):
                 shutil.rmtree(used, ignore_errors=True)
             if cache is None:
                 shutil.rmtree(folder, ignore_errors=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -45,3 +46,13 @@ class Contestant:
     def missing(self) -> list[str]:
         """Packages that are not installed."""
         return [package for package in self.packages if importlib.util.find_spec(package) is None]
+
+
+def with_bytecode(folder: Path) -> Path:
+    """The table, for processes that find modules compiled, as those of an installed package are.
+
+    The warm-up writes the bytecode beside the tables where the environment forbids it elsewhere.
+    """
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    os.environ.setdefault("PYTHONPYCACHEPREFIX", str(folder.with_name("bytecode")))
+    return folder

@@ -11,7 +11,7 @@ from typing import Any
 
 import polars as pl
 
-from benchmarks.contestants.contestant import Contestant, Values
+from benchmarks.contestants.contestant import Contestant, Values, with_bytecode
 
 SUMS = ["accuracy", "precision", "recall", "f1", "brier", "log_loss"]
 COUNTS = ["accuracy", "precision", "recall", "f1", "mcc", "brier"]
@@ -163,7 +163,7 @@ def imports(name: str, statement: str) -> Contestant:
     return Contestant(
         name,
         f"a new process: `{statement}`",
-        load=lambda folder: folder,
+        load=with_bytecode,
         work=lambda folder: subprocess.run(command, check=True),  # noqa: ARG005
     )
 

@@ -8,7 +8,7 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from benchmarks.contestants.contestant import Contestant, Values
+from benchmarks.contestants.contestant import Contestant, Values, with_bytecode
 from benchmarks.contestants.ours import CELL, SUMS, facts_of, models, values_of
 
 if TYPE_CHECKING:
@@ -37,16 +37,6 @@ class Units:
             exact=False,
             on=on,
         )
-
-
-def with_bytecode(folder: Path) -> Path:
-    """The table, for workers that find modules compiled, as those of an installed package are.
-
-    The warm-up writes the bytecode beside the small table where the environment forbids it elsewhere.
-    """
-    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-    os.environ.setdefault("PYTHONPYCACHEPREFIX", str(folder / "bytecode"))
-    return folder
 
 
 _BARE = """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from plmetrics.core.results import COMPARISONS_SCHEMA, FOLDS_SCHEMA, LABELLED
+from plmetrics.core.results import FOLDS_SCHEMA, LABELLED
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -112,7 +112,7 @@ def comparisons_with_tests(
 
         folds = FOLDS_SCHEMA.to_frame() if folds is None else folds
         comparisons = with_tests(comparisons, analysis, rows, tables["metrics"], folds, areas)
-    return correct_comparisons(analysis, comparisons).select(list(COMPARISONS_SCHEMA))
+    return correct_comparisons(analysis, comparisons)
 
 
 def delong_tests(comparisons: pl.DataFrame, analysis: Analysis, rows: PairedRows | None) -> pl.DataFrame:

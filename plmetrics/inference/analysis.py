@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from plmetrics.catalogue.composite_metrics import AcrossSlices, is_across_slices
+from plmetrics.core.results import COMPARISONS_SCHEMA
 from plmetrics.core.threads import parallel_map
 from plmetrics.inference.chunks import Chunk, EstimateColumns, chunks, concatenate_estimates
 from plmetrics.inference.composite_estimates import WholeSet, across_slices
@@ -277,7 +278,7 @@ def correct_comparisons(analysis: Analysis, comparisons: pl.DataFrame) -> pl.Dat
     """The comparisons that the suite asks for, with adjusted p values and readings."""
     compare = analysis.suite.compare
     if compare is None:
-        return comparisons.clear()
+        return COMPARISONS_SCHEMA.to_frame()
     from plmetrics.inference.comparisons.readings import readings_of
 
     requested = [f"{model}|{baseline}" for model, baseline in compare.pairs_of(analysis.models)]
@@ -291,7 +292,8 @@ def correct_comparisons(analysis: Analysis, comparisons: pl.DataFrame) -> pl.Dat
         ~gated, ~bootstrap | (pair.is_in(requested) & pl.col("scale").is_in(compare.scales))
     )
     adjusted = correct(selected, compare.correction, compare.family)
-    return readings_of(with_nearness(adjusted, selected, analysis.level), analysis.suite, analysis.level)
+    read = readings_of(with_nearness(adjusted, selected, analysis.level), analysis.suite, analysis.level)
+    return read.select(list(COMPARISONS_SCHEMA))
 
 
 def _metric_columns(

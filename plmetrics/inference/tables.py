@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from plmetrics.core.results import COMPARISONS_SCHEMA, FARTHER, LABELLED, METRICS_SCHEMA, NEARER, SLICE_VALUES
+from plmetrics.core.results import (
+    COMPARISONS_SCHEMA,
+    FARTHER,
+    LABELLED,
+    METRICS_SCHEMA,
+    NEARER,
+    SLICE_VALUES,
+    TableSchema,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -36,7 +44,7 @@ TESTS: Mapping[ReplicateKind, str] = MappingProxyType(
 DELONG = "delong"
 """And where areas are compared whose intervals are DeLong's."""
 
-COMPARED_SCHEMA = pl.Schema(
+COMPARED_SCHEMA = TableSchema(
     [*COMPARISONS_SCHEMA.items(), ("blocks", pl.Int64), ("nearer", pl.Float64), ("nearer_p", pl.Float64)]
 )
 """The table `comparisons` in the making.
@@ -95,13 +103,7 @@ class Rows:
         sets, numbers = places[order, 1], places[order, 2]
         data = {name: self._column(name, order) for name in self._schema if name in self._added[0][1]}
         data |= self._slice_columns(sets, numbers)
-        height = len(order)
-        return pl.DataFrame(
-            [
-                data.get(name, pl.Series(name, [None], dtype=dtype).new_from_index(0, height)).alias(name)
-                for name, dtype in self._schema.items()
-            ]
-        )
+        return pl.concat([self._schema.to_frame(), pl.DataFrame(data)], how="diagonal")
 
     def _result_places(self, places: Any) -> Any:
         """The places, with slices that overlap in the order of their set."""
@@ -285,8 +287,8 @@ def _family() -> pl.Expr:
 
 def metrics_rows(slices: Sequence[Slices], *, unlabelled: bool = False) -> Rows:
     """An empty collection of `metrics` rows; `unlabelled` says whether rows may have no label."""
-    further = {LABELLED: pl.Float64()} if unlabelled else {}
-    return Rows(slices, pl.Schema({**METRICS_SCHEMA, **further}))
+    schema = TableSchema({**METRICS_SCHEMA, LABELLED: pl.Float64()}) if unlabelled else METRICS_SCHEMA
+    return Rows(slices, schema)
 
 
 def comparison_rows(slices: Sequence[Slices]) -> Rows:

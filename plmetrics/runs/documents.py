@@ -88,7 +88,7 @@ HEAD: dict[Any, Shape] = {
 """Head of a state; one of the counts of drift alone has no constants."""
 
 
-def misfit(value: Any, shape: Shape, place: str = "") -> str | None:
+def misfit(value: Any, shape: Shape) -> str | None:
     """Where a value departs from a shape, in words; None where it does not.
 
     >>> misfit({"folder": 3}, POINTER)
@@ -96,31 +96,40 @@ def misfit(value: Any, shape: Shape, place: str = "") -> str | None:
     >>> misfit({}, POINTER), misfit({"folder": "a", "new": 1}, POINTER)
     ('folder is absent', None)
     """
+    words = _departure(value, shape)
+    if words is None:
+        return None
+    return f"it{words}" if words.startswith(" ") else words.removeprefix(".")
+
+
+def _departure(value: Any, shape: Shape) -> str | None:
+    """Words of `misfit`, which begin with the place below the value."""
+    if type(value) is shape or shape is object:
+        return None
     if isinstance(shape, tuple):
-        words = [misfit(value, alternative, place) for alternative in shape]
+        words = [_departure(value, alternative) for alternative in shape]
         return None if None in words else words[0]
     if isinstance(shape, dict) and isinstance(value, dict):
-        return _in_keys(value, shape, place)
+        return _departure_of_keys(value, shape)
     if isinstance(shape, list) and isinstance(value, list):
-        faults = (misfit(item, shape[0], f"{place}[{index}]") for index, item in enumerate(value))
-        return next(filter(None, faults), None)
-    if shape is None or isinstance(shape, (dict, list)):
-        fits = value is None and shape is None
-    else:
-        fits = isinstance(value, shape) and (shape in (bool, object) or not isinstance(value, bool))
-    return None if fits else f"{place or 'it'} is {_value_text(value)}"
+        fits = [*map(type, value)].count(shape[0]) == len(value)  # long lists are of numbers or texts
+        faults = ((f"[{place}]", _departure(item, shape[0])) for place, item in enumerate(value))
+        return None if fits else next((place + words for place, words in faults if words is not None), None)
+    fits = isinstance(shape, type) and isinstance(value, shape) and not isinstance(value, bool)
+    return None if fits or value is shape is None else f" is {_value_text(value)}"
 
 
-def _in_keys(value: dict[str, Any], shape: dict[Any, Any], place: str) -> str | None:
-    inner = f"{place}." if place else ""
+def _departure_of_keys(value: dict[str, Any], shape: dict[Any, Any]) -> str | None:
     required = [key[:-1] for key in shape if key is not str and key.endswith("!")]
     absent = next((key for key in required if key not in value), None)
     if absent is not None:
-        return f"{inner}{absent} is absent"
+        return f".{absent} is absent"
     every = shape.get(str, object)
-    shapes = {key: shape.get(key, shape.get(f"{key}!", every)) for key in value}
-    faults = (misfit(value[key], expected, f"{inner}{key}") for key, expected in shapes.items())
-    return next(filter(None, faults), None)
+    for key, item in value.items():
+        words = _departure(item, shape.get(key, shape.get(f"{key}!", every)))
+        if words is not None:
+            return f".{key}{words}"
+    return None
 
 
 def _value_text(value: Any) -> str:

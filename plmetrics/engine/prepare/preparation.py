@@ -79,7 +79,7 @@ def prepare(
         )
     )
     view = looked_up.view
-    table, slices = view.table(), found_slices(view, looked_up.values)
+    table, slices = looked_up.table, found_slices(view, looked_up.values)
     if request.suite.slices:
         from plmetrics.engine.binding.reference_slices import check_references
 
@@ -195,9 +195,10 @@ def _thresholds(request: Request, view: TableView, constants: Constants | None) 
 
 @dataclass(frozen=True, slots=True)
 class _LookUps:
-    """A view with all models and settled keys; the baseline, centres, slices, ends of histograms, looks of features."""
+    """A view with all models and settled keys; its table, baseline, centres, slices, spans of scores, feature looks."""
 
     view: TableView
+    table: PredictionTable
     baseline: Mapping[str, float]
     centres: Mapping[str, Mapping[str, float]]
     values: Mapping[str, pl.DataFrame]
@@ -227,7 +228,7 @@ def _look_up(
         if few:
             values_of_keys = slice_sums(request, view, table, centres, thresholds, plans, adds=adds)
     centres, (values, sums), (spans, known) = yield from together(centring, values_of_keys, others)
-    return _LookUps(view, baseline, centres, values, spans, {**start.known, **known}, sums)
+    return _LookUps(view, table, baseline, centres, values, spans, {**start.known, **known}, sums)
 
 
 def _values_alone(plans: Mapping[str, pl.LazyFrame]) -> Question[KeyValues]:

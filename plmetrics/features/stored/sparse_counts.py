@@ -92,31 +92,21 @@ def piece_columns(slots: Slots, counts: NDArray[np.generic], width: int, first: 
     gaps = np.empty_like(slots)
     np.subtract(slots[1:], slots[:-1], out=gaps[1:])
     gaps[starts] = 0
-    if full.any():
-        counts = _fill_pieces(slots, counts, starts, np.where(full, spans, sizes), full)
-    held_counts = np.where(full, spans, sizes)
+    narrow = _narrow(counts)
+    held_counts = _slice_bytes(narrow, starts, sizes)
+    for piece in np.flatnonzero(full & (spans > sizes)).tolist():
+        inside = slice(starts[piece], starts[piece] + sizes[piece])
+        every = np.zeros(spans[piece], dtype=narrow.dtype)
+        every[slots[inside] - ends[0][piece]] = narrow[inside]
+        held_counts[piece] = every.tobytes()
     return {
         CELL: cell + first,
         FIRST: ends[0] - cell * width,
         LAST: ends[1] - cell * width,
-        ENTRIES: held_counts,
+        ENTRIES: np.where(full, spans, sizes),
         GAPS: _slice_bytes(_narrow(gaps), starts, np.where(full, 0, sizes)),
-        COUNTS: _slice_bytes(_narrow(counts), np.cumsum(held_counts) - held_counts, held_counts),
+        COUNTS: held_counts,
     }
-
-
-def _fill_pieces(
-    slots: Slots, counts: NDArray[np.generic], starts: Slots, sizes: Slots, full: NDArray[np.bool_]
-) -> NDArray[np.generic]:
-    """The counts with those that are 0 in pieces that are written in full; `sizes` are those of the pieces then."""
-    out = np.zeros(int(sizes.sum()), dtype=counts.dtype)
-    lengths = np.diff(starts, append=len(slots))
-    to = np.cumsum(sizes) - sizes
-    place = np.arange(len(slots)) + np.repeat(to - starts, lengths)
-    inside = np.repeat(full, lengths)
-    place[inside] = (slots + np.repeat(to - slots[starts], lengths))[inside]
-    out[place] = counts
-    return out
 
 
 def pieces_of(counts: NDArray[np.generic], first: int = 0) -> tuple[pl.DataFrame, int | None]:
