@@ -9,7 +9,7 @@ import numpy as np
 
 from plmetrics.catalogue.custom import EVERYTHING, Custom
 from plmetrics.catalogue.metric import Metric
-from plmetrics.catalogue.needs import Parts, Slices
+from plmetrics.catalogue.needs import Parts, SliceValues
 from plmetrics.core import ops
 from plmetrics.core.rowsql import compile_row
 
@@ -132,7 +132,7 @@ class AcrossSlices(Metric):
     of fairness that it judges groups by; `reads_sizes` is whether it reads the sample sizes of its parts.
     """
 
-    needs = Slices()
+    needs = SliceValues()
     expressible = False
     for_each: ClassVar[bool] = False
     least: ClassVar[int] = 1
@@ -183,12 +183,12 @@ class AcrossSlices(Metric):
 
 def is_derived(metric: Metric) -> TypeGuard[DerivedMetric]:
     """Whether a metric is made from the values of others slice by slice."""
-    return isinstance(metric.needs, Parts) and not isinstance(metric.needs, Slices)
+    return isinstance(metric.needs, Parts) and not isinstance(metric.needs, SliceValues)
 
 
 def is_across_slices(metric: Metric | None) -> TypeGuard[AcrossSlices]:
     """Whether a metric is made from the values of others in all slices of a set."""
-    return metric is not None and isinstance(metric.needs, Slices)
+    return metric is not None and isinstance(metric.needs, SliceValues)
 
 
 @dataclass(frozen=True)

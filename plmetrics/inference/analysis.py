@@ -14,7 +14,7 @@ from plmetrics.core.threads import parallel_map
 from plmetrics.inference.chunks import Chunk, EstimateColumns, chunks, concatenate_estimates
 from plmetrics.inference.composite_estimates import WholeSet, across_slices
 from plmetrics.inference.estimates import Estimates
-from plmetrics.inference.subject import Analysis, Part, Place, Replication, SetStates
+from plmetrics.inference.subject import Analysis, MetricPlace, Replication, SetStates, SliceEstimates
 from plmetrics.inference.tables import (
     DELONG,
     TESTS,
@@ -83,7 +83,7 @@ class CrossSliceEstimates:
             for model, estimate in estimates.of_kind(part, kind).items():
                 self._found.setdefault((text, model, kind), []).append(estimate)
 
-    def parts(self, metric: AcrossSlices) -> Iterator[tuple[int, Part]]:
+    def parts(self, metric: AcrossSlices) -> Iterator[tuple[int, SliceEstimates]]:
         """The metric as an estimate of the set as a whole, or of each slice, with the number of the set."""
         indices = list(dict.fromkeys(place.index for place in self._taken))
         slices = [self._analysis.sets[index].slices for index in indices]
@@ -101,7 +101,7 @@ class CrossSliceEstimates:
         if not metric.for_each:
             pairs = self._analysis.pairs
             equal = {pair: np.array([all(part.equal[pair].all() for part in self._taken)]) for pair in pairs}
-            yield indices[0], Part(of_kind[judged], equal, np.array([True]), WHOLE, of_kind)
+            yield indices[0], SliceEstimates(of_kind[judged], equal, np.array([True]), WHOLE, of_kind)
             return
         start = 0
         for place in self._taken:
@@ -111,7 +111,10 @@ class CrossSliceEstimates:
                 kind: {model: estimate.take(places) for model, estimate in of_models.items()}
                 for kind, of_models in of_kind.items()
             }
-            yield place.index, Part(by_kind[judged], place.equal, place.listed, place.first, by_kind)
+            yield (
+                place.index,
+                SliceEstimates(by_kind[judged], place.equal, place.listed, place.first, by_kind),
+            )
 
     def _estimate(
         self,
@@ -205,7 +208,7 @@ class _Tables:
             for number, (named, member) in enumerate(metric.per_class()):
                 assert is_across_slices(member)
                 for index, part in across.parts(member):
-                    self._write(Place(index, metric, number, named), member, part)
+                    self._write(MetricPlace(index, metric, number, named), member, part)
 
     def _add_levels(self, name: str, index: int) -> None:
         """The metrics across the groups of one set within the slices of another."""
@@ -215,7 +218,7 @@ class _Tables:
         for metric in self._analysis.suite.over(name):
             for number, (named, member) in enumerate(metric.per_class()):
                 assert is_across_slices(member)
-                self._write(Place(levels.level, metric, number, named), member, levels.part(member))
+                self._write(MetricPlace(levels.level, metric, number, named), member, levels.part(member))
 
     def _slice_contrasts(self, members: Mapping[int, SetStates]) -> SliceContrasts | None:
         """The comparisons of the slices of a set, None where nothing is compared."""
@@ -231,14 +234,14 @@ class _Tables:
         """Some slices of a set: a metric a thread where there are many numbers."""
         equal = {pair: _equal(chunk, *pair) for pair in self._analysis.pairs}
 
-        def add(item: tuple[Place, Metric]) -> None:
+        def add(item: tuple[MetricPlace, Metric]) -> None:
             place, member = item
             of_kind = estimates.of_kinds(member)
             judged = of_kind[self._analysis.replication.judged(member)]
-            self._write(place, member, Part(judged, equal, listed, chunk.first, of_kind))
+            self._write(place, member, SliceEstimates(judged, equal, listed, chunk.first, of_kind))
 
         items = [
-            (Place(index, metric, number, named), member)
+            (MetricPlace(index, metric, number, named), member)
             for metric in self._analysis.suite.listed(name)
             for number, (named, member) in enumerate(metric.per_class())
         ]
@@ -251,7 +254,7 @@ class _Tables:
                 add(item)
         return ChunkPlace(index, chunk.first, listed, equal)
 
-    def _write(self, place: Place, member: Metric, part: Part) -> None:
+    def _write(self, place: MetricPlace, member: Metric, part: SliceEstimates) -> None:
         """The rows of a metric, or of a class of it, in some slices."""
         analysis, metric = self._analysis, place.metric
         for position, model in enumerate(analysis.models):
@@ -295,7 +298,7 @@ def correct_comparisons(analysis: Analysis, comparisons: pl.DataFrame) -> pl.Dat
 
 
 def _metric_columns(
-    analysis: Analysis, model: str, metric: Metric, member: Metric, part: Part
+    analysis: Analysis, model: str, metric: Metric, member: Metric, part: SliceEstimates
 ) -> Iterator[dict[str, object]]:
     """The columns of a metric, or of one class of it, once for each method of its intervals."""
     hard = analysis.suite.task == "binary" and analysis.suite.models[model].score is None

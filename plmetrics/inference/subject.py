@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from plmetrics.catalogue.metric import leaves
 from plmetrics.catalogue.needs import Sums
-from plmetrics.inference.intervals.methods import IntervalMethod, Rows, methods_of
+from plmetrics.inference.intervals.methods import IntervalMethod, RowDesign, methods_of
 from plmetrics.inference.weights import Nudges
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class Replication:
         self._weights = weights
         self._units = units
         self._compared = compared
-        self._rows = Rows(suite.columns.unit is not None, suite.weighted)
+        self._rows = RowDesign(suite.columns.unit is not None, suite.weighted)
         self._methods: dict[str, tuple[IntervalMethod, ...]] = {}
 
     def methods(self, metric: Metric) -> tuple[IntervalMethod, ...]:
@@ -190,7 +190,7 @@ def base_analysis(analysis: Analysis) -> Analysis:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class SliceEstimates:
     """A metric's estimates in some slices of a set, by model; where pairs of models are equal, and who is listed.
 
     `found` are those that are judged and compared; `of_kind` are all, by the kind of their replicates.
@@ -204,7 +204,7 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class MetricPlace:
     """Place of the rows of a contrast: a metric, or one of its classes, in a slice set."""
 
     index: int

@@ -14,7 +14,7 @@ import numpy as np
 
 from plmetrics.states.scores.bin_lookup import Keys, Locator, around_single, locator_at
 from plmetrics.states.scores.coarse import RANK_BINS
-from plmetrics.states.scores.grid import Tally
+from plmetrics.states.scores.grid import GridTally
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from plmetrics.states.scores.coarse import Array, Codes
-    from plmetrics.states.scores.grid import Bins, Members, PlacedRows
+    from plmetrics.states.scores.grid import BinKind, Members, PlacedRows
 
 FINE = 4096
 GROUPS = 64
@@ -57,7 +57,7 @@ def groups_of(bins: int, groups: int = GROUPS) -> Codes:
     return np.arange(bins) // -(-bins // groups)
 
 
-def joint_shape(bins: Bins, predictions: int, labels: int, *, areas: bool = False) -> tuple[int, int]:
+def joint_shape(bins: BinKind, predictions: int, labels: int, *, areas: bool = False) -> tuple[int, int]:
     """The numbers of bins and of what is counted in each, from those of the fine bins of both sides.
 
     On the grid both tables are one row, see `both_tables`; with `areas` those of negatives, and behind it those of
@@ -82,7 +82,7 @@ def _sizes(predictions: int, labels: int, groups: int) -> tuple[tuple[int, int],
     return (predictions, numbers[1]), (numbers[0], labels)
 
 
-class JointTally(Tally):
+class JointTally(GridTally):
     """Counts of labels and predictions together, in one table or several of which each has every row.
 
     A table is what the bin of the prediction and that of the label add to the place of a row among the counts of its

@@ -119,7 +119,7 @@ def gains(labels: Array, gain: str) -> Array:
 
 
 @dataclass(frozen=True)
-class Groups:
+class TieGroups:
     """Tie groups in order of query and rank: `before` rows of the query stand before each, `size` in it.
 
     `first` is the row where it begins.
@@ -130,9 +130,9 @@ class Groups:
     before: Codes
     size: Codes
 
-    def take(self, chosen: Any) -> Groups:
+    def take(self, chosen: Any) -> TieGroups:
         """Some of them."""
-        return Groups(self.query[chosen], self.first[chosen], self.before[chosen], self.size[chosen])
+        return TieGroups(self.query[chosen], self.first[chosen], self.before[chosen], self.size[chosen])
 
 
 class RankedRows:
@@ -159,7 +159,7 @@ class RankedRows:
         first = np.arange(len(label)) if tied is None or self.alone else np.flatnonzero(~tied)
         size = np.diff(first, append=len(label))
         query = judged.query if self.alone else judged.query[first]
-        self._all = Groups(query, first, first - judged.offsets[query], size)
+        self._all = TieGroups(query, first, first - judged.offsets[query], size)
         self._hits: dict[float, tuple[Codes, Codes]] = {}
 
     @property
@@ -167,7 +167,7 @@ class RankedRows:
         """Number of queries."""
         return self.judged.queries
 
-    def total(self, groups: Groups, values: Array) -> Array:
+    def total(self, groups: TieGroups, values: Array) -> Array:
         """Sum over the groups of each query."""
         return sum_by_place(groups.query, values, self.queries)
 

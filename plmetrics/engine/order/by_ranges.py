@@ -21,7 +21,7 @@ from plmetrics.engine.order.encoding import grid_steps
 from plmetrics.engine.order.grid_scores import models_on_grids
 from plmetrics.engine.order.in_memory import models_in_order
 from plmetrics.engine.order.orderings import orderings
-from plmetrics.engine.order.range_reader import Limits, Reader, numbers_sample, range_plan
+from plmetrics.engine.order.range_reader import Limits, RangeReader, numbers_sample, range_plan
 from plmetrics.engine.order.score_bins import drawn_from, key_of
 from plmetrics.engine.step import Step
 from plmetrics.engine.streaming import collected_frame
@@ -143,7 +143,7 @@ def models_by_points(
     prepared: RunPlan, aggregated: Aggregates
 ) -> Iterator[tuple[str, str | None, Callable[[int], SlicedPoints]]]:
     """Each model's points and counts, as a function that gives those of a slice set; see `models_in_order`."""
-    reader = Reader(prepared, aggregated)
+    reader = RangeReader(prepared, aggregated)
     counted = models_on_grids(prepared, aggregated) if _counts_on_grid(prepared) else None
     for together in _groups(prepared):
         points = {ordering.name: OrderPoints.empty(prepared, ordering) for ordering in together}

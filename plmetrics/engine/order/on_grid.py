@@ -19,12 +19,12 @@ from plmetrics.core.threads import begin, parallel_map, processors, steps
 from plmetrics.engine.memory.budget import counting_room
 from plmetrics.engine.memory.points import compares_rests
 from plmetrics.engine.order.encoding import FINE_SHARE, Encoder, Group, count_type, few_rows, in_order
-from plmetrics.engine.order.parts import Part, PartSizes
+from plmetrics.engine.order.parts import GridPart, PartSizes
 from plmetrics.engine.order.score_bins import by_quantile, wanted_bins
 from plmetrics.states.complements import rest_codes
 from plmetrics.states.scores.bin_lookup import FixedBins
 from plmetrics.states.scores.bin_tallies import ArmsTally, CoarseTally, EndsTally, FixedTally, QuantileTally
-from plmetrics.states.scores.grid import PlacedRows, Tally, zero_counts
+from plmetrics.states.scores.grid import GridTally, PlacedRows, zero_counts
 from plmetrics.states.scores.roll_up import put_together, rolled_ends, rolled_up
 from plmetrics.states.scores.run_grids import coarse_bins
 from plmetrics.states.scores.sliced_grid import SlicedGrid, quantile_bins
@@ -43,15 +43,15 @@ if TYPE_CHECKING:
     from plmetrics.engine.run_plan import RunPlan
     from plmetrics.states.scores.bin_lookup import Locator
     from plmetrics.states.scores.coarse import Array
-    from plmetrics.states.scores.grid import Bins
+    from plmetrics.states.scores.grid import BinKind
 
-_OF_PLACES: frozenset[Bins] = frozenset({"coarse", "joint"})
+_OF_PLACES: frozenset[BinKind] = frozenset({"coarse", "joint"})
 """The kinds that small numbers of rows tell, without their scores."""
 
 _SLICES_AT_ONCE = 4
 
 
-class Passes:
+class GridCounts:
     """The counts of a run: those that every slice shares, and those by block of the parts that the last pass made."""
 
     def __init__(
@@ -63,10 +63,10 @@ class Passes:
         self._room = counting_room(prepared.request.suite, beside_points=prepared.exact)
         self._encoder = Encoder(prepared, block_keys, self._room)
         self._sizes = PartSizes(prepared, self.orderings, self.locators, len(block_keys))
-        self._sliced: dict[str, dict[tuple[int, Bins], Array]] = {}
+        self._sliced: dict[str, dict[tuple[int, BinKind], Array]] = {}
         self._kept: list[EncodedRows] | None = []
-        self._made: dict[Part, Tally] = {}
-        self._ahead: tuple[list[Part], Callable[[], dict[Part, Tally]]] = [], dict
+        self._made: dict[GridPart, GridTally] = {}
+        self._ahead: tuple[list[GridPart], Callable[[], dict[GridPart, GridTally]]] = [], dict
         self._exponent = self._sizes.exponent
         self._rests = [
             index
@@ -109,7 +109,7 @@ class Passes:
         """The grids of an ordering by slice set, or of the rest of one slice of it."""
 
         def cut(index: int, rest_of: int | None = None) -> SlicedGrid:
-            def parts(bins: Bins) -> Iterator[tuple[int, int, Array]]:
+            def parts(bins: BinKind) -> Iterator[tuple[int, int, Array]]:
                 rolled = self._rolled(name, index, bins, rest_of)
                 if rolled is not None:
                     yield 0, len(rolled), rolled
@@ -132,14 +132,14 @@ class Passes:
 
         return cut
 
-    def digits(self, name: str, index: int, bins: Bins) -> Iterator[tuple[int, tuple[Array, ...]]]:
-        """Counts of the slices of a set, from a first one on, in parts that add; see `Tally.digits`."""
+    def digits(self, name: str, index: int, bins: BinKind) -> Iterator[tuple[int, tuple[Array, ...]]]:
+        """Counts of the slices of a set, from a first one on, in parts that add; see `GridTally.digits`."""
         first = self._first_digits(name, index, bins)
         later = self._of(name, index, bins) if first is None else ()
         yield from [] if first is None else [(0, first)]
         yield from ((part.first, self._tally_of(part).digits) for part in later)
 
-    def _of(self, *wanted: object) -> Iterator[Part]:
+    def _of(self, *wanted: object) -> Iterator[GridPart]:
         return (part for part in self._parts if (part.ordering, part.group.index, part.bins) == wanted)
 
     def _ends(self, name: str, index: int, rest_of: int | None) -> Array | None:
@@ -157,7 +157,7 @@ class Passes:
         rest: Array = np.maximum(total - counts[rest_of], 0)
         return rest
 
-    def _rolled(self, name: str, index: int, bins: Bins, rest_of: int | None = None) -> Array | None:
+    def _rolled(self, name: str, index: int, bins: BinKind, rest_of: int | None = None) -> Array | None:
         """The counts of a slice set, or a rest, if the first pass made them; of two orderings they stay."""
         if name not in self._sliced:
             for earlier in list(self._sliced)[:-1]:
@@ -172,12 +172,12 @@ class Passes:
         return counts
 
     def _first_digits(
-        self, name: str, index: int, bins: Bins, rest_of: int | None = None
+        self, name: str, index: int, bins: BinKind, rest_of: int | None = None
     ) -> tuple[Array, ...] | None:
         """The same in parts that add, from those of its group."""
         group = self._sizes.group(index)
         size = self._sizes.members(group)
-        tally = self._whole.get(Part(name, group, bins, 0, size))
+        tally = self._whole.get(GridPart(name, group, bins, 0, size))
         if tally is None:
             return None
         if group.index is not None:
@@ -190,7 +190,7 @@ class Passes:
         number = len(slices) if rest_of is None else 1
         return tuple(roll_up(digits, codes, number) for digits in tally.digits)
 
-    def _shared(self, bins: Bins) -> list[Part]:
+    def _shared(self, bins: BinKind) -> list[GridPart]:
         """The parts of the first pass: fine bins, and fixed ones if they fit."""
         indices = range(len(self._prepared.slices))
         groups = {group: self._sizes.members(group) for group in map(self._sizes.group, indices)}
@@ -200,12 +200,14 @@ class Passes:
         if not small and any(self._sizes.group(index).index is not None for index in self._rests):
             return []
         names = [name for name, wanted in self.wanted.items() if bins in wanted]
-        parts = [Part(name, group, bins, 0, size) for name in names for group, size in groups.items()]
+        parts = [GridPart(name, group, bins, 0, size) for name in names for group, size in groups.items()]
         if not small and sum(map(self._sizes.bytes, parts)) > self._room // FINE_SHARE:
             return []
         return parts
 
-    def _count_shared(self, parts: list[Part], sums: CellSums | None, *, keep: bool) -> dict[Part, Tally]:
+    def _count_shared(
+        self, parts: list[GridPart], sums: CellSums | None, *, keep: bool
+    ) -> dict[GridPart, GridTally]:
         """The first pass: count the shared parts, and keep the rows as small numbers if they fit, without scores."""
         tallies = dict(zip(parts, parallel_map(self._tally, parts), strict=True))
         room = self._room // 2 if keep else 0
@@ -219,7 +221,7 @@ class Passes:
         parallel_map(methodcaller("finish"), list(tallies.values()))
         return tallies
 
-    def _tally_of(self, part: Part) -> Tally:
+    def _tally_of(self, part: GridPart) -> GridTally:
         """A part's tally, counted with those that fit beside it; the ones after these are counted meanwhile."""
         if part not in self._made:
             spare = [tally.counts for tally in self._made.values()]
@@ -231,14 +233,16 @@ class Passes:
             self._begin(self._parts[self._parts.index(parts[-1]) + 1 :], parts, spare)
         return self._made[part]
 
-    def _together(self, first: Part) -> list[Part]:
+    def _together(self, first: GridPart) -> list[GridPart]:
         """A part and as many of those that are needed after it as there is room for."""
-        parts: Iterable[Part] = self._parts[self._parts.index(first) :]
+        parts: Iterable[GridPart] = self._parts[self._parts.index(first) :]
         if self._kept is not None:
             parts = takewhile(lambda part: part.ordering == first.ordering, parts)
         return self._sizes.fitting(parts, self._room)
 
-    def _begin(self, following: Sequence[Part], beside: Sequence[Part], spare: list[NDArray[Any]]) -> None:
+    def _begin(
+        self, following: Sequence[GridPart], beside: Sequence[GridPart], spare: list[NDArray[Any]]
+    ) -> None:
         """Count the first of some parts meanwhile, from rows that were kept, where there is room for them, too."""
         self._ahead = [], dict
         if self._kept is None or not following or processors() <= 1:
@@ -247,14 +251,14 @@ class Passes:
         if sum(map(self._sizes.bytes, [*beside, *parts])) <= self._room:
             self._ahead = parts, begin(partial(self._count, parts, spare))
 
-    def _count(self, parts: list[Part], spare: list[NDArray[Any]]) -> dict[Part, Tally]:
+    def _count(self, parts: list[GridPart], spare: list[NDArray[Any]]) -> dict[GridPart, GridTally]:
         """Make some parts in one pass over the rows, or over what was kept of them; `spare` is memory to use again."""
         spares = self._sizes.matching(parts, spare)
         if self._kept is None:
             return self._count_files({part: self._tally(part, spares[part]) for part in parts})
         batches = self._kept
 
-        def counted(part: Part) -> Tally:
+        def counted(part: GridPart) -> GridTally:
             tally = self._tally(part, spares[part])
             for rows in (rows for rows in batches if part.ordering in rows.place):
                 self._add(rows, part.ordering, {part: tally})
@@ -264,7 +268,7 @@ class Passes:
         in_turn = sorted(parts, key=lambda part: part.first - part.last)
         return dict(zip(in_turn, parallel_map(counted, in_turn), strict=True))
 
-    def _count_files(self, tallies: dict[Part, Tally]) -> dict[Part, Tally]:
+    def _count_files(self, tallies: dict[GridPart, GridTally]) -> dict[GridPart, GridTally]:
         every = [self.orderings[part.ordering] for part in tallies]
         models = dict.fromkeys(name for one in every for name in (one.model, one.beside) if name)
         for frame in self._encoder.batches(list(models)):
@@ -272,7 +276,7 @@ class Passes:
         parallel_map(methodcaller("finish"), list(tallies.values()))
         return tallies
 
-    def _count_frame(self, frame: pl.DataFrame, tallies: dict[Part, Tally]) -> list[EncodedRows]:
+    def _count_frame(self, frame: pl.DataFrame, tallies: dict[GridPart, GridTally]) -> list[EncodedRows]:
         """Count a batch, a few rows at a time and orderings side by side; gives the rows as small numbers."""
         encoder, order = self._encoder, self._encoder.order(frame)
         pieces = encoder.encoded(frame, order)
@@ -290,7 +294,7 @@ class Passes:
         return pieces
 
     def _add(
-        self, rows: EncodedRows, name: str, tallies: Mapping[Part, Tally], score: Array | None = None
+        self, rows: EncodedRows, name: str, tallies: Mapping[GridPart, GridTally], score: Array | None = None
     ) -> None:
         """Count a few rows of an ordering; `score` are its numbers, which fixed bins need."""
         mask = rows.held.get(name)
@@ -308,7 +312,7 @@ class Passes:
                     )
                 tally.add(placed, members.take(mask))
 
-    def _tally(self, part: Part, spare: NDArray[Any] | None = None) -> Tally:
+    def _tally(self, part: GridPart, spare: NDArray[Any] | None = None) -> GridTally:
         table = self._table(part)
         size, first = self._sizes.size(part), 0 if part.rest else part.first
         arms = self.orderings[part.ordering].arms
@@ -327,9 +331,9 @@ class Passes:
             return FixedTally(first, counts, part.bins, bins, power)
         if arms:
             return ArmsTally(first, counts, table, power)
-        return Tally(first, counts, power) if table is None else CoarseTally(first, counts, table, power)
+        return GridTally(first, counts, power) if table is None else CoarseTally(first, counts, table, power)
 
-    def _joint_tally(self, part: Part, first: int, counts: NDArray[Any], power: int | None) -> Tally:
+    def _joint_tally(self, part: GridPart, first: int, counts: NDArray[Any], power: int | None) -> GridTally:
         from plmetrics.states.joint_counts import JointTally
 
         sides = [part.ordering, self.orderings[part.ordering].across or ""]
@@ -341,7 +345,7 @@ class Passes:
         tables = [self._coarse(side, part.group.index, part.first, part.last, None) for side in sides]
         return JointTally.of_ranks(first, counts, tables, power)
 
-    def _table(self, part: Part) -> NDArray[np.uint16] | None:
+    def _table(self, part: GridPart) -> NDArray[np.uint16] | None:
         """The bin of each fine bin in the slices of a part, where fine ones say it."""
         rest_of = part.first if part.rest else None
         if part.bins == "coarse" and self.orderings[part.ordering].across is None:
@@ -373,7 +377,7 @@ class Passes:
         batches = [fine[low:high, 0] for low, high in steps(first, last, _SLICES_AT_ONCE)]
         return np.concatenate(parallel_map(partial(coarse_bins, slices=len(slices), equal=equal), batches))
 
-    def _parts_on(self, bins_list: list[Bins]) -> Iterator[Part]:
+    def _parts_on(self, bins_list: list[BinKind]) -> Iterator[GridPart]:
         """The parts of later passes in the order of their use."""
         for name, wanted in self.wanted.items():
             kinds = [bins for bins in bins_list if bins in wanted]
@@ -381,9 +385,11 @@ class Passes:
                 group = Group(self._prepared.cube_of(slices), index)
                 most = len(slices) if self._kept is None else -(-len(slices) // processors())
                 for bins in kinds:
-                    step = max(1, min(most, self._room // self._sizes.bytes(Part(name, group, bins, 0, 1))))
+                    step = max(
+                        1, min(most, self._room // self._sizes.bytes(GridPart(name, group, bins, 0, 1)))
+                    )
                     for first in range(0, len(slices), step):
-                        yield Part(name, group, bins, first, min(first + step, len(slices)))
+                        yield GridPart(name, group, bins, first, min(first + step, len(slices)))
                 for number in range(len(slices)) if index in self._rests else ():
                     for bins in kinds:
-                        yield Part(name, group, bins, number, number + 1, rest=True)
+                        yield GridPart(name, group, bins, number, number + 1, rest=True)

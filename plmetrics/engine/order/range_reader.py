@@ -84,7 +84,7 @@ class _ClassRows:
 _WEIGHT, _OUTCOME = "@weight", "@outcome"
 
 
-class Reader:
+class RangeReader:
     """Reads the numbers that rows are ordered by, by class and cell."""
 
     def __init__(self, prepared: RunPlan, aggregated: Aggregates) -> None:

@@ -100,7 +100,7 @@ class Coalitions:
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class OwenValues:
     """Numbers of slices, how wrong bins may make them, and their standard errors where orders were drawn."""
 
     value: Array
@@ -147,14 +147,14 @@ class Steps:
             of_halves.append(half.reshape(slices * steps, slices).copy())
         return np.concatenate([*whole, *of_halves])
 
-    def parts(self, worth: Worth) -> tuple[Parts, Parts, Parts]:
+    def parts(self, worth: Worth) -> tuple[OwenValues, OwenValues, OwenValues]:
         """Within, mix, and both together, of each slice, from the worth of mixtures."""
         before, after, by_share, by_scores = self._steps(worth.value)
         bound = self.halves.mean([numbers / 2 for numbers in self._steps(worth.bound)])
         within = _parts(self.halves, [(by_scores - before) / 2, (after - by_share) / 2], bound)
         both = _effects(self.coalitions, worth)
         if self.halves.sampled and not self.coalitions.sampled:
-            return within, Parts(both.value - within.value, bound, within.error), both
+            return within, OwenValues(both.value - within.value, bound, within.error), both
         return within, _parts(self.halves, [(by_share - before) / 2, (after - by_scores) / 2], bound), both
 
     def values(self, worth: Array) -> Array:
@@ -177,12 +177,12 @@ def _kinds(members: NDArray[np.bool_]) -> Kinds:
     return np.where(members, AFTER, BEFORE).astype(np.int8)
 
 
-def _effects(coalitions: Coalitions, worth: Worth) -> Parts:
+def _effects(coalitions: Coalitions, worth: Worth) -> OwenValues:
     """Shapley values from the worth of coalitions, which come first."""
     before, after = coalitions.before, coalitions.after
     bound = coalitions.mean([worth.bound[after], worth.bound[before]])
     return _parts(coalitions, [worth.value[after], -worth.value[before]], bound)
 
 
-def _parts(coalitions: Coalitions, terms: Sequence[Array], bound: Array) -> Parts:
-    return Parts(coalitions.mean(terms), bound, coalitions.error(terms))
+def _parts(coalitions: Coalitions, terms: Sequence[Array], bound: Array) -> OwenValues:
+    return OwenValues(coalitions.mean(terms), bound, coalitions.error(terms))

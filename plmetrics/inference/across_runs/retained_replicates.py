@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from plmetrics.catalogue.metric import Metric
-    from plmetrics.inference.subject import Analysis, Part
+    from plmetrics.inference.subject import Analysis, SliceEstimates
 
 KEPT_SCHEMA = pl.Schema(
     [
@@ -106,7 +106,7 @@ class Keeper:
         self._batches: list[Batch] = []
         self.too_many = False
 
-    def add(self, index: int, metric: Metric, part: Part, named: str) -> None:
+    def add(self, index: int, metric: Metric, part: SliceEstimates, named: str) -> None:
         """Take in what every model has of a metric in a chunk of slices."""
         places = np.flatnonzero(part.listed)
         if self.too_many or metric.text not in self._listed or len(places) == 0:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from plmetrics.states.scores.grid import Channel, Tally
+from plmetrics.states.scores.grid import Channel, GridTally
 from plmetrics.states.scores.roll_up import NO_ENDS
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ _WAITING_SHARE = 4
 """Nor more than a part of the slice's counts: a row with its values takes more memory than a count."""
 
 
-class EndsTally(Tally):
+class EndsTally(GridTally):
     """The lowest and the highest number of each slice, or cell, in place of counts: `[slice, 1, 1, end]`.
 
     Of two arms they are those of the outcomes.
@@ -50,7 +50,7 @@ class EndsTally(Tally):
         np.maximum.at(self.counts[:, 0, 0, 1], code[inside], high)
 
 
-class CoarseTally(Tally):
+class CoarseTally(GridTally):
     """Counts on coarse bins, made of fine ones by a table for each slice."""
 
     _by_slice = True
@@ -70,7 +70,7 @@ class CoarseTally(Tally):
         return places
 
 
-class ArmsTally(Tally):
+class ArmsTally(GridTally):
     """Weight and outcome of two arms, see `arms.ARMS`; on fine bins, or by a table on coarse ones."""
 
     def __init__(
@@ -101,7 +101,7 @@ class ArmsTally(Tally):
         yield Channel(2, key, weight * rows.outcome)
 
 
-class BinnedTally(Tally):
+class BinnedTally(GridTally):
     """Counts on the bins of a `Binning`, with the channels that it names.
 
     Until they are finished channels lie one after another, `[slice, channel, block, bin]`: what is added to one at a

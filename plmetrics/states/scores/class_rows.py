@@ -116,7 +116,7 @@ def _sums_between(values: Array, bounds: Codes) -> Array:
 
 
 @dataclass(frozen=True, slots=True)
-class Members:
+class ClassMembers:
     """The rows of one class by point.
 
     `block` is that of the first row of each point, -1 where there is none, and `weight` its weight, None where every
@@ -132,7 +132,7 @@ class Members:
     shared: NDArray[np.int64]
 
     @classmethod
-    def of(cls, block: Codes, weight: Array | None, point: NDArray[np.int64], points: int) -> Members:
+    def of(cls, block: Codes, weight: Array | None, point: NDArray[np.int64], points: int) -> ClassMembers:
         """From the block and weight of each row, and its point, ascending."""
         first = np.diff(point, prepend=-1) != 0
         firsts, weights = np.full(points, -1, dtype=np.int64), None

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
-from plmetrics.core.exact_sums import Parts
+from plmetrics.core.exact_sums import SplitSums
 from plmetrics.core.threads import add_at
 from plmetrics.states.scores.coarse import Array, Codes, coarse_number
 from plmetrics.states.scores.roll_up import put_together
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 FINE_BINS = 20_000
-Bins = Literal["fine", "ends", "coarse", "joint"] | Binning
+BinKind = Literal["fine", "ends", "coarse", "joint"] | Binning
 """Kinds of bins; `ends` is none, but the lowest and the highest number of a slice.
 
 `joint` are those of predictions by those of labels.
@@ -37,7 +37,7 @@ _LONG_RUN = 512
 _ROOM_IN_32_BITS = 1 << 31
 
 
-def shape(bins: Bins, edges: Array, slices: int, channels: int = 2) -> tuple[int, int]:
+def shape(bins: BinKind, edges: Array, slices: int, channels: int = 2) -> tuple[int, int]:
     """Number of bins of a kind in a set of so many slices, and of what is counted in each.
 
     `edges` are those of the fine bins, `channels` what is counted in these: of two classes, or of two arms.
@@ -132,7 +132,7 @@ class Channel:
         return cls(parts[0].first, key, np.concatenate(values) if values else None)
 
 
-class Tally:
+class GridTally:
     """Counts `[slice, block, bin, channel]` of the slices, or cells, from `first` on.
 
     Keys of rows of one slice wait until there are as many of them as counts: then they are counted by one pass over
@@ -148,7 +148,7 @@ class Tally:
         self.counts = counts
         self.digits: tuple[NDArray[Any], ...] = (counts,)
         self._exponent = exponent
-        self._parts = None if exponent is None else Parts(counts, exponent)
+        self._parts = None if exponent is None else SplitSums(counts, exponent)
         self._waiting: dict[int, list[list[Channel]]] = {}
         self._rows_waiting: dict[int, int] = {}
         self._size = self._patience = math.prod(counts.shape[1:])
@@ -182,9 +182,9 @@ class Tally:
         channels = list(self._channels(rows, self._keys(rows, self._places(rows, runs), self._size)))
         for member, run in runs:
             self._waiting.setdefault(member, []).append([channel.take(run) for channel in channels])
-            rows = self._rows_waiting.get(member, 0) + run.stop - run.start
-            self._rows_waiting[member] = rows
-            if rows >= self._patience:
+            waiting = self._rows_waiting.get(member, 0) + run.stop - run.start
+            self._rows_waiting[member] = waiting
+            if waiting >= self._patience:
                 self._count_waiting(member)
 
     def _count_waiting(self, member: int) -> None:

@@ -20,8 +20,8 @@ from plmetrics.states.scores.sorted_rows import (
     CLASSES,
     Binning,
     ExactPoints,
-    OrderedRows,
     SlicedRows,
+    SortedRows,
     count,
     count_bins,
     group_order,
@@ -157,7 +157,7 @@ class PackedSlices(ExactPoints):
         ascending = keys.copy()
         sort_slices(ascending, offsets)
         score, member = (ascending >> _CLASS).view(np.float64), (ascending & _CLASS).astype(np.bool_)
-        return SlicedRows(OrderedRows(score, member, None, None), offsets, len(self._source.score))
+        return SlicedRows(SortedRows(score, member, None, None), offsets, len(self._source.score))
 
     def point_state(self) -> dict[str, Segments]:
         """Distinct scores per slice with the weight of each class."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from plmetrics.core.exact_sums import Parts
+from plmetrics.core.exact_sums import SplitSums
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -51,4 +51,4 @@ def put_together(digits: Sequence[NDArray[Any]], exponent: int | None) -> NDArra
     if exponent is None:
         return digits[0]
     first, *smaller = (part.copy() for part in digits)
-    return Parts(first, exponent, smaller).join()
+    return SplitSums(first, exponent, smaller).join()
