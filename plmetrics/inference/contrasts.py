@@ -107,7 +107,7 @@ class Contrasts:
         scale: str,
         logs: dict[str, Estimate],
     ) -> None:
-        estimates = part.found
+        estimates = part.judged
         slices = len(part.listed)
         equal = np.concatenate(
             [part.equal[pair] & self._same_threshold(place.metric, pair) for pair in pairs]
@@ -295,7 +295,7 @@ def _batches(pairs: Sequence[tuple[str, str]], part: SliceEstimates) -> Iterator
     """Pairs of models, so many at a time as memory has room for."""
     if not pairs:
         return
-    step = _room(part.found[pairs[0][0]].estimate, len(part.listed))
+    step = _room(part.judged[pairs[0][0]].estimate, len(part.listed))
     for first in range(0, len(pairs), step):
         yield pairs[first : first + step]
 

@@ -221,7 +221,7 @@ def _scores(builder: Builder, prepared: RunPlan, aggregated: Aggregates) -> Grid
     grids: dict[str, ModelGrid] = {}
     ends_of_sets: dict[tuple[int, str], pl.DataFrame] = {}
     for name in passes.orderings:
-        cut, wanted_binnings = passes.of(name), passes.wanted[name]
+        cut, wanted_binnings = passes.of(name), passes.bin_kinds[name]
         rows: dict[tuple[int, str], list[tuple[pl.DataFrame, int | None]]] = {}
         sizes: dict[tuple[int, str], tuple[int, int]] = {}
         exponents: dict[tuple[int, str], int | None] = {}
@@ -257,7 +257,7 @@ def _grid(prepared: RunPlan, passes: GridCounts, name: str) -> ModelGrid:
     """The grid of an ordering whose coarse bins, where there are any, follow from what these rows have."""
     locator, cut, equal = passes.locators[name], passes.of(name), passes.orderings[name].equal_bins
     cuts: dict[int, list[Cuts]] = {}
-    if prepared.blocks is None or (equal is None and "coarse" not in passes.wanted[name]):
+    if prepared.blocks is None or (equal is None and "coarse" not in passes.bin_kinds[name]):
         return ModelGrid(locator.keys, locator.edges, {}, np.zeros(0, dtype=np.int64))
     for index, slices in enumerate(prepared.slices):
         cuts.setdefault(prepared.number_of(slices), []).append(_cuts(cut(index), slices.values, equal))

@@ -111,7 +111,7 @@ class Keeper:
         places = np.flatnonzero(part.listed)
         if self.too_many or metric.text not in self._listed or len(places) == 0:
             return
-        for model, estimates in part.found.items():
+        for model, estimates in part.judged.items():
             estimate = estimates.estimate
             if estimate.replicates is None or not self._room(len(estimate.replicates) * len(places)):
                 continue

@@ -1,7 +1,7 @@
 """Counts of slices from those of cells.
 
 Where floats are added and the order of rows must not show, counts lie in parts of totals that add to the same in any
-order (`core.exact_sums.Parts`). Parts are added, slice by slice and state by state, and put together after that.
+order (`core.exact_sums.SplitSums`). Parts are added, slice by slice and state by state, and put together after that.
 """
 
 from __future__ import annotations
