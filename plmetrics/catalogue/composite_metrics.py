@@ -214,7 +214,7 @@ class OverSlices(Custom, AcrossSlices):
 
     @property
     def range(self) -> tuple[float, float]:  # type: ignore[override]
-        """That of the metric, for all but sums."""
+        """The range of the metric, for all but sums."""
         assert self.metric is not None
         return EVERYTHING if self.agg == "sum" else self.metric.range
 

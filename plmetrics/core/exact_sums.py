@@ -245,7 +245,7 @@ def whole_parts(digits: Sequence[Array], exponent: int) -> Array:
     """Parts of totals `[..., sum]` as whole numbers side by side `[..., PARTS * sum]`: a form that adds.
 
     >>> counts = np.zeros((1, 2))
-    >>> parts = Parts(counts, 0)
+    >>> parts = SplitSums(counts, 0)
     >>> for target, part in parts.cut(np.array([[0.1, 0.75]])):
     ...     target += part
     >>> held = whole_parts(parts.digits(), 0)

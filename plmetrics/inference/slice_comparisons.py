@@ -65,7 +65,7 @@ class SliceContrasts:
         self._listed: list[NDArray[np.bool_]] = []
 
     def _anchor(self, text: str) -> tuple[int, int, Estimates]:
-        """Where a slice lies, and its estimates."""
+        """The place of a slice, and its estimates."""
         places = [(index, number) for index, texts in self._texts.items() for number in range(len(texts))]
         place = slice_place(text, joined_texts(self._texts).tolist())
         assert place is not None

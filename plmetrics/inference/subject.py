@@ -77,7 +77,7 @@ class Replication:
         return tuple(dict.fromkeys([self.judged(metric), *kinds_read]))
 
     def of_leaf(self, metric: Metric) -> tuple[ReplicateKind | None, ...]:
-        """The kinds that a metric of a state family needs, for itself and for what is made from it."""
+        """The kinds of replicates that a metric of a state family needs, also for metrics made from it."""
         return self._leaves.get(metric.text) or self.kinds(metric)
 
     @cached_property

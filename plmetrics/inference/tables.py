@@ -195,7 +195,7 @@ def metric_columns(
 
 
 def _threshold(metric: Metric, estimates: EstimateColumns, *, hard: bool) -> Any:
-    """Where the value was read: at the metric's own threshold, or at one that was found."""
+    """The threshold of the value: the metric's own, or one that was found."""
     return None if hard else metric.fixed_threshold if estimates.threshold is None else estimates.threshold
 
 

@@ -1,4 +1,4 @@
-"""Two numbers of each row counted together on a grid: what is left of rows that are not in memory.
+"""Joint counts of two numbers of each row on a grid, in place of rows that do not fit into memory.
 
 Rank correlations come of labels and predictions, the covariance of two areas of two models' scores, class by class.
 Each side has fine bins, and groups of as many of them each. Two tables say nearly all that one of all pairs of fine
@@ -58,7 +58,7 @@ def groups_of(bins: int, groups: int = GROUPS) -> Codes:
 
 
 def joint_shape(bins: BinKind, predictions: int, labels: int, *, areas: bool = False) -> tuple[int, int]:
-    """The numbers of bins and of what is counted in each, from those of the fine bins of both sides.
+    """The numbers of bins and of channels, from the numbers of fine bins of both sides.
 
     On the grid both tables are one row, see `both_tables`; with `areas` those of negatives, and behind it those of
     positives.
@@ -114,7 +114,7 @@ class JointTally(GridTally):
         *,
         areas: bool = False,
     ) -> JointTally:
-        """Those of the two tables that all slices share, by the numbers of fine bins."""
+        """Tally of the two tables that all slices share, by the numbers of fine bins."""
         predictions, labels = bins
         most = AREA_GROUPS if areas else GROUPS
         sizes = _sizes(predictions, labels, most)
@@ -129,7 +129,7 @@ class JointTally(GridTally):
     def of_ranks(
         cls, first: int, counts: NDArray[Any], tables: Sequence[NDArray[Any]], exponent: int | None
     ) -> JointTally:
-        """Those of bins of equal weight of each slice: of predictions, and of labels."""
+        """Tally on bins of equal weight of each slice: of predictions, and of labels."""
         predictions, labels = tables
         return cls(first, counts, [(predictions.astype(np.int64) * RANK_BINS, labels)], exponent)
 

@@ -57,7 +57,7 @@ def confusion_at(score: Array, positive: Array, negative: Array) -> View:
 def replicate_thresholds(
     rows: SortedRows, weights: Array, rules: Sequence[Callable[[View], float]], chosen: Sequence[float]
 ) -> list[Array]:
-    """The threshold of each rule in each replicate, NaN where none does what it asks.
+    """The threshold of each rule in each replicate, NaN where none meets the rule.
 
     Args:
         rows: those to choose on, ascending by score.

@@ -55,7 +55,7 @@ class QueryValue:
 
 @dataclass(frozen=True)
 class QueryLabels:
-    """The labels of every query, in descending order: what does not depend on a model.
+    """The labels of every query in descending order, which do not depend on a model.
 
     `offsets` has one entry more than there are queries.
     """
@@ -90,7 +90,7 @@ class QueryLabels:
         return np.concatenate([[0.0], np.cumsum(self.discounts)])
 
     def relevant(self, at: float) -> Array:
-        """How many rows of each query have a label of at least `at`."""
+        """Number of rows of each query with a label of at least `at`."""
         return self._total(np.flatnonzero(self.best >= at), None)
 
     def ideal(self, gain: str, cut: int) -> Array:
@@ -105,7 +105,7 @@ class QueryLabels:
 
 
 def query_column(model: str, key: str) -> str:
-    """Where the table of queries has a number of a model's."""
+    """The column of a model's number in the table of queries."""
     return f"{QUERY}{model}|{key}"
 
 
@@ -326,7 +326,7 @@ class RankedRows:
 
     @property
     def returned(self) -> Array:
-        """How many rows of each query the model retrieved."""
+        """Number of rows of each query that the model retrieved."""
         if self.retrieved is None:
             return self.judged.sizes.astype(np.float64)
         return sum_by_place(self.judged.query[self.retrieved], None, self.queries)

@@ -54,7 +54,7 @@ def absolute(build: TermBuilder, node: Node) -> Term:
 
 
 def _positive(function: Callable[[pl.Expr], pl.Expr], build: TermBuilder, node: Node) -> Term:
-    """Null where the number is below what the function takes."""
+    """The number, or null below the domain of the function."""
     part = build(node.this)
     value = number(part, node.this)
     defined = value > 0 if node.key == "ln" else value >= 0

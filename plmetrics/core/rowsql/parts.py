@@ -31,7 +31,7 @@ _KINDS = {
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """A piece of a row expression: its Polars expression, what kind of value it has, and how large it is.
+    """A part of a row expression: its Polars expression, the kind of its value, and its size.
 
     A column's kind is unknown: Polars checks it against the data. `literal` is the value of a constant, and
     `size` the number of nodes in `expr`, counting those that occur twice twice; `depth` is its nesting. A value that
@@ -80,7 +80,7 @@ class TermBuilder:
 
 
 def position(node: Node) -> int | None:
-    """Where a node begins in the text, in characters from 1."""
+    """Position of a node in the text, in characters from 1."""
     starts = [part.meta["start"] for part in node.walk() if "start" in part.meta]
     return min(starts) + 1 if starts else None
 
@@ -157,7 +157,7 @@ def common_kind(parts: Iterable[Term], node: Node) -> Kind:
 
 
 def comparable(left: Term, right: Term, node: Node) -> None:
-    """Refuse what can never be compared."""
+    """Refuse values of kinds that do not compare."""
     if "null" in {left.kind, right.kind}:
         refuse(node, "a comparison with NULL is never true", "write IS NULL or IS NOT NULL")
     if "unknown" in {left.kind, right.kind} or left.kind == right.kind:

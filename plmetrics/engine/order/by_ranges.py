@@ -1,4 +1,4 @@
-"""The fourth stage by points: what rows are ordered by is read a range at a time, sorted, and kept as small counts.
+"""The fourth stage by points: numbers to order by are read a range at a time, sorted, and reduced to counts.
 
 A pass holds some orderings of the rows, or one in a range: the scores of a model, the probabilities of a class, or
 another number of each row, by class or by arm. Their order in every slice set becomes points, and the rows are dropped.
@@ -115,7 +115,7 @@ def order_steps(prepared: RunPlan, sums: CellSums | None = None) -> Iterator[Ste
 
 
 def _sorting(prepared: RunPlan) -> str:
-    """Description of what a pass sorts."""
+    """Description of a sorting pass."""
     order, every = prepared.order, orderings(prepared.request)
     of_scores = all(ordering.value is None for ordering in every)
     what, of = ("models", "its scores") if of_scores else ("orders", "what it orders")

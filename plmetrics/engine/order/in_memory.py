@@ -127,7 +127,7 @@ def _ascending(frame: pl.DataFrame, column: str) -> pl.DataFrame:
     order = ascending_order(frame[column].to_numpy())
 
     def gathered(part: pl.Series) -> pl.Series:
-        """By NumPy where it can hold the values: memory that it lets go of serves what follows."""
+        """Gather by NumPy where it has a type for the values, since its memory is used again."""
         return part.gather(order) if part.has_nulls() else pl.Series(part.name, part.to_numpy()[order])
 
     return pl.DataFrame([gathered(part) for part in frame])

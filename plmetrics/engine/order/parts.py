@@ -1,4 +1,4 @@
-"""The parts of the counts on a grid: what one pass can make of them, and how much memory each takes."""
+"""Parts of the counts on a grid, of which a pass makes as many as fit into memory, and their sizes."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class GridPart:
 
 
 def exponent_in_bins(prepared: RunPlan, ordering: Ordering, bins: BinKind) -> int | None:
-    """That of what is added in bins, where its order must not show; None where it does not anyway."""
+    """Exponent of sums in bins for arithmetic in any order; None where sums are exact anyway."""
     if bins == "ends":
         return None
     fractions = isinstance(bins, Binning) or ordering.arms or prepared.request.weighted
@@ -78,11 +78,11 @@ class PartSizes:
         return len(self._prepared.slices[group.index])
 
     def exponent(self, name: str, bins: BinKind) -> int | None:
-        """That of what an ordering adds in bins of a kind; see `exponent_in_bins`."""
+        """Exponent of an ordering's sums in bins of a kind; see `exponent_in_bins`."""
         return exponent_in_bins(self._prepared, self._orderings[name], bins)
 
     def shape(self, part: GridPart) -> tuple[int, int]:
-        """Number of bins, and of what is counted in each."""
+        """Number of bins, and of channels in each."""
         ordering = self._orderings[part.ordering]
         if ordering.across is not None and part.bins != "fine":
             from plmetrics.states.joint_counts import joint_shape
@@ -106,7 +106,7 @@ class PartSizes:
         return 1 if bins in UNBLOCKED or self._prepared.blocks is None else self._all_blocks
 
     def bytes(self, part: GridPart) -> int:
-        """How much memory a part takes."""
+        """Size of a part in memory."""
         copies = 1 if self.exponent(part.ordering, part.bins) is None else PARTS + 1
         return math.prod(self.size(part)) * 8 * copies
 

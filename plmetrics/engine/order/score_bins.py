@@ -72,7 +72,7 @@ def fixed_binnings(prepared: RunPlan, ordering: Ordering) -> list[Binning]:
 
 
 def _joint_bins(prepared: RunPlan, ordering: Ordering) -> list[BinKind]:
-    """Those of rank correlations: joint counts go with the predictions."""
+    """Kinds of bins of rank correlations: joint counts go with the predictions."""
     if ordering.side == "label":
         return ["fine"]
     bins: list[BinKind] = ["fine", "joint"]

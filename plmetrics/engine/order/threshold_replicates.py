@@ -93,7 +93,7 @@ def threshold_steps(prepared: RunPlan) -> Iterator[Step]:
 def threshold_replicates(
     prepared: RunPlan, aggregated: Aggregates, draws: Draws, *, rests: Sequence[bool]
 ) -> list[tuple[Columns, Columns]]:
-    """By slice set the replicates of what is counted at such thresholds, and those of its rests, by column.
+    """Replicates of counts at resampled thresholds by slice set, and those of its complements, by column.
 
     The latter are of the rows of no slice, and then of each slice, where a set's `rests` are asked for.
     """

@@ -136,7 +136,7 @@ def time_parts(
     return [_part(times, window, pl.col(time), end) for window in windows(times, splits, **spans)]
 
 
-def _part(times: Times, window: TimeSplit, time: pl.Expr, until: pl.Expr | None) -> pl.Expr:
+def _part(times: Times, window: Window, time: pl.Expr, until: pl.Expr | None) -> pl.Expr:
     trained = _between(times, time, window.first, window.last)
     if until is not None:
         trained = trained & (until < _at(times, window.start)).fill_null(value=False)
@@ -157,7 +157,7 @@ def _at(times: Times, place: int) -> pl.Expr:
 
 
 @dataclass(frozen=True, slots=True)
-class TimeSplit:
+class Window:
     """A split: positions of the times that are trained on, from `first` up to `last`, and tested on, likewise."""
 
     first: int
@@ -206,7 +206,7 @@ def windows(
     test: Span | None = None,
     gap: Span | None = None,
     purge: Span | None = None,
-) -> list[TimeSplit]:
+) -> list[Window]:
     """The splits, ascending in time; rows of one time are never on both sides.
 
     Raises:
@@ -221,7 +221,7 @@ def windows(
     result = []
     for number, (start, end) in enumerate(zip(starts, ends, strict=True), 1):
         last = min(times.back(start, gap, "gap"), times.back(start, purge, "purge"))
-        result.append(TimeSplit(_first(times, last, starts[0], train) if sliding else 0, last, start, end))
+        result.append(Window(_first(times, last, starts[0], train) if sliding else 0, last, start, end))
         if last <= result[-1].first:
             msg = f"split {number} has no times left to train on"
             raise ConfigError(

@@ -53,8 +53,8 @@ class SliceMeans:
 def change_parts(before: SliceMeans, after: SliceMeans) -> tuple[Array, Array]:
     """Within and mix of each slice.
 
-    >>> one = Shares(np.array([0.5, 0.5]), np.array([0.2, 0.4]))
-    >>> other = Shares(np.array([0.75, 0.25]), np.array([0.2, 0.8]))
+    >>> one = SliceMeans(np.array([0.5, 0.5]), np.array([0.2, 0.4]))
+    >>> other = SliceMeans(np.array([0.75, 0.25]), np.array([0.2, 0.8]))
     >>> within, mix = change_parts(one, other)
     >>> within.round(3).tolist(), mix.round(3).tolist()
     ([0.0, 0.15], [0.05, -0.15])
@@ -206,7 +206,7 @@ class _Models:
         return chunk.sums.totals(metric, model, prefix)
 
     def _equal(self, chunk: Chunk) -> NDArray[np.bool_]:
-        """Where both models say the same of every row."""
+        """Mask of the slices where both models predict the same for every row."""
         before, after = self._models
         equal: NDArray[np.bool_] = chunk.sums.total(f"{after}|differs|{before}") == 0
         return equal
@@ -316,7 +316,7 @@ def part_rows(
     bound: Array | None = None,
     sampling_error: Array | None = None,
 ) -> pl.DataFrame:
-    """Rows of the table `decomposition`: what is decomposed, and the part that each slice has in it.
+    """Rows of the table `decomposition`: the change of a metric, and the part of each slice in it.
 
     `bound` is how wrong values may be on bins, `sampling_error` their standard error where orders were drawn.
     """

@@ -1,4 +1,4 @@
-"""Owen values of slices: what each does to a change by its share of the rows, and by what its rows are like.
+"""Owen values of slices: effects on a change by their shares of the rows, and by the distribution of their rows.
 
 A coalition is a set of parts that have changed while the others have not, and its worth v a number. The Shapley value
 of a part is the mean, over all orders in which parts change one after another, of v after it has changed - v before.
@@ -66,7 +66,7 @@ class Coalitions:
 
     @classmethod
     def along_orders(cls, parts: int, pairs: int, seed: int) -> Self:
-        """Those along random orders, each with its reverse.
+        """Owen values along random orders, each with its reverse.
 
         Of any two parts each comes first in one of the two: what pairs of parts do to each other is shared out exactly.
         """
@@ -80,7 +80,7 @@ class Coalitions:
         return cls(members.reshape(-1, parts), before, before + 1, share, sampled=True)
 
     def mean(self, terms: Sequence[Array]) -> Array:
-        """The mean over orders of what is added up at each step `[..., part, step]`.
+        """The mean over orders of the addends of each step `[..., part, step]`.
 
         >>> every, worth = Coalitions.every(2), np.array([0.0, 1.0, 2.0, 5.0])
         >>> every.mean([worth[every.after], -worth[every.before]]).tolist()

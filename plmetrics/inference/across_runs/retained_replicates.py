@@ -1,4 +1,4 @@
-"""The replicates that a run keeps with its results, and the units behind them: what pairs it with another run.
+"""Replicates that a run retains with its results, and their units, by which it pairs with another run.
 
 A replicate's weights follow from the seed, its number and the blocks. Runs of one seed whose blocks hold the same units
 have drawn the same units in each replicate, so that replicates of one may be held against those of the other.
@@ -107,7 +107,7 @@ class Keeper:
         self.too_many = False
 
     def add(self, index: int, metric: Metric, part: SliceEstimates, named: str) -> None:
-        """Take in what every model has of a metric in a chunk of slices."""
+        """Add the estimates of every model of a metric in a chunk of slices."""
         places = np.flatnonzero(part.listed)
         if self.too_many or metric.text not in self._listed or len(places) == 0:
             return

@@ -53,7 +53,7 @@ WHOLE = "all"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RunMeans:
-    """A run's mean in all rows and in slices: what each contributes, with errors and degrees of freedom.
+    """A run's mean in all rows and in slices, with contributions, errors and degrees of freedom.
 
     `units` is the number of independent units that the shares of slices rest on, infinity where it is not known.
     """
@@ -281,7 +281,7 @@ def _errors_of_shares(
 
 
 def independent_units(side: Side, blocks: int, *, alike: bool) -> float:
-    """How many independent units the shares of a run's slices rest on: infinity where the run does not say.
+    """Number of independent units of the shares of a run's slices: infinity where it is unknown.
 
     Where each unit is its own block, these are the blocks that the table counts. Else the blocks' sums vary about
     their mean as those of so many units would, to the whole block that the table gives. Where each row is a unit and

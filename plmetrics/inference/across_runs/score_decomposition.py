@@ -228,7 +228,7 @@ class Variation:
 def variations(
     sides: tuple[Array, Array], metrics: Sequence[Metric], replicates: int, seed: int
 ) -> list[Variation | None]:
-    """How the parts of some metrics vary; None for norms, which noise makes larger.
+    """Variances of the parts of some metrics; None for norms, which noise makes larger.
 
     Args:
         sides: the scores of the earlier run and of this one, `[slice, block, class, bin]`.

@@ -67,7 +67,7 @@ def methods_of(metric: Metric, uncertainty: Uncertainty, rows: RowDesign) -> tup
     >>> import plmetrics as plm
     >>> from plmetrics.suite.sections.uncertainty import Uncertainty
     >>> asked = Uncertainty(methods=("delong", "wilson", "auto"))
-    >>> [chosen.form for chosen in methods_of(plm.metric("roc_auc"), asked, Rows())]
+    >>> [chosen.form for chosen in methods_of(plm.metric("roc_auc"), asked, RowDesign())]
     ['delong', 'delong_logit']
     """
     of_name = _resampled_choice if chooses_anew(metric, uncertainty) else _method_by_name

@@ -43,8 +43,8 @@ class RunData:
 
         Files without digests are told apart by path and size. A table that is no file is never the same.
 
-        >>> day = Data.of([{"path": "day.csv", "bytes": 9, "digest": "a"}], None)
-        >>> day.same_as(Data.of([{"path": "copy.csv", "bytes": 9, "digest": "a"}], None))
+        >>> day = RunData.of([{"path": "day.csv", "bytes": 9, "digest": "a"}], None)
+        >>> day.same_as(RunData.of([{"path": "copy.csv", "bytes": 9, "digest": "a"}], None))
         True
         """
         if not self.files or not other.files or (self.where, self.interval) != (other.where, other.interval):

@@ -84,7 +84,7 @@ class ArmsTally(GridTally):
         self._coarse = coarse
 
     def add(self, rows: PlacedRows, members: Members) -> None:
-        """Count some rows: what is added are sums, as of weights."""
+        """Count some rows, slice by slice, as weighted rows are."""
         self._add_mixed(rows, members)
 
     def _place(self, rows: PlacedRows, number: Codes | int) -> NDArray[Any]:
@@ -117,7 +117,7 @@ class BinnedTally(GridTally):
         self._patience = min(self._size // _WAITING_SHARE, _FEW_WAITING)
 
     def finish(self) -> None:
-        """A row is counted with its class first: what weighs in a bin are both."""
+        """Add the counts of positives to those of negatives, for the weight of a bin, and put channels last."""
         super().finish()
         blocks, bins, channels = self.counts.shape[1:]
         for of_slice in chain.from_iterable(self.digits):

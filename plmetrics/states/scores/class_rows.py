@@ -43,7 +43,7 @@ class ByCell:
         return _take(self.score, places), weight, outcome
 
     def _places(self, cells: Codes) -> list[slice] | Codes:
-        """Where the rows of some cells are: the runs, or each where runs are many."""
+        """Positions of the rows of some cells: as runs, or one by one where runs are many."""
         if len(cells) == 0:
             return []
         low, high = self.offsets[cells], self.offsets[cells + 1]
@@ -148,7 +148,7 @@ class ClassMembers:
     def drawn(self, weights: Array) -> Array:
         """The drawn weight at each point `[replicate, point]`, from that of each block `[replicate, block]`.
 
-        >>> rows = Members.of(np.array([0, 1, 1]), None, np.array([0, 2, 2]), 4)
+        >>> rows = ClassMembers.of(np.array([0, 1, 1]), None, np.array([0, 2, 2]), 4)
         >>> rows.drawn(np.array([[2.0, 1.0], [0.0, 3.0]]))
         array([[2., 0., 2., 0.],
                [0., 0., 6., 0.]])

@@ -1,4 +1,4 @@
-"""Scores counted on a grid: what stands in for the sorted rows where these do not fit into memory.
+"""Scores counted on a grid, in place of sorted rows where these do not fit into memory.
 
 Edges are constants of the run. Rows are small whole numbers here: the fine bin of a score and its class, the cell, the
 block.
@@ -38,7 +38,7 @@ _ROOM_IN_32_BITS = 1 << 31
 
 
 def shape(bins: BinKind, edges: Array, slices: int, channels: int = 2) -> tuple[int, int]:
-    """Number of bins of a kind in a set of so many slices, and of what is counted in each.
+    """Number of bins of a kind in a set of so many slices, and of channels in each.
 
     `edges` are those of the fine bins, `channels` what is counted in these: of two classes, or of two arms.
     """
@@ -92,7 +92,7 @@ class Members:
         return Members(names.take(self.code), self.starts, self.rows)
 
     def take(self, index: NDArray[Any] | None) -> Members:
-        """Of some of the rows, all of them without an index."""
+        """Members of some of the rows; of all without an index."""
         return self if index is None else Members.of(self.each()[index])
 
     def each(self) -> Codes:
@@ -120,7 +120,7 @@ class Channel:
     values: Array | None
 
     def take(self, run: slice) -> Channel:
-        """Of a run of the rows, in memory of its own: one that waits would else hold its whole batch."""
+        """Addends of a run of the rows, as copies: views would hold the whole batch while they wait."""
         values = None if self.values is None else self.values[run].copy()
         return Channel(self.first, self.key[run].copy(), values)
 
@@ -167,7 +167,7 @@ class GridTally:
             self._add_runs(rows.take(slice(first, last)), runs)
 
     def finish(self) -> None:
-        """Count what still waits."""
+        """Count the rows that still wait."""
         for member in list(self._waiting):
             self._count_waiting(member)
         if self._parts is not None:
@@ -210,7 +210,7 @@ class GridTally:
             self._add_at(lowest * self._size, room, channel)
 
     def _keys(self, rows: PlacedRows, place: NDArray[Any], room: int) -> NDArray[Any]:
-        """Where each row counts in its slice, given where it does in its block, as numbers with so much room."""
+        """Index of each row's count in its slice, from that in its block, in a type with room for so many."""
         kind = np.int32 if room < _ROOM_IN_32_BITS else np.int64
         if rows.block is None or self.counts.shape[1] == 1:
             return place.astype(kind)
@@ -219,7 +219,7 @@ class GridTally:
         return key
 
     def _places(self, rows: PlacedRows, runs: Sequence[tuple[int, slice]]) -> NDArray[Any]:
-        """The same of rows of one slice after another; of rows between the runs it is anywhere."""
+        """Bins of rows of one slice after another; any bin for rows between the runs."""
         if not self._by_slice:
             return self._place(rows, 0)
         places = np.zeros(len(rows.place), dtype=np.int32)
@@ -228,7 +228,7 @@ class GridTally:
         return places
 
     def _place(self, rows: PlacedRows, number: Codes | int) -> NDArray[Any]:  # noqa: ARG002
-        """Where each row counts among the bins of its block; `number` is its slice among those here, or that of all."""
+        """Bin of each row; `number` is the slice of each among those here, or that of all."""
         return rows.place
 
     def _channels(self, rows: PlacedRows, key: NDArray[Any]) -> Iterator[Channel]:

@@ -176,7 +176,7 @@ class PackedSlices(ExactPoints):
             yield first, last, rows[first:last].dense()
 
     def sparse_counts(self, blocks: int) -> RowCounts | None:
-        """The same of all slices, where most of the counts are 0, so that rows are drawn sooner."""
+        """Multiplicities of the rows of all slices, where most are 0, so that rows are drawn sooner."""
         size = self.slices * blocks * coarse_number(self.slices) * len(CLASSES)
         return self._row_counts(blocks) if len(self._grouped[0]) * _SPARSE < size else None
 
