@@ -1,4 +1,4 @@
-"""The stages of a run, in order: they wire the layers below, nothing else."""
+"""The stages of a run, in order, which wire the layers below."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def evaluate_suite(
 ) -> Result:
     """Evaluate a checked suite on an open source.
 
-    `progress` is called with the name of each stage as it begins; `context` is what the run is held against beside its
-    own rows.
+    `progress` is called with the name of each stage as it begins; `context` has inputs
+    beside the rows, such as earlier runs.
 
     Raises:
         ConfigError: the suite does not fit the table, or asks for more slices or memory than it allows.
@@ -65,34 +65,34 @@ def _run_stages(
 
     context = context or RunContext()
     watch = Stopwatch(progress)
-    tables = context.tables.values()
-    with watch.stage("prepare"), reading(source, *tables):
+    inputs = context.tables.values()
+    with watch.stage("prepare"), reading(source, *inputs):
         part = suite if context.where is None else suite.of_part(context.where)
         request = bind(part, source, context.tables, label_status=label_status_of(part, context))
         context = replace(context, counts=check_feature_counts(request, context.counts))
-        uneven = check_rows(suite.data.missing, request.source, *tables)
+        uneven = check_rows(suite.data.missing, request.source, *inputs)
         prepared = prepare(request, looks=looks(request, context.counts), adds=True)
         written: dict[str, object] = {"models": suite.models, "data": suite.data}
         written |= {} if context.where is None else {"sections": suite.sections}
         suite = request.suite
-    with watch.stage("aggregate"), reading(source, *tables):
+    with watch.stage("aggregate"), reading(source, *inputs):
         aggregated, counted, scores = _aggregate(prepared)
     run = Run(source, prepared, aggregated, context.counts, counted)
-    outputs = list(_of_features("aggregate", run, watch, context))
-    alike = aggregated.arithmetic
-    with watch.stage("order"), reading(source), alike():
+    outputs = list(_feature_outputs("aggregate", run, watch, context))
+    arithmetic = aggregated.arithmetic
+    with watch.stage("order"), reading(source), arithmetic():
         analysis, ordered, curves = estimate(prepared, aggregated, scores, watch=watch)
     run = replace(run, analysis=analysis, ordered=ordered)
-    with alike():
-        outputs += _of_features("order", run, watch, context)
-    with watch.stage("intervals"), reading(source), alike():
+    with arithmetic():
+        outputs += _feature_outputs("order", run, watch, context)
+    with watch.stage("intervals"), reading(source), arithmetic():
         rows = rows_of_tests(prepared)
-        made, replicates, analysis = infer(analysis, ordered, context, _units(aggregated), rows)
+        tables, replicates, analysis = infer(analysis, ordered, context, _units(aggregated), rows)
     folds = next((output.tables["folds"] for output in outputs if "folds" in output.tables), None)
-    with watch.stage("tests"), alike():
-        made["comparisons"] = comparisons_with_tests(made, analysis, rows, ordered, folds)
-    outputs += _of_features("tests", run, watch, context)
-    record = _record(prepared, aggregated, made["metrics"], watch)
+    with watch.stage("tests"), arithmetic():
+        tables["comparisons"] = comparisons_with_tests(tables, analysis, rows, ordered, folds)
+    outputs += _feature_outputs("tests", run, watch, context)
+    record = _record(prepared, aggregated, tables["metrics"], watch)
     record.update(masses_entry(analysis))
     record["files"] = list(context.files) or data_files(source)
     if source.version is not None:
@@ -100,7 +100,7 @@ def _run_stages(
     record["warnings"] += uneven
     record = with_additions(record, outputs, context)
     suite = suite.model_copy(update=written)
-    result = result_of_tables(suite, made | {"curves": curves}, replicates, outputs, record)
+    result = result_of_tables(suite, tables | {"curves": curves}, replicates, outputs, record)
     if suite.compare is not None:
         from plmetrics.api.earlier_run import compare_warnings
 
@@ -109,24 +109,24 @@ def _run_stages(
 
 
 def _aggregate(prepared: RunPlan) -> tuple[Aggregates, Mapping[str, object], ScoresOfModels | None]:
-    """The sums, what features count beside them, and scores that the same pass counts on a grid."""
+    """The sums, the counts of features by key, and scores where the same pass counts them on a grid."""
     from plmetrics.engine.aggregate.aggregation import aggregate, needs_rows
 
     counts, digested = counting(prepared), prepared.request.suite.keeps_replicates
-    both = None
+    on_grids = None
     if needs_rows(prepared) and not prepared.exact:
         from plmetrics.engine.order.grid_scores import passes_with_sums
 
-        both = passes_with_sums(prepared, digested=digested)
-    if both is None:
+        on_grids = passes_with_sums(prepared, digested=digested)
+    if on_grids is None:
         return *aggregate(prepared, counts, digested=digested), None
-    passes, sums = both
+    grid_counts, sums = on_grids
     aggregated, counted = aggregate(prepared, counts, digested=digested, sums=sums)
-    return aggregated, counted, passes.models(aggregated)
+    return aggregated, counted, grid_counts.models(aggregated)
 
 
 def with_additions(record: RunRecord, outputs: Sequence[Outputs], context: RunContext) -> RunRecord:
-    """The record with what features and earlier runs add."""
+    """The record with the entries of features and earlier runs."""
     record["warnings"] += [warning for output in outputs for warning in output.warnings]
     record = record if context.runs is None else context.runs.added_to(record)
     if context.interval is not None:
@@ -142,7 +142,7 @@ def result_of_tables(
     outputs: Sequence[Outputs],
     record: RunRecord,
 ) -> Result:
-    """The tables of a run with those of its features, and what all gates say together."""
+    """The result of the tables of a run and of its features, with the verdict of all gates."""
     gates = pl.concat([tables["gates"], *(output.gates for output in outputs if output.gates is not None)])
     added = {name: table for output in outputs for name, table in output.tables.items()}
     return Result(
@@ -167,7 +167,7 @@ def masses_entry(analysis: Analysis) -> RunRecord:
     return {"masses": masses} if masses else {}
 
 
-def _of_features(after: str, run: Run, watch: Stopwatch, context: RunContext) -> Iterator[Outputs]:
+def _feature_outputs(after: str, run: Run, watch: Stopwatch, context: RunContext) -> Iterator[Outputs]:
     """Additions of the features that run after a stage."""
     from plmetrics.engine.faults import reading
 
@@ -179,7 +179,7 @@ def _of_features(after: str, run: Run, watch: Stopwatch, context: RunContext) ->
 
 
 def _units(aggregated: Aggregates) -> pl.DataFrame | None:
-    """The units by block, None where nothing tells which they are."""
+    """The units by block; None where their digests are unknown."""
     if aggregated.digests is None:
         return None
     from plmetrics.inference.across_runs.retained_replicates import units_table
@@ -204,8 +204,8 @@ def estimate(
 ) -> tuple[Analysis, OrderedByPlace, pl.DataFrame]:
     """Subject of the estimation, the ordered metrics, and the curves.
 
-    `counted` are the models' scores where a state holds them, or a pass has counted them; else they are read. `watch`
-    hears of each model.
+    `counted` are the models' scores from a state, or from the pass of the sums; without them rows are read. `watch`
+    is told of each model.
     """
     from plmetrics.engine.aggregate.aggregation import needs_rows, sliced_rests, sliced_sums
     from plmetrics.inference.analysis import resampling
@@ -237,16 +237,16 @@ def estimate(
     )
     contrasts = any(feature.compares(suite) for feature in features_of(suite))
     analysis = Analysis(suite, sets, population, request.pairs, weights, aggregated.units, contrasts)
-    of_sums = _of_sums(analysis)
-    of_bins = _of_bins(analysis, prepared, aggregated)
+    sum_curves = _sum_curves(analysis)
+    bin_curves = _bin_curves(analysis, prepared, aggregated)
     if not needs_rows(prepared):
-        return analysis, {}, pl.concat([of_bins, of_sums])
-    ordered, curves = _of_rows(analysis, prepared, aggregated, counted, watch)
-    return analysis, ordered, pl.concat([of_bins, curves, of_sums])
+        return analysis, {}, pl.concat([bin_curves, sum_curves])
+    ordered, curves = _ordered_values(analysis, prepared, aggregated, counted, watch)
+    return analysis, ordered, pl.concat([bin_curves, curves, sum_curves])
 
 
-def _of_sums(analysis: Analysis) -> pl.DataFrame:
-    """The curves that are drawn from sums."""
+def _sum_curves(analysis: Analysis) -> pl.DataFrame:
+    """Curves from sums."""
     suite = analysis.suite
     if len(suite.row_curves) + len(suite.bin_curves) == len(suite.curves):
         return CURVES_SCHEMA.to_frame()
@@ -259,8 +259,8 @@ def _of_sums(analysis: Analysis) -> pl.DataFrame:
     return forecast_curves(analysis)
 
 
-def _of_bins(analysis: Analysis, prepared: RunPlan, aggregated: Aggregates) -> pl.DataFrame:
-    """The curves that are drawn from sums by bins."""
+def _bin_curves(analysis: Analysis, prepared: RunPlan, aggregated: Aggregates) -> pl.DataFrame:
+    """Curves from sums by bins."""
     if aggregated.bins is None:
         return CURVES_SCHEMA.to_frame()
     from plmetrics.engine.aggregate.bin_values import set_places
@@ -270,14 +270,14 @@ def _of_bins(analysis: Analysis, prepared: RunPlan, aggregated: Aggregates) -> p
     return row_bin_curves(analysis, aggregated.bins, places, classes, aggregated.block_keys)
 
 
-def _of_rows(
+def _ordered_values(
     analysis: Analysis,
     prepared: RunPlan,
     aggregated: Aggregates,
     counted: ScoresOfModels | None,
     watch: Stopwatch | None,
 ) -> tuple[OrderedByPlace, pl.DataFrame]:
-    """The metrics and curves of the order of rows."""
+    """Metrics and curves of rows in order."""
     from plmetrics.engine.order.by_ranges import models_to_order
     from plmetrics.engine.order.in_memory import models_by_row
     from plmetrics.inference.ordered.stage import ordered_stage, rank_stage
@@ -300,10 +300,9 @@ def infer(
     units: pl.DataFrame | None = None,
     rows: PairedRows | None = None,
 ) -> tuple[dict[str, pl.DataFrame], RunReplicates | None, Analysis]:
-    """The tables that follow from the estimates, comparisons not yet corrected; replicates; what they are about.
+    """The tables of the estimates, comparisons not yet corrected; the replicates to retain; and their subject.
 
-    With `units`, the digests of these by block, replicates are kept beside the tables. `rows` are
-    those that tests rank.
+    Replicates are retained where `units` has the digests of units by block. `rows` are those that tests rank.
     """
     from plmetrics.inference.analysis import tables
     from plmetrics.inference.subject import base_analysis
@@ -327,13 +326,13 @@ def infer(
         comparisons, decomposition = across_runs(
             analysis, comparisons, requested, replicates, context.earlier
         )
-    made = {
+    run_tables = {
         "metrics": metrics.filter(listed),
         "comparisons": comparisons.filter(listed),
         "gates": gates_table(analysis, metrics, comparisons, context.history, context.bands),
         "decomposition": decomposition,
     }
-    return made, replicates, analysis
+    return run_tables, replicates, analysis
 
 
 def recorded_rows(prepared: RunPlan, aggregated: Aggregates) -> RecordedRows:

@@ -121,7 +121,7 @@ class Quantile(Metric):
 
     @property
     def needs(self) -> Quantiles:
-        """Which quantile, and of what."""
+        """The quantile, and the number of each row."""
         raise NotImplementedError
 
     def finalise(self, state: Any) -> Any:
@@ -163,7 +163,7 @@ def row_value(metric: Metric) -> Callable[[Rows], pl.Expr] | None:
 
 
 def member_of(metric: Metric) -> tuple[str, Atom] | None:
-    """Which rows take part in a mean over some, by the name of their sum; None where all do."""
+    """The name of the sum of the rows of a mean over some rows; None where all take part."""
     atoms = metric.atoms()
     named = ((name, part) for name in _MEMBERS if isinstance(part := atoms.get(name), Atom))
     return next(named, None)

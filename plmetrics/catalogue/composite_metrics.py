@@ -9,7 +9,7 @@ import numpy as np
 
 from plmetrics.catalogue.custom import EVERYTHING, Custom
 from plmetrics.catalogue.metric import Metric
-from plmetrics.catalogue.needs import Parts, Slices
+from plmetrics.catalogue.needs import Parts, SliceValues
 from plmetrics.core import ops
 from plmetrics.core.rowsql import compile_row
 
@@ -132,7 +132,7 @@ class AcrossSlices(Metric):
     of fairness that it judges groups by; `reads_sizes` is whether it reads the sample sizes of its parts.
     """
 
-    needs = Slices()
+    needs = SliceValues()
     expressible = False
     for_each: ClassVar[bool] = False
     least: ClassVar[int] = 1
@@ -183,7 +183,7 @@ class AcrossSlices(Metric):
 
 def is_derived(metric: Metric) -> TypeGuard[DerivedMetric]:
     """Whether a metric is made from the values of others slice by slice."""
-    return isinstance(metric.needs, Parts) and not isinstance(metric.needs, Slices)
+    return isinstance(metric.needs, Parts) and not isinstance(metric.needs, SliceValues)
 
 
 def refused_subject(metric: Metric, leaf: Metric) -> str:
@@ -195,7 +195,7 @@ def refused_subject(metric: Metric, leaf: Metric) -> str:
 
 def is_across_slices(metric: Metric | None) -> TypeGuard[AcrossSlices]:
     """Whether a metric is made from the values of others in all slices of a set."""
-    return metric is not None and isinstance(metric.needs, Slices)
+    return metric is not None and isinstance(metric.needs, SliceValues)
 
 
 @dataclass(frozen=True)
@@ -221,7 +221,7 @@ class OverSlices(Custom, AcrossSlices):
 
     @property
     def range(self) -> tuple[float, float]:  # type: ignore[override]
-        """That of the metric, for all but sums."""
+        """The range of the metric, for all but sums."""
         assert self.metric is not None
         return EVERYTHING if self.agg == "sum" else self.metric.range
 

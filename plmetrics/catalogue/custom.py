@@ -1,4 +1,4 @@
-"""Metrics that a suite defines as aggregates of row expressions, and what all metrics of a suite's own share.
+"""Metrics that a suite defines: aggregates of row expressions, and the base of all custom metrics.
 
 Row expressions are SQL over the table's columns and the roles `score`, `label`, `weight` and `prediction` (a binary
 score of at least 0.5, else the score). Rows where an expression is null have no value and do not count; a value that

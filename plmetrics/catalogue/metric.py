@@ -40,7 +40,7 @@ Noise = Literal["full", "reduced", "largest"]
 Undefined = list[tuple[str, Any]]
 Nonzero = tuple[tuple[str, str], ...]
 UNREACHABLE_ON_GRID = "unreachable_on_grid"
-"""The status of a value that a grid may hide: the bound says how large it may be."""
+"""The status of a value that may be lost on a grid: its bound is the largest that it can be."""
 
 TOTAL = "is a total, which is larger where there are more rows"
 """Fault of an `additive` metric by which groups of different sizes are compared."""
@@ -65,23 +65,23 @@ class Metric:
 
     Facts that a class must state: `name`, `task`, `range`, `direction` (which side is better), and what it reads of the
     rows: `needs` (one of `plmetrics.catalogue.needs`), or in short its `family`: `sums` of rows, which `atoms` name, or
-    `scores`, the weight of each class along the score, of which `reads` says what: `area` is the area under the ROC
-    curve and the size of the classes; `curve` the ROC curve, where neighbouring scores without positives may be one
+    `scores`, the weight of each class along the score, of which `reads` names the part: `area` is the area under the
+    ROC curve and the size of the classes; `curve` the ROC curve, where neighbouring scores without positives may be one
     point; `order` (the default) the weights at every distinct score; `scores` these and `state.score` as well, which
     grids do not have.
 
-    Facts with a default: `kind` (which interval suits it), `interval_form` (what stands in for the bootstrap under
-    `uncertainty: {method: auto}`: `t` for a mean over rows, `delta` or `logit`), `mean` (slices make up the whole by
-    their shares: of all `rows`, as with `t`, or of the `mass` that `denominators` gives), `masses` (the sums that are
-    its denominators), `nonzero` (statuses, each with the sum that is 0 then), `centred` (numbers whose moments are
+    Facts with a default: `kind` (which interval suits it), `interval_form` (the interval in place of the bootstrap
+    under `uncertainty: {method: auto}`: `t` for a mean over rows, `delta` or `logit`), `mean` (slices make up the whole
+    by their shares: of all `rows`, as with `t`, or of the `mass` that `denominators` gives), `masses` (the sums that
+    are its denominators), `nonzero` (statuses, each with the sum that is 0 then), `centred` (numbers whose moments are
     about a constant), `smooth` (a little more weight of a row moves it a little: the jackknife and the delta method
-    need that), `needs_label` (whether rows without a label are none of its rows; else what it reads of them says it),
-    `additive` (a total: replicates are scaled to the table's size), `size_free` (all rows twice leave it as it is),
-    `compares_groups` (it is a gap between the slices of a set), `probability` (scores must lie in [0, 1]),
-    `needs_score` (hard predictions do not do). For warnings: `chance` (what predictions that know nothing get),
-    `rises_with_prevalence`, `rewards` (of what more is better, whatever the scores), `saturation` (the rank at which
-    any order is best), `weighs_arms`. For readers: `threshold_free`, `handles_imbalance`, `proper`, `interpretable`,
-    `use_when`, `beware`, `formula`, `reference`.
+    need that), `needs_label` (whether it excludes rows without a label; by default if it reads labels), `additive` (a
+    total: replicates are scaled to the table's size), `size_free` (all rows twice leave it as it is), `compares_groups`
+    (it is a gap between the slices of a set), `probability` (scores must lie in [0, 1]), `needs_score` (hard
+    predictions do not do). For warnings: `chance` (the value of uninformative predictions), `rises_with_prevalence`,
+    `rewards` (the decisions that raise it, whatever the scores), `saturation` (the rank at which any order is best),
+    `weighs_arms`. For readers: `threshold_free`, `handles_imbalance`, `proper`, `interpretable`, `use_when`, `beware`,
+    `formula`, `reference`.
 
     >>> import polars as pl, plmetrics as plm
     >>> class MeanAmountAtRisk(plm.Metric):
@@ -172,7 +172,7 @@ class Metric:
         return self.text
 
     def settled(self, facts: Facts) -> Metric:
-        """The metric, and those it is made from, with what they must know of the run."""
+        """The metric, and those it is made from, with the facts of the run filled in."""
         values = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
         inner = {name: value.settled(facts) for name, value in values.items() if isinstance(value, Metric)}
         return dataclasses.replace(self, **inner) if inner else self
@@ -182,12 +182,12 @@ class Metric:
         return (("", self),)
 
     def lacks(self, parts: tuple[str, ...]) -> str | None:
-        """Need that a model with these parts does not meet: a noun, or None if nothing."""
+        """The input that a model with these parts lacks, as a noun; None if none."""
         hard = self.task == "binary" and parts == ("prediction",)
         return "a score" if hard and self.needs_score else None
 
     def made(self, label: str) -> Mapping[str, pl.Expr]:  # noqa: ARG002
-        """Columns of several raw rows each that its row expressions read by these names; `label` is the label's."""
+        """Columns over several raw rows, by their names in its row expressions; `label` is the label's column."""
         return {}
 
     def requirements(self) -> tuple[Requirement, ...]:
@@ -195,7 +195,7 @@ class Metric:
         return ()
 
     def row_expressions(self) -> Mapping[SuitePath, str]:
-        """The SQL that it reads of rows, by its place in the suite that defines it."""
+        """SQL of its row expressions, by their place in the suite."""
         return {}
 
     def atoms(self) -> Mapping[str, Atom | tuple[Atom, ...]]:
@@ -223,12 +223,12 @@ class Metric:
 
     @property
     def by_class(self) -> bool:
-        """Whether it has a value for each class, in rows of their own."""
+        """Whether each class has a value, in a result row of its own."""
         return False
 
     @property
     def every_row(self) -> bool:
-        """Whether rows count that `data.missing` leaves out for a label or score."""
+        """Whether it counts rows that `data.missing` drops for a label or score."""
         return False
 
     @property
@@ -239,12 +239,12 @@ class Metric:
 
     @property
     def mean(self) -> Mean | None:
-        """Of what it is a mean, so that slices make up the whole by shares: of all rows, or of the `denominators`."""
+        """Weights of a mean, by which slices make up all rows: `rows`, or the `mass` of its denominators."""
         return "rows" if self.interval_form == "t" else None
 
     @property
     def of_score_shares(self) -> bool:
-        """Whether it follows from the shares of rows of each class at each score, in their order."""
+        """Whether it is a function of the shares of rows of each class at each score, in their order."""
         return isinstance(self.needs, Points) and not self.needs.rows_in_order and self.size_free
 
     @property
@@ -254,7 +254,7 @@ class Metric:
 
     @property
     def closed_forms(self) -> tuple[str, ...]:
-        """The intervals by a formula that is made for such a value."""
+        """The intervals by closed formulas for values of its kind."""
         if isinstance(self.needs, Parts):
             return ()
         logit = self.kind == "pr_area" and self.interval_form in {"logit", "delta"}
@@ -262,13 +262,13 @@ class Metric:
 
     @property
     def usual_form(self) -> str | None:
-        """Form in place of the bootstrap under `uncertainty: {method: auto}`; None where there is none."""
+        """The interval under `uncertainty: {method: auto}`; None for the bootstrap."""
         forms = () if isinstance(self.needs, Parts) else self.value_kind.closed_forms
         return next(iter(forms), self.interval_form) if self.value_kind.is_smooth else None
 
     @property
     def differentiable(self) -> bool:
-        """Whether a little more weight of a row moves it a little, so that influences say how it varies."""
+        """Whether it is a smooth function of the weights of rows, so that influences give its variance."""
         return self.smooth and self.value_kind.is_smooth and all(part.differentiable for part in self.parts())
 
     @property
@@ -278,18 +278,18 @@ class Metric:
 
     @property
     def chosen_threshold(self) -> ThresholdRule | None:
-        """The rule of its threshold, where that is not a number."""
+        """The rule of its threshold; None for a number."""
         threshold = getattr(self, "threshold", None)
         return threshold if isinstance(threshold, ThresholdRule) else None
 
     @property
     def fixed_threshold(self) -> float | None:
-        """Its threshold, where that is a number."""
+        """Its threshold, if that is a number."""
         threshold = getattr(self, "threshold", None)
         return threshold if isinstance(threshold, float) else None
 
     def centres(self) -> tuple[RowValue, ...]:
-        """Numbers of a row whose moments are about a constant, which prepare finds. Family sums only."""
+        """Numbers of a row whose moments are about a constant, estimated by the preparation. Family sums only."""
         return self.centred
 
     @property
@@ -308,7 +308,7 @@ class Metric:
         ]
 
     def denominators(self, state: Any) -> tuple[Any, ...]:
-        """The masses whose spread over blocks says how many independent units stand behind the value."""
+        """The masses whose spread over blocks gives the effective number of independent units."""
         return tuple(getattr(state, name) for name in self.masses)
 
     def bound(self, state: Any) -> Any:  # noqa: ARG002
@@ -316,17 +316,17 @@ class Metric:
         return 0.0
 
     def cut(self, state: Any) -> Any:  # noqa: ARG002
-        """The threshold at which the value was read, NaN where there is none; None for metrics without one."""
+        """The threshold of the value, NaN where there is none; None for metrics without one."""
         return None
 
     @property
     def reads_points(self) -> bool:
-        """Whether every distinct score is a point of the state of all rows: for its value, or its threshold."""
+        """Whether it needs every distinct score as a point, for its value or its threshold."""
         return self.needs.distinct or self.finds_threshold
 
     @property
     def finds_threshold(self) -> bool:
-        """Whether `cut` says at which threshold the value was read."""
+        """Whether `cut` gives the threshold of the value."""
         return type(self).cut is not Metric.cut
 
     def note(self, state: Any) -> Any:  # noqa: ARG002
@@ -338,7 +338,7 @@ class Metric:
         return None
 
     def deviation(self, replicate: Any, point: Any) -> Any:
-        """How far a replicate's vector of gaps lies from the point state's. Kind norm only."""
+        """Distance of a replicate's vector of gaps from the point state's. Kind norm only."""
         raise NotImplementedError
 
     def expr(
@@ -384,12 +384,12 @@ PARAMETER_TYPES["Metric"] = Metric
 
 
 def fact_of(path: str) -> Any:
-    """A fact that is that of another metric, which the path leads to: `inner.range`."""
+    """A fact delegated to another metric by the path of the attribute: `inner.range`."""
     return property(attrgetter(path))
 
 
 def leaves(metric: Metric) -> tuple[Metric, ...]:
-    """The metrics of a state family that a metric is made from: itself, if it is none that others make up."""
+    """The metrics of a state family that a metric is made from: itself, if it is not made from others."""
     classes = [members for _, members in metric.per_class() if members is not metric]
     if classes:
         return tuple(leaf for members in classes for leaf in leaves(members))

@@ -127,7 +127,7 @@ class Parts(Need):
 
 
 @dataclass(frozen=True, slots=True)
-class Slices(Parts):
+class SliceValues(Parts):
     """The values of other metrics in all slices of a set."""
 
 

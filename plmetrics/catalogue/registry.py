@@ -89,7 +89,7 @@ def register_for(tasks: Iterable[str], metric: type[Metric], **facts: Any) -> No
 
 
 def check(metric: type[Metric]) -> None:
-    """See that a metric class says what it must.
+    """Check that a metric class states the required facts.
 
     Raises:
         ValueError: a fact is missing, or its family, direction or what it reads is none.

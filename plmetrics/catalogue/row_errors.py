@@ -1,4 +1,4 @@
-"""Standard errors of metrics that are made of sums, for independent rows: from second moments of what rows add."""
+"""Standard errors of metrics of sums, for independent rows: from second moments of the rows' addends."""
 
 from __future__ import annotations
 
@@ -261,7 +261,7 @@ class RowError(Metric):
         return [*self.of.undefined(state), ("rounding", ~(variance > _CLEAR * size))]
 
     def denominators(self, state: Any) -> tuple[Any, ...]:
-        """How many rows of equal mass would spread as much as those behind each of the metric's denominators."""
+        """Effective number of rows behind each of the metric's denominators."""
         return tuple(
             ops.ratio(mass**2, self._squares(state, self._denominator(place), mass)[0])
             for place, mass in enumerate(self.of.denominators(state))

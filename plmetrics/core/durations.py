@@ -85,7 +85,7 @@ def _time_of_clocks(moment: datetime, zone: ZoneInfo) -> datetime:
 
 
 def _months_later(local: datetime, months: int) -> datetime:
-    """The same day of another month, or its last day where it is shorter."""
+    """A day of another month: the same number, or the last day of a shorter month."""
     total = local.year * _MONTHS + local.month - 1 + months
     first = local.replace(year=total // _MONTHS, month=total % _MONTHS + 1, day=1)
     following = (first + timedelta(days=32)).replace(day=1)

@@ -163,7 +163,7 @@ class EnvironmentFault(PlmetricsError):  # noqa: N818
 
 @contextmanager
 def needs_extra(extra: str, needed_for: str) -> Iterator[None]:
-    """Imports of what an extra installs.
+    """Import of the packages of an extra, with an error that names the extra.
 
     Raises:
         EnvironmentFault: it is not installed; which extra to install, and why.
@@ -223,14 +223,14 @@ class Collected:
 
     @contextmanager
     def step(self) -> Iterator[None]:
-        """Keep what goes wrong inside; what the step would have made is then missing."""
+        """Collect the problems of a step; its result is then missing."""
         try:
             yield
         except (ConfigError, DataError) as error:
             self._errors.append(error)
 
     def settle(self) -> None:
-        """Raise what was kept.
+        """Raise the collected problems.
 
         Raises:
             DataError: the data are to blame for some of it.

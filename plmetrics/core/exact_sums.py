@@ -38,7 +38,7 @@ HEADROOM = 4
 """By how much a value's exponent may exceed that of its column: 64 bits have room for it."""
 
 PARTS = 3
-"""How many numbers `Parts` keeps for each sum."""
+"""How many numbers `SplitSums` keeps for each sum."""
 
 _BITS = 58
 _STEP = 4
@@ -81,7 +81,7 @@ def fixed_sums(name: str, value: pl.Expr, exponent: int) -> list[pl.Expr]:
 
 
 def ordered_sum(value: pl.Expr, exponent: int) -> pl.Expr:
-    """The sum of a column that no order of its rows rounds, as one expression; see `Parts`. It has room for 2^26 rows.
+    """The sum of a column that no order of its rows rounds, as one expression, of up to 2^26 rows; see `SplitSums`.
 
     >>> frame = pl.DataFrame({"x": [0.1, 0.7, -0.3, 0.4]})
     >>> one, other = (x.select(ordered_sum(pl.col("x"), 0)).item() for x in (frame, frame.reverse()))
@@ -176,7 +176,7 @@ class Addition:
         return ordered_sum(value, self.exponents[name]) if name in self.exponents else value.sum()
 
 
-class Parts:
+class SplitSums:
     """Sums in an array that no order of values rounds.
 
     Values are cut into three parts, each a few multiples of a unit of its own: 2^(e - 20), 2^(e - 46) and 2^(e - 72),
@@ -245,7 +245,7 @@ def whole_parts(digits: Sequence[Array], exponent: int) -> Array:
     """Parts of totals `[..., sum]` as whole numbers side by side `[..., PARTS * sum]`: a form that adds.
 
     >>> counts = np.zeros((1, 2))
-    >>> parts = Parts(counts, 0)
+    >>> parts = SplitSums(counts, 0)
     >>> for target, part in parts.cut(np.array([[0.1, 0.75]])):
     ...     target += part
     >>> held = whole_parts(parts.digits(), 0)
@@ -261,7 +261,7 @@ def join_parts(whole: Array, exponent: int) -> Array:
     digits = [
         part * unit for part, unit in zip(np.split(whole, PARTS, axis=-1), _units(exponent), strict=True)
     ]
-    return Parts(digits[0], exponent, digits[1:]).join()
+    return SplitSums(digits[0], exponent, digits[1:]).join()
 
 
 _products: ContextVar[bool] = ContextVar("exact_products", default=False)

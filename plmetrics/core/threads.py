@@ -117,7 +117,7 @@ def _libraries() -> ThreadpoolController:
 
 
 def processors() -> int:
-    """How many processors this process may use."""
+    """Number of processors that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
@@ -148,7 +148,7 @@ def add_at(
 
 @cache
 def _sparse_product() -> Callable[..., None]:
-    """SciPy's product of a matrix in compressed columns with a vector, added to what is there.
+    """Add SciPy's product of a matrix in compressed columns with a vector to an array.
 
     It is not among what SciPy promises to keep: without it, NumPy adds the same.
     """

@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Arithmetic:
-    """Whether results are to be the same in `any_order` of the rows, and what that takes."""
+    """Arithmetic of a run: with `any_order` results are the same to the last bit in any order of the rows."""
 
     any_order: bool
 
     def addition(self, frame: pl.LazyFrame, values: Mapping[str, pl.Expr]) -> Question[Addition]:
-        """How some values of rows are added; if need be after a look at how large they are."""
+        """Question for the addition of some values of rows, which looks up their size where it matters."""
         if not self.any_order:
             return Addition()
         return Addition((yield from exponents_in(frame, values)))
@@ -60,7 +60,7 @@ class Arithmetic:
         return rows.sort(by, *(name for name in names if name != by))
 
     def sample(self, rows: pl.LazyFrame, step: int, names: Iterable[str]) -> pl.LazyFrame:
-        """Every k-th row, or about as many by what is in some columns of them."""
+        """Every k-th row; in any order of the rows, about as many by a hash of some columns."""
         from plmetrics.table.sampling import by_content, every_kth
 
         if step == 1:
@@ -69,7 +69,7 @@ class Arithmetic:
 
 
 def largest(frame: pl.LazyFrame, values: Mapping[str, pl.Expr]) -> Question[dict[str, float]]:
-    """How far from 0 finite values lie at most; 0 where there are none."""
+    """Largest absolute value of finite values; 0 without any."""
     aggregates = [
         pl.when(value.is_finite()).then(value.abs()).max().cast(pl.Float64).alias(name)
         for name, value in values.items()

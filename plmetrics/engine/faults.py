@@ -79,7 +79,7 @@ def _fault(error: BaseException, sources: Sequence[Source]) -> PlmetricsError | 
 
 
 def _unreadable(source: Source) -> DataError | None:
-    """Why the one file of a source cannot be read, None where it can."""
+    """Reason why the one file of a source cannot be read; None where it can."""
     try:
         source.frame.sink_batches(lambda _: None)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:

@@ -1,4 +1,4 @@
-"""Questions to the rows: what stages must know of them, asked together.
+"""Questions about the rows, which stages ask before they count; asked together they share scans.
 
 A question is a generator. It yields plans and receives their frames, as often as it needs what it has learned to ask
 on, and returns its answer. Questions that are asked together go on in rounds: the plans of a round are one collection.
@@ -31,7 +31,7 @@ def together(
 @overload
 def together(*questions: Question[Answer]) -> Question[tuple[Answer, ...]]: ...
 def together(*questions: Question[Any]) -> Question[tuple[Any, ...]]:
-    """The answers to some questions, in order: a round asks what each of them that is still open asks next."""
+    """The answers to some questions, in order: each round collects the next plans of all open questions."""
     answers: list[Any] = [None] * len(questions)
     frames: dict[int, Any] = dict.fromkeys(range(len(questions)))
     while frames:

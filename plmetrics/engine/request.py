@@ -1,4 +1,4 @@
-"""A suite bound to a table: what it asks of the engine, and the rows, roles and slices of a view of the table."""
+"""A suite bound to a table: its needs of the engine, and the rows, roles and slices of a view of the table."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ OVERALL = SliceSet("overall", ())
 
 @dataclass(frozen=True, slots=True)
 class TableView:
-    """Rows of a table, as a plan not yet run, for a suite; `where` is the condition that chooses them.
+    """Rows of a table for a suite, as a lazy plan; `where` is the condition on them.
 
-    What a stage learns of the rows (edges of slices, calibrated scores, queries) makes another view of them.
+    Facts that a stage learns of the rows (edges of slices, calibrated scores, queries) make another view of them.
     """
 
     suite: Suite
@@ -53,7 +53,7 @@ class TableView:
 
     @property
     def arithmetic(self) -> Arithmetic:
-        """How floats are added."""
+        """Addition of floats: in any order, or to the last bit."""
         return Arithmetic(self.suite.reproducible)
 
     def table(self, roles: RoleColumns | None = None) -> PredictionTable:
@@ -66,7 +66,7 @@ class TableView:
         return replace(self, roles=replace(self.roles, models=models))
 
     def without_margins(self) -> TableView:
-        """The same rows without the models that are there to be calibrated alone."""
+        """The same rows without the models that serve calibration alone."""
         models = {name: model for name, model in self.roles.models.items() if name in self.suite.models}
         return replace(self, roles=replace(self.roles, models=models))
 
@@ -83,11 +83,10 @@ class TableView:
 class Request:
     """A suite bound to a source, once: no later stage makes another of it.
 
-    `view` has the rows that are evaluated, as far as they are known without a look at them. `tables` are those that
-    features read beside the rows, by key, and `steps` what it took to bind the suite. `read` has the rows of the source
-    that are evaluated, and those that features count beside them: what is made of it shares its scan.
-    Where rows may have no label, `label_free` are the texts of the metrics that need none, and `label_status` says why
-    a slice has none.
+    `view` has the rows to evaluate, as far as they are known from the schema, and `read` these and the further rows of
+    features: plans made of it share one scan. `tables` are the tables of features by key, and `steps` the work of the
+    binding. Where rows may have no label, `label_free` are the texts of the metrics that need none, and `label_status`
+    is the reason why a slice has none.
     """
 
     view: TableView
@@ -99,12 +98,12 @@ class Request:
 
     @property
     def suite(self) -> Suite:
-        """Suite with the models that the run adds, of all classes."""
+        """The suite with the models that the run adds, and all classes."""
         return self.view.suite
 
     @property
     def written(self) -> Suite:
-        """Suite with the models that columns hold alone."""
+        """The suite with the models of columns alone."""
         models = {
             name: self.suite.models.get(name) or ModelColumns(margin=predicted.columns["score"])
             for name, predicted in self.view.roles.models.items()
@@ -143,7 +142,7 @@ class Request:
 
     @property
     def leaves(self) -> tuple[Metric, ...]:
-        """The metrics of a state family that the suite's are made from."""
+        """The metrics of a state family that the metrics of the suite are made from."""
         return self.suite.needed("overall", *self.suite.slices)
 
     @property
@@ -153,18 +152,18 @@ class Request:
 
     @property
     def counts_every_row(self) -> bool:
-        """Whether rows that are left out for a label or score are counted beside the others."""
+        """Whether rows without a label or score are counted beside the others."""
         return self.unlabelled or self.reads_every_row
 
     @property
     def reads_every_row(self) -> bool:
-        """Whether metrics read rows that are left out for a label or score."""
+        """Whether metrics read rows without a label or score."""
         left_out = self.suite.data.missing != "error" or self.unlabelled
         return left_out and self.suite.task != "ranking" and any(metric.every_row for metric in self.sums)
 
     @property
     def scores(self) -> tuple[Metric, ...]:
-        """The metrics that need rows in the order of scores, or of other numbers."""
+        """The metrics that need rows ordered by scores, or by other numbers."""
         return self._needing(OrderedRows)
 
     @property
@@ -175,12 +174,12 @@ class Request:
 
     @property
     def orders_rows(self) -> bool:
-        """Whether an ordered metric or a curve needs the rows themselves."""
+        """Whether an ordered metric or a curve needs rows beside sums."""
         return bool(self.scores or self.ranks or self.suite.row_curves)
 
     @property
     def adds_at_once(self) -> bool:
-        """Whether sums wait for nothing but slices, centres and thresholds, and are of all rows that have slices."""
+        """Whether sums depend on slices, centres and thresholds alone, and are of all rows that have slices."""
         suite = self.suite
         if suite.uncertainty is not None or self.arithmetic.any_order or self.counts_every_row:
             return False
@@ -244,7 +243,7 @@ class Request:
 
     @property
     def width(self) -> int:
-        """The most numbers that a row is ordered by at once."""
+        """The largest number of values that a row is ordered by at once."""
         return max((value.width for value in self.values), default=1)
 
     def levels_of(self, value: RowValue) -> tuple[float, ...]:
@@ -271,7 +270,7 @@ class Request:
 
     @property
     def area_pairs(self) -> tuple[tuple[str, str], ...]:
-        """The models whose scores are counted together on a grid: those that DeLong's test compares."""
+        """The pairs of models whose scores are counted together on a grid, for DeLong's test."""
         suite = self.suite
         compare, dependent = suite.compare, self.weighted or suite.columns.unit is not None
         if compare is None or suite.exact is not False or dependent or self.view.roles.apart:
@@ -286,5 +285,5 @@ class Request:
 
 
 def unit_column(suite: Suite) -> str | None:
-    """The column of what is resampled together, None for rows: queries of a ranking are units by themselves."""
+    """The column of the units of resampling, None for rows: queries of a ranking are units by themselves."""
     return suite.columns.unit or (suite.columns.query if suite.task == "ranking" else None)

@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Accounting:
-    """Account of the rows: read (after `where`), of weight 0, and dropped per model.
+    """Numbers of rows: read (after `where`), of weight 0, and dropped, by model.
 
-    `fitted` are those beside them that calibrators were fitted on, `pairs` those that queries were made from.
+    `fitted` are further rows, those of calibrators; `pairs` are the rows that queries were made from.
     """
 
     read: int
@@ -44,7 +44,7 @@ class Accounting:
 
 
 class NoRowsLeftError(DataError):
-    """Rows were read, and each has weight 0, is dropped, or is one that calibrators were fitted on."""
+    """An error of a table whose rows all have weight 0, are dropped, or are those of calibrators."""
 
     rows: Accounting
 
@@ -65,9 +65,9 @@ class Blocks:
 
 @dataclass(frozen=True, slots=True)
 class SliceSums:
-    """Sums by all slice keys, which tell the values of these: of the one cube of a run.
+    """Sums by all slice keys of the one cube of a run, from which the values of the keys follow.
 
-    `plans` would have found the values alone. `frame` is None where the run is not made.
+    `plans` are those for the values alone. `frame` is None in a run that only explains.
     """
 
     frame: pl.DataFrame | None
@@ -78,10 +78,10 @@ class SliceSums:
 class RunPlan:
     """The constants of a run and the plans that use them.
 
-    `view` has the rows that are counted, with all models, on settled slice keys, and `table` their canonical columns.
-    `grids` are those of another run that it takes its from, `score_spans` the ends of histograms of scores by model,
-    `looks` what features know of the rows, by key, and `steps` what it took to find all that. `bin_edges` are those of
-    the bins that curves of labels and predictions are added in. `slice_sums` are there where they told slice values.
+    `view` has the rows to count, with all models and final slice keys, and `table` their canonical columns. `grids`
+    are the bins of another run to use again, `score_spans` the ends of histograms of scores by model, `looks` the
+    constants of features by key, `bin_edges` the edges for curves of labels and predictions, `slice_sums` the sums that
+    slice values were taken from, and `steps` the work of the preparation.
     """
 
     request: Request
@@ -111,23 +111,23 @@ class RunPlan:
 
     @property
     def rows_added(self) -> pl.LazyFrame:
-        """The rows that sums are made of."""
+        """The rows that are summed."""
         return self.table.every if self.request.counts_every_row else self.table.frame
 
     def populations(self) -> dict[str, str]:
-        """Prefix of the counts that hold for a model: its own where rows are dropped per model, else shared."""
+        """Prefix of the counts of each model: one of its own where rows are dropped per model, else shared."""
         apart = self.request.suite.apart
         return {model: f"{model}|" if apart else "" for model in self.request.models}
 
     def scored_populations(self) -> dict[str, str]:
-        """Prefix of the counts of all rows that count for a model, labelled or not; none where all have labels."""
+        """Prefix of the counts of all rows of each model, labelled or not; none where all have labels."""
         if not self.request.unlabelled:
             return {}
         apart = self.request.suite.apart
         return {model: f"{model}|{SCORED}" if apart else SCORED for model in self.request.models}
 
     def constants(self, units: int) -> dict[str, Json]:
-        """Constants that the run found in its data, for run.json: states add only where these agree."""
+        """Constants of the data, for run.json: states add only where these agree."""
         blocks = None
         if self.blocks is not None:
             blocks = {"modulus": self.blocks.modulus, "units": units, "hash_version": HASH_VERSION}
@@ -153,11 +153,11 @@ class RunPlan:
 
     @property
     def order(self) -> OrderPlan:
-        """How the rows of ordered metrics are brought in order."""
+        """Plan of ordering the rows for ordered metrics."""
         return order_plan(self.request, self.rows.read, len(self.cubes), max(map(len, self.slices)))
 
     def number_of(self, slices: Slices) -> int:
-        """The number of the slice set that some slices are of."""
+        """The number of the slice set of some slices."""
         return next(i for i, part in enumerate(self.view.sets) if part is slices.slice_set)
 
     def cube_of(self, slices: Slices) -> int:
@@ -184,7 +184,7 @@ def rows_of(model: str, table: PredictionTable) -> Rows:
 
 
 def units_of_rows(request: Request, rows: Accounting) -> int:
-    """How many units there are, where each row is one."""
+    """Number of units, where each row is one."""
     remaining = rows.read - rows.zero_weight
     shared = request.suite.data.missing == "drop" and not request.counts_every_row
     return remaining - min(rows.dropped.values()) if shared else remaining

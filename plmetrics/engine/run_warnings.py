@@ -1,4 +1,4 @@
-"""Warnings of a run: what is no error but probably not meant, for the record and for whoever started it."""
+"""Warnings of a run, on what is no error but probably not meant, for its record and its user."""
 
 from __future__ import annotations
 

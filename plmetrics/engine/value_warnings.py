@@ -26,7 +26,7 @@ Row = dict[str, Any]
 
 
 def warnings_by_value(suite: Suite, metrics: pl.DataFrame, smallest: float | None = None) -> list[str]:
-    """Warnings of what the values say, where noise does not explain it.
+    """Warnings on values that noise does not explain.
 
     Args:
         suite: what was asked.
@@ -69,7 +69,7 @@ def _is_below(row: Row, chance: float, smallest: float | None) -> bool:
 
 
 def _noise(row: Row) -> float | None:
-    """How far a value may be off by chance, as a share of its size; None of too few rows."""
+    """Relative size of the chance deviation of a value; None for too few rows."""
     return 2.0 / sqrt(row["n"]) if row["n"] >= _FEW else None
 
 

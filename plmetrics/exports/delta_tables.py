@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from plmetrics.exports.protocol import Run
+    from plmetrics.exports.protocol import EndedRun
     from plmetrics.suite.yaml.load import LoadedSuite
 
 _ATTEMPTS = 6
@@ -41,7 +41,7 @@ class DeltaTarget:
         """The folder."""
         return f"the Delta tables in {shown_path(self.folder)}"
 
-    def write(self, run: Run) -> None:
+    def write(self, run: EndedRun) -> None:
         """Replace the rows of a run's interval, those of the table `runs` as the last, unless they are of this run.
 
         Of two runs of one interval at a time the rows of one stand in all tables in the end.
@@ -65,7 +65,7 @@ class DeltaTarget:
                     return
         raise EnvironmentFault(Problem("another run writes the rows of the same interval all the time"))
 
-    def _runs_of_interval(self, run: Run, tables: Mapping[str, pl.DataFrame]) -> set[str | None]:
+    def _runs_of_interval(self, run: EndedRun, tables: Mapping[str, pl.DataFrame]) -> set[str | None]:
         """The runs whose rows the tables hold for a run's interval; None for rows that are to be there and are not."""
         from deltalake import DeltaTable
         from deltalake.exceptions import DeltaError
@@ -84,7 +84,7 @@ class DeltaTarget:
         return runs
 
 
-def _runs_in(files: pl.DataFrame, run: Run) -> set[str | None]:
+def _runs_in(files: pl.DataFrame, run: EndedRun) -> set[str | None]:
     """The runs whose rows the files of a table hold for a run's interval, as far as statistics tell."""
     of_interval = {"partition.suite": run.name, "partition.run_key": run.key}
     if not of_interval.keys() <= set(files.columns):

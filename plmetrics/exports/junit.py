@@ -14,10 +14,10 @@ from plmetrics.core.names import number_text
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from plmetrics.exports.protocol import Run
+    from plmetrics.exports.protocol import EndedRun
 
 
-def junit_text(run: Run) -> str:
+def junit_text(run: EndedRun) -> str:
     """The gates of a run: a failed one is a failure, an undecided or skipped one is skipped.
 
     A failed gate of level warn passes and is named in `system-out`. A run that failed has one case, with its error.
@@ -68,13 +68,13 @@ def _is_allowed(code: int) -> bool:
     )
 
 
-def _facts(run: Run) -> dict[str, Any]:
+def _facts(run: EndedRun) -> dict[str, Any]:
     facts = {"run_id": run.run_id, "verdict": run.verdict, "fingerprint": run.record.get("fingerprint")}
     facts["interval"] = None if run.interval is None else run.key
     return {name: value for name, value in facts.items() if value is not None}
 
 
-def _error_case(suite: ET.Element, run: Run) -> dict[str, int]:
+def _error_case(suite: ET.Element, run: EndedRun) -> dict[str, int]:
     case = ET.SubElement(suite, "testcase", name="run", classname=xml_text(run.name), time="0")
     message = xml_text(str(run.record.get("message", "")))
     error = ET.SubElement(case, "error", type=str(run.record.get("error") or "error"), message=message)

@@ -9,10 +9,10 @@ from plmetrics.report.summary import summarise
 from plmetrics.table.files import shown_path
 
 if TYPE_CHECKING:
-    from plmetrics.exports.protocol import Run
+    from plmetrics.exports.protocol import EndedRun
 
 
-def markdown_text(run: Run) -> str:
+def markdown_text(run: EndedRun) -> str:
     """The text of `plmetrics report RUN --format markdown`; of a run that failed, why."""
     place = shown_path(run.folder)
     if run.result is not None:

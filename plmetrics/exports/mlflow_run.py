@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from mlflow.entities import Metric, RunInfo
     from mlflow.tracking import MlflowClient
 
-    from plmetrics.exports.protocol import Run
+    from plmetrics.exports.protocol import EndedRun
     from plmetrics.runs.outcome import Outcome
     from plmetrics.suite.sections.output import MlflowOutput
     from plmetrics.suite.yaml.load import LoadedSuite
@@ -56,7 +56,7 @@ class MlflowTarget:
         server = "" if self.uri is None else f" at {mask_address(self.uri)}"
         return f"the MLflow experiment '{self.experiment}'{server}"
 
-    def write(self, run: Run) -> None:
+    def write(self, run: EndedRun) -> None:
         """Log a run unless it is logged; earlier ones of the same interval are marked as superseded.
 
         Those that killed processes left running are failed: of the same interval at once, others when they are old.
@@ -134,7 +134,7 @@ def _rule_words(rule: str) -> str:
     return rule.replace(">=", "at least").replace("<=", "at most")
 
 
-def _log(client: MlflowClient, logged: str, run: Run, result: Outcome) -> None:
+def _log(client: MlflowClient, logged: str, run: EndedRun, result: Outcome) -> None:
     from mlflow.entities import Param, RunTag
 
     from plmetrics.table.storage.copies import local_copies
@@ -152,7 +152,7 @@ def _log(client: MlflowClient, logged: str, run: Run, result: Outcome) -> None:
             client.log_artifact(logged, str(copies[0]))
 
 
-def _metrics(run: Run, result: Outcome) -> list[Metric]:
+def _metrics(run: EndedRun, result: Outcome) -> list[Metric]:
     from mlflow.entities import Metric
 
     rows = headline_values(result).rows(named=True)
@@ -165,12 +165,12 @@ def _metrics(run: Run, result: Outcome) -> list[Metric]:
     ]
 
 
-def _identity(run: Run) -> dict[str, str]:
+def _identity(run: EndedRun) -> dict[str, str]:
     """The tags by which a run is known from its start, also where logging it is cut short."""
     return {"plmetrics.suite": run.name, "plmetrics.run_id": run.run_id, "plmetrics.key": run.key}
 
 
-def _tags(run: Run, result: Outcome) -> dict[str, str]:
+def _tags(run: EndedRun, result: Outcome) -> dict[str, str]:
     tags = {"plmetrics.verdict": run.verdict}
     for row in result.gates.rows(named=True):
         place = (row["model"], row["slice"] if row["slice_set"] != OVERALL else None)
@@ -195,18 +195,18 @@ def _experiment(client: MlflowClient, name: str) -> str:
         return str(present.experiment_id)
 
 
-def _is_logged(client: MlflowClient, experiment: str, run: Run) -> bool:
+def _is_logged(client: MlflowClient, experiment: str, run: EndedRun) -> bool:
     """Whether the run is there, complete."""
     condition = f"{_condition(run, 'run_id')} and attributes.status = 'FINISHED'"
     return bool(client.search_runs([experiment], condition))
 
 
-def _earlier_runs(client: MlflowClient, experiment: str, run: Run) -> list[RunInfo]:
+def _earlier_runs(client: MlflowClient, experiment: str, run: EndedRun) -> list[RunInfo]:
     """The runs of the same interval, or the same run where it has none, that are in force or were cut short."""
     return [earlier.info for earlier in client.search_runs([experiment], _condition(run, "key"))]
 
 
-def _runs_left(client: MlflowClient, experiment: str, run: Run) -> list[str]:
+def _runs_left(client: MlflowClient, experiment: str, run: EndedRun) -> list[str]:
     """The runs of the suite that began to be logged a day before this one or earlier, and were cut short."""
     before = _milliseconds((run.started - _OLD).timestamp())
     condition = f"attributes.status = 'RUNNING' and attributes.start_time < {before}"
@@ -214,7 +214,7 @@ def _runs_left(client: MlflowClient, experiment: str, run: Run) -> list[str]:
     return [left.info.run_id for left in runs]
 
 
-def _condition(run: Run, tag: str) -> str:
+def _condition(run: EndedRun, tag: str) -> str:
     """The runs of a suite that share a tag; names of suites have no double quotes."""
     tags = {name: _identity(run)[name] for name in dict.fromkeys(("plmetrics.suite", f"plmetrics.{tag}"))}
     return " and ".join(f'tags.`{name}` = "{text}"' for name, text in tags.items())

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from datetime import datetime
 
-    from plmetrics.exports.protocol import Run
+    from plmetrics.exports.protocol import EndedRun
     from plmetrics.table.storage.places import Place
 
 NAMESPACE = "plmetrics"
@@ -24,19 +24,19 @@ _SPEC = "https://openlineage.io/spec"
 _EVENT = f"{_SPEC}/2-0-2/OpenLineage.json#/$defs/RunEvent"
 
 
-def openlineage_text(run: Run) -> str:
+def openlineage_text(run: EndedRun) -> str:
     """Two events. A gate that fails is a failed assertion of a run that is complete; FAIL is a run without results."""
     end = "FAIL" if run.result is None else "COMPLETE"
     events = [_event(run, "START", run.started, gates=()), _event(run, end, run.finished, gates=_gates(run))]
     return "".join(f"{json.dumps(event, ensure_ascii=False, allow_nan=False)}\n" for event in events)
 
 
-def lineage_id(run: Run) -> str:
+def lineage_id(run: EndedRun) -> str:
     """The UUID of a run, always the same for the same run."""
     return str(uuid.uuid5(uuid.NAMESPACE_URL, f"plmetrics:{run.name}:{run.run_id}"))
 
 
-def _event(run: Run, kind: str, moment: datetime, gates: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+def _event(run: EndedRun, kind: str, moment: datetime, gates: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     return {
         "eventType": kind,
         "eventTime": moment_text(moment),
@@ -55,7 +55,7 @@ def _output(home: Place) -> dict[str, str]:
     return {"namespace": home.address.root, "name": home.address.key}
 
 
-def _run_facets(run: Run, *, failed: bool) -> dict[str, Any]:
+def _run_facets(run: EndedRun, *, failed: bool) -> dict[str, Any]:
     facets: dict[str, Any] = {}
     if run.interval is not None:
         start, end = map(moment_text, run.interval)
@@ -76,7 +76,7 @@ def _job_type() -> dict[str, Any]:
     return _facet("2-0-4", "JobTypeJobFacet", content)
 
 
-def _inputs(run: Run, gates: list[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def _inputs(run: EndedRun, gates: list[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """The tables that the suite reads, as it names them; the assertions are about the first."""
     inputs: list[dict[str, Any]] = [
         {"namespace": "file", "name": path if "://" in path else str(run.base.absolute() / Path(path))}
@@ -97,7 +97,7 @@ def _paths(data: Mapping[str, Any]) -> list[str]:
     return [path for path in paths if isinstance(path, str)]
 
 
-def _gates(run: Run) -> list[dict[str, Any]]:
+def _gates(run: EndedRun) -> list[dict[str, Any]]:
     """The gates that were judged, as assertions; one that could not be decided has not succeeded."""
     if run.result is None:
         return []

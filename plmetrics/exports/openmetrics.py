@@ -10,7 +10,7 @@ from plmetrics.exports.tidy import headline_values
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from plmetrics.exports.protocol import Run
+    from plmetrics.exports.protocol import EndedRun
 
     Sample = tuple[Mapping[str, str | None], float | int | None]
 
@@ -25,7 +25,7 @@ _GATE_VERDICTS = ("pass", "fail", "inconclusive", "skipped")
 _RUN_VERDICTS = ("pass", "fail", "inconclusive", "none", "error")
 
 
-def openmetrics_text(run: Run) -> str:
+def openmetrics_text(run: EndedRun) -> str:
     """The values, gates and verdict of a run. What is undefined is left out."""
     lines = [
         line for name, text, samples in _families(run) for line in _family(run.name, name, text, samples)
@@ -33,7 +33,7 @@ def openmetrics_text(run: Run) -> str:
     return "\n".join([*lines, "# EOF"]) + "\n"
 
 
-def _families(run: Run) -> Iterator[tuple[str, str, Iterable[Sample]]]:
+def _families(run: EndedRun) -> Iterator[tuple[str, str, Iterable[Sample]]]:
     yield "run_timestamp_seconds", "When the run ended, in Unix time.", [({}, run.finished.timestamp())]
     yield "run_duration_seconds", "How long the run took.", [({}, run.record["seconds"])]
     yield "run_exit_code", "Exit code of the run.", [({}, run.record.get("exit_code"))]

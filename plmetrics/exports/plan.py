@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from plmetrics.core.errors import EnvironmentFault, PlmetricsError, Problem, errors_at
 from plmetrics.core.names import function_of
-from plmetrics.exports.protocol import Run, output_path
+from plmetrics.exports.protocol import EndedRun, output_path
 from plmetrics.runs.failure import attach_folder
 from plmetrics.runs.files import environment_faults, write_atomic
 from plmetrics.runs.record import suite_content
@@ -90,7 +90,7 @@ class Exports:
                     list(self._copy(self._run(folder.path, folder.record, None)))
             raise
 
-    def _copy(self, run: Run) -> Iterator[Problem]:
+    def _copy(self, run: EndedRun) -> Iterator[Problem]:
         for name, path, place in self.copies:
             try:
                 with environment_faults("it cannot be written"):
@@ -101,9 +101,9 @@ class Exports:
                     _delivery_problem(run, shown_path(path), place, problem) for problem in fault.problems
                 )
 
-    def _run(self, folder: Place, record: Mapping[str, Any], result: Outcome | None) -> Run:
+    def _run(self, folder: Place, record: Mapping[str, Any], result: Outcome | None) -> EndedRun:
         suite = self.loaded.suite
-        return Run(
+        return EndedRun(
             name=suite.name,
             base=self.loaded.folder,
             folder=folder,
@@ -144,7 +144,7 @@ def _exports_of(loaded: LoadedSuite) -> Exports:
     return Exports(loaded, tuple(dict.fromkeys(names)), tuple(copies), targets)
 
 
-def _delivery_problem(run: Run, target: str, path: SuitePath, problem: Problem) -> Problem:
+def _delivery_problem(run: EndedRun, target: str, path: SuitePath, problem: Problem) -> Problem:
     message = (
         f"the results are in {shown_path(run.folder)} (verdict {run.verdict}), but not in {target}: "
         f"{problem.message}"
@@ -153,21 +153,21 @@ def _delivery_problem(run: Run, target: str, path: SuitePath, problem: Problem) 
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
+class ExportDocument:
     """A document about a run, whether it failed or not: its file in the run folder, and the function that writes it."""
 
     file: str
     function: str
 
-    def content(self, run: Run) -> bytes:
+    def content(self, run: EndedRun) -> bytes:
         """The document of a run."""
         return str(function_of(self.function)(run)).encode()
 
 
 DOCUMENTS = {
-    "junit": Document("junit.xml", "plmetrics.exports.junit:junit_text"),
-    "openmetrics": Document("metrics.prom", "plmetrics.exports.openmetrics:openmetrics_text"),
-    "markdown": Document("summary.md", "plmetrics.exports.markdown:markdown_text"),
-    "openlineage": Document("openlineage.ndjson", "plmetrics.exports.openlineage:openlineage_text"),
+    "junit": ExportDocument("junit.xml", "plmetrics.exports.junit:junit_text"),
+    "openmetrics": ExportDocument("metrics.prom", "plmetrics.exports.openmetrics:openmetrics_text"),
+    "markdown": ExportDocument("summary.md", "plmetrics.exports.markdown:markdown_text"),
+    "openlineage": ExportDocument("openlineage.ndjson", "plmetrics.exports.openlineage:openlineage_text"),
 }
 """By name in `output.also`."""

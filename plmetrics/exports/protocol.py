@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Run:
+class EndedRun:
     """A run that has ended.
 
     Attributes:
@@ -87,7 +87,7 @@ class Target(Protocol):
     def description(self) -> str:
         """Name in messages, without a password."""
 
-    def write(self, run: Run) -> None:
+    def write(self, run: EndedRun) -> None:
         """Write the results of a run that did not fail.
 
         Raises:

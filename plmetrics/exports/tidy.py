@@ -12,7 +12,7 @@ from plmetrics.core.version import VERSION
 from plmetrics.report.export import finite_rows
 
 if TYPE_CHECKING:
-    from plmetrics.exports.protocol import Run
+    from plmetrics.exports.protocol import EndedRun
     from plmetrics.runs.outcome import Outcome
 
 
@@ -39,7 +39,7 @@ OVERALL = "overall"
 _PLACE = ["model", "slice_set", "slice", "metric"]
 
 
-def run_tables(run: Run, result: Outcome) -> dict[str, pl.DataFrame]:
+def run_tables(run: EndedRun, result: Outcome) -> dict[str, pl.DataFrame]:
     """The tables of a run, by name, without NaN and infinities."""
     keys = _keys(run)
     tables = {
@@ -48,7 +48,7 @@ def run_tables(run: Run, result: Outcome) -> dict[str, pl.DataFrame]:
     return tables | {"runs": _run_row(run)}
 
 
-def _keys(run: Run) -> list[pl.Expr]:
+def _keys(run: EndedRun) -> list[pl.Expr]:
     start, end = run.interval or (None, None)
     values = {
         "suite": run.name,
@@ -60,7 +60,7 @@ def _keys(run: Run) -> list[pl.Expr]:
     return [pl.lit(values[name], dtype).alias(name) for name, dtype in RUN_KEYS.items()]
 
 
-def _run_row(run: Run) -> pl.DataFrame:
+def _run_row(run: EndedRun) -> pl.DataFrame:
     labels = run.record.get("labels")
     facts = {
         "verdict": run.verdict,

@@ -50,10 +50,10 @@ if TYPE_CHECKING:
 class Run:
     """A run, as features read it.
 
-    `source` is the table, `prepared` the constants of the run, `aggregated` the sums of its scan, and `counts` what
-    features read in place of tables, by key. `counted` is what they counted in that scan. Behind the stage `order`
-    there are what is estimated from the sums, and the values of ordered metrics. `state` is the one that a run without
-    rows was restored from.
+    `source` is the table, `prepared` the constants of the run, `aggregated` the sums of its scan, `counted` the counts
+    of features from that scan, and `counts` earlier counts that features read in place of tables, by key. From the
+    stage `order` on there are the subject of the estimates, `analysis`, and the values of ordered metrics. `state` is
+    the one that a run without rows was restored from.
     """
 
     source: Source
@@ -72,7 +72,7 @@ class Run:
 
     @property
     def view(self) -> TableView:
-        """The rows that are evaluated as they are in the data: not the queries made from them."""
+        """The rows to evaluate as they are in the data, not the queries made from them."""
         return self.prepared.view if self.prepared.rows.pairs is None else self.request.view
 
     def values(self, *metrics: Metric) -> pl.DataFrame:
@@ -98,8 +98,8 @@ class Run:
 class Outputs:
     """Additions of a feature to a result.
 
-    `tables` are tables by name, `gates` rows of the table `gates`, `record` entries of run.json, and `state` what was
-    counted of the rows, as a reference of later runs.
+    `tables` are tables by name, `gates` rows of the table `gates`, `record` entries of run.json, and `state` the counts
+    of the rows, as a reference of later runs.
     """
 
     tables: Mapping[str, pl.DataFrame]
@@ -113,8 +113,8 @@ class Outputs:
 class CountedRows:
     """Rows that a feature counts for a stored state.
 
-    `view` is of the rows as they are in the data, `source` the table as it was opened, and `constants` what the feature
-    has looked up in these rows or in others.
+    `view` has the rows as they are in the data, `source` is the table, and `constants` are those of the feature, looked
+    up in these rows or in others.
     """
 
     request: Request
@@ -140,26 +140,26 @@ class FeatureTable:
 
 
 class Feature(ABC):
-    """A feature, which does nothing that its methods do not say. What they need is imported in them.
+    """A feature: hooks into the stages of a run, which do nothing by default. Methods import their modules themselves.
 
     Attributes:
         key: its key in the suite.
         section: the model of what stands there.
-        description: what the key is for, in the schema of suites.
-        stage: what its stage of a run is called; its key if not said.
-        after: the stage of a run that it comes after: `aggregate`, `order` or `tests`.
+        description: the purpose of the key, in the schema of suites.
+        stage: the name of its stage of a run; its key by default.
+        after: the stage of a run that it follows: `aggregate`, `order` or `tests`.
         paths: keys of the section that hold paths.
         state_paths: those of them that stored states read, too.
-        state_refusal: why stored states cannot hold it; None where they can.
-        state_rounding: why what stored states hold of it depends on the order of the rows; None where it does not.
-        of_sums: whether its tables follow from the sums of a run alone, or from its counts in the state that these are
-            of, so that merged states have them. Those of others do where `merged_counts` are there.
+        state_refusal: the reason why stored states cannot hold it; None where they can.
+        state_rounding: the reason why its counts in stored states depend on the order of the rows; None if not.
+        of_sums: whether its tables follow from sums, or from its counts in a state, so that merged states have them;
+            other features have tables of merged states where there are `merged_counts`.
         counts_rows: whether it counts rows beside the sums, after a `look` at them.
         shares_constants: whether its counts in stored states add only where its constants are the same.
-        divides_units: whether what it counts depends on the unit of a row, also without intervals.
-        charts: by name the charts of its tables.
-        page: what the report as a page shows of its table; None without a table.
-        text: the function that writes its part of the report, as `package.module:function`; empty without a part.
+        divides_units: whether its counts depend on the unit of a row, also without intervals.
+        charts: the charts of its tables, by name.
+        page: the table of its section on a page; None without one.
+        text: the function that writes its section of the report, as `package.module:function`; empty without one.
     """
 
     key: ClassVar[str]
@@ -184,7 +184,7 @@ class Feature(ABC):
         return self.section.read(value, (self.key,), problems, read_metric)
 
     def fill(self, raw: Mapping[str, object]) -> Mapping[str, object]:
-        """The plain suite with other keys that the section says already."""
+        """The plain suite with other keys that the section implies."""
         return raw
 
     def path(self, suite: Suite) -> SuitePath:  # noqa: ARG002
@@ -192,7 +192,7 @@ class Feature(ABC):
         return (self.key,)
 
     def argument(self, value: object) -> object:
-        """The section as plain values, from the argument of `plmetrics.evaluate`: what is handed over has a name."""
+        """The section as plain values, from the argument of `plmetrics.evaluate`: objects are replaced by a name."""
         if not isinstance(value, Mapping):
             return value
         return {key: plain_path(item) if key in self.paths else item for key, item in value.items()}
@@ -217,25 +217,25 @@ class Feature(ABC):
         """
 
     def check_request(self, request: Request) -> None:  # noqa: B027
-        """Check on zero rows what it makes of the roles and slices of a bound request.
+        """Check on zero rows the plans that it makes for a bound request.
 
         Raises:
             DataError: columns of its table are absent or of a wrong type.
         """
 
     def check_counts(self, request: Request, counts: object) -> object:  # noqa: ARG002
-        """Check that counts hold what the suite needs of them.
+        """Check that counts meet the needs of the suite.
 
         Returns:
-            Those that serve.
+            The counts to use.
 
         Raises:
-            DataError: they do not; all that they lack is named.
+            DataError: they do not; everything that they lack is named.
         """
         return counts
 
     def requirements(self, suite: Suite) -> Sequence[Requirement]:  # noqa: ARG002
-        """Requirements on columns of the rows, so that rows where they do not hold are bad."""
+        """Requirements on columns of the rows; rows that violate one are bad."""
         return ()
 
     def slice_sets(
@@ -248,15 +248,15 @@ class Feature(ABC):
         return sets, ()
 
     def check_slices(self, suite: Suite, slices: Sequence[Slices]) -> Sequence[str]:  # noqa: ARG002
-        """Check the slices that there are in the data; words of caution."""
+        """Warnings on the slices in the data."""
         return ()
 
     def compares(self, suite: Suite) -> bool:  # noqa: ARG002
-        """Whether it takes differences of estimates, whose replicates must be of one kind."""
+        """Whether it compares estimates, whose replicates must then be of one kind."""
         return False
 
     def rows(self, suite: Suite) -> str | None:  # noqa: ARG002
-        """The condition on rows of the table that it counts beside those that are evaluated."""
+        """The condition on further rows of the table that it counts."""
         return None
 
     def look(self, request: Request, view: TableView, counts: object) -> Question[Counting] | None:  # noqa: ARG002
@@ -265,7 +265,7 @@ class Feature(ABC):
         Args:
             request: the suite as it was bound.
             view: the rows that are evaluated, as they are in the data.
-            counts: what it reads in place of a table; None where nothing was handed over.
+            counts: earlier counts that it reads in place of a table; None without any.
         """
         return None
 
@@ -287,7 +287,7 @@ class Feature(ABC):
         return {}
 
     def refusal(self, suite: Suite) -> str | None:  # noqa: ARG002
-        """Why stored states cannot hold what a suite asks of it; None where they can."""
+        """Reason why stored states cannot hold it as a suite asks for it; None where they can."""
         return self.state_refusal
 
     def anchor(self, section: Section, folder: Path) -> Section:
@@ -296,11 +296,11 @@ class Feature(ABC):
         return section.model_copy(update={key: anchored_path(path, folder) for key, path in paths.items()})
 
     def state_table(self, suite: Suite) -> Source | None:  # noqa: ARG002
-        """The table that its counts in stored states read beside the rows; see `anchor`."""
+        """The table that it reads beside the rows for its counts in stored states; see `anchor`."""
         return None
 
     def merge_gap(self, suite: Suite) -> Problem | None:  # noqa: ARG002
-        """Gap in results from merged states, and what to do; None where there is none."""
+        """Problem of results from merged states, with a hint; None where there is none."""
         return None
 
     def merged_counts(self, suite: Suite, runs: EarlierRuns) -> object:  # noqa: ARG002
@@ -311,7 +311,7 @@ class Feature(ABC):
         """Add its counts of the rows to a stored state.
 
         Returns:
-            What the head of the state says of them.
+            Their entry in the head of the state.
         """
         return None
 
@@ -326,7 +326,7 @@ class Feature(ABC):
         """Add its counts in stored states to the state that they are merged into.
 
         Returns:
-            What the head of the state says of them.
+            Their entry in the head of the state.
         """
         return None
 
@@ -339,9 +339,9 @@ class Feature(ABC):
         return None
 
     def page_rows(self, summary: Summary) -> pl.DataFrame | None:
-        """The rows that a page shows in the feature's section; None without any."""
+        """The rows of the feature's section on a page; None without any."""
         return None if self.page is None else summary.tables.get(self.page.table)
 
     def report(self, summary: Summary, width: int) -> list[Text]:
-        """Its part of the report; none where there is nothing to say."""
+        """Its section of the report as lines; none where there is nothing to report."""
         return cast("list[Text]", function_of(self.text)(summary, width)) if self.text else []

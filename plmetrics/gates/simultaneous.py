@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from plmetrics.core.special import ndtri, stdtr, stdtrit
 from plmetrics.gates.shares import Shares, shares_of
 from plmetrics.inference.comparisons.correction import adjust
-from plmetrics.inference.intervals.student import IDENTITY, Scale, scale_of
+from plmetrics.inference.intervals.student import IDENTITY, IntervalScale, scale_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,7 +38,7 @@ Index = NDArray[np.int64]
 _SMALLEST = 1e-300
 _STRETCHED = "centred"
 _SHARES = ((0.0, 1.0), (-1.0, 1.0))
-_CHANGE = Scale("log of 1 + v", np.log1p, np.expm1, lambda v: 1 / (1 + v))
+_CHANGE = IntervalScale("log of 1 + v", np.log1p, np.expm1, lambda v: 1 / (1 + v))
 _RATIO = scale_of((0.0, np.inf))
 _CONTRASTS = {
     "difference": (IDENTITY, (-np.inf, np.inf)),
@@ -171,7 +171,7 @@ def _contrasts(rows: pl.DataFrame, scale: str, level: float) -> Form:
     return _on(transform, index, value[index], error[index], freedom[index])
 
 
-def _on(scale: Scale, rows: Index, centre: Array, error: Array, freedom: Array) -> Form:
+def _on(scale: IntervalScale, rows: Index, centre: Array, error: Array, freedom: Array) -> Form:
     return Form(rows, centre, error, error, freedom, scale.forward, scale.backward)
 
 

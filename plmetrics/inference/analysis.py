@@ -1,4 +1,4 @@
-"""The algebra of a run: states to estimates, replicates, intervals and paired differences. Arrays only."""
+"""Inference of a run: from states to the tables of metrics and comparisons, with intervals and paired differences."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from plmetrics.core.threads import parallel_map
 from plmetrics.inference.chunks import Chunk, EstimateColumns, chunks, concatenate_estimates
 from plmetrics.inference.composite_estimates import WholeSet, across_slices
 from plmetrics.inference.estimates import Estimates
-from plmetrics.inference.subject import Analysis, Part, Place, Replication, SetStates
+from plmetrics.inference.subject import Analysis, MetricPlace, Replication, SetStates, SliceEstimates
 from plmetrics.inference.tables import (
     DELONG,
     TESTS,
@@ -51,7 +51,7 @@ OrderedByPlace = dict[tuple[int, str, str, "ReplicateKind | None"], "MetricValue
 
 @dataclass(frozen=True, slots=True)
 class ChunkPlace:
-    """A chunk of slices in `CrossSliceEstimates`: its place, who is listed, and where pairs of models are equal."""
+    """Place of a chunk of slices in `CrossSliceEstimates`: which are listed, and where pairs of models are equal."""
 
     index: int
     first: int
@@ -72,21 +72,21 @@ class CrossSliceEstimates:
             for kind in analysis.replication.kinds(member)
         }
         self._overall = overall
-        self._found: dict[tuple[str, str, ReplicateKind | None], list[EstimateColumns]] = {}
-        self._taken: list[ChunkPlace] = []
+        self._columns: dict[tuple[str, str, ReplicateKind | None], list[EstimateColumns]] = {}
+        self._places: list[ChunkPlace] = []
 
     def add(self, estimates: Estimates, place: ChunkPlace) -> None:
-        """Take in a chunk of slices."""
+        """Add the estimates of a chunk of slices."""
         if not self._leaves:
             return
-        self._taken.append(place)
+        self._places.append(place)
         for (text, kind), part in self._leaves.items():
             for model, estimate in estimates.of_kind(part, kind).items():
-                self._found.setdefault((text, model, kind), []).append(estimate)
+                self._columns.setdefault((text, model, kind), []).append(estimate)
 
-    def parts(self, metric: AcrossSlices) -> Iterator[tuple[int, Part]]:
+    def parts(self, metric: AcrossSlices) -> Iterator[tuple[int, SliceEstimates]]:
         """The metric as an estimate of the set as a whole, or of each slice, with the number of the set."""
-        indices = list(dict.fromkeys(place.index for place in self._taken))
+        indices = list(dict.fromkeys(place.index for place in self._places))
         slices = [self._analysis.sets[index].slices for index in indices]
         names, order = [name for part in slices for name in part.texts()], None
         if len(slices) > 1:
@@ -101,18 +101,21 @@ class CrossSliceEstimates:
         judged = replication.judged(metric)
         if not metric.for_each:
             pairs = self._analysis.pairs
-            equal = {pair: np.array([all(part.equal[pair].all() for part in self._taken)]) for pair in pairs}
-            yield indices[0], Part(of_kind[judged], equal, np.array([True]), WHOLE, of_kind)
+            equal = {pair: np.array([all(part.equal[pair].all() for part in self._places)]) for pair in pairs}
+            yield indices[0], SliceEstimates(of_kind[judged], equal, np.array([True]), WHOLE, of_kind)
             return
         start = 0
-        for place in self._taken:
+        for place in self._places:
             places = np.arange(start, start + len(place.listed))
             start += len(places)
             by_kind = {
                 kind: {model: estimate.take(places) for model, estimate in of_models.items()}
                 for kind, of_models in of_kind.items()
             }
-            yield place.index, Part(by_kind[judged], place.equal, place.listed, place.first, by_kind)
+            yield (
+                place.index,
+                SliceEstimates(by_kind[judged], place.equal, place.listed, place.first, by_kind),
+            )
 
     def _estimate(
         self,
@@ -125,12 +128,12 @@ class CrossSliceEstimates:
         """The metric from slices in result order; where it has a value for each, in that of the slices again."""
         texts = [part.text for part in metric.parts()]
         inputs = metric.parts() if metric.reads_overall else ()
-        listed = np.concatenate([place.listed for place in self._taken])
-        of_slices = {text: concatenate_estimates(self._found[text, model, kind]) for text in texts}
+        listed = np.concatenate([place.listed for place in self._places])
+        of_slices = {text: concatenate_estimates(self._columns[text, model, kind]) for text in texts}
         if order is not None:
             names, listed = [names[place] for place in order], listed[order]
             of_slices = {text: estimates.take(order) for text, estimates in of_slices.items()}
-        here = WholeSet(
+        whole_set = WholeSet(
             names,
             listed,
             of_slices,
@@ -138,12 +141,12 @@ class CrossSliceEstimates:
             self._overall.weight(model),
             self._analysis.replication.blocks,
         )
-        estimates = across_slices(metric, here)
+        estimates = across_slices(metric, whole_set)
         return estimates if order is None or not metric.for_each else estimates.take(np.argsort(order))
 
 
 def resampling(suite: Suite, units: NDArray[np.int64]) -> ResamplingWeights | None:
-    """W of the run, None where nothing is resampled."""
+    """The resampling weights of blocks; None where nothing is resampled."""
     if suite.uncertainty is None or not Replication(suite).draws():
         return None
     return draw_weights(units, suite.uncertainty.replicates, suite.uncertainty.seed)
@@ -152,7 +155,7 @@ def resampling(suite: Suite, units: NDArray[np.int64]) -> ResamplingWeights | No
 def tables(
     analysis: Analysis, ordered: OrderedByPlace, keeper: Keeper | None = None
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """The tables `metrics` and `comparisons`, the latter with a row per pair; also of what only gates look at.
+    """The tables `metrics` and `comparisons`, the latter with a row per pair; with rows that only gates read.
 
     Replicates are handed to the `keeper`, if there is one.
     """
@@ -160,7 +163,7 @@ def tables(
 
 
 class _Tables:
-    """The tables `metrics` and `comparisons` in the making: set by set, a few slices at a time."""
+    """Builder of the tables `metrics` and `comparisons`: set by set, a few slices at a time."""
 
     def __init__(self, analysis: Analysis, ordered: OrderedByPlace, keeper: Keeper | None) -> None:
         self._analysis = analysis
@@ -174,7 +177,7 @@ class _Tables:
         self._overall = self._estimates(0, chunk)
 
     def frames(self) -> tuple[pl.DataFrame, pl.DataFrame]:
-        """Both tables, whole."""
+        """Both tables."""
         sets = enumerate(self._analysis.sets)
         for name, group in groupby(sets, lambda item: item[1].slices.slice_set.name):
             members = dict(group)
@@ -189,7 +192,7 @@ class _Tables:
         return Estimates(self._analysis, index, chunk, self._ordered)
 
     def _add_sets(self, name: str, members: Mapping[int, SetStates]) -> None:
-        """The sets of one name, and the metrics over their slices."""
+        """Add the slice sets of one name, and the metrics over their slices."""
         sliced = self._slice_contrasts(members)
         over = self._analysis.suite.over(name)
         across = CrossSliceEstimates(self._analysis, over, self._overall)
@@ -206,17 +209,17 @@ class _Tables:
             for number, (named, member) in enumerate(metric.per_class()):
                 assert is_across_slices(member)
                 for index, part in across.parts(member):
-                    self._write(Place(index, metric, number, named), member, part)
+                    self._write(MetricPlace(index, metric, number, named), member, part)
 
     def _add_levels(self, name: str, index: int) -> None:
-        """The metrics across the groups of one set within the slices of another."""
+        """Add the metrics across the groups of one set within the slices of another."""
         from plmetrics.inference.levels import Levels
 
         levels = Levels(self._analysis, index, self._ordered)
         for metric in self._analysis.suite.over(name):
             for number, (named, member) in enumerate(metric.per_class()):
                 assert is_across_slices(member)
-                self._write(Place(levels.level, metric, number, named), member, levels.part(member))
+                self._write(MetricPlace(levels.level, metric, number, named), member, levels.part(member))
 
     def _slice_contrasts(self, members: Mapping[int, SetStates]) -> SliceContrasts | None:
         """The comparisons of the slices of a set, None where nothing is compared."""
@@ -229,17 +232,17 @@ class _Tables:
     def _add_chunk(
         self, index: int, chunk: Chunk, name: str, listed: NDArray[np.bool_], estimates: Estimates
     ) -> ChunkPlace:
-        """Some slices of a set: a metric a thread where there are many numbers."""
+        """Add the metrics of some slices of a set; in threads where there are many numbers."""
         equal = {pair: _equal(chunk, *pair) for pair in self._analysis.pairs}
 
-        def add(item: tuple[Place, Metric]) -> None:
+        def add(item: tuple[MetricPlace, Metric]) -> None:
             place, member = item
             of_kind = estimates.of_kinds(member)
             judged = of_kind[self._analysis.replication.judged(member)]
-            self._write(place, member, Part(judged, equal, listed, chunk.first, of_kind))
+            self._write(place, member, SliceEstimates(judged, equal, listed, chunk.first, of_kind))
 
         items = [
-            (Place(index, metric, number, named), member)
+            (MetricPlace(index, metric, number, named), member)
             for metric in self._analysis.suite.listed(name)
             for number, (named, member) in enumerate(metric.per_class())
         ]
@@ -252,8 +255,8 @@ class _Tables:
                 add(item)
         return ChunkPlace(index, chunk.first, listed, equal)
 
-    def _write(self, place: Place, member: Metric, part: Part) -> None:
-        """The rows of a metric, or of a class of it, in some slices."""
+    def _write(self, place: MetricPlace, member: Metric, part: SliceEstimates) -> None:
+        """Add the rows of a metric, or of one of its classes, in some slices."""
         analysis, metric = self._analysis, place.metric
         for position, model in enumerate(analysis.models):
             where = (position, place.index, self._kinds[metric.text], place.number)
@@ -266,7 +269,7 @@ class _Tables:
 
 
 def _contrasts(analysis: Analysis) -> Contrasts | None:
-    """The rows of `comparisons` in the making, None where nothing is compared."""
+    """Builder of the rows of `comparisons`; None where nothing is compared."""
     if analysis.suite.compare is None and not analysis.pairs:
         return None
     from plmetrics.inference.contrasts import Contrasts
@@ -297,13 +300,13 @@ def correct_comparisons(analysis: Analysis, comparisons: pl.DataFrame) -> pl.Dat
 
 
 def _metric_columns(
-    analysis: Analysis, model: str, metric: Metric, member: Metric, part: Part
+    analysis: Analysis, model: str, metric: Metric, member: Metric, part: SliceEstimates
 ) -> Iterator[dict[str, object]]:
     """The columns of a metric, or of one class of it, once for each method of its intervals."""
     hard = analysis.suite.task == "binary" and analysis.suite.models[model].score is None
     methods = analysis.replication.methods(member)
     if not methods:
-        yield metric_columns(model, metric, part.found[model], None, hard=hard)
+        yield metric_columns(model, metric, part.judged[model], None, hard=hard)
         return
     from plmetrics.inference.intervals.forms import interval_of
 

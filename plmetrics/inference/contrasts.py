@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from plmetrics.catalogue.metric import Metric
     from plmetrics.inference.chunks import EstimateColumns
     from plmetrics.inference.estimate import Estimate, ReplicateKind
-    from plmetrics.inference.subject import Analysis, Part, Place
+    from plmetrics.inference.subject import Analysis, MetricPlace, SliceEstimates
     from plmetrics.suite.model import Suite
 
 Flags = NDArray[np.bool_]
@@ -58,7 +58,7 @@ _AT_ONCE = 1 << 22
 
 
 @dataclass(frozen=True, slots=True)
-class Sides:
+class ContrastSides:
     """Two estimates of the same slices, where they are sure to be equal, and the smaller number of rows.
 
     `same_size` says where both are of equally many rows, of equal weight together.
@@ -70,10 +70,10 @@ class Sides:
     n: Any
     same_size: Flags
 
-    def take(self, index: Codes) -> Sides:
+    def take(self, index: Codes) -> ContrastSides:
         """Those of some of the slices."""
         model, baseline = self.model.take(index), self.baseline.take(index)
-        return Sides(model, baseline, self.equal[index], self.n[index], self.same_size[index])
+        return ContrastSides(model, baseline, self.equal[index], self.n[index], self.same_size[index])
 
 
 class Contrasts:
@@ -89,7 +89,7 @@ class Contrasts:
         self._scales = tuple(self._asked)
         self._p_value = "t" if compare is None else compare.p_value
 
-    def models(self, place: Place, part: Part) -> None:
+    def models(self, place: MetricPlace, part: SliceEstimates) -> None:
         """Every pair of models, in the slices of a chunk."""
         pairs = self._analysis.pairs
         logs: dict[str, Estimate] = {}
@@ -101,18 +101,18 @@ class Contrasts:
 
     def _pairs(
         self,
-        place: Place,
-        part: Part,
+        place: MetricPlace,
+        part: SliceEstimates,
         pairs: Sequence[tuple[str, str]],
         scale: str,
         logs: dict[str, Estimate],
     ) -> None:
-        estimates = part.found
+        estimates = part.judged
         slices = len(part.listed)
         equal = np.concatenate(
             [part.equal[pair] & self._same_threshold(place.metric, pair) for pair in pairs]
         )
-        sides = Sides(
+        sides = ContrastSides(
             stack([estimates[model].estimate for model, _ in pairs]),
             stack([estimates[baseline].estimate for _, baseline in pairs]),
             equal,
@@ -154,7 +154,14 @@ class Contrasts:
         return first == second and next(by_class) == next(by_class)
 
     def slices(
-        self, place: Place, kind: int, contrast: str, model: str, sides: Sides, baselines: Any, numbers: Codes
+        self,
+        place: MetricPlace,
+        kind: int,
+        contrast: str,
+        model: str,
+        sides: ContrastSides,
+        baselines: Any,
+        numbers: Codes,
     ) -> None:
         """Slices of one model, with what each is held against.
 
@@ -196,7 +203,7 @@ class Contrasts:
                 where = (order, place.index, self._numbers[place.metric.text], place.number)
                 self._rows.add_at(where, numbers[part], columns)
 
-    def _made(self, sides: Sides, scale: str, metric: Metric, logs: Any) -> Difference:
+    def _made(self, sides: ContrastSides, scale: str, metric: Metric, logs: Any) -> Difference:
         options: dict[str, Any] = {
             "equal": sides.equal,
             "level": self._analysis.level,
@@ -211,7 +218,7 @@ class Contrasts:
             difference = paired_ratio(sides.model, sides.baseline, logs, **options, relative=relative)
         return difference.refuse(~sides.same_size, UNEQUAL_ROWS) if metric.additive else difference
 
-    def _nearer(self, sides: Sides, metric: Metric) -> dict[str, NDArray[np.float64]]:
+    def _nearer(self, sides: ContrastSides, metric: Metric) -> dict[str, NDArray[np.float64]]:
         """By how much the model is nearer to 0 than the baseline, and the p value of that, where 0 is best."""
         if metric.direction != "zero":
             nothing = np.full(sides.equal.shape, np.nan)
@@ -225,7 +232,7 @@ class Contrasts:
         contrast: str,
         scale: str,
         names: tuple[str, Any],
-        place: Place,
+        place: MetricPlace,
         contrasted: tuple[Difference, Any, ReplicateKind | None],
     ) -> dict[str, Any]:
         difference, n, kind = contrasted
@@ -261,15 +268,15 @@ def _kind(estimate: Estimate) -> ReplicateKind | None:
 
 def sides_of(
     estimates: EstimateColumns, other: EstimateColumns, index: Codes, others: Codes, *, same: bool = False
-) -> Sides:
+) -> ContrastSides:
     """Some slices of one estimate and some of another; `same` where equal numbers of rows mean equal rows."""
     n = np.minimum(estimates.n[index], other.n[others])
     equal = estimates.n[index] == other.n[others] if same else np.zeros(len(index), dtype=np.bool_)
     mine, its = estimates.take(index), other.take(others)
-    return Sides(mine.estimate, its.estimate, equal, n, same_size(mine, its))
+    return ContrastSides(mine.estimate, its.estimate, equal, n, same_size(mine, its))
 
 
-def _unequal_noise(sides: Sides, metric: Metric, scale: str) -> Flags:
+def _unequal_noise(sides: ContrastSides, metric: Metric, scale: str) -> Flags:
     """Where noise adds more to one side than to the other, which has more rows or fewer."""
     pair, bears = (sides.model, sides.baseline), bearable(metric, scale)
     if any(side.replicates is None for side in pair):
@@ -284,11 +291,11 @@ def same_size(first: EstimateColumns, second: EstimateColumns) -> Flags:
     return same
 
 
-def _batches(pairs: Sequence[tuple[str, str]], part: Part) -> Iterator[Sequence[tuple[str, str]]]:
+def _batches(pairs: Sequence[tuple[str, str]], part: SliceEstimates) -> Iterator[Sequence[tuple[str, str]]]:
     """Pairs of models, so many at a time as memory has room for."""
     if not pairs:
         return
-    step = _room(part.found[pairs[0][0]].estimate, len(part.listed))
+    step = _room(part.judged[pairs[0][0]].estimate, len(part.listed))
     for first in range(0, len(pairs), step):
         yield pairs[first : first + step]
 

@@ -1,4 +1,4 @@
-"""Estimates from states: each metric of each model, with replicates, a chunk of slices at a time; each made once."""
+"""Estimates from states: each metric of each model, with replicates, a chunk of slices at a time; cached."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ def estimate(
     """One metric of one model in a chunk of slices.
 
     Args:
-        metric: of a state family, not one made from others.
+        metric: a metric of a state family, not of other metrics.
         model: the model's name.
         chunk: the slices, with their sums.
-        population: whose rows stand behind the model's numbers.
-        weights: the resampling, or which block is moved; without it there are no replicates.
+        population: the populations of rows that models are evaluated on.
+        weights: the weights of replicates; None without replicates.
         ordered: values and replicates of a metric of the family scores, for all slices of the set; None for sums.
         min_rows: slices with fewer rows are undefined (`too_few_rows`).
 
@@ -103,7 +103,7 @@ def _of_sums(
     weights: ResamplingWeights | Nudges | None,
     prefix: str,
 ) -> MetricValues:
-    """The values and replicates that sums over rows give."""
+    """Values and replicates of a metric of sums."""
     replicates: Array | None = None
     if weights is not None and metric.value_kind.is_resampled:
         nudges = weights if isinstance(weights, Nudges) else None
@@ -116,7 +116,7 @@ def _of_sums(
 def with_row_error(
     estimates: EstimateColumns, error: Metric, model: str, chunk: Chunk, population: Population
 ) -> EstimateColumns:
-    """Estimates, with the standard error that a metric of them makes of the sums of all rows."""
+    """Estimates with a standard error, computed by a metric of its own from the sums of all rows."""
     totals = chunk.sums.totals(error, model, population.prefix(error, model))
     with finalising(error):
         rows = reduce(np.minimum, (whole_blocks(size) for size in error.denominators(totals)))
@@ -137,10 +137,7 @@ def _status(values: MetricValues, n: Array, min_rows: int) -> Texts:
 def _with_labels(
     columns: EstimateColumns, metric: Metric, model: str, chunk: Chunk, population: Population
 ) -> EstimateColumns:
-    """The estimates with the share of rows that have labels; where a metric needs some and none has one, that is why.
-
-    Such a slice has the rows that it has.
-    """
+    """The estimates with the share of labelled rows; without any the status says so, with counts of all rows."""
     if not population.scored:
         return columns
     n, weight = (chunk.sums.total(f"{population.scored[model]}{name}") for name in ("n", "weight"))
@@ -183,7 +180,7 @@ def _notes(metric: Metric, totals: object, status: Texts) -> Texts:
 
 
 class Estimates:
-    """The estimates of every model in a chunk of slices, each made once."""
+    """The estimates of every model in a chunk of slices, each computed once."""
 
     def __init__(
         self,
@@ -196,7 +193,7 @@ class Estimates:
         self._index = index
         self._chunk = chunk
         self._ordered = ordered
-        self._made: dict[tuple[str, ReplicateKind | None], dict[str, EstimateColumns]] = {}
+        self._cache: dict[tuple[str, ReplicateKind | None], dict[str, EstimateColumns]] = {}
 
     def of(self, metric: Metric) -> dict[str, EstimateColumns]:
         """One metric of every model, as it is judged and compared."""
@@ -204,11 +201,11 @@ class Estimates:
 
     def of_model(self, metric: Metric, model: str) -> EstimateColumns:
         """One metric of one model, as it is judged and compared."""
-        return self._one(metric, model, self._analysis.replication.judged(metric))
+        return self._cached(metric, model, self._analysis.replication.judged(metric))
 
     def of_kind(self, metric: Metric, kind: ReplicateKind | None) -> dict[str, EstimateColumns]:
         """One metric of every model, with replicates of a kind."""
-        return {model: self._one(metric, model, kind) for model in self._analysis.models}
+        return {model: self._cached(metric, model, kind) for model in self._analysis.models}
 
     def of_kinds(self, metric: Metric) -> dict[ReplicateKind | None, dict[str, EstimateColumns]]:
         """One listed metric of every model, with each kind of replicates that it needs."""
@@ -222,26 +219,26 @@ class Estimates:
         return by_kind
 
     def has(self, metric: Metric, model: str) -> bool:
-        """Whether values of an ordered metric are there."""
+        """Whether there are values of an ordered metric."""
         kind = self._analysis.replication.of_leaf(metric)[0]
         return (self._index, model, metric.text, kind) in self._ordered
 
-    def _one(self, metric: Metric, model: str, kind: ReplicateKind | None) -> EstimateColumns:
-        estimates = self._made.setdefault((metric.text, kind), {})
+    def _cached(self, metric: Metric, model: str, kind: ReplicateKind | None) -> EstimateColumns:
+        estimates = self._cache.setdefault((metric.text, kind), {})
         if model not in estimates:
-            estimates[model] = self._make(metric, model, kind)
+            estimates[model] = self._compute(metric, model, kind)
         return estimates[model]
 
     def weight(self, model: str) -> float:
         """The weight of a model's rows in the first slice."""
         return float(self._chunk.sums.total(f"{self._analysis.population.models[model]}weight")[0])
 
-    def _make(self, metric: Metric, model: str, kind: ReplicateKind | None) -> EstimateColumns:
+    def _compute(self, metric: Metric, model: str, kind: ReplicateKind | None) -> EstimateColumns:
         if is_derived(metric):
-            parts = {part.text: self._one(part, model, kind) for part in metric.parts()}
+            parts = {part.text: self._cached(part, model, kind) for part in metric.parts()}
             if metric.other_model is not None:
                 other = metric.other_model
-                parts |= {metric.other_key(part): self._one(part, other, kind) for part in metric.parts()}
+                parts |= {metric.other_key(part): self._cached(part, other, kind) for part in metric.parts()}
             return by_parts(metric, parts)
         return estimate(
             metric,

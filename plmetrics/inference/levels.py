@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from plmetrics.inference.chunks import EstimateColumns, chunks, concatenate_estimates
 from plmetrics.inference.composite_estimates import WholeSet, across_slices
 from plmetrics.inference.estimates import Estimates
-from plmetrics.inference.subject import Part
+from plmetrics.inference.subject import SliceEstimates
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -54,7 +54,7 @@ class Levels:
         sets = self._analysis.sets
         return next(number for number, states in enumerate(sets) if states.slices.slice_set.name == name)
 
-    def part(self, metric: AcrossSlices) -> Part:
+    def part(self, metric: AcrossSlices) -> SliceEstimates:
         """The metric in every level, as an estimate of the slices of the set of levels."""
         replication, models = self._analysis.replication, self._analysis.models
         of_kind = {
@@ -62,7 +62,7 @@ class Levels:
             for kind in replication.kinds(metric)
         }
         listed = np.ones(len(self._members), dtype=np.bool_)
-        return Part(of_kind[replication.judged(metric)], self._alike(), listed, 0, of_kind)
+        return SliceEstimates(of_kind[replication.judged(metric)], self._alike(), listed, 0, of_kind)
 
     def _by_level(self, metric: AcrossSlices, model: str, kind: ReplicateKind | None) -> EstimateColumns:
         parts = metric.parts()

@@ -12,7 +12,7 @@ from plmetrics.core.slice_texts import slice_place
 from plmetrics.inference.chunks import EstimateColumns, chunk_of, concatenate_estimates
 from plmetrics.inference.contrasts import joined_texts, pair_places, sides_of
 from plmetrics.inference.estimate import Estimate
-from plmetrics.inference.subject import Place, rest_place
+from plmetrics.inference.subject import MetricPlace, rest_place
 from plmetrics.suite.sections.basics import ALL, PAIRS, REST
 from plmetrics.table.tags import result_order
 
@@ -61,11 +61,11 @@ class SliceContrasts:
         )
         self._anchors = {text: self._anchor(text) for text in self._asked if text not in {REST, ALL, PAIRS}}
         self._kept: dict[tuple[str, str, str], list[EstimateColumns]] = {}
-        self._places: dict[tuple[str, str], Place] = {}
+        self._places: dict[tuple[str, str], MetricPlace] = {}
         self._listed: list[NDArray[np.bool_]] = []
 
     def _anchor(self, text: str) -> tuple[int, int, Estimates]:
-        """Where a slice lies, and its estimates."""
+        """The place of a slice, and its estimates."""
         places = [(index, number) for index, texts in self._texts.items() for number in range(len(texts))]
         place = slice_place(text, joined_texts(self._texts).tolist())
         assert place is not None
@@ -86,12 +86,12 @@ class SliceContrasts:
             self._listed.append(listed)
         for metric in self._analysis.suite.listed(states.slices.slice_set.name):
             for number, (named, member) in enumerate(metric.per_class()):
-                place = Place(index, metric, number, named)
+                place = MetricPlace(index, metric, number, named)
                 self._chunk(place, member, chunk, estimates.of(member), np.flatnonzero(listed), rests)
 
     def _chunk(
         self,
-        place: Place,
+        place: MetricPlace,
         metric: Metric,
         chunk: Chunk,
         estimates: Mapping[str, EstimateColumns],
@@ -151,7 +151,7 @@ class SliceContrasts:
                 mine = (later >= low) & (later < high)
                 sides = sides_of(combined, combined, later[mine], earlier[mine])
                 place = self._places[text, named]
-                place = Place(index, place.metric, place.number, named)
+                place = MetricPlace(index, place.metric, place.number, named)
                 self._contrasts.slices(
                     place, kind, "slice", model, sides, texts[earlier[mine]], later[mine] - low
                 )

@@ -1,4 +1,4 @@
-"""Subject of inference: what is estimated, compared and resampled, from which states, and with which replicates."""
+"""Subject of inference: metrics, models and pairs, the states they are estimated from, and their replicates."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from plmetrics.catalogue.metric import leaves
 from plmetrics.catalogue.needs import Sums
-from plmetrics.inference.intervals.methods import IntervalMethod, Rows, methods_of
+from plmetrics.inference.intervals.methods import IntervalMethod, RowDesign, methods_of
 from plmetrics.inference.weights import Nudges
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class Replication:
         self._weights = weights
         self._units = units
         self._compared = compared
-        self._rows = Rows(suite.columns.unit is not None, suite.weighted)
+        self._rows = RowDesign(suite.columns.unit is not None, suite.weighted)
         self._methods: dict[str, tuple[IntervalMethod, ...]] = {}
 
     def methods(self, metric: Metric) -> tuple[IntervalMethod, ...]:
@@ -65,7 +65,7 @@ class Replication:
         return chosen[0].of_differences(metric) if self._compared else chosen[0].replicates
 
     def refused(self, metric: Metric) -> str:
-        """Why a metric's estimates have no replicates, where that is so."""
+        """Reason why a metric's estimates have no replicates."""
         chosen = self.methods(metric)
         if not metric.value_kind.is_resampled:
             return "not_estimable"
@@ -77,7 +77,7 @@ class Replication:
         return tuple(dict.fromkeys([self.judged(metric), *kinds_read]))
 
     def of_leaf(self, metric: Metric) -> tuple[ReplicateKind | None, ...]:
-        """The kinds that a metric of a state family needs, for itself and for what is made from it."""
+        """The kinds of replicates that a metric of a state family needs, also for metrics made from it."""
         return self._leaves.get(metric.text) or self.kinds(metric)
 
     @cached_property
@@ -117,7 +117,7 @@ class Replication:
         return None if self._units is None else Nudges(kind, self._units)
 
     def drawn(self, kind: ReplicateKind | None) -> NDArray[np.float64] | Nudges | None:
-        """The same as a matrix `[replicate, block]`, which ordered metrics are replicated with."""
+        """The weights of ordered metrics: a matrix `[replicate, block]`, or nudges."""
         if kind == "bootstrap":
             return self.counts
         weights = self.weights(kind)
@@ -125,7 +125,7 @@ class Replication:
 
     @cached_property
     def counts(self) -> NDArray[np.float64] | None:
-        """How often each block is drawn in each replicate; None where nothing is resampled."""
+        """Multiplicity of each block in each replicate; None where nothing is resampled."""
         return None if self._weights is None else self._weights.matrix
 
     def by_kind(self, metrics: Iterable[Metric]) -> dict[ReplicateKind | None, Sequence[Metric]]:
@@ -148,7 +148,7 @@ class SetStates:
 
 @dataclass(frozen=True, slots=True)
 class Analysis:
-    """Subject of the inference: what is estimated, compared and resampled, and from which states.
+    """Subject of the inference: metrics, models and pairs, and the states that they are estimated from.
 
     `contrasts` is whether a feature takes differences of its own.
     """
@@ -190,13 +190,13 @@ def base_analysis(analysis: Analysis) -> Analysis:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """A metric's estimates in some slices of a set, by model; where pairs of models are equal, and who is listed.
+class SliceEstimates:
+    """A metric's estimates in some slices of a set, by model; where pairs of models are equal, and which are listed.
 
-    `found` are those that are judged and compared; `of_kind` are all, by the kind of their replicates.
+    `judged` are those that gates and comparisons read; `of_kind` are all, by the kind of their replicates.
     """
 
-    found: Mapping[str, EstimateColumns]
+    judged: Mapping[str, EstimateColumns]
     equal: Mapping[tuple[str, str], NDArray[np.bool_]]
     listed: NDArray[np.bool_]
     first: int
@@ -204,7 +204,7 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class MetricPlace:
     """Place of the rows of a contrast: a metric, or one of its classes, in a slice set."""
 
     index: int
@@ -214,5 +214,5 @@ class Place:
 
 
 def rest_place(index: int) -> int:
-    """The number under which the rests of a slice set keep what was ordered for them."""
+    """The key of the complements of a slice set among ordered values."""
     return -1 - index

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from plmetrics.inference.chunks import EstimateColumns
     from plmetrics.inference.comparisons.paired_bootstrap import Difference
     from plmetrics.inference.estimate import ReplicateKind
-    from plmetrics.inference.intervals.ladder import Interval
+    from plmetrics.inference.intervals.ladder import Intervals
     from plmetrics.table.slices import Slices
 
 Batch = dict[str, Any]
@@ -57,7 +57,7 @@ FEW_UNITS = 30
 """With fewer independent units than this a row's note says so."""
 
 
-class Rows:
+class ResultRows:
     """Result rows collected as arrays, one batch per metric, model and chunk of slices; a frame at the end.
 
     Batches may come from several threads, in any order.
@@ -166,7 +166,7 @@ def _pick(values: Any, index: Any) -> Any:
 
 
 def metric_columns(
-    model: str, metric: Metric, estimates: EstimateColumns, interval: Interval | None, *, hard: bool
+    model: str, metric: Metric, estimates: EstimateColumns, interval: Intervals | None, *, hard: bool
 ) -> dict[str, Any]:
     """The columns of `metrics` for one batch. `hard` predictions were made at a threshold that is not known."""
     columns: dict[str, Any] = {
@@ -197,11 +197,11 @@ def metric_columns(
 
 
 def _threshold(metric: Metric, estimates: EstimateColumns, *, hard: bool) -> Any:
-    """Where the value was read: at the metric's own threshold, or at one that was found."""
+    """The threshold of the value: the metric's own, or one that was found."""
     return None if hard else metric.fixed_threshold if estimates.threshold is None else estimates.threshold
 
 
-def _with_few_units(notes: Any, blocks: Any, interval: Interval) -> Any:
+def _with_few_units(notes: Any, blocks: Any, interval: Intervals) -> Any:
     """The notes, with a word of caution where an interval rests on few independent units."""
     uncertain = (interval.status == "ok") & (blocks < FEW_UNITS) & (notes == None)  # noqa: E711 (element by element)
     return np.where(uncertain, f"the interval rests on fewer than {FEW_UNITS} independent units", notes)
@@ -285,12 +285,12 @@ def _family() -> pl.Expr:
     return pl.concat_str([pl.col("metric"), pl.col("slice_set"), *parts], separator=" / ", ignore_nulls=True)
 
 
-def metrics_rows(slices: Sequence[Slices], *, unlabelled: bool = False) -> Rows:
+def metrics_rows(slices: Sequence[Slices], *, unlabelled: bool = False) -> ResultRows:
     """An empty collection of `metrics` rows; `unlabelled` says whether rows may have no label."""
     schema = TableSchema({**METRICS_SCHEMA, LABELLED: pl.Float64()}) if unlabelled else METRICS_SCHEMA
-    return Rows(slices, schema)
+    return ResultRows(slices, schema)
 
 
-def comparison_rows(slices: Sequence[Slices]) -> Rows:
+def comparison_rows(slices: Sequence[Slices]) -> ResultRows:
     """An empty collection of `comparisons` rows."""
-    return Rows(slices, COMPARED_SCHEMA)
+    return ResultRows(slices, COMPARED_SCHEMA)

@@ -59,7 +59,7 @@ class ResamplingWeights:
 
     @cached_property
     def single(self) -> NDArray[np.float32]:
-        """The same in single precision, for products whose terms and sums are whole numbers below 2^24."""
+        """The weights in single precision, for products whose terms and sums are whole numbers below 2^24."""
         return self.counts.astype(np.float32)
 
     def parts(self, kind: type[np.floating[Any]]) -> Iterator[tuple[slice, NDArray[Any]]]:

@@ -16,7 +16,7 @@ from plmetrics.core.names import printable
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from plmetrics.report.numbers import Estimate
+    from plmetrics.report.numbers import ValueText
 
 INDENT = 2
 GAP = 2
@@ -44,7 +44,7 @@ def filled_places(rows: Sequence[Sequence[object]]) -> list[int]:
     return [place for place, column in enumerate(zip(*rows, strict=True)) if any(column)]
 
 
-def align(estimates: Sequence[Estimate]) -> list[Text]:
+def align(estimates: Sequence[ValueText]) -> list[Text]:
     """Values under each other by their decimal point, intervals behind them."""
     parts = [estimate.value.partition(".") for estimate in estimates]
     digits = max((len(before) for before, _, _ in parts), default=0)

@@ -19,7 +19,7 @@ _SMALL = 1e-4
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
+class ValueText:
     """A value and its interval as text; `interval` is empty where none was asked for."""
 
     value: str
@@ -37,7 +37,7 @@ def estimate(
     status: str | None = "ok",
     interval_status: str | None = "not_requested",
     signed: bool = False,
-) -> Estimate:
+) -> ValueText:
     """A value with its interval, to two digits of the interval's width, else to four digits of the value.
 
     An undefined value is its reason; an interval that was asked for and does not exist is `[-]`.
@@ -48,19 +48,19 @@ def estimate(
     '- (no_positives)'
     """
     if value is None or math.isnan(value):
-        return Estimate(MISSING, f"({status})" if status not in (None, "ok") else "")
+        return ValueText(MISSING, f"({status})" if status not in (None, "ok") else "")
     if lower is None or upper is None:
         absent = "" if interval_status in (None, "ok", "not_requested") else f"[{MISSING}]"
-        return Estimate(number(value, signed=signed), absent)
+        return ValueText(number(value, signed=signed), absent)
     if not 0 < upper - lower < math.inf:
         ends = ", ".join(number(end, signed=signed) for end in (lower, upper))
-        return Estimate(number(value, signed=signed), f"[{ends}]")
+        return ValueText(number(value, signed=signed), f"[{ends}]")
     style = _style(max(abs(value), abs(lower), abs(upper)), upper - lower)
     low, high = (_write(end, style, signed=signed) for end in (lower, upper))
-    return Estimate(_write(value, style, signed=signed), f"[{low}, {high}]")
+    return ValueText(_write(value, style, signed=signed), f"[{low}, {high}]")
 
 
-def row_estimate(row: Mapping[str, Any], column: str = "value", *, signed: bool = False) -> Estimate:
+def row_estimate(row: Mapping[str, Any], column: str = "value", *, signed: bool = False) -> ValueText:
     """The value of a row of a result table, with its interval or why there is none."""
     why: dict[str, Any] = {"status": row["status"], "interval_status": row.get("interval_status")}
     return estimate(row[column], row["lower"], row["upper"], signed=signed, **why)

@@ -6,7 +6,7 @@ from collections import Counter, deque
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from typing import TYPE_CHECKING, Self
 
-from plmetrics.runners.protocol import Crash, Job, Receipt
+from plmetrics.runners.protocol import Crash, Receipt, RunnerTask
 from plmetrics.runners.worker import receipt_of
 
 if TYPE_CHECKING:
@@ -34,14 +34,14 @@ class PoolRunner:
         """Let workers begin before their units are known; see `Runner`."""
         self._backend.begin(task, jobs)
 
-    def map(self, task: str, jobs: Sequence[Job]) -> Iterator[Receipt | Crash]:
+    def map(self, task: str, jobs: Sequence[RunnerTask]) -> Iterator[Receipt | Crash]:
         """Run a task on some units; see `Runner`.
 
         A unit whose worker died is tried again alone, after the others: so none is blamed for what another did to the
         worker that they shared, and one that needs much memory has it.
         """
-        waiting, suspects, attempts = deque(jobs), deque[Job](), Counter[str]()
-        flying: dict[Future[str], Job] = {}
+        waiting, suspects, attempts = deque(jobs), deque[RunnerTask](), Counter[str]()
+        flying: dict[Future[str], RunnerTask] = {}
         try:
             while waiting or flying or suspects:
                 while waiting and len(flying) < self._backend.window:
@@ -67,7 +67,7 @@ class PoolRunner:
             for future in flying:
                 future.cancel()
 
-    def _submit(self, task: str, job: Job) -> Future[str]:
+    def _submit(self, task: str, job: RunnerTask) -> Future[str]:
         """The call of a unit; a pool that is broken refuses it, which is the end of a worker, too."""
         try:
             return self._backend.submit(task, job.text)

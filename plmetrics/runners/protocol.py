@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class RunnerTask:
     """A unit of work by its name, and the JSON that the task is given of it."""
 
     name: str
@@ -72,7 +72,7 @@ class Runner(Protocol):
     def begin(self, task: str, jobs: int) -> None:
         """Let workers begin while it is still found out what they are to do: so many units at most."""
 
-    def map(self, task: str, jobs: Sequence[Job]) -> Iterator[Receipt | Crash]:
+    def map(self, task: str, jobs: Sequence[RunnerTask]) -> Iterator[Receipt | Crash]:
         """Run a task on some units, in any order, a bounded number at a time.
 
         A unit whose worker died is tried again, up to three times. An error that the task raises ends the map: it is

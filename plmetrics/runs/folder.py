@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
     from plmetrics.core.results import RunRecord
     from plmetrics.runs.outcome import Outcome
-    from plmetrics.runs.work_folder import Work
+    from plmetrics.runs.work_folder import WorkFolder
     from plmetrics.table.storage.places import Place
 
     Documents = Callable[["RunFolder", Outcome | None], Mapping[str, bytes]]
@@ -78,7 +78,7 @@ class RunFolder:
 
     documents: Documents | None = None
 
-    def __init__(self, work: Work, exits: ExitPolicy, facts: Mapping[str, Any]) -> None:
+    def __init__(self, work: WorkFolder, exits: ExitPolicy, facts: Mapping[str, Any]) -> None:
         self.run_id = work.path.name
         self.record: dict[str, Any] = {}
         self.ended = False

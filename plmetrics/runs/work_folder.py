@@ -38,7 +38,7 @@ _NAMES = 20
 """How many names of runs are tried, of which a store may say that they are taken."""
 
 
-class Work(Protocol):
+class WorkFolder(Protocol):
     """A run that has not ended."""
 
     @property
@@ -64,7 +64,7 @@ class Work(Protocol):
         """Give up the lock, whatever becomes of the run."""
 
 
-def begin(home: Place) -> Work:
+def begin(home: Place) -> WorkFolder:
     """A new run in the folder of a suite's runs, which is made where it is absent.
 
     What killed runs left there is removed, once it is a day old.

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from plmetrics.core.segments import Segments
     from plmetrics.states.scores.coarse import Array, Codes
-    from plmetrics.states.scores.sorted_rows import Binning, OrderedRows
+    from plmetrics.states.scores.sorted_rows import Binning, SortedRows
 
 ARMS = ("control", "treated", "control_outcome", "treated_outcome")
 """Names of the channels of two arms: weights, and sums of weight times outcome."""
@@ -30,7 +30,7 @@ ARMS = ("control", "treated", "control_outcome", "treated_outcome")
 class EffectRows:
     """One model's rows ascending by score: `arms` has the treated as its positives, `outcome` is that of each row."""
 
-    arms: OrderedRows
+    arms: SortedRows
     outcome: Array
 
     def regroup(self, codes: Codes | None, slices: int) -> SlicedEffects:

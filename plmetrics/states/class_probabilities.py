@@ -22,7 +22,7 @@ _KINDS: dict[tuple[str, int], Kind] = {("one", 1): "class", ("one", 2): "pair", 
 
 
 def class_value_kind(key: str | None) -> Kind | None:
-    """Which probability a key is of: of a class, of a class against one other, or its share of the two; else None.
+    """Kind of probability of a key: of a class, of a class against one other, or its share of the two; else None.
 
     >>> [class_value_kind(key) for key in ("one|2", "one|2|0", "share|0|2", "confidence", None)]
     ['class', 'pair', 'share', None, None]
@@ -44,7 +44,7 @@ def class_value_text(key: str, classes: Sequence[str]) -> str:
 
 
 def class_values(classes: Sequence[str], kind: Kind) -> list[RowValue]:
-    """Those of a kind: of each class, of each in each pair with another one, or of the first in each pair."""
+    """Row values of a kind: of each class, of each in each pair with another one, or of the first in each pair."""
     numbers = range(len(classes))
     if kind == "class":
         return [class_probability(classes, number) for number in numbers]

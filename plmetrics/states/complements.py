@@ -35,7 +35,7 @@ class RestSums:
 
     @property
     def slices(self) -> int:
-        """How many slices there are, and rests."""
+        """Number of slices, and of complements."""
         return self.held.slices - 1
 
     def by_block(self, first: int, last: int) -> dict[str, Array]:

@@ -1,4 +1,4 @@
-"""States as Polars expressions: what `Metric.expr` finalises on."""
+"""States as Polars expressions, for `Metric.expr`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two numbers of each row counted together on a grid: what is left of rows that are not in memory.
+"""Joint counts of two numbers of each row on a grid, in place of rows that do not fit into memory.
 
 Rank correlations come of labels and predictions, the covariance of two areas of two models' scores, class by class.
 Each side has fine bins, and groups of as many of them each. Two tables say nearly all that one of all pairs of fine
@@ -14,7 +14,7 @@ import numpy as np
 
 from plmetrics.states.scores.bin_lookup import Keys, Locator, around_single, locator_at
 from plmetrics.states.scores.coarse import RANK_BINS
-from plmetrics.states.scores.grid import Tally
+from plmetrics.states.scores.grid import GridTally
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from plmetrics.states.scores.coarse import Array, Codes
-    from plmetrics.states.scores.grid import Bins
+    from plmetrics.states.scores.grid import BinKind
     from plmetrics.states.scores.placed_rows import Members, PlacedRows
 
 FINE = 4096
@@ -58,8 +58,8 @@ def groups_of(bins: int, groups: int = GROUPS) -> Codes:
     return np.arange(bins) // -(-bins // groups)
 
 
-def joint_shape(bins: Bins, predictions: int, labels: int, *, areas: bool = False) -> tuple[int, int]:
-    """The numbers of bins and of what is counted in each, from those of the fine bins of both sides.
+def joint_shape(bins: BinKind, predictions: int, labels: int, *, areas: bool = False) -> tuple[int, int]:
+    """The numbers of bins and of channels, from the numbers of fine bins of both sides.
 
     On the grid both tables are one row, see `both_tables`; with `areas` those of negatives, and behind it those of
     positives.
@@ -83,7 +83,7 @@ def _sizes(predictions: int, labels: int, groups: int) -> tuple[tuple[int, int],
     return (predictions, numbers[1]), (numbers[0], labels)
 
 
-class JointTally(Tally):
+class JointTally(GridTally):
     """Counts of labels and predictions together, in one table or several of which each has every row.
 
     A table is what the bin of the prediction and that of the label add to the place of a row among the counts of its
@@ -115,7 +115,7 @@ class JointTally(Tally):
         *,
         areas: bool = False,
     ) -> JointTally:
-        """Those of the two tables that all slices share, by the numbers of fine bins."""
+        """Tally of the two tables that all slices share, by the numbers of fine bins."""
         predictions, labels = bins
         most = AREA_GROUPS if areas else GROUPS
         sizes = _sizes(predictions, labels, most)
@@ -130,7 +130,7 @@ class JointTally(Tally):
     def of_ranks(
         cls, first: int, counts: NDArray[Any], tables: Sequence[NDArray[Any]], exponent: int | None
     ) -> JointTally:
-        """Those of bins of equal weight of each slice: of predictions, and of labels."""
+        """Tally on bins of equal weight of each slice: of predictions, and of labels."""
         predictions, labels = tables
         return cls(first, counts, [(predictions.astype(np.int64) * RANK_BINS, labels)], exponent)
 

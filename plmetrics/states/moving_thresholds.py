@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from plmetrics.core.exact_sums import product
 from plmetrics.states.scores.coarse import replicates_rows
-from plmetrics.states.scores.sorted_rows import OrderedRows, balanced_edges, count, group_order
+from plmetrics.states.scores.sorted_rows import SortedRows, balanced_edges, count, group_order
 from plmetrics.states.sums import View
 
 if TYPE_CHECKING:
@@ -55,9 +55,9 @@ def confusion_at(score: Array, positive: Array, negative: Array) -> View:
 
 
 def replicate_thresholds(
-    rows: OrderedRows, weights: Array, rules: Sequence[Callable[[View], float]], chosen: Sequence[float]
+    rows: SortedRows, weights: Array, rules: Sequence[Callable[[View], float]], chosen: Sequence[float]
 ) -> list[Array]:
-    """The threshold of each rule in each replicate, NaN where none does what it asks.
+    """The threshold of each rule in each replicate, NaN where none meets the rule.
 
     Args:
         rows: those to choose on, ascending by score.
@@ -75,7 +75,7 @@ def replicate_thresholds(
     return [np.array(thresholds, dtype=np.float64) for thresholds in out]
 
 
-def _candidates(rows: OrderedRows, chosen: Sequence[float]) -> OrderedRows:
+def _candidates(rows: SortedRows, chosen: Sequence[float]) -> SortedRows:
     """The rows at the candidate at or below their scores, where not every score can be one."""
     score = rows.score
     if np.count_nonzero(np.diff(score)) < CANDIDATES:
@@ -84,10 +84,10 @@ def _candidates(rows: OrderedRows, chosen: Sequence[float]) -> OrderedRows:
     edges = balanced_edges(score, score[rows.positive], CANDIDATES - len(finite) - 1)
     candidates = np.unique([score[0], *finite, *edges])
     place = np.searchsorted(candidates, score, side="right") - 1
-    return OrderedRows(candidates[place], rows.positive, rows.weight, rows.block)
+    return SortedRows(candidates[place], rows.positive, rows.weight, rows.block)
 
 
-def _replicates(rows: OrderedRows, weights: Array) -> Iterator[tuple[Array, Array, Array]]:
+def _replicates(rows: SortedRows, weights: Array) -> Iterator[tuple[Array, Array, Array]]:
     """Each replicate's scores, and the weight of each class at them."""
     if replicates_rows(len(rows.score), len(weights), 1):
         for state in rows.regroup(None, 1).replicate_points(weights, scores=True):

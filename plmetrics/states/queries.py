@@ -55,7 +55,7 @@ class QueryValue:
 
 @dataclass(frozen=True)
 class QueryLabels:
-    """The labels of every query, in descending order: what does not depend on a model.
+    """The labels of every query in descending order, which do not depend on a model.
 
     `offsets` has one entry more than there are queries.
     """
@@ -90,7 +90,7 @@ class QueryLabels:
         return np.concatenate([[0.0], np.cumsum(self.discounts)])
 
     def relevant(self, at: float) -> Array:
-        """How many rows of each query have a label of at least `at`."""
+        """Number of rows of each query with a label of at least `at`."""
         return self._total(np.flatnonzero(self.best >= at), None)
 
     def ideal(self, gain: str, cut: int) -> Array:
@@ -105,7 +105,7 @@ class QueryLabels:
 
 
 def query_column(model: str, key: str) -> str:
-    """Where the table of queries has a number of a model's."""
+    """The column of a model's number in the table of queries."""
     return f"{QUERY}{model}|{key}"
 
 
@@ -119,7 +119,7 @@ def gains(labels: Array, gain: str) -> Array:
 
 
 @dataclass(frozen=True)
-class Groups:
+class TieGroups:
     """Tie groups in order of query and rank: `before` rows of the query stand before each, `size` in it.
 
     `first` is the row where it begins.
@@ -130,9 +130,9 @@ class Groups:
     before: Codes
     size: Codes
 
-    def take(self, chosen: Any) -> Groups:
+    def take(self, chosen: Any) -> TieGroups:
         """Some of them."""
-        return Groups(self.query[chosen], self.first[chosen], self.before[chosen], self.size[chosen])
+        return TieGroups(self.query[chosen], self.first[chosen], self.before[chosen], self.size[chosen])
 
 
 class RankedRows:
@@ -159,7 +159,7 @@ class RankedRows:
         first = np.arange(len(label)) if tied is None or self.alone else np.flatnonzero(~tied)
         size = np.diff(first, append=len(label))
         query = judged.query if self.alone else judged.query[first]
-        self._all = Groups(query, first, first - judged.offsets[query], size)
+        self._all = TieGroups(query, first, first - judged.offsets[query], size)
         self._hits: dict[float, tuple[Codes, Codes]] = {}
 
     @property
@@ -167,7 +167,7 @@ class RankedRows:
         """Number of queries."""
         return self.judged.queries
 
-    def total(self, groups: Groups, values: Array) -> Array:
+    def total(self, groups: TieGroups, values: Array) -> Array:
         """Sum over the groups of each query."""
         return sum_by_place(groups.query, values, self.queries)
 
@@ -326,7 +326,7 @@ class RankedRows:
 
     @property
     def returned(self) -> Array:
-        """How many rows of each query the model retrieved."""
+        """Number of rows of each query that the model retrieved."""
         if self.retrieved is None:
             return self.judged.sizes.astype(np.float64)
         return sum_by_place(self.judged.query[self.retrieved], None, self.queries)

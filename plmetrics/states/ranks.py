@@ -174,7 +174,7 @@ def _concordance(predicted: _Side, actual: _Side, weight: Array | None, untied: 
 
 
 def joint_view(joint: Array) -> View:
-    """The same from joint weights on bins `[..., prediction, label]`, of which each counts as a tie."""
+    """View of joint weights on bins `[..., prediction, label]`, each of which counts as a tie."""
     predicted, actual = joint.sum(axis=-1), joint.sum(axis=-2)
     totals = [part.sum(axis=-1, keepdims=True) for part in (predicted, actual)]
     total = totals[0][..., 0]
@@ -235,7 +235,7 @@ def _side(values: Array, weight: Array | None) -> _Side:
 
 
 def _starts(ascending: NDArray[np.generic]) -> NDArray[np.bool_]:
-    """Where a value stands that is another than the one before it."""
+    """Positions of values that differ from the one before."""
     new = np.ones(len(ascending), dtype=np.bool_)
     new[1:] = ascending[1:] != ascending[:-1]
     return new

@@ -1,4 +1,4 @@
-"""States as they are kept: one table and a head that says what its rows are, and which states add.
+"""Format of stored states: one table, and a head that describes its rows and tells which states add.
 
 The rows of a table belong to *parts*. Those of the part `cells` name the values of the keys of each cell, those of
 `sums` are the sums of a cell and a block, both of a group of slice sets; those of `slices` name the slices of a set.
@@ -158,7 +158,7 @@ class Head:
 
 @dataclass(frozen=True, slots=True)
 class SavedState:
-    """A state: its head, its table, what people call it, and the hash of its content."""
+    """A state: its head, its table, its name for people, and the hash of its content."""
 
     head: Head
     table: pl.DataFrame
@@ -195,7 +195,7 @@ class Builder:
         return pl.concat(self.frames, how="diagonal")
 
     def layout(self) -> str:
-        """A hash of what the numbers of parts, cells and slices mean."""
+        """Hash of the meaning of the numbers of parts, cells and slices."""
         digest = hashlib.sha256()
         for part, frame in zip(self.parts, self.frames, strict=True):
             digest.update(repr((part.name, part.size, part.columns)).encode())
@@ -218,7 +218,7 @@ def frame_of(text: str) -> pl.DataFrame:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """A state: what it says of itself, its rows, and the file that it was written to, or the address of an object.
+    """A state: its head, its rows, and the file or the address of an object that it was written to.
 
     `content` is the hash of what it holds: the same rows, suite and constants give the same, but for what drift adds
     within bins, which is rounded as it comes.
@@ -231,7 +231,7 @@ class State:
 
     @property
     def rows(self) -> int:
-        """How many rows it was made from."""
+        """Number of rows that it was made from."""
         total: int = self.head.rows["read"]
         return total
 

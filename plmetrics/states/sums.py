@@ -105,7 +105,7 @@ class Rows:
         return self.score >= pl.lit(float(threshold))
 
     def threshold_of(self, threshold: Any, name: str) -> float:
-        """The threshold of a class: the model's own in place of the default one, or what a rule chose for it."""
+        """The threshold of a class: the model's own in place of the default one, or the choice of a rule for it."""
         if not isinstance(threshold, (int, float)):
             constant: float | None = threshold.constant
             return self.thresholds[class_threshold(threshold.text, name)] if constant is None else constant
@@ -142,7 +142,7 @@ class RowValue:
 
 @dataclass(frozen=True, slots=True)
 class Total:
-    """A column of a state by name: its aggregation, and what a row adds: a `value`, or to a count whether `mask` holds.
+    """A column of a state by name: its aggregation, and the addend of a row: a `value`, or for a count a `mask`.
 
     `most` is how far from 0 a row's value may be, weight aside; None where that is to be found in the rows.
     """
@@ -286,11 +286,11 @@ class View:
         return tuple(self._arrays)
 
     def without(self, name: str) -> View:
-        """The same state with one array less."""
+        """The state without one array."""
         return View({key: array for key, array in self._arrays.items() if key != name})
 
     def replaced(self, name: str, array: Any) -> View:
-        """The same state with another array of a name."""
+        """The state with one array replaced."""
         return View({**self._arrays, name: array})
 
 
@@ -314,7 +314,7 @@ class SumsState:
     centres: Centres = NO_CENTRES
 
     def in_order(self) -> SumsState:
-        """The same entries, ascending by cell and block: what is added in their order is then added alike.
+        """The entries, ascending by cell and block, so that sums in their order are the same in every run.
 
         There may be several of one cell and block about centres of their own. Their numbers say which comes first.
         """

@@ -1,4 +1,4 @@
-"""Reading of a suite from plain values: every problem is found and said in one go."""
+"""Reading of a suite from plain values, with all its problems at once."""
 
 from __future__ import annotations
 
@@ -69,8 +69,8 @@ def suite_from_mapping(
 
     Args:
         raw: keys and values as a YAML suite has them; metrics may be objects.
-        name: what the suite is called if it does not say so.
-        reads_files: whether the suite itself must say where its rows are.
+        name: the name of a suite without one.
+        reads_files: whether the suite must have the path of its rows.
 
     Raises:
         ConfigError: all problems at once, each with its path in the suite.
@@ -125,7 +125,7 @@ def suite_from_mapping(
 
 
 def _complete(raw: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The suite with columns and models that it says by other keys."""
+    """The suite with the columns and models that other keys imply."""
     if isinstance(raw.get("data"), Mapping) and "trec" in raw["data"]:
         from plmetrics.suite.mentions import trec_defaults
 
@@ -145,7 +145,7 @@ def _slices(value: Any, findings: Findings) -> dict[str, SliceSet] | None:
 
 
 def _optional(raw: Mapping[str, Any], findings: Findings) -> dict[str, Any]:
-    """The sections on comparisons, messages and models that a run adds, whose modules few suites need."""
+    """Sections whose modules few suites need: comparisons, messages, calibration and the baseline."""
     fields: dict[str, Any] = {"compare": None, "calibrate": (), "baseline": False}
     if raw.get("compare") is not None:
         from plmetrics.suite.sections.compare import read_compare
@@ -165,7 +165,7 @@ def _optional(raw: Mapping[str, Any], findings: Findings) -> dict[str, Any]:
 
 
 def _sections(raw: Mapping[str, Any], reader: MetricReader, findings: Findings) -> dict[str, Section]:
-    """The sections of features that the suite has."""
+    """The sections of features."""
     sections = {
         key: feature(key).read(raw[key], findings, reader.read)
         for key in FEATURES
@@ -188,7 +188,7 @@ def metric_from_text(task: str, text: str, parameters: Mapping[str, Any] | None 
 
 
 def _not_text(value: Any) -> SuitePath | None:
-    """Where a name or a value cannot be written as text, if anywhere."""
+    """The place of the first name or value that cannot be encoded as text, if any."""
     if isinstance(value, str):
         plain = value.isascii() or not any("\ud800" <= character <= "\udfff" for character in value)
         return None if plain else ()
@@ -207,7 +207,7 @@ def _not_text(value: Any) -> SuitePath | None:
 
 
 def _place_of(key: str) -> str | None:
-    """Where a key belongs that the suite itself does not have."""
+    """Hint for an unknown key: the section that it belongs to, or a similar key."""
     if key == "defaults":
         return "only a suite's YAML file can have defaults"
     for section, kind in _SECTIONS.items():
@@ -217,7 +217,7 @@ def _place_of(key: str) -> str | None:
 
 
 def _section(raw: Mapping[str, Any], key: str) -> Any:
-    """A section whose keys all have defaults: a key without a value is as good as none."""
+    """A section whose keys all have defaults; empty where the key has no value."""
     return {} if raw.get(key) is None else raw[key]
 
 
@@ -226,7 +226,7 @@ def _without_none(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _scalars(fields: Mapping[str, Any], findings: Findings) -> None:
-    """Top-level numbers and flags are checked also when a section is wrong."""
+    """Check top-level numbers and flags, also where a section is wrong."""
     for key in _SCALARS:
         if fields.get(key) is not None:
             try:
@@ -320,7 +320,7 @@ def _gate_form(spec: Any) -> str | None:
 
 
 def _four_fifths(fields: dict[str, Any], path: SuitePath, reader: MetricReader, findings: Findings) -> bool:
-    """Write out the gate of the four-fifths rule; whether it is as it should be."""
+    """Write out the gate of the four-fifths rule, and return whether it is valid."""
     for key in fields:
         if key not in _BESIDE_FOUR_FIFTHS:
             hint = (

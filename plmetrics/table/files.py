@@ -1,4 +1,4 @@
-"""Listing of files: what a path, a glob, a folder or a list of them means, sorted by name."""
+"""Listing of the files of a path, a glob, a folder or a list of them, sorted by name."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def stamp_of(path: str | Path) -> Stamp | None:
 
 
 def stamp(status: os.stat_result) -> Stamp:
-    """Stamp of a file: what the system says of it."""
+    """Stamp of a file, from the system."""
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
 

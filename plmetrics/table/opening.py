@@ -29,7 +29,7 @@ def open_source(
     *,
     rows: bool = True,
 ) -> Source:
-    """Find out what the data are, without reading them: files, footers, headers, schema.
+    """Open the data without reading rows: files, footers, headers, schema.
 
     Args:
         data: a Polars DataFrame or LazyFrame; a path, address, glob or folder of data files, or a list of such; a

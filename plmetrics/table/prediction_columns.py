@@ -107,7 +107,7 @@ def levels_of(parts: Sequence[str]) -> tuple[float, ...]:
 
 
 def part_path(model: str, part: str) -> SuitePath:
-    """Where in a suite a part's column stands."""
+    """Path of a part's column in the suite."""
     kind, _, which = part.partition("|")
     if kind == "proba":
         return ("models", model, "proba", which)
@@ -234,7 +234,7 @@ def sound_parts(
 
 
 def plain_column(name: str) -> str:
-    """Where the canonical table has a column that plays no role."""
+    """Name in the canonical table of a column without a role."""
     return f"{PLAIN}{name}"
 
 

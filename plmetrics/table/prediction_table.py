@@ -52,7 +52,7 @@ _AS_NUMBERS = "store it as numbers; in a csv file one value such as n/a makes th
 
 @dataclass(frozen=True, slots=True)
 class PredictionTable:
-    """The canonical table: one lazy frame, the checks of its values, and what its columns mean.
+    """The canonical table: one lazy frame, the checks of its values, and the roles of its columns.
 
     `every` are the rows of the frame and those that are left out for a label or score, told apart by `@valid`, or by
     a column per model where rows are left out per model. `scored` are the rows of the frame and those that only lack a

@@ -1,4 +1,4 @@
-"""Samples of rows, for what need not be exact: edges of bins, and where to cut."""
+"""Samples of rows for estimates: edges of bins, and cuts between passes."""
 
 from __future__ import annotations
 

@@ -135,7 +135,7 @@ class Slices:
         ]
 
     def pair_lists(self) -> pl.Series:
-        """The same as a column: lists of structs."""
+        """The pairs as a column: lists of structs."""
         if not self.slice_set.keys or self.slice_set.is_predicate:
             return pl.Series(self.pairs(), dtype=SLICE_VALUES)
         texts = pl.DataFrame(

@@ -79,7 +79,7 @@ class Reader:
     insert: bool = False
 
     def only(self, chosen: pl.Series) -> Reader:
-        """The same for some of the files."""
+        """The source of some of the files."""
         files = tuple(file for file, selected in zip(self.files, chosen, strict=True) if selected)
         partitions = replace(self.partitions, values=self.partitions.values.filter(chosen))
         return replace(self, files=files, partitions=partitions)

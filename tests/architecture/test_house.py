@@ -82,6 +82,9 @@ NAMES = {
 }
 """Functions and classes that are called so, and why."""
 
+SHARED = {"Bins", "Format", "SliceSet", "Summary", "Window"}
+"""Names that two classes have: one of them is of drift, of the command line, or of the suite as it is written."""
+
 RUNS = {
     "recall": "",
     "recall with intervals in slices": ", uncertainty={'replicates': 20}, slices={'g': 'g'}",
@@ -127,6 +130,18 @@ def test_functions_and_classes_are_nouns_and_verbs() -> None:
     }
     assert named - NAMES.keys() == set()
     assert NAMES.keys() - named == set()
+
+
+def test_classes_have_names_of_their_own() -> None:
+    """But for metrics, which are called the same in several tasks, and types of the keys of sections."""
+    named = Counter(
+        node.name
+        for path in MODULES
+        if path.stem != "section_keywords" and not shown(path.parent).startswith("catalogue/")
+        for node in ast.parse(path.read_text()).body
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
+    )
+    assert {name for name, number in named.items() if number > 1} == SHARED
 
 
 def loaded(options: str) -> list[str]:

@@ -101,18 +101,30 @@ def test_scans_of_any_suite(
     agrees(file, collected)
 
 
+def scans_of_table(folder: Path, table: pl.DataFrame, keys: dict[str, Any]) -> list[Collection]:
+    """The scans of a suite of two models, in agreement with `explain`."""
+    table.write_parquet(folder / "table.parquet")
+    suite = {"name": "scans", "data": {"path": "table.parquet"}, "columns": {"label": "y"}}
+    file = folder / "suite.yaml"
+    file.write_text(yaml.safe_dump(suite | {"models": {"p": "p", "q": "q"}} | keys))
+    made = ran(file, folder / "runs")
+    agrees(file, made)
+    return made
+
+
 @pytest.mark.parametrize("memory", ["50KB", "1GB"])
 def test_units_are_counted_by_one_scan_however_short_memory_is(tmp_path: Path, memory: str) -> None:
     units = pl.DataFrame({"y": [0, 1] * 500, "p": [0.2, 0.6] * 500, "u": range(1000), "g": ["a", "b"] * 500})
-    units.write_parquet(tmp_path / "table.parquet")
-    suite = {"name": "units", "data": {"path": "table.parquet"}, "columns": {"label": "y", "unit": "u"}}
-    suite |= {"models": {"p": "p"}, "metrics": ["brier"], "slices": {"g": "g"}, "memory": memory}
-    file = tmp_path / "suite.yaml"
-    file.write_text(yaml.safe_dump(suite | {"uncertainty": {"replicates": 10}}))
-    made = ran(file, tmp_path / "runs")
+    suite = {
+        "columns": {"label": "y", "unit": "u"},
+        "models": {"p": "p"},
+        "metrics": ["brier"],
+        "memory": memory,
+    }
+    suite |= {"slices": {"g": "g"}, "uncertainty": {"replicates": 10}}
+    made = scans_of_table(tmp_path, units, suite)
     assert by_stage(made)["prepare"] == (2 if memory == "50KB" else 1)  # of their own, or with the slices
     assert not [each for each in made if each.stuck]
-    agrees(file, made)
 
 
 @pytest.mark.parametrize(
@@ -131,14 +143,8 @@ def test_scores_that_are_read_by_points_or_on_a_grid(
     frame = pl.DataFrame(
         {"y": [0, 1] * 500, "p": [0.2, 0.6] * 500, "q": [0.3, 0.1] * 500, "g": ["a", "b"] * 500}
     )
-    frame.write_parquet(tmp_path / "table.parquet")
-    suite = {"name": "points", "data": {"path": "table.parquet"}, "columns": {"label": "y"}}
-    suite |= {"models": {"p": "p", "q": "q"}, "slices": {"g": "g"}} | asked
-    file = tmp_path / "suite.yaml"
-    file.write_text(yaml.safe_dump(suite))
-    made = ran(file, tmp_path / "runs")
+    made = scans_of_table(tmp_path, frame, {"slices": {"g": "g"}} | asked)
     assert by_stage(made)["order"] > 0 or asked.get("exact") is False  # on a grid sums come with the rows
-    agrees(file, made)
 
 
 @pytest.mark.parametrize(
@@ -157,14 +163,8 @@ def test_orders_of_arms_classes_and_errors_that_are_read_in_ranges(
     rng = np.random.default_rng(1)
     p = rng.random(2000).round(3)
     frame = pl.DataFrame({"y": [0, 1] * 1000, "t": [0, 0, 1, 1] * 500, "p": p, "q": 1 - p})
-    frame.write_parquet(tmp_path / "table.parquet")
-    suite = {"name": "ranges", "data": {"path": "table.parquet"}, "columns": {"label": "y"}}
-    suite |= {"models": {"p": "p", "q": "q"}, "exact": True, "memory": "200KB"} | asked
-    file = tmp_path / "suite.yaml"
-    file.write_text(yaml.safe_dump(suite))
-    made = ran(file, tmp_path / "runs")
-    assert by_stage(made)["order"] > 2 * len(suite["models"])
-    agrees(file, made)
+    made = scans_of_table(tmp_path, frame, {"exact": True, "memory": "200KB"} | asked)
+    assert by_stage(made)["order"] > 2 * len(asked.get("models", "pq"))
 
 
 def test_a_scan_that_is_not_shared_is_seen(tmp_path: Path) -> None:

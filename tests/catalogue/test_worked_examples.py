@@ -101,12 +101,16 @@ def test_five_forecasts_of_rain_by_hand():
 
 
 @pytest.mark.parametrize("model", ["p_gbdt", "p_rf", "p_oblique_rf"])
-def test_skills_of_the_adult_predictions_equal_scikit_learn(model):
+def test_skills_and_areas_of_the_adult_predictions_equal_scikit_learn(model):
     rows = pl.read_parquet(ADULT, columns=["label", model])
-    expressions = [
-        create("binary", name, {}).expr("label", model) for name in ("log_loss_skill", "brier_skill")
-    ]
-    expected = [score(rows["label"], rows[model]) for score in (d2_log_loss_score, d2_brier_score)]
+    theirs = {
+        "log_loss_skill": d2_log_loss_score,
+        "brier_skill": d2_brier_score,
+        "roc_auc": roc_auc_score,
+        "average_precision": average_precision_score,
+    }
+    expressions = [create("binary", name, {}).expr("label", model) for name in theirs]
+    expected = [score(rows["label"], rows[model]) for score in theirs.values()]
     assert rows.select(expressions).row(0) == pytest.approx(expected, rel=1e-12)
 
 
@@ -115,13 +119,3 @@ def test_published_accuracy_of_the_adult_predictions():
     accuracy = rows.select(create("binary", "accuracy", {}).expr("label", "p_gbdt")).item()
     assert (rows.height, rows["label"].sum()) == (9769, 2357)
     assert accuracy == pytest.approx(0.8723513, abs=5e-8)
-
-
-@pytest.mark.parametrize("model", ["p_gbdt", "p_rf", "p_oblique_rf"])
-def test_areas_of_the_adult_predictions_equal_scikit_learn(model):
-    rows = pl.read_parquet(ADULT, columns=["label", model])
-    expressions = [
-        create("binary", name, {}).expr("label", model) for name in ("roc_auc", "average_precision")
-    ]
-    expected = [score(rows["label"], rows[model]) for score in (roc_auc_score, average_precision_score)]
-    assert rows.select(expressions).row(0) == pytest.approx(expected, rel=1e-12)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from plmetrics.core.exact_sums import (
     FIXED,
     LEFT,
-    Parts,
+    SplitSums,
     exact_columns,
     exact_products,
     exact_total,
@@ -179,7 +179,7 @@ def test_products_of_states_far_below_the_largest_are_right_all_the_same():
 def in_parts(held: np.ndarray, place: np.ndarray, exponent: int, cuts: int) -> np.ndarray:
     """Totals by place of numbers that come in some batches."""
     counts = np.zeros(3)
-    parts = Parts(counts, exponent)
+    parts = SplitSums(counts, exponent)
     for part, where in zip(np.array_split(held, cuts), np.array_split(place, cuts), strict=True):
         for array, cut in parts.cut(part):
             np.add.at(array, where, cut)

@@ -12,7 +12,7 @@ from exports.examples import MARIADB, POSTGRES, SUITE, server_database, write_ro
 
 import plmetrics as plm
 from plmetrics.api.inspection import load_result
-from plmetrics.exports.protocol import Run
+from plmetrics.exports.protocol import EndedRun
 
 
 @pytest.fixture
@@ -29,7 +29,7 @@ def suite_file(tmp_path: Path) -> Callable[..., Path]:
 
 
 @pytest.fixture(scope="session")
-def ended(tmp_path_factory: pytest.TempPathFactory) -> Run:
+def ended(tmp_path_factory: pytest.TempPathFactory) -> EndedRun:
     """A run that is complete."""
     folder = tmp_path_factory.mktemp("ended")
     write_rows(folder)
@@ -38,11 +38,13 @@ def ended(tmp_path_factory: pytest.TempPathFactory) -> Run:
     assert place is not None
     result = load_result(place)
     suite = dict(result.record["suite"])
-    return Run(name="credit", base=folder, folder=place, record=result.record, suite=suite, result=result)
+    return EndedRun(
+        name="credit", base=folder, folder=place, record=result.record, suite=suite, result=result
+    )
 
 
 @pytest.fixture(scope="session")
-def failed(tmp_path_factory: pytest.TempPathFactory) -> Run:
+def failed(tmp_path_factory: pytest.TempPathFactory) -> EndedRun:
     """A run that failed."""
     record = {
         "run_id": "20261120T020000Z-4fa1c2",
@@ -58,7 +60,9 @@ def failed(tmp_path_factory: pytest.TempPathFactory) -> Run:
         ],
     }
     place = tmp_path_factory.mktemp("failed") / "credit" / record["run_id"]
-    return Run(name="credit", base=place, folder=place, record=record, suite={"data": {"path": "day.csv"}})
+    return EndedRun(
+        name="credit", base=place, folder=place, record=record, suite={"data": {"path": "day.csv"}}
+    )
 
 
 @pytest.fixture(params=["sqlite", "postgresql", "mariadb"])

@@ -12,7 +12,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from plmetrics.exports.protocol import Run
+from plmetrics.exports.protocol import EndedRun
 
 POSTGRES = os.environ.get("PLMETRICS_TEST_POSTGRES", "postgresql://postgres@127.0.0.1:5432/test")
 MARIADB = os.environ.get(
@@ -56,7 +56,7 @@ def write_rows(folder: Path) -> None:
     frame.write_parquet(folder / "s.parquet")
 
 
-def of_interval(run: Run, day: int, **changes: Any) -> Run:
+def of_interval(run: EndedRun, day: int, **changes: Any) -> EndedRun:
     """The same run as that of a day of November, under another id."""
     interval = {"start": f"2026-11-{day:02}T00:00:00+01:00", "end": f"2026-11-{day + 1:02}T00:00:00+01:00"}
     run_id = f"202612{day:02}T020000Z-{secrets.token_hex(3)}"

@@ -21,7 +21,7 @@ from plmetrics.core.errors import EnvironmentFault
 from plmetrics.exports.database.address import open_engine
 from plmetrics.exports.database.schema import PREFIX, database_tables
 from plmetrics.exports.database.target import DatabaseTarget
-from plmetrics.exports.protocol import Run
+from plmetrics.exports.protocol import EndedRun
 from plmetrics.exports.tidy import RESULTS, RUN_KEYS
 
 DRIVERS = {"postgresql": "postgresql+psycopg", "mariadb": "mariadb+pymysql", "sqlite": "sqlite"}
@@ -44,7 +44,7 @@ def rows(address: str, table: str, key: str = "") -> list[dict[str, Any]]:
 
 
 @pytest.mark.exhaustive
-def test_the_tables_are_those_of_the_run_folder(database: str, ended: Run) -> None:
+def test_the_tables_are_those_of_the_run_folder(database: str, ended: EndedRun) -> None:
     assert ended.result is not None
     target(database).write(ended)
     for name, schema in RESULTS.items():
@@ -77,7 +77,7 @@ def moment(value: Any) -> datetime:
 
 
 @pytest.mark.exhaustive
-def test_runs_without_an_interval_stand_side_by_side(database: str, ended: Run) -> None:
+def test_runs_without_an_interval_stand_side_by_side(database: str, ended: EndedRun) -> None:
     target(database).write(ended)
     again = dataclasses.replace(ended, record={**ended.record, "run_id": "20261121T020000Z-000001"})
     target(database).write(again)
@@ -86,7 +86,7 @@ def test_runs_without_an_interval_stand_side_by_side(database: str, ended: Run) 
 
 
 @pytest.mark.exhaustive
-def test_an_interval_is_replaced_and_others_stay(database: str, ended: Run) -> None:
+def test_an_interval_is_replaced_and_others_stay(database: str, ended: EndedRun) -> None:
     assert ended.result is not None
     first, other = of_interval(ended, 20), of_interval(ended, 21)
     for run in (first, other):
@@ -104,7 +104,7 @@ def test_an_interval_is_replaced_and_others_stay(database: str, ended: Run) -> N
 
 
 @pytest.mark.exhaustive
-def test_a_run_that_is_there_is_not_written_again(database: str, ended: Run) -> None:
+def test_a_run_that_is_there_is_not_written_again(database: str, ended: EndedRun) -> None:
     assert ended.result is not None
     run = of_interval(ended, 20)
     target(database).write(run)
@@ -117,7 +117,7 @@ def test_a_run_that_is_there_is_not_written_again(database: str, ended: Run) -> 
     assert len(rows(database, "gates")) == ended.result.gates.height
 
 
-def test_nothing_is_a_null_and_never_nan(database: str, ended: Run) -> None:
+def test_nothing_is_a_null_and_never_nan(database: str, ended: EndedRun) -> None:
     assert ended.result is not None
     strange = pl.Series("value", [float("nan"), float("inf"), float("-inf"), 0.1 + 0.2])
     metrics = ended.result.metrics.head(4).with_columns(strange)
@@ -127,7 +127,7 @@ def test_nothing_is_a_null_and_never_nan(database: str, ended: Run) -> None:
 
 
 @pytest.mark.exhaustive
-def test_a_text_of_any_length_and_alphabet_comes_back(database: str, ended: Run) -> None:
+def test_a_text_of_any_length_and_alphabet_comes_back(database: str, ended: EndedRun) -> None:
     assert ended.result is not None
     texts = ["é" * 70_000, "🙂 'quoted' \"twice\" \\ %s :name", "Case", "case"]
     metrics = ended.result.metrics.head(4).with_columns(note=pl.Series(texts))
@@ -138,14 +138,14 @@ def test_a_text_of_any_length_and_alphabet_comes_back(database: str, ended: Run)
 
 
 @pytest.mark.exhaustive
-def test_suites_whose_names_differ_by_case_are_two(database: str, ended: Run) -> None:
+def test_suites_whose_names_differ_by_case_are_two(database: str, ended: EndedRun) -> None:
     for name in ("credit", "Credit"):
         target(database).write(dataclasses.replace(of_interval(ended, 20), name=name))
     assert sorted(row["suite"] for row in rows(database, "runs")) == ["Credit", "credit"]
 
 
 @pytest.mark.exhaustive
-def test_tables_of_an_earlier_version_get_the_columns_they_lack(database: str, ended: Run) -> None:
+def test_tables_of_an_earlier_version_get_the_columns_they_lack(database: str, ended: EndedRun) -> None:
     engine = open_engine(target(database).url)
     with engine.begin() as connection:
         for name, table in database_tables().items():
@@ -170,7 +170,7 @@ def test_tables_of_an_earlier_version_get_the_columns_they_lack(database: str, e
 
 
 @pytest.mark.exhaustive
-def test_writers_of_different_intervals_lose_nothing(database: str, ended: Run) -> None:
+def test_writers_of_different_intervals_lose_nothing(database: str, ended: EndedRun) -> None:
     assert ended.result is not None
     for _ in range(2):  # Tables are made by all of them at once; then rows are replaced.
         runs = [of_interval(ended, day) for day in range(1, 9)]
@@ -182,7 +182,7 @@ def test_writers_of_different_intervals_lose_nothing(database: str, ended: Run) 
 
 
 @pytest.mark.exhaustive
-def test_of_writers_of_one_interval_the_last_is_there_as_a_whole(database: str, ended: Run) -> None:
+def test_of_writers_of_one_interval_the_last_is_there_as_a_whole(database: str, ended: EndedRun) -> None:
     assert ended.result is not None
     runs = [
         dataclasses.replace(
@@ -203,7 +203,7 @@ def test_of_writers_of_one_interval_the_last_is_there_as_a_whole(database: str, 
 
 
 def test_a_connection_that_is_ended_in_the_middle_leaves_the_rows_as_they_were(
-    postgres: str, ended: Run
+    postgres: str, ended: EndedRun
 ) -> None:
     first, second = of_interval(ended, 20), of_interval(ended, 20)
     target(postgres).write(first)
@@ -240,7 +240,9 @@ def schema_of(address: str) -> str:
     return str(sqlalchemy.make_url(address).query["options"]).removeprefix("-csearch_path=")
 
 
-def test_a_file_that_another_process_locks_is_a_fault(tmp_path: Path, ended: Run, monkeypatch: Any) -> None:
+def test_a_file_that_another_process_locks_is_a_fault(
+    tmp_path: Path, ended: EndedRun, monkeypatch: Any
+) -> None:
     monkeypatch.setattr("plmetrics.exports.database.address._PATIENCE", 0.2)
     address = f"sqlite:///{tmp_path / 'results.db'}"
     target(address).write(ended)
@@ -258,7 +260,7 @@ def test_every_row_begins_with_the_keys() -> None:
 
 
 @pytest.mark.exhaustive
-def test_the_queries_of_the_page_find_the_rows(database: str, ended: Run) -> None:
+def test_the_queries_of_the_page_find_the_rows(database: str, ended: EndedRun) -> None:
     page = (Path(__file__).parents[2] / "docs" / "exports.md").read_text("utf-8")
     over_time, failures = re.findall(r"```sql\n(.*?)```", page, re.DOTALL)
     for day in (21, 20):

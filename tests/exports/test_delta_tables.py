@@ -13,7 +13,7 @@ from polars.testing import assert_frame_equal
 
 from plmetrics.core.errors import EnvironmentFault
 from plmetrics.exports.delta_tables import DeltaTarget
-from plmetrics.exports.protocol import Run
+from plmetrics.exports.protocol import EndedRun
 from plmetrics.exports.tidy import RESULTS, RUN_KEYS
 
 
@@ -22,7 +22,7 @@ def read(folder: Path, table: str, key: str = "") -> pl.DataFrame:
     return frame.filter(run_key=key) if key else frame
 
 
-def test_the_tables_are_those_of_the_run_folder(tmp_path: Path, ended: Run) -> None:
+def test_the_tables_are_those_of_the_run_folder(tmp_path: Path, ended: EndedRun) -> None:
     assert ended.result is not None
     DeltaTarget(tmp_path).write(ended)
     for name in RESULTS:
@@ -33,7 +33,7 @@ def test_the_tables_are_those_of_the_run_folder(tmp_path: Path, ended: Run) -> N
     assert (run["run_key"], run["verdict"], run["started"]) == (ended.run_id, "fail", ended.started)
 
 
-def test_an_interval_is_replaced_and_others_stay(tmp_path: Path, ended: Run) -> None:
+def test_an_interval_is_replaced_and_others_stay(tmp_path: Path, ended: EndedRun) -> None:
     assert ended.result is not None
     first, other = of_interval(ended, 20), dataclasses.replace(of_interval(ended, 20), name="it's")
     for run in (first, other):
@@ -47,7 +47,7 @@ def test_an_interval_is_replaced_and_others_stay(tmp_path: Path, ended: Run) -> 
     assert read(tmp_path, "metrics").height == 2 * ended.result.metrics.height
 
 
-def test_a_run_that_is_there_is_not_written_again(tmp_path: Path, ended: Run) -> None:
+def test_a_run_that_is_there_is_not_written_again(tmp_path: Path, ended: EndedRun) -> None:
     run = of_interval(ended, 20)
     for _ in range(2):
         DeltaTarget(tmp_path).write(run)
@@ -57,7 +57,7 @@ def test_a_run_that_is_there_is_not_written_again(tmp_path: Path, ended: Run) ->
 
 
 def test_a_column_of_a_later_version_is_kept(
-    tmp_path: Path, ended: Run, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, ended: EndedRun, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     import plmetrics.exports.delta_tables as module
 
@@ -74,7 +74,7 @@ def test_a_column_of_a_later_version_is_kept(
 
 
 @pytest.mark.parametrize("days", [[*range(1, 7)], [20] * 3], ids=["intervals", "one interval"])
-def test_writers_at_the_same_time(tmp_path: Path, ended: Run, days: list[int]) -> None:
+def test_writers_at_the_same_time(tmp_path: Path, ended: EndedRun, days: list[int]) -> None:
     assert ended.result is not None
     runs = [of_interval(ended, day) for day in days]
     with ThreadPoolExecutor(len(runs)) as pool:
@@ -93,7 +93,7 @@ def runs_in(folder: Path) -> set[str]:
 
 
 def test_a_run_that_is_written_between_the_tables_of_another(
-    tmp_path: Path, ended: Run, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, ended: EndedRun, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     import plmetrics.exports.delta_tables as module
 
@@ -112,7 +112,7 @@ def test_a_run_that_is_written_between_the_tables_of_another(
 
 
 def test_a_mixture_that_a_killed_run_left_is_mended_by_the_next_try(
-    tmp_path: Path, ended: Run, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, ended: EndedRun, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     import plmetrics.exports.delta_tables as module
 
@@ -133,7 +133,7 @@ def test_a_mixture_that_a_killed_run_left_is_mended_by_the_next_try(
     assert runs_in(tmp_path) == {first.run_id}
 
 
-def test_a_table_without_statistics_is_written_once(tmp_path: Path, ended: Run) -> None:
+def test_a_table_without_statistics_is_written_once(tmp_path: Path, ended: EndedRun) -> None:
     from deltalake import DeltaTable
 
     DeltaTarget(tmp_path).write(of_interval(ended, 20))
@@ -146,7 +146,7 @@ def test_a_table_without_statistics_is_written_once(tmp_path: Path, ended: Run) 
 
 
 def test_a_conflict_that_stays_is_a_fault(
-    tmp_path: Path, ended: Run, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, ended: EndedRun, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     import deltalake
     from deltalake.exceptions import CommitFailedError

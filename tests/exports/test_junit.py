@@ -6,7 +6,7 @@ import junitparser
 import pytest
 
 from plmetrics.exports.junit import junit_text
-from plmetrics.exports.protocol import Run
+from plmetrics.exports.protocol import EndedRun
 
 # What the schemas of Jenkins and of Ant's JUnit task both allow: attributes, and children in their order.
 ALLOWED = {
@@ -41,7 +41,7 @@ def test_it_keeps_to_what_every_reader_accepts(name: str, request: pytest.Fixtur
     check(ET.fromstring(junit_text(request.getfixturevalue(name))))
 
 
-def test_a_case_for_each_gate_model_and_slice(ended: Run) -> None:
+def test_a_case_for_each_gate_model_and_slice(ended: EndedRun) -> None:
     assert ended.result is not None
     gates = ended.result.gates
     (suite,) = junitparser.JUnitXml.fromfile(io.BytesIO(junit_text(ended).encode()))
@@ -63,7 +63,7 @@ def test_a_case_for_each_gate_model_and_slice(ended: Run) -> None:
     )
 
 
-def test_an_undecided_gate_says_why(ended: Run) -> None:
+def test_an_undecided_gate_says_why(ended: EndedRun) -> None:
     messages = [node.attrib["message"] for node in ET.fromstring(junit_text(ended)).iter("skipped")]
     assert [message.split(";")[0] for message in messages] == [
         *["inconclusive: no value (zero_denominator)"] * 2,
@@ -71,7 +71,7 @@ def test_an_undecided_gate_says_why(ended: Run) -> None:
     ]
 
 
-def test_characters_that_xml_cannot_hold_are_replaced(ended: Run) -> None:
+def test_characters_that_xml_cannot_hold_are_replaced(ended: EndedRun) -> None:
     names = [node.attrib["name"] for node in ET.fromstring(junit_text(ended)).iter("testcase")]
     assert any("ea\ufffdst\ufffd[1m" in name for name in names)
     assert any("we\\st\n<b>" in name for name in names)
@@ -79,7 +79,7 @@ def test_characters_that_xml_cannot_hold_are_replaced(ended: Run) -> None:
     assert ET.fromstring(junit_text(strange)).find("testsuite").attrib["name"] == "a\ufffd\ufffd\x7f"  # type: ignore[union-attr]
 
 
-def test_a_run_that_failed_is_an_error(failed: Run) -> None:
+def test_a_run_that_failed_is_an_error(failed: EndedRun) -> None:
     (suite,) = junitparser.JUnitXml.fromfile(io.BytesIO(junit_text(failed).encode()))
     (case,) = suite
     assert (suite.tests, suite.errors) == (1, 1)

@@ -15,7 +15,7 @@ import plmetrics as plm
 from plmetrics.core.errors import EnvironmentFault
 from plmetrics.core.results import first_rows
 from plmetrics.exports.mlflow_run import MlflowTarget, metric_names, mlflow_target
-from plmetrics.exports.protocol import Run
+from plmetrics.exports.protocol import EndedRun
 from plmetrics.suite.yaml.load import load_suite
 
 # MLflow and alembic warn of their own plans.
@@ -69,7 +69,7 @@ def test_a_run_is_logged_with_its_report(suite_file: Callable[..., Path], tmp_pa
 
 
 @pytest.mark.slow
-def test_an_interval_that_is_run_again_supersedes(ended: Run, tmp_path: Path) -> None:
+def test_an_interval_that_is_run_again_supersedes(ended: EndedRun, tmp_path: Path) -> None:
     uri = f"sqlite:///{tmp_path / 'ml.db'}"
     target = MlflowTarget("e", uri, None)
     first = of_interval(ended, 20)
@@ -84,7 +84,7 @@ def test_an_interval_that_is_run_again_supersedes(ended: Run, tmp_path: Path) ->
 
 
 def test_a_run_that_was_cut_short_is_logged_again(
-    ended: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ended: EndedRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")  # It is made sooner than a database.
     uri = str(tmp_path / "mlruns")
@@ -112,7 +112,7 @@ def test_a_run_that_was_cut_short_is_logged_again(
 
 
 def test_runs_that_were_left_running_are_failed_a_day_later(
-    ended: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ended: EndedRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A suite without intervals has no run that takes their place; one that began today may still be at work."""
     monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
@@ -120,7 +120,7 @@ def test_runs_that_were_left_running_are_failed_a_day_later(
     target = MlflowTarget("e", uri, None)
     from mlflow.tracking import MlflowClient
 
-    def at(day: int, **changes: Any) -> Run:
+    def at(day: int, **changes: Any) -> EndedRun:
         record = {**ended.record, "run_id": f"202612{day:02}T020000Z-00000{day}", **changes}
         times = dict.fromkeys(("started", "finished"), f"2026-12-{day:02}T02:00:00.000Z")
         return dataclasses.replace(ended, record={**record, **times})
@@ -163,14 +163,14 @@ def test_mlflow_prints_nothing_in_our_own_process(
         assert [os.environ.get(name) for name in names] == expected
 
 
-def test_a_store_of_files(ended: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_store_of_files(ended: EndedRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
     MlflowTarget("e", str(tmp_path / "mlruns"), None).write(ended)
     (run,) = logged(str(tmp_path / "mlruns"), "e")
     assert run.data.metrics["A/roc_auc"] > run.data.metrics["B/roc_auc"]
 
 
-def test_a_server_that_is_not_there_is_a_fault(ended: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_that_is_not_there_is_a_fault(ended: EndedRun, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")
     target = MlflowTarget("e", "http://me:hidden@127.0.0.1:9", None)
     with pytest.raises(EnvironmentFault, match="refused") as raised:

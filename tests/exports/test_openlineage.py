@@ -14,7 +14,7 @@ from openlineage.client.generated.job_type_job import JobTypeJobFacet
 from openlineage.client.generated.nominal_time_run import NominalTimeRunFacet
 
 from plmetrics.exports.openlineage import openlineage_text
-from plmetrics.exports.protocol import Run
+from plmetrics.exports.protocol import EndedRun
 
 FACETS = {
     "dataQualityAssertions": DataQualityAssertionsDatasetFacet,
@@ -33,7 +33,7 @@ def facet(name: str, content: dict[str, Any]) -> Any:
     return kind(**body)
 
 
-def events(run: Run) -> list[dict[str, Any]]:
+def events(run: EndedRun) -> list[dict[str, Any]]:
     """The events, each one that OpenLineage's client can make as well."""
     parsed = [json.loads(line) for line in openlineage_text(run).splitlines()]
     for event in parsed:
@@ -56,7 +56,7 @@ def events(run: Run) -> list[dict[str, Any]]:
     return parsed
 
 
-def test_start_and_complete_are_of_one_run(ended: Run) -> None:
+def test_start_and_complete_are_of_one_run(ended: EndedRun) -> None:
     start, complete = events(ended)
     assert [start["eventType"], complete["eventType"]] == ["START", "COMPLETE"]
     assert start["run"]["runId"] == complete["run"]["runId"] == str(uuid.UUID(start["run"]["runId"]))
@@ -71,7 +71,7 @@ def test_start_and_complete_are_of_one_run(ended: Run) -> None:
     assert complete["outputs"] == [{"namespace": "file", "name": str(ended.folder.parent)}]
 
 
-def test_gates_are_assertions_about_the_table(ended: Run) -> None:
+def test_gates_are_assertions_about_the_table(ended: EndedRun) -> None:
     assert ended.result is not None
     judged = ended.result.gates.filter(verdict="skipped").height
     content = events(ended)[1]["inputs"][0]["inputFacets"]["dataQualityAssertions"]
@@ -82,14 +82,14 @@ def test_gates_are_assertions_about_the_table(ended: Run) -> None:
     assert {assertion.severity for assertion in assertions} == {"error", "warn"}
 
 
-def test_a_run_that_failed_ends_with_its_error(failed: Run) -> None:
+def test_a_run_that_failed_ends_with_its_error(failed: EndedRun) -> None:
     start, end = events(failed)
     assert [start["eventType"], end["eventType"]] == ["START", "FAIL"]
     assert end["run"]["facets"]["errorMessage"]["message"] == failed.record["message"]
     assert end["inputs"] == [{"namespace": "file", "name": str(failed.base / "day.csv")}]
 
 
-def test_the_tables_of_trec_are_inputs(failed: Run) -> None:
+def test_the_tables_of_trec_are_inputs(failed: EndedRun) -> None:
     import dataclasses
 
     suite = {"data": {"trec": {"qrels": "q.txt", "run": {"a": "a.txt", "b": "s3://me:pw@bucket/b.txt"}}}}

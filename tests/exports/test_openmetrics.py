@@ -9,7 +9,7 @@ from prometheus_client.openmetrics import parser as openmetrics
 
 from plmetrics.core.results import first_rows
 from plmetrics.exports.openmetrics import openmetrics_text
-from plmetrics.exports.protocol import Run
+from plmetrics.exports.protocol import EndedRun
 
 Samples = dict[tuple[str, frozenset[tuple[str, str]]], float]
 
@@ -29,7 +29,7 @@ def at(samples: Samples, name: str, labels: Mapping[str, str]) -> float:
 
 
 @pytest.mark.parametrize("parser", [openmetrics, prometheus])
-def test_both_formats_read_the_values_of_the_tables(ended: Run, parser: ModuleType) -> None:
+def test_both_formats_read_the_values_of_the_tables(ended: EndedRun, parser: ModuleType) -> None:
     assert ended.result is not None
     samples = read(openmetrics_text(ended), parser)
     gated = {(row["model"], row["slice"], row["metric"]) for row in ended.result.gates.rows(named=True)}
@@ -50,7 +50,7 @@ def test_both_formats_read_the_values_of_the_tables(ended: Run, parser: ModuleTy
     assert len({key[1] for key in given}) == 6
 
 
-def test_gates_and_verdicts_are_one_of_their_words(ended: Run) -> None:
+def test_gates_and_verdicts_are_one_of_their_words(ended: EndedRun) -> None:
     assert ended.result is not None
     samples = read(openmetrics_text(ended), openmetrics)
     for row in ended.result.gates.rows(named=True):
@@ -67,20 +67,20 @@ def test_gates_and_verdicts_are_one_of_their_words(ended: Run) -> None:
     assert at(samples, "run_timestamp_seconds", {}) == ended.finished.timestamp()
 
 
-def test_an_interval_has_its_ends(ended: Run) -> None:
+def test_an_interval_has_its_ends(ended: EndedRun) -> None:
     samples = read(openmetrics_text(of_interval(ended, 20)), openmetrics)
     assert at(samples, "interval_start_seconds", {}) == 1795129200  # 2026-11-19T23:00Z
     assert at(samples, "interval_end_seconds", {}) == 1795129200 + 86400
 
 
-def test_a_run_that_failed_says_so_and_no_more(failed: Run) -> None:
+def test_a_run_that_failed_says_so_and_no_more(failed: EndedRun) -> None:
     samples = read(openmetrics_text(failed), openmetrics)
     assert at(samples, "run_verdict", {"verdict": "error"}) == 1
     assert at(samples, "run_exit_code", {}) == 4
     assert not [name for name, _ in samples if "metric" in name.removeprefix("plmetrics_")]
 
 
-def test_what_is_not_finite_is_left_out(ended: Run) -> None:
+def test_what_is_not_finite_is_left_out(ended: EndedRun) -> None:
     import dataclasses
 
     assert ended.result is not None

@@ -12,7 +12,7 @@ from scipy.special import expit
 from plmetrics.catalogue.needs import ValueKind
 from plmetrics.inference.comparisons.paired_bootstrap import paired_difference
 from plmetrics.inference.estimate import Estimate
-from plmetrics.inference.intervals.ladder import Interval, interval
+from plmetrics.inference.intervals.ladder import Intervals, interval
 from plmetrics.inference.weights import draw_weights
 
 FULL = os.environ.get("PLMETRICS_SLOW") == "1"
@@ -32,7 +32,7 @@ def estimate(x: np.ndarray, deviations: np.ndarray | None = None) -> Estimate:
     return Estimate(x.mean(axis=1), ok, np.full(tables, blocks), weights(blocks) @ x.T, (n,), deviations)
 
 
-def share(made: Interval, truth: float) -> float:
+def share(made: Intervals, truth: float) -> float:
     assert (made.status == "ok").all()
     return float(np.mean((made.lower <= truth) & (truth <= made.upper)))
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import polars as pl
+import pytest
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
@@ -105,3 +106,17 @@ def assert_same(found, wanted, columns=INTERVALS, drop=()):
     """Equal results, floats up to the rounding of sums in another order."""
     names = [name for name in columns if name not in drop and name in found.columns]
     assert_frame_equal(found.select(names), wanted.select(names), rel_tol=1e-9, abs_tol=1e-11)
+
+
+EXACT = pytest.mark.parametrize("exact", [None, False], ids=["rows", "grid"])
+
+
+def probability_sample(rows, seed, decimals=None, power=1):
+    """Probabilities, labels that are positive with this power of them, weights, and two slices."""
+    rng = np.random.default_rng(seed)
+    p = rng.beta(1, 2, rows)
+    y = rng.random(rows) < p**power
+    p = p if decimals is None else p.round(decimals)
+    return pl.DataFrame(
+        {"y": y, "p": p, "w": rng.integers(1, 4, rows) / 2, "g": rng.choice(["a", "b"], rows)}
+    )

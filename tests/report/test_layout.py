@@ -5,7 +5,7 @@ from rich.text import Text
 
 from plmetrics.core.names import printable
 from plmetrics.report.layout import Column, align, table, table_or_stack, wrap
-from plmetrics.report.numbers import Estimate
+from plmetrics.report.numbers import ValueText
 
 COLUMNS = [Column("metric"), Column("value"), Column("rows", align="right", optional=True)]
 ROWS = [
@@ -79,7 +79,9 @@ def test_printable(text: str, safe: str) -> None:
 
 
 def test_aligned() -> None:
-    cells = align([Estimate("0.927", "[0.921, 0.933]"), Estimate("12", "[1, 2]"), Estimate("-", "(no_rows)")])
+    cells = align(
+        [ValueText("0.927", "[0.921, 0.933]"), ValueText("12", "[1, 2]"), ValueText("-", "(no_rows)")]
+    )
     assert [cell.plain for cell in cells] == [" 0.927 [0.921, 0.933]", "12     [1, 2]", " - (no_rows)"]
 
 

@@ -12,14 +12,14 @@ import pytest
 import plmetrics as plm
 from plmetrics.runners.choice import runner_of
 from plmetrics.runners.pool import PoolRunner
-from plmetrics.runners.protocol import Crash, Job, Receipt, Runner
+from plmetrics.runners.protocol import Crash, Receipt, Runner, RunnerTask
 
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 """Clusters leave sockets to the garbage collector."""
 
 
-def jobs(*texts: str) -> list[Job]:
-    return [Job(f"unit {text}", text) for text in texts]
+def jobs(*texts: str) -> list[RunnerTask]:
+    return [RunnerTask(f"unit {text}", text) for text in texts]
 
 
 @pytest.mark.exhaustive
@@ -67,7 +67,7 @@ def test_units_after_an_error(runner: Runner) -> None:
 @pytest.mark.exhaustive
 def test_a_worker_that_is_killed_is_replaced(remote: Runner, tmp_path: Path) -> None:
     died = str(tmp_path / "died")
-    receipts = list(remote.map("runners.samples:die_once", [Job(name, died) for name in "abc"]))
+    receipts = list(remote.map("runners.samples:die_once", [RunnerTask(name, died) for name in "abc"]))
     assert sorted(receipts, key=str) == [Receipt(name, died) for name in "abc"]
 
 

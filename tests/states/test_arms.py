@@ -8,7 +8,7 @@ import pytest
 from plmetrics.inference.metric_values import score_view
 from plmetrics.inference.ordered.metrics import ordered_values
 from plmetrics.states.arms import ARMS, EffectRows, SlicedEffects
-from plmetrics.states.scores.sorted_rows import Binning, OrderedRows
+from plmetrics.states.scores.sorted_rows import Binning, SortedRows
 from plmetrics.suite.arguments import suite_from_arguments
 
 SLICES, BLOCKS = 3, 5
@@ -31,7 +31,7 @@ class Table:
         return np.ones(len(self.score)) if self.weight is None else self.weight
 
     def sliced(self) -> SlicedEffects:
-        arms = OrderedRows(self.score, self.treated, self.weight, self.block)
+        arms = SortedRows(self.score, self.treated, self.weight, self.block)
         return EffectRows(arms, self.outcome).regroup(self.code, SLICES)
 
     def channels(self, rows: np.ndarray, drawn: np.ndarray | None = None) -> list[float]:
@@ -112,7 +112,7 @@ def test_coarse_replicates_follow_exact_ones(
     score, treated = np.sort(rng.normal(size=3000)), rng.random(3000) < 0.5
     outcome = offset + score * treated + rng.normal(size=3000)
     block = rng.integers(0, 500, 3000).astype(np.int32)
-    sliced = EffectRows(OrderedRows(score, treated, None, block), outcome).regroup(None, 1)
+    sliced = EffectRows(SortedRows(score, treated, None, block), outcome).regroup(None, 1)
     (metric,) = suite_from_arguments(
         task="uplift", label="y", models="p", treatment="t", metrics=text
     ).metrics

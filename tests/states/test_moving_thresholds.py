@@ -4,17 +4,17 @@ import pytest
 import plmetrics as plm
 from plmetrics.states import moving_thresholds
 from plmetrics.states.moving_thresholds import ScoredRows, replicate_thresholds
-from plmetrics.states.scores.sorted_rows import OrderedRows
+from plmetrics.states.scores.sorted_rows import SortedRows
 
 RULES = ["max(f1)", "at(recall=0.8)", "at(fpr=0.1)", "at(precision=0.99)"]
 
 
-def rows(number: int, blocks: int, *, weighted: bool) -> OrderedRows:
+def rows(number: int, blocks: int, *, weighted: bool) -> SortedRows:
     rng = np.random.default_rng(number)
     positive = rng.random(number) < 0.3
     score = np.sort(rng.normal(positive * 1.0))
     weight = rng.random(number) if weighted else None
-    return OrderedRows(score, positive, weight, rng.integers(0, blocks, number).astype(np.int32))
+    return SortedRows(score, positive, weight, rng.integers(0, blocks, number).astype(np.int32))
 
 
 def choosers(texts: list[str]) -> list:
@@ -39,7 +39,7 @@ def test_few_candidates_are_near_the_best_of_all(monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_replicate_without_rows_has_no_threshold() -> None:
-    ordered = OrderedRows(np.array([0.1, 0.2]), np.array([False, True]), None, np.zeros(2, dtype=np.int32))
+    ordered = SortedRows(np.array([0.1, 0.2]), np.array([False, True]), None, np.zeros(2, dtype=np.int32))
     (chosen,) = replicate_thresholds(ordered, np.array([[0.0], [2.0]]), choosers(["max(f1)"]), [])
     np.testing.assert_array_equal(chosen, [np.nan, 0.2])
 

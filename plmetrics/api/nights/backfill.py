@@ -203,10 +203,10 @@ def _side_by_side(one: _Job, intervals: list[Interval], jobs: int) -> Iterator[I
         yield from map(one, intervals)
         return
     from plmetrics.runners.choice import runner_of
-    from plmetrics.runners.protocol import Crash, Job
+    from plmetrics.runners.protocol import Crash, RunnerTask
 
     yield one(intervals[0])
-    tasks = [Job(interval.key, _text((one, interval))) for interval in intervals[1:]]
+    tasks = [RunnerTask(interval.key, _text((one, interval))) for interval in intervals[1:]]
     with runner_of(f"processes:{jobs}") as runner:
         for item in runner.map(f"{__name__}:evaluate_text", tasks):
             if isinstance(item, Crash):

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from plmetrics.features.nights.calendar import Calendar
     from plmetrics.features.nights.manifests import Manifest
-    from plmetrics.features.nights.reach import Reach
+    from plmetrics.features.nights.reach import LookBack
     from plmetrics.suite.model import Suite
     from plmetrics.table.storage.places import Place
 
@@ -103,7 +103,7 @@ def collect_garbage(
 
 
 def _ages(
-    keep: Keep, calendar: Calendar, current: Sequence[Manifest], reach: Reach
+    keep: Keep, calendar: Calendar, current: Sequence[Manifest], reach: LookBack
 ) -> dict[str, datetime | None]:
     """The moments before which states and whole runs are not needed; None where they stay for ever."""
     newest = max(datetime.fromisoformat(manifest.end) for manifest in current)

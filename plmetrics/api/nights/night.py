@@ -233,11 +233,11 @@ class IntervalEvaluation(Evaluation):
         return table_of(opened, opened.data.rows, self.loaded.folder)
 
     def _earlier(self, files: Sequence[RecordedFile]) -> EarlierIntervals:
-        from plmetrics.runs.history.data import Data
+        from plmetrics.runs.history.data import RunData
 
         suite = self.loaded.suite
         return EarlierIntervals(
-            Data.of(files, suite.data.where),
+            RunData.of(files, suite.data.where),
             self.home,
             calendar=self.section.calendar,
             interval=self.interval,

@@ -15,7 +15,7 @@ from plmetrics.features.shards.unit_plan import PLAN, TASK, balanced_shard, read
 from plmetrics.features.shards.unit_states import UnitJob, UnitReceipt
 from plmetrics.runners.choice import runner_of
 from plmetrics.runners.progress import UnitProgress
-from plmetrics.runners.protocol import Crash, Job
+from plmetrics.runners.protocol import Crash, RunnerTask
 from plmetrics.runs.files import place_of, remove_temporary
 
 if TYPE_CHECKING:
@@ -190,7 +190,7 @@ def run_units(
     receipts: dict[str, UnitReceipt] = {}
     crashes: dict[str, str] = {}
     jobs = [
-        Job(unit.id, UnitJob(str(folder / PLAN), unit.id, str(folder), memory, durable).text())
+        RunnerTask(unit.id, UnitJob(str(folder / PLAN), unit.id, str(folder), memory, durable).text())
         for unit in _largest(units)
     ]
     for item in runner.map(TASK, jobs):

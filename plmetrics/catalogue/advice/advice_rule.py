@@ -173,7 +173,7 @@ _OPERATORS: Mapping[str, Callable[[Any, Any], bool]] = MappingProxyType(
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class AdviceRule:
     """One piece of advice, whose `id` begins with its task.
 
     `metrics` are metric texts without blanks: parameters named there must agree, others may be anything. An advised
@@ -250,6 +250,6 @@ def _true(term: str, facts: TableFacts) -> bool:
     return value is not None and _OPERATORS[sign](value, float(number))
 
 
-def advise(name: str, metrics: str, when: str, reason: str, source: str) -> Rule:
+def advise(name: str, metrics: str, when: str, reason: str, source: str) -> AdviceRule:
     """A rule that advises metrics, whose texts are set apart by blanks; `source` is one of `PUBLICATIONS`."""
-    return Rule(name, "advise", tuple(metrics.split()), when, reason, PUBLICATIONS[source])
+    return AdviceRule(name, "advise", tuple(metrics.split()), when, reason, PUBLICATIONS[source])

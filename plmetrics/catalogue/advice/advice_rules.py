@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from plmetrics.catalogue.advice.advice_rule import Rule, Verdict
+from plmetrics.catalogue.advice.advice_rule import AdviceRule, Verdict
 from plmetrics.catalogue.advice.advice_rule import advise as _advise
 from plmetrics.catalogue.advice.publications import PUBLICATIONS
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from plmetrics.catalogue.advice.advice_rule import TableFacts
 
 
-def rules_for(facts: TableFacts, verdict: Verdict) -> tuple[Rule, ...]:
+def rules_for(facts: TableFacts, verdict: Verdict) -> tuple[AdviceRule, ...]:
     """The rules that speak of a table, in the order of the table of rules."""
     return tuple(rule for rule in RULES if rule.verdict == verdict and rule.holds(facts))
 
 
-def matching_rules(task: str, name: str) -> tuple[Rule, ...]:
+def matching_rules(task: str, name: str) -> tuple[AdviceRule, ...]:
     """The rules of a task that speak of a metric, whatever its parameters."""
     return tuple(
         rule
@@ -29,9 +29,11 @@ def matching_rules(task: str, name: str) -> tuple[Rule, ...]:
     )
 
 
-def _against(name: str, metrics: str, when: str, reason: str, source: str, companions: str = "") -> Rule:
+def _against(
+    name: str, metrics: str, when: str, reason: str, source: str, companions: str = ""
+) -> AdviceRule:
     named, others = tuple(metrics.split()), tuple(companions.split())
-    return Rule(name, "advise_against", named, when, reason, PUBLICATIONS[source], others)
+    return AdviceRule(name, "advise_against", named, when, reason, PUBLICATIONS[source], others)
 
 
 _DECISIONS = (
@@ -50,7 +52,7 @@ _OF_THE_TOP = (
 
 # A table: a rule takes a few lines, not one for each of its parts.
 # fmt: off
-RULES: tuple[Rule, ...] = (
+RULES: tuple[AdviceRule, ...] = (
     # Two classes: what suits.
     _advise("binary/base-rate", "prevalence", "rows >= 1",
         "what every other number is read against", "fawcett"),

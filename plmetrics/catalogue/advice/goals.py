@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from plmetrics.catalogue.advice.advice_rule import Rule
+from plmetrics.catalogue.advice.advice_rule import AdviceRule
 from plmetrics.catalogue.advice.advice_rule import advise as _advise
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ class Goal:
     name: str
     kind: Literal["question", "domain"]
     question: str
-    rules: tuple[Rule, ...]
+    rules: tuple[AdviceRule, ...]
     lacks: str
     curves: tuple[tuple[str, str], ...] = ()
 
@@ -35,7 +35,7 @@ class Goal:
         """The tasks it has metrics for."""
         return tuple(dict.fromkeys(rule.task for rule in self.rules))
 
-    def rules_of(self, facts: TableFacts) -> tuple[Rule, ...]:
+    def rules_of(self, facts: TableFacts) -> tuple[AdviceRule, ...]:
         """The rules that hold of a table."""
         return tuple(rule for rule in self.rules if rule.holds(facts))
 

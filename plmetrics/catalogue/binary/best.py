@@ -53,7 +53,7 @@ class MaxAccuracy(OperatingPoint):
         return ops.where(best <= slack, -float("inf"), threshold)
 
     def bound(self, state: Any) -> Any:
-        """How much more a bin gains if its positives come first."""
+        """Further gain of a bin if its positives come first."""
         points = running_totals(state)
         alarms = ops.where(state.tied, points.alarms, points.alarms_above)
         best = ops.larger(ops.largest(points.hits - alarms), 0.0)

@@ -1,4 +1,4 @@
-"""Whether scores mean what they say: mean scores against rates of positives, in bins or under a kernel."""
+"""Calibration errors: mean scores against rates of positives, in bins or under a kernel."""
 
 from __future__ import annotations
 

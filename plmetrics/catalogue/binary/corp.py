@@ -93,7 +93,7 @@ class CorpMiscalibration(RecalibratedPart):
     beware = "It is judged by the recalibration's own rows: noise alone makes it larger than 0, most with few rows."
 
     def finalise(self, state: Any) -> Any:
-        """Mean over rows of what the score costs above the recalibrated one."""
+        """Mean over rows of the loss of the score less that of the recalibrated one."""
         rate, score = _isotonic_rates(state), state.score
         if self.score == "brier":
             away = score - rate

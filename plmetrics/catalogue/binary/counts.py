@@ -1,4 +1,4 @@
-"""Counts of a binary decision at a threshold, and what threshold metrics share: the four atoms and two bases.
+"""Counts of a binary decision at a threshold; the four atoms and two bases of threshold metrics.
 
 TP, FP, FN and TN are each summed directly, never as a difference of totals, so that an empty quadrant is an
 exact 0 also under weights.

@@ -36,7 +36,7 @@ def clip_parameter() -> Any:
 
 
 def log_loss_atom(clip: float) -> Atom:
-    """The sum of -ln(the probability given to what happened); equal clips share it."""
+    """The sum of -ln(the probability of the true class); metrics of equal clips share it."""
 
     def row(rows: Rows) -> pl.Expr:
         return -_label_probability(rows).clip(clip, 1.0 - clip).log()
@@ -45,7 +45,7 @@ def log_loss_atom(clip: float) -> Atom:
 
 
 def _label_probability(rows: Rows) -> pl.Expr:
-    """The probability given to what happened: |1 - y - p| to the last bit, at less cost than a choice of two."""
+    """The probability of the true class: |1 - y - p| to the last bit, at less cost than a choice of two."""
     return (1.0 - rows.label - rows.score).abs()
 
 

@@ -144,7 +144,7 @@ class RocAuc(RocArea):
 
     @property
     def _size(self) -> float:
-        """How much of the axis is looked at."""
+        """Length of the part of the axis under the area."""
         return float(self.max_fpr) if self.min_recall is None else 1.0 - self.min_recall  # type: ignore[arg-type]
 
     @staticmethod

@@ -85,7 +85,7 @@ class GroupMetric(AcrossSlices):
         return min(int(blocks.min()), most)
 
     def left_out(self, names: Sequence[str], status: Sequence[str]) -> str | None:
-        """Which groups are not judged, and why."""
+        """The groups that are left out, with reasons."""
         if not names:
             return None
         reasons = []
@@ -109,7 +109,7 @@ class MetricOfGroups(GroupMetric):
         return (self.metric,)
 
     def per_class(self) -> tuple[tuple[str, Metric], ...]:
-        """The same of each class of the metric."""
+        """The comparison of each class of the metric."""
         if not self.metric.by_class:
             return (("", self),)
         return tuple((named, replace(self, metric=member)) for named, member in self.metric.per_class())

@@ -90,7 +90,7 @@ class CalibrationShare(MeanOfForecasts):
 
     @staticmethod
     def place(point: Any) -> tuple[float, float | None, float | None]:
-        """Where a point is drawn: x, and of a bin its upper edge and width."""
+        """Place of a point: x, and for a bin its upper edge and width."""
         return point, None, None
 
     def atoms(self) -> Mapping[str, Atom | tuple[Atom, ...]]:

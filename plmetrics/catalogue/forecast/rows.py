@@ -50,7 +50,7 @@ class MeanOfForecasts(RowMean):
         return {"row_sum": self._atom(), "crossing": CROSSING}
 
     def remark(self, state: Any) -> Any:
-        """How many rows have quantiles that decrease."""
+        """Number of rows with decreasing quantiles."""
         return ops.where(state.crossing > 0, _crossing_notes(state.crossing), None)
 
 
@@ -61,7 +61,7 @@ def matching_level(parts: Sequence[str], level: float) -> float | None:
 
 
 def member_number(parts: Sequence[str]) -> int:
-    """How many members an ensemble has; 0 for other forecasts."""
+    """Number of members of an ensemble; 0 for other forecasts."""
     return sum(part.startswith("member|") for part in parts)
 
 

@@ -1,4 +1,4 @@
-"""Whether the probabilities of several classes mean what they say."""
+"""Calibration errors of the probabilities of several classes."""
 
 from __future__ import annotations
 

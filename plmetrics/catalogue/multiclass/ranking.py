@@ -72,7 +72,7 @@ class OverClasses(Multiclass, DerivedMetric):
         return tuple(one_vs_rest(self.of_one(), self.classes, number) for number in range(len(self.classes)))
 
     def parts(self) -> tuple[Metric, ...]:
-        """The terms, and what they weigh."""
+        """The terms and their weights."""
         weights = (ClassWeight(self.members(number)) for number in range(len(self.classes)))
         return (*self.terms(), *weights) if self.average == "weighted" else self.terms()
 
@@ -97,7 +97,7 @@ class OverClasses(Multiclass, DerivedMetric):
         return super().combined_status(np.where(few, np.nan, value), reasons)
 
     def combined_bound(self, values: Mapping[str, Any], bounds: Mapping[str, Any]) -> Any:
-        """The same mean of the bounds."""
+        """The weighted mean of the bounds."""
         exact = {text: np.where(np.isfinite(value), 0.0, np.nan) for text, value in values.items()}
         terms = {term.text: bounds[term.text] for term in self.terms()}
         of_terms = {

@@ -1,4 +1,4 @@
-"""Rates of each class against the rest, and their averages: precision, recall and what is made from them."""
+"""Rates of each class against the rest, and their averages: precision, recall and rates derived from them."""
 
 from __future__ import annotations
 

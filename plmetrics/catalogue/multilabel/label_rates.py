@@ -147,7 +147,7 @@ class LabelRate(LabelSet, ClassRate):
 
     @property
     def interval_form(self) -> IntervalForm | None:  # type: ignore[override]
-        """That of a mean over rows, where it is one."""
+        """The interval of a mean over rows, if it is one."""
         return "t" if self._by_row else super().interval_form
 
     @property

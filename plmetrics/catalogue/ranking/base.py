@@ -31,7 +31,7 @@ MCSHERRY = (
 
 
 def ties_parameter() -> Any:
-    """How rows of a query with equal scores are ordered."""
+    """The order of rows of a query with equal scores."""
     return parameter(
         "average",
         doc="order within ties: average = expectation under random order, worst = the least relevant first, "
@@ -52,7 +52,7 @@ def relevant_at_parameter() -> Any:
 
 
 def cut_parameter() -> Any:
-    """How many ranks are read."""
+    """The number of ranks that are read."""
     return parameter(
         ALL,
         doc="how many ranks are read",
@@ -62,7 +62,7 @@ def cut_parameter() -> Any:
 
 
 def top_parameter() -> Any:
-    """How many ranks are read, where that must be said."""
+    """The number of ranks that are read, without a default."""
     return parameter(
         doc="how many ranks are read", check=lambda k: k >= 1, domain="a whole number of at least 1"
     )

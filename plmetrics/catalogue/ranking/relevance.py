@@ -168,7 +168,7 @@ class RecallAtK(QueryMetric):
 
     @property
     def saturation(self) -> int:  # type: ignore[override]
-        """Its own cut."""
+        """The cut."""
         return self.k
 
     def per_query(self, ranked: RankedRows) -> Array:
@@ -207,7 +207,7 @@ class HitAtK(QueryMetric):
 
     @property
     def saturation(self) -> int:  # type: ignore[override]
-        """Its own cut."""
+        """The cut."""
         return self.k
 
     def per_query(self, ranked: RankedRows) -> Array:

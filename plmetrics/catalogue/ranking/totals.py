@@ -1,4 +1,4 @@
-"""Numbers of queries and of their rows: the totals of trec_eval, and what queries are like."""
+"""Numbers of queries and of their rows: the totals of trec_eval, and means per query."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Looking up what other libraries call a metric: loaded only for a name that is none of ours."""
+"""Lookup of metrics by their names in other libraries: loaded only for a name that is none of ours."""
 
 from __future__ import annotations
 

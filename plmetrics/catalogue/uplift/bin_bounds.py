@@ -59,7 +59,7 @@ class TargetedTotals:
 
 
 class BinBounds:
-    """Between what the curves lie inside each bin."""
+    """Bounds on the curves inside each bin."""
 
     def __init__(self, state: Any) -> None:
         self._totals = TargetedTotals(state)
@@ -88,7 +88,7 @@ class BinBounds:
         return _product((low - most, high - least), (ops.above(share, 0.0), share))
 
     def area(self, curve: Any, between: Interval) -> Any:
-        """How far the area under a curve may be from that of straight lines, given between what it lies."""
+        """Bound on the distance of the area under a curve from that of straight lines, given bounds on the curve."""
         low, high = between
         middle = (curve + ops.above(curve, 0.0)) / 2.0
         step = self._totals.mass / ops.broadcast(self._state.weight, self._totals.mass)
@@ -154,7 +154,7 @@ def top_bound(state: Any, value: Any, shares: tuple[Any, Any], *, by_arm: bool) 
 
 
 def mean_between(sums: Interval, masses: Interval, lowest: Any, highest: Any) -> Interval:
-    """Between what a mean lies, given between what the sum and the weight do, and each number."""
+    """Bounds on a mean, from bounds on the sum, on the weight, and on each number."""
     (low, high), (fewest, most) = sums, masses
     least = ops.where(low < 0, ops.ratio(low, fewest, otherwise=0.0), ops.ratio(low, most, otherwise=0.0))
     largest = ops.where(
@@ -172,7 +172,7 @@ def _partial_sums(mass: Any, total: Any, lowest: Any, highest: Any) -> Interval:
 
 
 def _product(one: Interval, positive: Interval) -> Interval:
-    """Between what a product lies, whose second factor is 0 or more."""
+    """Bounds on a product whose second factor is 0 or more."""
     (low, high), (least, most) = one, positive
     return low * ops.where(low < 0, most, least), high * ops.where(high > 0, most, least)
 

@@ -75,7 +75,7 @@ class EffectError(OfArms):
         ]
 
     def _sizes(self, state: Any) -> tuple[Any, Any]:
-        """How much there is of each arm."""
+        """The weight of each arm."""
         return state.treated_weight, state.control_weight
 
     def _blur(self, state: Any) -> Any:
@@ -117,7 +117,7 @@ class WeightedEffectError(EffectError):
         return {**super().atoms(), **squares}
 
     def denominators(self, state: Any) -> tuple[Any, ...]:
-        """How many rows of equal weight would spread as much as those of each arm."""
+        """Effective number of rows of each arm."""
         arms = ((getattr(state, f"{arm}_weight"), getattr(state, f"{arm}_mass")) for arm in _ARMS)
         return tuple(ops.ratio(weight**2, mass) for weight, mass in arms)
 

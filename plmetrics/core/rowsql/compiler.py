@@ -16,9 +16,9 @@ from plmetrics.core.rowsql.fault import RowExpressionError
 from plmetrics.core.rowsql.functions import FUNCTION_NAMES, FUNCTIONS
 from plmetrics.core.rowsql.operators import CHAINS, OPERATORS, balanced_tree
 from plmetrics.core.rowsql.parts import (
-    Builder,
     Node,
-    Part,
+    Term,
+    TermBuilder,
     condition,
     derived_part,
     refuse,
@@ -113,7 +113,7 @@ def row_expression(
     if not text.strip():
         msg = "a row expression is empty"
         raise RowExpressionError(msg, hint="write a condition such as balance > 1000")
-    builder = Builder(_build, roles or {}, column or pl.col)
+    builder = TermBuilder(_build, roles or {}, column or pl.col)
     try:
         part = builder(parse(text))
     except RecursionError:
@@ -129,7 +129,7 @@ def conjuncts(text: str) -> list[RowExpression]:
     parts = tree.flatten() if isinstance(tree, exp.And) else [tree]
     compiled = []
     for part in parts:
-        builder = Builder(_build, {}, pl.col)
+        builder = TermBuilder(_build, {}, pl.col)
         built = builder(part)
         compiled.append(RowExpression(each_row(built.expr), tuple(builder.columns), built.kind))
     return compiled
@@ -210,7 +210,7 @@ def _unreadable(text: str, errors: Sequence[Mapping[str, Node]]) -> RowExpressio
     return RowExpressionError(f"'{word}' was not expected here", place)
 
 
-def _build(builder: Builder, node: Node) -> Part:
+def _build(builder: TermBuilder, node: Node) -> Term:
     """Check a node and build its part; long chains of operators are walked, not nested."""
     builder.depth += 1
     if builder.depth > 3 * MAX_DEPTH:
@@ -231,7 +231,7 @@ def _build(builder: Builder, node: Node) -> Part:
     return part
 
 
-def _chain(builder: Builder, part: Part, key: str, links: list[Node]) -> Part:
+def _chain(builder: TermBuilder, part: Term, key: str, links: list[Node]) -> Term:
     """A part and what follows it, joined by one and the same operator."""
     combine = CHAINS[key]
     if key in {"and", "or"} and len(links) > 1:
@@ -246,7 +246,7 @@ def _chain(builder: Builder, part: Part, key: str, links: list[Node]) -> Part:
     return part
 
 
-def _single(builder: Builder, node: Node) -> Part:
+def _single(builder: TermBuilder, node: Node) -> Term:
     rule = _RULES.get(node.key)
     if rule is None:
         raise _unsupported_node(node)

@@ -9,7 +9,7 @@ from plmetrics.core.rowsql.compiler import parse
 
 @lru_cache(maxsize=256)
 def degree(text: str, totals: frozenset[str]) -> float:
-    """By what power of the rows an expression grows, where some of its columns grow with them.
+    """Power of the number of rows with which an expression grows, where some of its columns are totals.
 
     >>> totals = frozenset({"fp", "fn", "rows"})
     >>> [degree(text, totals) for text in ("50 * fp + 2000 * fn", "fp / rows", "sqrt(fp)", "precision - 0.5")]

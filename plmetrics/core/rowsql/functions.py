@@ -10,10 +10,10 @@ import polars as pl
 from plmetrics.core.rowsql.dtypes import TARGETS, cast, iso_date
 from plmetrics.core.rowsql.operators import CHAINS
 from plmetrics.core.rowsql.parts import (
-    Builder,
     Node,
-    Part,
-    Rule,
+    NodeRule,
+    Term,
+    TermBuilder,
     common_kind,
     condition,
     derived_part,
@@ -42,26 +42,26 @@ _FIELDS = {
 }
 
 
-def _numeric(function: Callable[[pl.Expr], pl.Expr], build: Builder, node: Node) -> Part:
+def _numeric(function: Callable[[pl.Expr], pl.Expr], build: TermBuilder, node: Node) -> Term:
     part = build(node.this)
     return derived_part("number", function(number(part, node.this)), part)
 
 
-def absolute(build: Builder, node: Node) -> Part:
+def absolute(build: TermBuilder, node: Node) -> Term:
     """ABS: the smallest integer of a type has none in it."""
     part = build(node.this)
     return derived_part("number", term(part, node.this, part.bits).abs(), part)
 
 
-def _positive(function: Callable[[pl.Expr], pl.Expr], build: Builder, node: Node) -> Part:
-    """Null where the number is below what the function takes."""
+def _positive(function: Callable[[pl.Expr], pl.Expr], build: TermBuilder, node: Node) -> Term:
+    """The number, or null below the domain of the function."""
     part = build(node.this)
     value = number(part, node.this)
     defined = value > 0 if node.key == "ln" else value >= 0
     return derived_part("number", pl.when(defined).then(function(value)), part, copies=2)
 
 
-def power(build: Builder, node: Node) -> Part:
+def power(build: TermBuilder, node: Node) -> Term:
     """POWER; null where the result is no real number."""
     base, exponent = build(node.this), build(node.expression)
     first = number(base, node.this).cast(pl.Float64)
@@ -70,7 +70,7 @@ def power(build: Builder, node: Node) -> Part:
     return derived_part("number", pl.when(defined).then(first.pow(second)), base, exponent, copies=4)
 
 
-def round_half_up(build: Builder, node: Node) -> Part:
+def round_half_up(build: TermBuilder, node: Node) -> Term:
     """ROUND, halves away from zero."""
     part = build(node.this)
     digits = 0
@@ -79,13 +79,13 @@ def round_half_up(build: Builder, node: Node) -> Part:
     return derived_part("number", number(part, node.this).round(digits, mode="half_away_from_zero"), part)
 
 
-def _integer(part: Part, node: Node, low: int, high: int) -> int:
+def _integer(part: Term, node: Node, low: int, high: int) -> int:
     if not isinstance(part.literal, int) or not low <= part.literal <= high:
         refuse(node, f"a whole number from {low} to {high} is needed here")
     return part.literal
 
 
-def horizontal(function: Callable[[list[pl.Expr]], pl.Expr], build: Builder, node: Node) -> Part:
+def horizontal(function: Callable[[list[pl.Expr]], pl.Expr], build: TermBuilder, node: Node) -> Term:
     """COALESCE, GREATEST, LEAST. Nulls are passed over, and the result is null where all are."""
     nodes = [node.this, *node.expressions]
     parts = [build(member) for member in nodes]
@@ -105,12 +105,12 @@ def _nan_above(largest: pl.Expr, dtype: DataType, *, values: list[pl.Expr]) -> p
     return pl.when(any_nan).then(float("nan")).otherwise(largest)
 
 
-def case(build: Builder, node: Node) -> Part:
+def case(build: TermBuilder, node: Node) -> Term:
     """CASE in both forms; null where nothing holds and there is no ELSE."""
     subject = build(node.this) if node.this is not None else None
     tests: list[pl.Expr] = []
-    results: list[Part] = []
-    sources: list[Part] = []
+    results: list[Term] = []
+    sources: list[Term] = []
     for branch in node.args["ifs"]:
         test = build(branch.this)
         if subject is None:
@@ -121,7 +121,7 @@ def case(build: Builder, node: Node) -> Part:
         results.append(build(branch.args["true"]))
         sources += [test, results[-1]]
     default = node.args.get("default")
-    otherwise = build(default) if default is not None else Part(pl.lit(None), "null")
+    otherwise = build(default) if default is not None else Term(pl.lit(None), "null")
     kind = common_kind([*results, otherwise], node)
     chosen = otherwise.expr
     for test_expr, result in reversed(list(zip(tests, results, strict=True))):
@@ -129,18 +129,18 @@ def case(build: Builder, node: Node) -> Part:
     return derived_part(kind, chosen, otherwise, *sources)
 
 
-def length(build: Builder, node: Node) -> Part:
+def length(build: TermBuilder, node: Node) -> Term:
     """LENGTH in characters."""
     part = build(node.this)
     return derived_part("number", text(part, node.this).str.len_chars().cast(pl.Int64), part)
 
 
-def _textual(function: Callable[[pl.Expr], pl.Expr], build: Builder, node: Node) -> Part:
+def _textual(function: Callable[[pl.Expr], pl.Expr], build: TermBuilder, node: Node) -> Term:
     part = build(node.this)
     return derived_part("text", function(text(part, node.this)), part)
 
 
-def substring(build: Builder, node: Node) -> Part:
+def substring(build: TermBuilder, node: Node) -> Term:
     """SUBSTRING(text, start, length), the first character being 1."""
     part = build(node.this)
     start, size = node.args.get("start"), node.args.get("length")
@@ -151,7 +151,7 @@ def substring(build: Builder, node: Node) -> Part:
     return derived_part("text", text(part, node.this).str.slice(first - 1, count), part)
 
 
-def trim(build: Builder, node: Node) -> Part:
+def trim(build: TermBuilder, node: Node) -> Term:
     """TRIM, LTRIM and RTRIM of blanks, or of given characters."""
     part = build(node.this)
     value = text(part, node.this).str
@@ -164,7 +164,7 @@ def trim(build: Builder, node: Node) -> Part:
     return derived_part("text", trimmed, part)
 
 
-def extract(build: Builder, node: Node) -> Part:
+def extract(build: TermBuilder, node: Node) -> Term:
     """EXTRACT(field FROM date); a week begins on Monday, DOW counts from Sunday = 0."""
     field = node.name.upper()
     if field not in _FIELDS:
@@ -172,18 +172,18 @@ def extract(build: Builder, node: Node) -> Part:
     return _field(field, build, node, node.expression)
 
 
-def _named_field(build: Builder, node: Node) -> Part:
+def _named_field(build: TermBuilder, node: Node) -> Term:
     return _field(node.key.upper(), build, node, node.this)
 
 
-def _field(field: str, build: Builder, node: Node, source: Node) -> Part:
+def _field(field: str, build: TermBuilder, node: Node, source: Node) -> Term:
     part = build(source)
     if part.kind not in {"date", "unknown"}:
         refuse(node, f"{field} needs a date", "write CAST(x AS DATE)")
     return derived_part("number", _FIELDS[field](part.expr).cast(pl.Int64), part)
 
 
-def cast_part(build: Builder, node: Node) -> Part:
+def cast_part(build: TermBuilder, node: Node) -> Term:
     """CAST, TRY_CAST, and constants such as DATE '2024-01-31'."""
     name = node.args["to"].this
     name = getattr(name, "name", str(name))
@@ -203,7 +203,7 @@ def cast_part(build: Builder, node: Node) -> Part:
     return derived_part(kind, part.expr.pipe_with_dtype(conversion), part)
 
 
-def _date_constant(node: Node, value: str, *, is_date: bool) -> Part:
+def _date_constant(node: Node, value: str, *, is_date: bool) -> Term:
     from datetime import datetime
 
     moment = iso_date(value)
@@ -215,7 +215,7 @@ def _date_constant(node: Node, value: str, *, is_date: bool) -> Part:
         refuse(node, f"'{value}' has a time zone", "write the time in the column's own zone, without one")
     if not is_date and not timed:
         moment = datetime.combine(moment, datetime.min.time())
-    return Part(pl.lit(moment), "date", literal=moment)
+    return Term(pl.lit(moment), "date", literal=moment)
 
 
 _CERTAIN: dict[str, pl.DataType] = {"condition": pl.Boolean(), "text": pl.String()}
@@ -223,29 +223,29 @@ _CASTS = "known: BOOLEAN, BIGINT, DOUBLE, VARCHAR, DATE, TIMESTAMP"
 _THIS = frozenset({"this"})
 _ALL = frozenset({"this", "expressions", "ignore_nulls"})
 
-FUNCTIONS: dict[str, Rule] = {
-    "abs": Rule(absolute, _THIS),
-    "exp": Rule(partial(_numeric, lambda x: x.exp()), _THIS),
-    "floor": Rule(partial(_numeric, lambda x: x.floor()), _THIS),
-    "ceil": Rule(partial(_numeric, lambda x: x.ceil()), _THIS),
-    "ln": Rule(partial(_positive, lambda x: x.log()), _THIS),
-    "sqrt": Rule(partial(_positive, lambda x: x.sqrt()), _THIS),
-    "pow": Rule(power, frozenset({"this", "expression"})),
-    "round": Rule(round_half_up, frozenset({"this", "decimals"})),
-    "coalesce": Rule(partial(horizontal, pl.coalesce), _ALL),
-    "greatest": Rule(partial(horizontal, _greatest), _ALL),
-    "least": Rule(partial(horizontal, pl.min_horizontal), _ALL),
-    "length": Rule(length, _THIS),
-    "lower": Rule(partial(_textual, lambda x: x.str.to_lowercase()), _THIS),
-    "upper": Rule(partial(_textual, lambda x: x.str.to_uppercase()), _THIS),
-    "substring": Rule(substring, frozenset({"this", "start", "length"})),
-    "trim": Rule(trim, frozenset({"this", "position", "expression"})),
-    "extract": Rule(extract, frozenset({"this", "expression"})),
-    "year": Rule(_named_field, _THIS),
-    "month": Rule(_named_field, _THIS),
-    "case": Rule(case, frozenset({"this", "ifs", "default"})),
-    "cast": Rule(cast_part, frozenset({"this", "to"})),
-    "trycast": Rule(cast_part, frozenset({"this", "to", "safe"})),
+FUNCTIONS: dict[str, NodeRule] = {
+    "abs": NodeRule(absolute, _THIS),
+    "exp": NodeRule(partial(_numeric, lambda x: x.exp()), _THIS),
+    "floor": NodeRule(partial(_numeric, lambda x: x.floor()), _THIS),
+    "ceil": NodeRule(partial(_numeric, lambda x: x.ceil()), _THIS),
+    "ln": NodeRule(partial(_positive, lambda x: x.log()), _THIS),
+    "sqrt": NodeRule(partial(_positive, lambda x: x.sqrt()), _THIS),
+    "pow": NodeRule(power, frozenset({"this", "expression"})),
+    "round": NodeRule(round_half_up, frozenset({"this", "decimals"})),
+    "coalesce": NodeRule(partial(horizontal, pl.coalesce), _ALL),
+    "greatest": NodeRule(partial(horizontal, _greatest), _ALL),
+    "least": NodeRule(partial(horizontal, pl.min_horizontal), _ALL),
+    "length": NodeRule(length, _THIS),
+    "lower": NodeRule(partial(_textual, lambda x: x.str.to_lowercase()), _THIS),
+    "upper": NodeRule(partial(_textual, lambda x: x.str.to_uppercase()), _THIS),
+    "substring": NodeRule(substring, frozenset({"this", "start", "length"})),
+    "trim": NodeRule(trim, frozenset({"this", "position", "expression"})),
+    "extract": NodeRule(extract, frozenset({"this", "expression"})),
+    "year": NodeRule(_named_field, _THIS),
+    "month": NodeRule(_named_field, _THIS),
+    "case": NodeRule(case, frozenset({"this", "ifs", "default"})),
+    "cast": NodeRule(cast_part, frozenset({"this", "to"})),
+    "trycast": NodeRule(cast_part, frozenset({"this", "to", "safe"})),
 }
 
 _SPELLED = {"pow": "power", "trycast": "try_cast"}

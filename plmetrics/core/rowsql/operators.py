@@ -14,10 +14,10 @@ import polars as pl
 
 from plmetrics.core.rowsql.dtypes import comparison_operand, constant_like, kind_of
 from plmetrics.core.rowsql.parts import (
-    Builder,
     Node,
-    Part,
-    Rule,
+    NodeRule,
+    Term,
+    TermBuilder,
     comparable,
     condition,
     derived_part,
@@ -40,7 +40,7 @@ _MAX_PATTERN = 500
 _INTEGERS = range(-(2**63), 2**63)
 
 
-def column(build: Builder, node: Node) -> Part:
+def column(build: TermBuilder, node: Node) -> Term:
     """A column of the table."""
     if node.args.get("table") is not None:
         refuse(node, f"'{node.sql()}' names a table", 'write a name with a dot in double quotes: "a.b"')
@@ -48,46 +48,46 @@ def column(build: Builder, node: Node) -> Part:
     if node.this.key != "identifier" or name == "*" or (name.startswith("^") and name.endswith("$")):
         refuse(node, f"'{name}' cannot be used as a column's name in a row expression")
     if name in build.roles:
-        return Part(build.roles[name], "number")
+        return Term(build.roles[name], "number")
     build.columns[name] = None
-    return Part(build.column(name), "unknown")
+    return Term(build.column(name), "unknown")
 
 
-def constant(_: Builder, node: Node) -> Part:
+def constant(_: TermBuilder, node: Node) -> Term:
     """A number or a quoted text."""
     if node.is_string:
-        return Part(pl.lit(node.this), "text", literal=node.this)
+        return Term(pl.lit(node.this), "text", literal=node.this)
     return _number_constant(node, node.this, sign=1)
 
 
-def _number_constant(node: Node, digits: str, sign: int) -> Part:
+def _number_constant(node: Node, digits: str, sign: int) -> Term:
     if re.fullmatch(r"\d{1,19}", digits) and sign * int(digits) in _INTEGERS:
         integer = sign * int(digits)
-        return Part(pl.lit(integer, dtype=pl.Int64), "number", literal=integer, bits=integer.bit_length())
+        return Term(pl.lit(integer, dtype=pl.Int64), "number", literal=integer, bits=integer.bit_length())
     if not _DECIMAL.fullmatch(digits):
         refuse(node, f"'{digits}' is not a number")
     value = sign * float(digits)
     if math.isinf(value) or re.fullmatch(r"\d+", digits):
         refuse(node, f"the number {digits[:30]} is too large")
-    return Part(pl.lit(value, dtype=pl.Float64), "number", literal=value)
+    return Term(pl.lit(value, dtype=pl.Float64), "number", literal=value)
 
 
-def boolean(_: Builder, node: Node) -> Part:
+def boolean(_: TermBuilder, node: Node) -> Term:
     """TRUE or FALSE."""
-    return Part(pl.lit(bool(node.this)), "condition", literal=bool(node.this))
+    return Term(pl.lit(bool(node.this)), "condition", literal=bool(node.this))
 
 
-def null(_: Builder, node: Node) -> Part:  # noqa: ARG001
+def null(_: TermBuilder, node: Node) -> Term:  # noqa: ARG001
     """NULL."""
-    return Part(pl.lit(None), "null")
+    return Term(pl.lit(None), "null")
 
 
-def paren(build: Builder, node: Node) -> Part:
+def paren(build: TermBuilder, node: Node) -> Term:
     """Content of parentheses."""
     return build(node.this)
 
 
-def negative(build: Builder, node: Node) -> Part:
+def negative(build: TermBuilder, node: Node) -> Term:
     """Minus a number: unsigned integers have no negation of their own in Polars, and the smallest has none."""
     if node.this.key == "literal" and not node.this.is_string:
         return _number_constant(node.this, node.this.this, sign=-1)
@@ -96,25 +96,25 @@ def negative(build: Builder, node: Node) -> Part:
     return derived_part("number", pl.lit(0, dtype=pl.Int64) - term(part, node.this, bits), part, bits=bits)
 
 
-def negation(build: Builder, node: Node) -> Part:
+def negation(build: TermBuilder, node: Node) -> Term:
     """NOT."""
     part = build(node.this)
     return derived_part("condition", ~condition(part, node.this), part)
 
 
-def _sum(operation: Callable[[pl.Expr, pl.Expr], pl.Expr], left: Part, right: Part, node: Node) -> Part:
+def _sum(operation: Callable[[pl.Expr, pl.Expr], pl.Expr], left: Term, right: Term, node: Node) -> Term:
     bits = max(left.bits, right.bits) + 2
     sides = term(left, node.this, bits), term(right, node.expression, bits)
     return derived_part("number", operation(*sides), left, right, bits=bits)
 
 
-def _product(left: Part, right: Part, node: Node) -> Part:
+def _product(left: Term, right: Term, node: Node) -> Term:
     bits = left.bits + right.bits
     sides = term(left, node.this, bits, factor=True), term(right, node.expression, bits, factor=True)
     return derived_part("number", sides[0] * sides[1], left, right, bits=bits)
 
 
-def _quotient(left: Part, right: Part, node: Node) -> Part:
+def _quotient(left: Term, right: Term, node: Node) -> Term:
     """Floating point; null where the divisor is 0. Polars' own of decimals has their few digits."""
     dividend, divisor = (
         number(side, of).cast(pl.Float64) for side, of in ((left, node.this), (right, node.expression))
@@ -124,7 +124,7 @@ def _quotient(left: Part, right: Part, node: Node) -> Part:
     return derived_part("number", pl.when(divisor != 0).then(dividend / divisor), left, right, copies=2)
 
 
-def _remainder(left: Part, right: Part, node: Node) -> Part:
+def _remainder(left: Term, right: Term, node: Node) -> Term:
     """With the dividend's sign, as in SQL; Polars' own has the divisor's, and of decimals stops at a divisor of 0."""
     dividend, by = number(left, node.this), number(right, node.expression)
     divisor = pl.when(by != 0).then(by)
@@ -148,12 +148,12 @@ def _remainder_of_floats(rest: pl.Expr, dtype: DataType, *, dividend: pl.Expr, d
     return pl.coalesce(exact, pl.when(~vague).then(rest))
 
 
-def _logic(operation: Callable[[pl.Expr, pl.Expr], pl.Expr], left: Part, right: Part, node: Node) -> Part:
+def _logic(operation: Callable[[pl.Expr, pl.Expr], pl.Expr], left: Term, right: Term, node: Node) -> Term:
     both = operation(condition(left, node.this), condition(right, node.expression))
     return derived_part("condition", both, left, right)
 
 
-def balanced_tree(parts: list[Part], combine: Callable[[Part, Part, Node], Part], node: Node) -> Part:
+def balanced_tree(parts: list[Term], combine: Callable[[Term, Term, Node], Term], node: Node) -> Term:
     """AND or OR of many as a balanced tree: the time Polars takes to resolve a plan grows with its depth."""
     while len(parts) > 1:
         pairs = zip(parts[::2], parts[1::2], strict=False)
@@ -163,8 +163,8 @@ def balanced_tree(parts: list[Part], combine: Callable[[Part, Part, Node], Part]
 
 
 def _comparison(
-    operation: Callable[[pl.Expr, pl.Expr], pl.Expr], left: Part, right: Part, node: Node
-) -> Part:
+    operation: Callable[[pl.Expr, pl.Expr], pl.Expr], left: Term, right: Term, node: Node
+) -> Term:
     comparable(left, right, node)
     first, second = _cast_constant(left, right), _cast_constant(right, left)
     if left.kind == right.kind == "unknown":
@@ -174,7 +174,7 @@ def _comparison(
     return derived_part("condition", expression, left, right)
 
 
-def _comparable(value: pl.Expr, part: Part, other: Part) -> pl.Expr:
+def _comparable(value: pl.Expr, part: Term, other: Term) -> pl.Expr:
     """The value of a part, refused where its type has nothing to compare with the other's kind."""
     return (
         value.pipe_with_dtype(partial(comparison_operand, other=other.kind))
@@ -197,7 +197,7 @@ def _of_columns(
     return other.pipe_with_dtype(made)
 
 
-def _cast_constant(part: Part, other: Part) -> pl.Expr:
+def _cast_constant(part: Term, other: Term) -> pl.Expr:
     """A constant in the type of the column it is compared with."""
     value = part.literal
     if other.kind == "unknown" and follows_column(part) and isinstance(value, (str, bool, date)):
@@ -205,7 +205,7 @@ def _cast_constant(part: Part, other: Part) -> pl.Expr:
     return part.expr
 
 
-def between(build: Builder, node: Node) -> Part:
+def between(build: TermBuilder, node: Node) -> Term:
     """BETWEEN, both ends included."""
     value, low, high = (build(node.args[name]) for name in ("this", "low", "high"))
     above = _comparison(operator.ge, value, low, node)
@@ -213,7 +213,7 @@ def between(build: Builder, node: Node) -> Part:
     return derived_part("condition", above.expr & below.expr, above, below)
 
 
-def in_list(build: Builder, node: Node) -> Part:
+def in_list(build: TermBuilder, node: Node) -> Term:
     """IN with a list. As in SQL, a NULL in the list makes what is not found unknown."""
     if not node.expressions:
         refuse(node, "IN needs a list of values", "write x IN ('a', 'b')")
@@ -226,18 +226,18 @@ def in_list(build: Builder, node: Node) -> Part:
     return membership
 
 
-def _membership(value: Part, members: list[Part], node: Node) -> Part:
+def _membership(value: Term, members: list[Term], node: Node) -> Term:
     if all(isinstance(member.literal, str) and not follows_column(member) for member in members):
         for member in members:
             comparable(value, member, node)
         tested = _comparable(value.expr, value, members[0]) if members else value.expr
         expr = tested.is_in([member.literal for member in members])
-        return Part(expr, "condition", value.size + len(members))
+        return Term(expr, "condition", value.size + len(members))
     tests = [_comparison(operator.eq, value, member, node) for member in members]
     return balanced_tree(tests, CHAINS["or"], node)
 
 
-def is_value(build: Builder, node: Node) -> Part:
+def is_value(build: TermBuilder, node: Node) -> Term:
     """IS NULL, IS TRUE, IS FALSE; never null itself."""
     part = build(node.this)
     operand = node.expression
@@ -250,7 +250,7 @@ def is_value(build: Builder, node: Node) -> Part:
     return derived_part("condition", truth.eq_missing(pl.lit(bool(operand.this))), part)
 
 
-def like(build: Builder, node: Node, escape: str | None = None) -> Part:
+def like(build: TermBuilder, node: Node, escape: str | None = None) -> Term:
     """LIKE and ILIKE with a quoted pattern."""
     pattern = node.expression
     if pattern.key != "literal" or not pattern.is_string:
@@ -264,7 +264,7 @@ def like(build: Builder, node: Node, escape: str | None = None) -> Part:
     return derived_part("condition", ~matches if node.args.get("negate") else matches, part)
 
 
-def like_escape(build: Builder, node: Node) -> Part:
+def like_escape(build: TermBuilder, node: Node) -> Term:
     """LIKE ... ESCAPE."""
     mark = node.expression
     if node.this.key not in {"like", "ilike"} or not mark.is_string or len(mark.this) != 1:
@@ -291,24 +291,24 @@ def _plain(character: str) -> str:
     return f"\\{character}" if character in r"\.+*?()|[]{}^$#&-~" else character
 
 
-OPERATORS: dict[str, Rule] = {
-    "column": Rule(column, frozenset({"this", "table", "db", "catalog"})),
-    "literal": Rule(constant, frozenset({"this", "is_string"})),
-    "boolean": Rule(boolean, frozenset({"this"})),
-    "null": Rule(null, frozenset()),
-    "paren": Rule(paren, frozenset({"this"})),
-    "neg": Rule(negative, frozenset({"this"})),
-    "not": Rule(negation, frozenset({"this"})),
-    "between": Rule(between, frozenset({"this", "low", "high"})),
-    "in": Rule(in_list, frozenset({"this", "expressions"})),
-    "is": Rule(is_value, frozenset({"this", "expression"})),
-    "like": Rule(like, frozenset({"this", "expression", "negate"})),
-    "ilike": Rule(like, frozenset({"this", "expression", "negate"})),
-    "escape": Rule(like_escape, frozenset({"this", "expression"})),
+OPERATORS: dict[str, NodeRule] = {
+    "column": NodeRule(column, frozenset({"this", "table", "db", "catalog"})),
+    "literal": NodeRule(constant, frozenset({"this", "is_string"})),
+    "boolean": NodeRule(boolean, frozenset({"this"})),
+    "null": NodeRule(null, frozenset()),
+    "paren": NodeRule(paren, frozenset({"this"})),
+    "neg": NodeRule(negative, frozenset({"this"})),
+    "not": NodeRule(negation, frozenset({"this"})),
+    "between": NodeRule(between, frozenset({"this", "low", "high"})),
+    "in": NodeRule(in_list, frozenset({"this", "expressions"})),
+    "is": NodeRule(is_value, frozenset({"this", "expression"})),
+    "like": NodeRule(like, frozenset({"this", "expression", "negate"})),
+    "ilike": NodeRule(like, frozenset({"this", "expression", "negate"})),
+    "escape": NodeRule(like_escape, frozenset({"this", "expression"})),
 }
 
 # Operators of two sides: the compiler walks down their left sides, since a long chain is no deep nesting.
-CHAINS: dict[str, Callable[[Part, Part, Node], Part]] = {
+CHAINS: dict[str, Callable[[Term, Term, Node], Term]] = {
     "and": partial(_logic, operator.and_),
     "or": partial(_logic, operator.or_),
     "eq": partial(_comparison, operator.eq),

@@ -30,8 +30,8 @@ _KINDS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """A piece of a row expression: its Polars expression, what kind of value it has, and how large it is.
+class Term:
+    """A part of a row expression: its Polars expression, the kind of its value, and its size.
 
     A column's kind is unknown: Polars checks it against the data. `literal` is the value of a constant, and
     `size` the number of nodes in `expr`, counting those that occur twice twice; `depth` is its nesting. A value that
@@ -47,14 +47,14 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class NodeRule:
     """Rule of one kind of node: how it is built, and which of its arguments may be set."""
 
-    build: Callable[[Builder, Node], Part]
+    build: Callable[[TermBuilder, Node], Term]
     arguments: frozenset[str]
 
 
-class Builder:
+class TermBuilder:
     """Builds the parts of one expression and collects the columns it reads.
 
     `roles` are names that stand for a number of their own, `column` says where any other column is found. `tests_null`
@@ -63,7 +63,7 @@ class Builder:
 
     def __init__(
         self,
-        build: Callable[[Builder, Node], Part],
+        build: Callable[[TermBuilder, Node], Term],
         roles: Mapping[str, pl.Expr],
         column: Callable[[str], pl.Expr],
     ) -> None:
@@ -74,13 +74,13 @@ class Builder:
         self.tests_null = False
         self.depth = 0
 
-    def __call__(self, node: Node) -> Part:
+    def __call__(self, node: Node) -> Term:
         """The part of a node, which is checked first."""
         return self._build(self, node)
 
 
 def position(node: Node) -> int | None:
-    """Where a node begins in the text, in characters from 1."""
+    """Position of a node in the text, in characters from 1."""
     starts = [part.meta["start"] for part in node.walk() if "start" in part.meta]
     return min(starts) + 1 if starts else None
 
@@ -94,15 +94,15 @@ def refuse(node: Node, message: str, hint: str | None = None) -> NoReturn:
     raise RowExpressionError(message, position(node), hint)
 
 
-def derived_part(kind: Kind, expr: pl.Expr, *sources: Part, copies: int = 1, bits: int | None = None) -> Part:
+def derived_part(kind: Kind, expr: pl.Expr, *sources: Term, copies: int = 1, bits: int | None = None) -> Term:
     """A part made from others, each of which occurs in it `copies` times; no larger than they are, without `bits`."""
     size = 1 + copies * sum(source.size for source in sources)
     if bits is None:
         bits = max(COLUMN_BITS + 1, *(source.bits for source in sources))
-    return Part(expr, kind, size, 1 + max(source.depth for source in sources), bits=bits)
+    return Term(expr, kind, size, 1 + max(source.depth for source in sources), bits=bits)
 
 
-def condition(part: Part, node: Node) -> pl.Expr:
+def condition(part: Term, node: Node) -> pl.Expr:
     """True, false or null per row. A column that is not Boolean is refused when the plan is resolved."""
     if part.kind == "condition":
         return part.expr
@@ -113,7 +113,7 @@ def condition(part: Part, node: Node) -> pl.Expr:
     refuse(node, f"a condition is needed here, and this is {_KINDS[part.kind]}", "write a comparison")
 
 
-def number(part: Part, node: Node, unsigned: pl.DataType | None = None) -> pl.Expr:
+def number(part: Term, node: Node, unsigned: pl.DataType | None = None) -> pl.Expr:
     """A number per row. A column that is no number is refused when the plan is resolved.
 
     Columns of `unsigned` 64-bit integers become that type, Int128 if None.
@@ -128,7 +128,7 @@ def number(part: Part, node: Node, unsigned: pl.DataType | None = None) -> pl.Ex
     refuse(node, f"a number is needed here, and this is {_KINDS[part.kind]}", hint)
 
 
-def term(part: Part, node: Node, bits: int, *, factor: bool = False) -> pl.Expr:
+def term(part: Term, node: Node, bits: int, *, factor: bool = False) -> pl.Expr:
     """A number to add or multiply, of which nothing wraps where the result has so many `bits`.
 
     Whole numbers stay whole in 128 bits as long as the result is sure to fit, and are Float64 else.
@@ -137,14 +137,14 @@ def term(part: Part, node: Node, bits: int, *, factor: bool = False) -> pl.Expr:
     return value.cast(pl.Float64) if bits > _EXACT_BITS else value.pipe_with_dtype(as_term)
 
 
-def text(part: Part, node: Node) -> pl.Expr:
+def text(part: Term, node: Node) -> pl.Expr:
     """A text per row; categories become their names."""
     if part.kind in {"text", "unknown", "null"}:
         return part.expr if part.kind == "text" else part.expr.pipe_with_dtype(as_text)
     refuse(node, f"a text is needed here, and this is {_KINDS[part.kind]}")
 
 
-def common_kind(parts: Iterable[Part], node: Node) -> Kind:
+def common_kind(parts: Iterable[Term], node: Node) -> Kind:
     """The kind of a value that is one of several."""
     kinds = {part.kind for part in parts}
     definite = kinds - {"unknown", "null"}
@@ -156,8 +156,8 @@ def common_kind(parts: Iterable[Part], node: Node) -> Kind:
     return definite.pop()
 
 
-def comparable(left: Part, right: Part, node: Node) -> None:
-    """Refuse what can never be compared."""
+def comparable(left: Term, right: Term, node: Node) -> None:
+    """Refuse values of kinds that do not compare."""
     if "null" in {left.kind, right.kind}:
         refuse(node, "a comparison with NULL is never true", "write IS NULL or IS NOT NULL")
     if "unknown" in {left.kind, right.kind} or left.kind == right.kind:
@@ -168,7 +168,7 @@ def comparable(left: Part, right: Part, node: Node) -> None:
     refuse(node, f"{_KINDS[left.kind]} cannot be compared with {_KINDS[right.kind]}", hint)
 
 
-def follows_column(part: Part) -> bool:
+def follows_column(part: Term) -> bool:
     """Whether a constant must be fitted to the type of the column it is compared with."""
     if isinstance(part.literal, str):
         return iso_date(part.literal) is not None

@@ -28,7 +28,7 @@ _PATH = ("data", "long")
 
 
 def wide_table(source: Source, long: Long | None, where: str | None, *, every: bool) -> Question[Source]:
-    """The table with a row per forecast, ordered by what tells forecasts apart.
+    """The table with a row per forecast, ordered by the keys of forecasts.
 
     A column `VALUE_LEVEL`, or `VALUE_MODEL_LEVEL` where a column names the model, holds the value of each quantile,
     null where there is none. The other columns are those that all rows of a forecast agree on; the rest are

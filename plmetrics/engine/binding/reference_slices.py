@@ -75,7 +75,7 @@ def check_decomposition(suite: Suite, sets: Sequence[SliceSet]) -> None:
 
 
 def _undecomposable(suite: Suite, metric: Metric, path: SuitePath, hint: str) -> Problem | None:
-    """Why the change of a metric that is no mean cannot be taken apart; None where it can."""
+    """Reason why the change of a metric cannot be decomposed, as it is no mean; None where it can."""
     if not metric.of_score_shares:
         words = "is not a mean over rows, nor of shares of rows in the order of scores: it is not decomposed"
         return Problem(f"'{metric.text}' {words}", path, hint)

@@ -1,4 +1,4 @@
-"""The memory budget, and what it decides: whether ordered metrics sort the rows or count them on a grid.
+"""The memory budget, and the choice between sorting the rows and counting them on a grid for ordered metrics.
 
 Rows are sorted in one of two ways. *Rows* holds them all, of every model. *Points* reads the scores of some models, or
 a range of the scores of one, sorts these, and keeps small counts, or sums of weights: it serves what needs no more than
@@ -89,7 +89,7 @@ def machine_budget() -> int:
 
 
 def merging_room(suite: Suite) -> int:
-    """Bytes of the budget for the sums and counts of merged states: what is read and written takes about as much."""
+    """Bytes of the budget for the sums and counts of merged states: reading and writing take about as much."""
     budget = budget_of(suite)
     return max(budget - LIBRARIES, budget // _LEAST_SHARE) // _COUNTED
 
@@ -124,7 +124,7 @@ def counting_room(suite: Suite, *, beside_points: bool = False) -> int:
 
 
 def order_plan(request: Request, rows: int, cubes: int, slices: int = 1) -> OrderPlan:
-    """How a bound suite would bring so many rows in order; `prepare` and `explain` ask the same.
+    """The plan of a bound suite for ordering so many rows, as `prepare` and `explain` use it.
 
     Args:
         request: the suite and its table.
@@ -189,7 +189,7 @@ def by_points(request: Request, rows: int) -> bool:
 
 
 def _orders(request: Request) -> int:
-    """How many orderings of the rows there are: by the scores of each model, and by its other numbers."""
+    """Number of orderings of the rows: by the scores of each model, and by its other numbers."""
     return len(request.models) * (int(request.orders_scores) + len(request.values))
 
 
@@ -273,7 +273,7 @@ def reads_apart(view: TableView) -> bool:
 
 
 def rows_that_fit(suite: Suite, columns: int) -> int:
-    """How many rows of so many numbers, copies among them, have room."""
+    """Number of rows that fit into memory, by the numbers of each, copies among them."""
     return working_memory(suite) // (columns * _SCORE)
 
 
@@ -314,7 +314,7 @@ def passes_to_hold(
     *place: str | int,
     most: int | None = None,
 ) -> Question[int]:
-    """In how many passes rows can be held a part at a time, where what is made of them takes little; 1 if all fit.
+    """Number of passes in which parts of the rows fit into memory, where results take little; 1 if all fit.
 
     Args:
         view: the rows of the suite.

@@ -76,7 +76,7 @@ def _reads_numbers(request: Request) -> bool:
 
 
 def _further_numbers(request: Request) -> int:
-    """How many numbers a row has beside the one that it is ordered by: its weight, and its outcome."""
+    """Number of values of a row beside the one that it is ordered by: its weight, and its outcome."""
     return int(request.weighted) + int(request.view.roles.treatment is not None)
 
 

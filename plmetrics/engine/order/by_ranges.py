@@ -1,4 +1,4 @@
-"""The fourth stage by points: what rows are ordered by is read a range at a time, sorted, and kept as small counts.
+"""The fourth stage by points: numbers to order by are read a range at a time, sorted, and reduced to counts.
 
 A pass holds some orderings of the rows, or one in a range: the scores of a model, the probabilities of a class, or
 another number of each row, by class or by arm. Their order in every slice set becomes points, and the rows are dropped.
@@ -21,7 +21,7 @@ from plmetrics.engine.order.encoding import grid_steps
 from plmetrics.engine.order.grid_scores import models_on_grids
 from plmetrics.engine.order.in_memory import models_in_order
 from plmetrics.engine.order.orderings import orderings
-from plmetrics.engine.order.range_reader import Limits, Reader, numbers_sample, range_plan
+from plmetrics.engine.order.range_reader import Limits, RangeReader, numbers_sample, range_plan
 from plmetrics.engine.order.score_bins import drawn_from, key_of
 from plmetrics.engine.step import Step
 from plmetrics.engine.streaming import collected_frame
@@ -127,7 +127,7 @@ def _in_memory(request: Request) -> str:
 
 
 def _sorting(prepared: RunPlan) -> str:
-    """Description of what a pass sorts."""
+    """Description of a sorting pass."""
     order, every = prepared.order, orderings(prepared.request)
     of_scores = all(ordering.value is None for ordering in every)
     what, of = ("models", "its scores") if of_scores else ("orders", "what it orders")
@@ -155,7 +155,7 @@ def models_by_points(
     prepared: RunPlan, aggregated: Aggregates
 ) -> Iterator[tuple[str, str | None, Callable[[int], SlicedPoints]]]:
     """Each model's points and counts, as a function that gives those of a slice set; see `models_in_order`."""
-    reader = Reader(prepared, aggregated)
+    reader = RangeReader(prepared, aggregated)
     counted = models_on_grids(prepared, aggregated) if _counts_on_grid(prepared) else None
     for together in _groups(prepared):
         points = {ordering.name: OrderPoints.empty(prepared, ordering) for ordering in together}

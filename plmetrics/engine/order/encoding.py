@@ -1,4 +1,4 @@
-"""Rows as small whole numbers: what is counted on a grid, and kept between passes where it fits into memory."""
+"""Rows encoded as small whole numbers, for counts on a grid; retained between passes where they fit into memory."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class EncodedRows:
 
     @property
     def bytes(self) -> int:
-        """How much memory it takes."""
+        """Size in memory."""
         parts = [*self.place.values(), *self.held.values(), self.block, *self.weight.values(), self.outcome]
         parts += [array for members in self.cells.values() for array in (members.code, members.starts)]
         return sum(part.nbytes for part in parts if part is not None)
@@ -164,7 +164,7 @@ class Encoder:
     def locate(
         self, frame: pl.DataFrame, order: Codes | None, pieces: Sequence[EncodedRows], name: str
     ) -> Array:
-        """Add the places of what rows are ordered by; gives the numbers as they were read."""
+        """Add the bins of an ordering's numbers to encoded rows; returns the numbers."""
         ordering, locator = self.orderings[name], self.locators[name]
         column, members, positive = frame[ordering.column], ordering.members(frame), ordering.positives(frame)
         if members is not None:
@@ -204,7 +204,7 @@ class Encoder:
 
 
 def few_rows(frame: pl.DataFrame) -> list[slice]:
-    """The rows of a batch, so few at a time that what is made of them stays near the processor."""
+    """The rows of a batch in pieces so small that arrays of them stay in the cache."""
     return [slice(*step) for step in steps(0, frame.height, STEP_ROWS)]
 
 
@@ -227,7 +227,7 @@ def _smallest(size: int) -> np.dtype[Any]:
 
 
 def chosen_rows(prepared: RunPlan, step: int) -> pl.LazyFrame:
-    """Every k-th row; where the order of rows must not show, about as many by what is in them."""
+    """Every k-th row; where the order of rows must not show, about as many by a hash of their values."""
     request, view = prepared.request, prepared.view
     frame = prepared.table.scored if request.label_free_values else prepared.table.frame
     return view.arithmetic.sample(frame, step, telling(view.roles, frame.collect_schema().names()))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from plmetrics.engine.aggregate.aggregation import needs_rows
 from plmetrics.engine.aggregate.cell_sums import BadRowsError, sums_beside_counts
-from plmetrics.engine.order.on_grid import Passes
+from plmetrics.engine.order.on_grid import GridCounts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -23,10 +23,10 @@ def models_on_grids(
 ) -> Iterator[tuple[str, str | None, Callable[[int], SlicedGrid]]]:
     """Orderings of each model's rows on its grid, as a function of the slice set; see `models_in_order`."""
     if needs_rows(prepared):
-        yield from Passes(prepared, aggregated.block_keys).models(aggregated)
+        yield from GridCounts(prepared, aggregated.block_keys).models(aggregated)
 
 
-def passes_with_sums(prepared: RunPlan, *, digested: bool) -> tuple[Passes, list[pl.DataFrame]] | None:
+def passes_with_sums(prepared: RunPlan, *, digested: bool) -> tuple[GridCounts, list[pl.DataFrame]] | None:
     """The counts of a run whose first pass adds its sums, too, and these; None where they are better added before.
 
     With `digested` digests of units are asked for.
@@ -35,7 +35,7 @@ def passes_with_sums(prepared: RunPlan, *, digested: bool) -> tuple[Passes, list
     if sums is None:
         return None
     try:
-        passes = Passes(prepared, sums.block_keys, sums)
+        passes = GridCounts(prepared, sums.block_keys, sums)
     except BadRowsError:
         return None
     frames = sums.frames()

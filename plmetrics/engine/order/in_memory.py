@@ -23,7 +23,7 @@ from plmetrics.states.ranks import Pairs
 from plmetrics.states.scores.areas import AreaRows
 from plmetrics.states.scores.coarse import replicates_rows
 from plmetrics.states.scores.packed_rows import PackedRows
-from plmetrics.states.scores.sorted_rows import OrderedRows
+from plmetrics.states.scores.sorted_rows import SortedRows
 from plmetrics.states.scores.sorting import ascending_order
 from plmetrics.table.prediction_columns import LABEL, WEIGHT, score_column
 
@@ -127,7 +127,7 @@ def _ascending(frame: pl.DataFrame, column: str) -> pl.DataFrame:
     order = ascending_order(frame[column].to_numpy())
 
     def gathered(part: pl.Series) -> pl.Series:
-        """By NumPy where it can hold the values: memory that it lets go of serves what follows."""
+        """Gather by NumPy where it has a type for the values, since its memory is used again."""
         return part.gather(order) if part.has_nulls() else pl.Series(part.name, part.to_numpy()[order])
 
     return pl.DataFrame([gathered(part) for part in frame])
@@ -170,8 +170,8 @@ def set_codes(prepared: RunPlan, frame: pl.DataFrame, index: int) -> NDArray[np.
 
 def _order_rows(
     frame: pl.DataFrame, column: str, positive: NDArray[np.bool_], aggregated: Aggregates
-) -> OrderedRows:
-    return OrderedRows(
+) -> SortedRows:
+    return SortedRows(
         frame[column].to_numpy(),
         positive,
         frame[WEIGHT].to_numpy() if WEIGHT in frame.columns else None,

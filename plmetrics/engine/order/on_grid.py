@@ -19,7 +19,7 @@ from plmetrics.core.threads import begin, parallel_map, processors, steps
 from plmetrics.engine.memory.budget import counting_room
 from plmetrics.engine.memory.points import compares_rests
 from plmetrics.engine.order.encoding import FINE_SHARE, Encoder, Group, count_type, few_rows, in_order
-from plmetrics.engine.order.parts import Part, PartSizes
+from plmetrics.engine.order.parts import GridPart, PartSizes
 from plmetrics.engine.order.score_bins import by_quantile, wanted_bins
 from plmetrics.states.complements import rest_codes
 from plmetrics.states.scores.bin_lookup import FixedBins
@@ -28,8 +28,8 @@ from plmetrics.states.scores.grid import (
     CoarseTally,
     EndsTally,
     FixedTally,
+    GridTally,
     QuantileTally,
-    Tally,
     zero_counts,
 )
 from plmetrics.states.scores.placed_rows import PlacedRows
@@ -51,41 +51,41 @@ if TYPE_CHECKING:
     from plmetrics.engine.run_plan import RunPlan
     from plmetrics.states.scores.bin_lookup import Locator
     from plmetrics.states.scores.coarse import Array
-    from plmetrics.states.scores.grid import Bins
+    from plmetrics.states.scores.grid import BinKind
 
-_OF_PLACES: frozenset[Bins] = frozenset({"coarse", "joint"})
-"""The kinds that small numbers of rows tell, without their scores."""
+_OF_PLACES: frozenset[BinKind] = frozenset({"coarse", "joint"})
+"""The kinds of bins that follow from encoded rows, without their scores."""
 
 _SLICES_AT_ONCE = 4
 
 
-class Passes:
-    """The counts of a run: those that every slice shares, and those by block of the parts that the last pass made."""
+class GridCounts:
+    """Counts of the scores of a run on grids: those that slices share, and by block those of the last pass."""
 
     def __init__(
         self, prepared: RunPlan, block_keys: NDArray[np.uint64], sums: CellSums | None = None
     ) -> None:
         """Make the first pass; with `sums` it adds these, too."""
-        self._prepared = prepared
+        self._plan = prepared
         self._count_type: type[np.number[Any]] = np.float64
         self._room = counting_room(prepared.request.suite, beside_points=prepared.exact)
         self._encoder = Encoder(prepared, block_keys, self._room)
         self._sizes = PartSizes(prepared, self.orderings, self.locators, len(block_keys))
-        self._sliced: dict[str, dict[tuple[int, Bins], Array]] = {}
-        self._kept: list[EncodedRows] | None = []
-        self._made: dict[Part, Tally] = {}
-        self._ahead: tuple[list[Part], Callable[[], dict[Part, Tally]]] = [], dict
+        self._counts_by_set: dict[str, dict[tuple[int, BinKind], Array]] = {}
+        self._encoded_rows: list[EncodedRows] | None = []
+        self._tallies: dict[GridPart, GridTally] = {}
+        self._next: tuple[list[GridPart], Callable[[], dict[GridPart, GridTally]]] = [], dict
         self._exponent = self._sizes.exponent
-        self._rests = [
+        self._complement_sets = [
             index
             for index, slices in enumerate(prepared.slices)
             if prepared.exact and compares_rests(prepared.request.suite, slices.slice_set.name)
         ]
-        self.wanted = {name: wanted_bins(prepared, part) for name, part in self.orderings.items()}
-        bins = list(dict.fromkeys(kind for kinds in self.wanted.values() for kind in kinds))
+        self.bin_kinds = {name: wanted_bins(prepared, part) for name, part in self.orderings.items()}
+        bins = list(dict.fromkeys(kind for kinds in self.bin_kinds.values() for kind in kinds))
         first = [part for kind in bins if kind != "coarse" for part in self._shared(kind)]
         later = [kind for kind in bins if kind == "coarse" or not self._shared(kind)]
-        self._whole = (
+        self._shared_tallies = (
             self._count_shared(first, sums, keep=bool(later) and _OF_PLACES.issuperset(later))
             if bins or sums is not None
             else {}
@@ -99,8 +99,8 @@ class Passes:
             yield ordering.model, ordering.key, self.of(name)
 
     def begin(self, aggregated: Aggregates) -> None:
-        """Start to count what depends on the first pass."""
-        self._count_type = count_type(self._prepared, aggregated)
+        """Begin to count the parts that depend on the first pass."""
+        self._count_type = count_type(self._plan, aggregated)
         self._begin(self._parts, [], [])
 
     @property
@@ -114,25 +114,25 @@ class Passes:
         return self._encoder.locators
 
     def of(self, name: str) -> Callable[..., SlicedGrid]:
-        """The grids of an ordering by slice set, or of the rest of one slice of it."""
+        """The grids of an ordering as a function of the slice set, or of the complement of one of its slices."""
 
         def cut(index: int, rest_of: int | None = None) -> SlicedGrid:
-            def parts(bins: Bins) -> Iterator[tuple[int, int, Array]]:
-                rolled = self._rolled(name, index, bins, rest_of)
+            def parts(bins: BinKind) -> Iterator[tuple[int, int, Array]]:
+                rolled = self._slice_counts(name, index, bins, rest_of)
                 if rolled is not None:
                     yield 0, len(rolled), rolled
                     return
-                for part in self._of(name, index, bins):
+                for part in self._parts_of(name, index, bins):
                     if rest_of is None and not part.rest:
                         yield part.first, part.last, self._tally_of(part).totals()
                     elif part.rest and part.first == rest_of:
                         yield 0, 1, self._tally_of(part).totals()
 
             weighted = self.orderings[name].weight is not None
-            slices = len(self._prepared.slices[index]) if rest_of is None else 1
-            fine = self._fine(name, index, rest_of)
+            slices = len(self._plan.slices[index]) if rest_of is None else 1
+            fine = self._fine_counts(name, index, rest_of)
             fine = np.zeros(0) if fine is None else fine[:, 0]
-            coarse = partial(self._coarse, name, index, 0, slices, rest_of)
+            coarse = partial(self._coarse_bins, name, index, 0, slices, rest_of)
             edges, ends = self.locators[name].edges, self._ends(name, index, rest_of)
             across = self.orderings[name].across
             labels = None if across is None else self.locators[across].edges
@@ -140,37 +140,37 @@ class Passes:
 
         return cut
 
-    def digits(self, name: str, index: int, bins: Bins) -> Iterator[tuple[int, tuple[Array, ...]]]:
-        """Counts of the slices of a set, from a first one on, in parts that add; see `Tally.digits`."""
+    def digits(self, name: str, index: int, bins: BinKind) -> Iterator[tuple[int, tuple[Array, ...]]]:
+        """Counts of the slices of a set, from a first one on, in parts that add; see `GridTally.digits`."""
         first = self._first_digits(name, index, bins)
-        later = self._of(name, index, bins) if first is None else ()
+        later = self._parts_of(name, index, bins) if first is None else ()
         yield from [] if first is None else [(0, first)]
         yield from ((part.first, self._tally_of(part).digits) for part in later)
 
-    def _of(self, *wanted: object) -> Iterator[Part]:
+    def _parts_of(self, *wanted: object) -> Iterator[GridPart]:
         return (part for part in self._parts if (part.ordering, part.group.index, part.bins) == wanted)
 
     def _ends(self, name: str, index: int, rest_of: int | None) -> Array | None:
-        """The lowest and highest number of each slice; of a rest those of all rows, which it lies between."""
-        ends = self._rolled(name, index if rest_of is None else 0, "ends")
+        """The lowest and highest number of each slice; for a complement those of all rows, between which it lies."""
+        ends = self._slice_counts(name, index if rest_of is None else 0, "ends")
         return None if ends is None else ends[:, 0, 0]
 
-    def _fine(self, name: str, index: int, rest_of: int | None = None) -> Array | None:
-        """The fine bins of a slice set; of a rest what they leave of all rows: coarse bins are cut by it."""
-        counts = self._rolled(name, index, "fine")
+    def _fine_counts(self, name: str, index: int, rest_of: int | None = None) -> Array | None:
+        """Counts of a slice set on fine bins; for a complement those of all rows less its own."""
+        counts = self._slice_counts(name, index, "fine")
         if rest_of is None or counts is None:
             return counts
-        total = self._rolled(name, 0, "fine")
+        total = self._slice_counts(name, 0, "fine")
         assert total is not None
         rest: Array = np.maximum(total - counts[rest_of], 0)
         return rest
 
-    def _rolled(self, name: str, index: int, bins: Bins, rest_of: int | None = None) -> Array | None:
-        """The counts of a slice set, or a rest, if the first pass made them; of two orderings they stay."""
-        if name not in self._sliced:
-            for earlier in list(self._sliced)[:-1]:
-                self._sliced.pop(earlier, None)
-        known = self._sliced.setdefault(name, {})
+    def _slice_counts(self, name: str, index: int, bins: BinKind, rest_of: int | None = None) -> Array | None:
+        """Counts of a slice set, or of a complement, from the first pass; the last two orderings are cached."""
+        if name not in self._counts_by_set:
+            for earlier in list(self._counts_by_set)[:-1]:
+                self._counts_by_set.pop(earlier, None)
+        known = self._counts_by_set.setdefault(name, {})
         counts = None if rest_of is not None else known.get((index, bins))
         if counts is None:
             digits = self._first_digits(name, index, bins, rest_of)
@@ -180,89 +180,93 @@ class Passes:
         return counts
 
     def _first_digits(
-        self, name: str, index: int, bins: Bins, rest_of: int | None = None
+        self, name: str, index: int, bins: BinKind, rest_of: int | None = None
     ) -> tuple[Array, ...] | None:
-        """The same in parts that add, from those of its group."""
+        """Counts of a slice set in parts that add, rolled up from the shared tally of its group."""
         group = self._sizes.group(index)
         size = self._sizes.members(group)
-        tally = self._whole.get(Part(name, group, bins, 0, size))
+        tally = self._shared_tallies.get(GridPart(name, group, bins, 0, size))
         if tally is None:
             return None
         if group.index is not None:
             return tally.digits
-        slices = self._prepared.slices[index]
-        codes = self._prepared.cubes[group.cube].slice_codes(slices, np.arange(size))
+        slices = self._plan.slices[index]
+        codes = self._plan.cubes[group.cube].slice_codes(slices, np.arange(size))
         if rest_of is not None:
             codes = rest_codes(codes, rest_of)
         roll_up = rolled_ends if bins == "ends" else rolled_up
         number = len(slices) if rest_of is None else 1
         return tuple(roll_up(digits, codes, number) for digits in tally.digits)
 
-    def _shared(self, bins: Bins) -> list[Part]:
+    def _shared(self, bins: BinKind) -> list[GridPart]:
         """The parts of the first pass: fine bins, and fixed ones if they fit."""
-        indices = range(len(self._prepared.slices))
+        indices = range(len(self._plan.slices))
         groups = {group: self._sizes.members(group) for group in map(self._sizes.group, indices)}
         if by_quantile(bins):
             return []
         small = bins in {"fine", "ends"}
-        if not small and any(self._sizes.group(index).index is not None for index in self._rests):
+        if not small and any(self._sizes.group(index).index is not None for index in self._complement_sets):
             return []
-        names = [name for name, wanted in self.wanted.items() if bins in wanted]
-        parts = [Part(name, group, bins, 0, size) for name in names for group, size in groups.items()]
+        names = [name for name, wanted in self.bin_kinds.items() if bins in wanted]
+        parts = [GridPart(name, group, bins, 0, size) for name in names for group, size in groups.items()]
         if not small and sum(map(self._sizes.bytes, parts)) > self._room // FINE_SHARE:
             return []
         return parts
 
-    def _count_shared(self, parts: list[Part], sums: CellSums | None, *, keep: bool) -> dict[Part, Tally]:
-        """The first pass: count the shared parts, and keep the rows as small numbers if they fit, without scores."""
+    def _count_shared(
+        self, parts: list[GridPart], sums: CellSums | None, *, keep: bool
+    ) -> dict[GridPart, GridTally]:
+        """The first pass: count the shared parts, and retain the encoded rows if they fit, without scores."""
         tallies = dict(zip(parts, parallel_map(self._tally, parts), strict=True))
         room = self._room // 2 if keep else 0
         for frame in self._encoder.batches(sums=sums):
             encoded = self._count_frame(frame, tallies)
             room -= sum(rows.bytes for rows in encoded)
-            if self._kept is not None and room > 0:
-                self._kept += encoded
+            if self._encoded_rows is not None and room > 0:
+                self._encoded_rows += encoded
             else:
-                self._kept = None
+                self._encoded_rows = None
         parallel_map(methodcaller("finish"), list(tallies.values()))
         return tallies
 
-    def _tally_of(self, part: Part) -> Tally:
-        """A part's tally, counted with those that fit beside it; the ones after these are counted meanwhile."""
-        if part not in self._made:
-            spare = [tally.counts for tally in self._made.values()]
-            (parts, counted), self._made = self._ahead, {}
+    def _tally_of(self, part: GridPart) -> GridTally:
+        """A part's tally, counted together with those that fit into memory; the next ones are begun in a thread."""
+        if part not in self._tallies:
+            spare = [tally.counts for tally in self._tallies.values()]
+            (parts, counted), self._tallies = self._next, {}
             if part not in parts:
                 parts = self._together(part)
                 counted = partial(self._count, parts, spare)
-            self._made = counted()
+            self._tallies = counted()
             self._begin(self._parts[self._parts.index(parts[-1]) + 1 :], parts, spare)
-        return self._made[part]
+        return self._tallies[part]
 
-    def _together(self, first: Part) -> list[Part]:
-        """A part and as many of those that are needed after it as there is room for."""
-        parts: Iterable[Part] = self._parts[self._parts.index(first) :]
-        if self._kept is not None:
+    def _together(self, first: GridPart) -> list[GridPart]:
+        """A part and as many of the following ones as there is room for."""
+        parts: Iterable[GridPart] = self._parts[self._parts.index(first) :]
+        if self._encoded_rows is not None:
             parts = takewhile(lambda part: part.ordering == first.ordering, parts)
         return self._sizes.fitting(parts, self._room)
 
-    def _begin(self, following: Sequence[Part], beside: Sequence[Part], spare: list[NDArray[Any]]) -> None:
-        """Count the first of some parts meanwhile, from rows that were kept, where there is room for them, too."""
-        self._ahead = [], dict
-        if self._kept is None or not following or processors() <= 1:
+    def _begin(
+        self, following: Sequence[GridPart], beside: Sequence[GridPart], spare: list[NDArray[Any]]
+    ) -> None:
+        """Count the first of the following parts in another thread, from retained rows, if there is room for both."""
+        self._next = [], dict
+        if self._encoded_rows is None or not following or processors() <= 1:
             return
         parts = self._together(following[0])
         if sum(map(self._sizes.bytes, [*beside, *parts])) <= self._room:
-            self._ahead = parts, begin(partial(self._count, parts, spare))
+            self._next = parts, begin(partial(self._count, parts, spare))
 
-    def _count(self, parts: list[Part], spare: list[NDArray[Any]]) -> dict[Part, Tally]:
-        """Make some parts in one pass over the rows, or over what was kept of them; `spare` is memory to use again."""
+    def _count(self, parts: list[GridPart], spare: list[NDArray[Any]]) -> dict[GridPart, GridTally]:
+        """Tallies of some parts by one pass over files or retained rows; `spare` is memory to use again."""
         spares = self._sizes.matching(parts, spare)
-        if self._kept is None:
+        if self._encoded_rows is None:
             return self._count_files({part: self._tally(part, spares[part]) for part in parts})
-        batches = self._kept
+        batches = self._encoded_rows
 
-        def counted(part: Part) -> Tally:
+        def counted(part: GridPart) -> GridTally:
             tally = self._tally(part, spares[part])
             for rows in (rows for rows in batches if part.ordering in rows.place):
                 self._add(rows, part.ordering, {part: tally})
@@ -272,7 +276,7 @@ class Passes:
         in_turn = sorted(parts, key=lambda part: part.first - part.last)
         return dict(zip(in_turn, parallel_map(counted, in_turn), strict=True))
 
-    def _count_files(self, tallies: dict[Part, Tally]) -> dict[Part, Tally]:
+    def _count_files(self, tallies: dict[GridPart, GridTally]) -> dict[GridPart, GridTally]:
         every = [self.orderings[part.ordering] for part in tallies]
         models = dict.fromkeys(name for one in every for name in (one.model, one.beside) if name)
         for frame in self._encoder.batches(list(models)):
@@ -280,8 +284,8 @@ class Passes:
         parallel_map(methodcaller("finish"), list(tallies.values()))
         return tallies
 
-    def _count_frame(self, frame: pl.DataFrame, tallies: dict[Part, Tally]) -> list[EncodedRows]:
-        """Count a batch, a few rows at a time and orderings side by side; gives the rows as small numbers."""
+    def _count_frame(self, frame: pl.DataFrame, tallies: dict[GridPart, GridTally]) -> list[EncodedRows]:
+        """Count a batch, a few rows at a time and orderings side by side; returns the encoded rows."""
         encoder, order = self._encoder, self._encoder.order(frame)
         pieces = encoder.encoded(frame, order)
         names = [name for name, ordering in self.orderings.items() if ordering.column in frame.columns]
@@ -298,7 +302,7 @@ class Passes:
         return pieces
 
     def _add(
-        self, rows: EncodedRows, name: str, tallies: Mapping[Part, Tally], score: Array | None = None
+        self, rows: EncodedRows, name: str, tallies: Mapping[GridPart, GridTally], score: Array | None = None
     ) -> None:
         """Count a few rows of an ordering; `score` are its numbers, which fixed bins need."""
         mask = rows.held.get(name)
@@ -316,7 +320,7 @@ class Passes:
                     )
                 tally.add(placed, members.take(mask))
 
-    def _tally(self, part: Part, spare: NDArray[Any] | None = None) -> Tally:
+    def _tally(self, part: GridPart, spare: NDArray[Any] | None = None) -> GridTally:
         table = self._table(part)
         size, first = self._sizes.size(part), 0 if part.rest else part.first
         arms = self.orderings[part.ordering].arms
@@ -335,9 +339,9 @@ class Passes:
             return FixedTally(first, counts, part.bins, bins, power)
         if arms:
             return ArmsTally(first, counts, table, power)
-        return Tally(first, counts, power) if table is None else CoarseTally(first, counts, table, power)
+        return GridTally(first, counts, power) if table is None else CoarseTally(first, counts, table, power)
 
-    def _joint_tally(self, part: Part, first: int, counts: NDArray[Any], power: int | None) -> Tally:
+    def _joint_tally(self, part: GridPart, first: int, counts: NDArray[Any], power: int | None) -> GridTally:
         from plmetrics.states.joint_counts import JointTally
 
         sides = [part.ordering, self.orderings[part.ordering].across or ""]
@@ -346,52 +350,54 @@ class Passes:
             areas = self.orderings[part.ordering].of_areas
             return JointTally.on_grid(first, counts, sizes, power, areas=areas)
         assert part.group.index is not None
-        tables = [self._coarse(side, part.group.index, part.first, part.last, None) for side in sides]
+        tables = [self._coarse_bins(side, part.group.index, part.first, part.last, None) for side in sides]
         return JointTally.of_ranks(first, counts, tables, power)
 
-    def _table(self, part: Part) -> NDArray[np.uint16] | None:
-        """The bin of each fine bin in the slices of a part, where fine ones say it."""
+    def _table(self, part: GridPart) -> NDArray[np.uint16] | None:
+        """Lookup of the coarse or quantile bin of each fine bin, by slice of a part; None for other kinds."""
         rest_of = part.first if part.rest else None
         if part.bins == "coarse" and self.orderings[part.ordering].across is None:
             assert part.group.index is not None
-            return self._coarse(part.ordering, part.group.index, part.first, part.last, rest_of)
+            return self._coarse_bins(part.ordering, part.group.index, part.first, part.last, rest_of)
         if not by_quantile(part.bins):
             return None
         assert isinstance(part.bins, Binning)
         assert part.group.index is not None
-        fine = self._fine(part.ordering, part.group.index, rest_of)
+        fine = self._fine_counts(part.ordering, part.group.index, rest_of)
         assert fine is not None
         some = fine if rest_of is not None else fine[part.first : part.last]
         return quantile_bins(some[:, 0], part.bins.bins)
 
-    def _coarse(
+    def _coarse_bins(
         self, name: str, index: int, first: int, last: int, rest_of: int | None
     ) -> NDArray[np.uint16]:
-        """The coarse bin of each fine bin in some slices of a set, or in the rest of one."""
-        slices, equal = self._prepared.slices[index], self.orderings[name].equal_bins
+        """Lookup of the coarse bin of each fine bin, in some slices of a set or in the complement of one."""
+        slices, equal = self._plan.slices[index], self.orderings[name].equal_bins
         if rest_of is not None:
-            rest = self._fine(name, index, rest_of)
+            rest = self._fine_counts(name, index, rest_of)
             assert rest is not None
             return coarse_bins(rest[:, 0], 1, equal)
-        if self._prepared.grids is not None:
-            grid = self._prepared.grids[name]
-            return grid.coarse(self._prepared.number_of(slices), slices)[first:last]
-        fine = self._rolled(name, index, "fine")
+        if self._plan.grids is not None:
+            grid = self._plan.grids[name]
+            return grid.coarse(self._plan.number_of(slices), slices)[first:last]
+        fine = self._slice_counts(name, index, "fine")
         assert fine is not None
         batches = [fine[low:high, 0] for low, high in steps(first, last, _SLICES_AT_ONCE)]
         return np.concatenate(parallel_map(partial(coarse_bins, slices=len(slices), equal=equal), batches))
 
-    def _parts_on(self, bins_list: list[Bins]) -> Iterator[Part]:
+    def _parts_on(self, bins_list: list[BinKind]) -> Iterator[GridPart]:
         """The parts of later passes in the order of their use."""
-        for name, wanted in self.wanted.items():
+        for name, wanted in self.bin_kinds.items():
             kinds = [bins for bins in bins_list if bins in wanted]
-            for index, slices in enumerate(self._prepared.slices):
-                group = Group(self._prepared.cube_of(slices), index)
-                most = len(slices) if self._kept is None else -(-len(slices) // processors())
+            for index, slices in enumerate(self._plan.slices):
+                group = Group(self._plan.cube_of(slices), index)
+                most = len(slices) if self._encoded_rows is None else -(-len(slices) // processors())
                 for bins in kinds:
-                    step = max(1, min(most, self._room // self._sizes.bytes(Part(name, group, bins, 0, 1))))
+                    step = max(
+                        1, min(most, self._room // self._sizes.bytes(GridPart(name, group, bins, 0, 1)))
+                    )
                     for first in range(0, len(slices), step):
-                        yield Part(name, group, bins, first, min(first + step, len(slices)))
-                for number in range(len(slices)) if index in self._rests else ():
+                        yield GridPart(name, group, bins, first, min(first + step, len(slices)))
+                for number in range(len(slices)) if index in self._complement_sets else ():
                     for bins in kinds:
-                        yield Part(name, group, bins, number, number + 1, rest=True)
+                        yield GridPart(name, group, bins, number, number + 1, rest=True)

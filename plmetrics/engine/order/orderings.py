@@ -78,7 +78,7 @@ class Ordering:
 
     @property
     def width(self) -> int:
-        """How many numbers a row has."""
+        """Number of values of a row."""
         return 1 if self.value is None else self.value.width
 
     def flat(self, rows: F) -> F:
@@ -104,7 +104,7 @@ class Ordering:
 
     @property
     def equal_bins(self) -> int | None:
-        """How many coarse bins of equal weight there are; None where they serve the order of scores."""
+        """Number of coarse bins of equal weight; None for bins that serve the order of scores."""
         return RANK_BINS if self.of_ranks else None
 
     @property
@@ -141,7 +141,7 @@ class Ordering:
             yield self.value.positive(rows).alias(class_column(self.model, self.value))
 
     def positives(self, frame: pl.DataFrame) -> NDArray[np.bool_]:
-        """Which rows are of the positive class, or treated."""
+        """Mask of the rows of the positive class, or of the treated ones."""
         if self.one_class:
             return np.ones(frame.height, dtype=np.bool_)
         column = TREATED if self.arms else self.positive
@@ -150,7 +150,7 @@ class Ordering:
         return frame[column].fill_null(value=False).to_numpy()
 
     def members(self, frame: pl.DataFrame) -> NDArray[np.bool_] | None:
-        """Which rows have the number; None where all do."""
+        """Mask of the rows with a number; None where all have one."""
         masks: list[pl.Series] = []
         valid = scored_column(self.model) if self.label_free else valid_column(self.model)
         if valid in frame.columns:

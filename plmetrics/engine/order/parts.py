@@ -1,4 +1,4 @@
-"""The parts of the counts on a grid: what one pass can make of them, and how much memory each takes."""
+"""Parts of the counts on a grid, of which a pass makes as many as fit into memory, and their sizes."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from plmetrics.engine.order.orderings import Ordering
     from plmetrics.engine.run_plan import RunPlan
     from plmetrics.states.scores.bin_lookup import Locator
-    from plmetrics.states.scores.grid import Bins
+    from plmetrics.states.scores.grid import BinKind
 
 _CELLS_PER_SLICE = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class GridPart:
     """Counts that one pass can make: of one ordering, of some members of a group, on bins of one kind.
 
     With `rest` they are those of all rows but a member's.
@@ -35,14 +35,14 @@ class Part:
 
     ordering: str
     group: Group
-    bins: Bins
+    bins: BinKind
     first: int
     last: int
     rest: bool = False
 
 
-def exponent_in_bins(prepared: RunPlan, ordering: Ordering, bins: Bins) -> int | None:
-    """That of what is added in bins, where its order must not show; None where it does not anyway."""
+def exponent_in_bins(prepared: RunPlan, ordering: Ordering, bins: BinKind) -> int | None:
+    """Exponent of sums in bins for arithmetic in any order; None where sums are exact anyway."""
     if bins == "ends":
         return None
     fractions = isinstance(bins, Binning) or ordering.arms or prepared.request.weighted
@@ -77,12 +77,12 @@ class PartSizes:
             return self._prepared.cubes[group.cube].cells
         return len(self._prepared.slices[group.index])
 
-    def exponent(self, name: str, bins: Bins) -> int | None:
-        """That of what an ordering adds in bins of a kind; see `exponent_in_bins`."""
+    def exponent(self, name: str, bins: BinKind) -> int | None:
+        """Exponent of an ordering's sums in bins of a kind; see `exponent_in_bins`."""
         return exponent_in_bins(self._prepared, self._orderings[name], bins)
 
-    def shape(self, part: Part) -> tuple[int, int]:
-        """Number of bins, and of what is counted in each."""
+    def shape(self, part: GridPart) -> tuple[int, int]:
+        """Number of bins, and of channels in each."""
         ordering = self._orderings[part.ordering]
         if ordering.across is not None and part.bins != "fine":
             from plmetrics.states.joint_counts import joint_shape
@@ -98,21 +98,21 @@ class PartSizes:
             return self._prepared.grids[part.ordering].coarse_bins(number), channels
         return shape(part.bins, self._locators[part.ordering].edges, self.members(part.group), channels)
 
-    def size(self, part: Part) -> tuple[int, ...]:
+    def size(self, part: GridPart) -> tuple[int, ...]:
         """The shape of the counts: `[slice, block, bin, channel]`."""
         return (part.last - part.first, self._blocks(part.bins), *self.shape(part))
 
-    def _blocks(self, bins: Bins) -> int:
+    def _blocks(self, bins: BinKind) -> int:
         return 1 if bins in UNBLOCKED or self._prepared.blocks is None else self._all_blocks
 
-    def bytes(self, part: Part) -> int:
-        """How much memory a part takes."""
+    def bytes(self, part: GridPart) -> int:
+        """Size of a part in memory."""
         copies = 1 if self.exponent(part.ordering, part.bins) is None else PARTS + 1
         return math.prod(self.size(part)) * 8 * copies
 
-    def fitting(self, parts: Iterable[Part], room: int) -> list[Part]:
+    def fitting(self, parts: Iterable[GridPart], room: int) -> list[GridPart]:
         """The first of some parts, and as many of those after it as there is room for."""
-        together: list[Part] = []
+        together: list[GridPart] = []
         for part in parts:
             room -= self.bytes(part)
             if room < 0 and together:
@@ -120,9 +120,11 @@ class PartSizes:
             together.append(part)
         return together
 
-    def matching(self, parts: Iterable[Part], spare: list[NDArray[Any]]) -> dict[Part, NDArray[Any] | None]:
+    def matching(
+        self, parts: Iterable[GridPart], spare: list[NDArray[Any]]
+    ) -> dict[GridPart, NDArray[Any] | None]:
         """An array of the shape of each part's counts, taken from those that are spare."""
-        out: dict[Part, NDArray[Any] | None] = {}
+        out: dict[GridPart, NDArray[Any] | None] = {}
         for part in parts:
             places = [place for place, counts in enumerate(spare) if counts.shape == self.size(part)]
             out[part] = spare.pop(places[0]) if places else None

@@ -1,4 +1,4 @@
-"""Reads what rows are ordered by, a range of it at a time: by class or arm, and by the cells of each cube."""
+"""Reads the numbers to order by, a range at a time: by class or arm, and by the cells of each cube."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class _ClassRows:
 _WEIGHT, _OUTCOME = "@weight", "@outcome"
 
 
-class Reader:
+class RangeReader:
     """Reads the numbers that rows are ordered by, by class and cell."""
 
     def __init__(self, prepared: RunPlan, aggregated: Aggregates) -> None:
@@ -202,7 +202,7 @@ def range_plan(prepared: RunPlan, orderings: Sequence[Ordering], limits: Limits)
 
 
 def _present(prepared: RunPlan, ordering: Ordering, limits: Limits) -> Iterator[pl.Expr]:
-    """Which rows have the number, and it in the range."""
+    """Mask of the rows whose number is in the range."""
     if prepared.request.suite.apart:
         yield pl.col(scored_column(ordering.model) if ordering.label_free else valid_column(ordering.model))
     if ordering.value is not None:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from plmetrics.catalogue.needs import Bins as FixedBins
-from plmetrics.catalogue.needs import Points, Quantiles
+from plmetrics.catalogue.needs import Bins, Points, Quantiles
 from plmetrics.states.class_probabilities import class_value_kind
 from plmetrics.states.scores.sorted_rows import Binning
 from plmetrics.suite.tasks import BANDED_CURVES, BINNED_CURVES, CLASS_CURVES
@@ -14,7 +13,7 @@ if TYPE_CHECKING:
     from plmetrics.catalogue.needs import OrderedRows
     from plmetrics.engine.order.orderings import Ordering
     from plmetrics.engine.run_plan import RunPlan
-    from plmetrics.states.scores.grid import Bins
+    from plmetrics.states.scores.grid import BinKind
     from plmetrics.suite.sections.basics import Curve
 
 UNIT_SPAN: tuple[float, float] = (0.0, 1.0)
@@ -37,12 +36,12 @@ def curve_binning(curve: Curve, span: tuple[float, float] = UNIT_SPAN) -> Binnin
             return Binning(NET_BENEFIT_BINS, scores=False, closed_below=True)
 
 
-def by_quantile(bins: Bins) -> bool:
+def by_quantile(bins: BinKind) -> bool:
     """Whether bins are of equal weight."""
     return isinstance(bins, Binning) and bins.strategy == "quantile"
 
 
-def wanted_bins(prepared: RunPlan, ordering: Ordering) -> list[Bins]:
+def wanted_bins(prepared: RunPlan, ordering: Ordering) -> list[BinKind]:
     """The kinds of bins that metrics and curves read of a number of a model's rows."""
     if ordering.of_areas:
         return ["joint"] if ordering.side == "score" else []
@@ -53,7 +52,7 @@ def wanted_bins(prepared: RunPlan, ordering: Ordering) -> list[Bins]:
     curves = [curve for curve in prepared.request.suite.row_curves if drawn_from(curve, ordering.key)]
     span = prepared.score_spans.get(ordering.model, UNIT_SPAN)
     drawn = [curve_binning(curve, span) for curve in curves if curve.curve in BINNED_CURVES]
-    bins: list[Bins] = []
+    bins: list[BinKind] = []
     if pointed or any(curve.curve not in BINNED_CURVES for curve in curves) or any(map(by_quantile, drawn)):
         bins.append("fine")
     if any(isinstance(need, Quantiles) for need in needs) or (pointed and ordering.arms):
@@ -61,7 +60,7 @@ def wanted_bins(prepared: RunPlan, ordering: Ordering) -> list[Bins]:
     banded = any(curve.curve in BANDED_CURVES for curve in curves)
     if (pointed or banded) and prepared.blocks is not None:
         bins.append("coarse")
-    binnings = [need.binning for need in needs if isinstance(need, FixedBins)]
+    binnings = [need.binning for need in needs if isinstance(need, Bins)]
     return [*bins, *dict.fromkeys([*binnings, *drawn])]
 
 
@@ -72,11 +71,11 @@ def fixed_binnings(prepared: RunPlan, ordering: Ordering) -> list[Binning]:
     return fixed if len(fixed) == len(wanted) else []
 
 
-def _joint_bins(prepared: RunPlan, ordering: Ordering) -> list[Bins]:
-    """Those of rank correlations: joint counts go with the predictions."""
+def _joint_bins(prepared: RunPlan, ordering: Ordering) -> list[BinKind]:
+    """Kinds of bins of rank correlations: joint counts go with the predictions."""
     if ordering.side == "label":
         return ["fine"]
-    bins: list[Bins] = ["fine", "joint"]
+    bins: list[BinKind] = ["fine", "joint"]
     return bins if prepared.blocks is None else [*bins, "coarse"]
 
 

@@ -20,7 +20,7 @@ from plmetrics.engine.aggregate.row_plan import BLOCK, POSITIVE, cell_column
 from plmetrics.engine.order.in_memory import set_codes
 from plmetrics.engine.step import Step
 from plmetrics.states.moving_thresholds import ScoredRows, replicate_thresholds
-from plmetrics.states.scores.sorted_rows import OrderedRows
+from plmetrics.states.scores.sorted_rows import SortedRows
 from plmetrics.states.sums import sum_column
 from plmetrics.table.checks import valid_column
 from plmetrics.table.prediction_columns import UNIT, WEIGHT, score_column
@@ -93,7 +93,7 @@ def threshold_steps(prepared: RunPlan) -> Iterator[Step]:
 def threshold_replicates(
     prepared: RunPlan, aggregated: Aggregates, draws: Draws, *, rests: Sequence[bool]
 ) -> list[tuple[Columns, Columns]]:
-    """By slice set the replicates of what is counted at such thresholds, and those of its rests, by column.
+    """Replicates of counts at resampled thresholds by slice set, and those of its complements, by column.
 
     The latter are of the rows of no slice, and then of each slice, where a set's `rests` are asked for.
     """
@@ -135,7 +135,7 @@ def _choices(
     uncertainty = prepared.request.suite.uncertainty
     assert uncertainty is not None
     weights, block = draws.of(frame[BLOCK].to_numpy(), uncertainty.blocks)
-    rows = OrderedRows(frame[SCORE].to_numpy(), frame[POSITIVE].to_numpy(), _weights(frame), block)
+    rows = SortedRows(frame[SCORE].to_numpy(), frame[POSITIVE].to_numpy(), _weights(frame), block)
     known = prepared.thresholds[model]
     choose = [rule.choose for rule in rules]
     return replicate_thresholds(rows, weights, choose, [known[rule.text] for rule in rules])

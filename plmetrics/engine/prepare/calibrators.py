@@ -132,7 +132,7 @@ def _exclude_fit_rows(view: TableView) -> tuple[TableView, Question[int]]:
 
 
 def _left_out(view: TableView, fitted: pl.Expr) -> Question[int]:
-    """How many rows calibrators are fitted on; there must be others."""
+    """Number of rows that calibrators are fitted on; there must be others."""
     (counts,) = yield [view.raw.select(pl.len().alias("all"), fitted.sum().alias("fitted"))]
     rows, left_out = counts.row(0)
     if rows and rows == left_out:
@@ -174,7 +174,7 @@ def _label_and_weight(view: TableView, model: str) -> tuple[str, str | None]:
 
 
 def _prediction_columns(view: TableView, model: str) -> list[str]:
-    """The canonical columns of what is calibrated: a score, or a probability for each class."""
+    """The canonical columns to calibrate: a score, or a probability for each class."""
     return [part_column(model, part) for part in view.roles.models[model].parts]
 
 
@@ -245,7 +245,7 @@ def _apply(curve: Calibrator | ClassCalibrator, raw: Sequence[pl.Expr]) -> list[
 def _read_curve(
     method: str, parts: int, constants: Mapping[str, Any], *, margin: bool
 ) -> Calibrator | ClassCalibrator:
-    """The curve of some constants, which do not say what it reads."""
+    """The curve of some constants, without the columns that it reads."""
     parameters = {key: value for key, value in constants.items() if key not in _DESCRIPTION}
     if parts > 1:
         from plmetrics.catalogue.calibrators.several import CLASS_CALIBRATORS

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """Rows with calibrated models, what was fitted by model, words of caution, and how many rows are left out."""
+    """Rows with calibrated models, the fits by model, warnings, and the number of rows left out."""
 
     view: TableView
     constants: Mapping[str, Json]
@@ -32,7 +32,7 @@ class Calibration:
 
 @dataclass(frozen=True, slots=True)
 class ThresholdChoice:
-    """Thresholds by model and text of the rule, NaN where none does what the rule asks; and words of caution."""
+    """Thresholds by model and text of the rule, NaN where none meets the rule; and warnings."""
 
     values: Mapping[str, Mapping[str, float]]
     warnings: tuple[str, ...]

@@ -210,7 +210,7 @@ class _LookUps:
 def _look_up(
     request: Request, start: _Start, constants: Constants | None, *, adds: bool
 ) -> Question[_LookUps]:
-    """Find the baseline and settle slice keys; then find centres, slices, and what features ask."""
+    """Look up the baseline and the final slice keys; then centres, slices, and the constants of features."""
     baseline, keys = yield from together(start.baseline, settled_keys(start.view))
     view = with_baseline(start.view, baseline).with_keys(keys)
     table = view.table()
@@ -329,7 +329,7 @@ def model_origins(calibrators: Mapping[str, Json], baseline: Mapping[str, float]
 
 
 def _accounting(request: Request, view: TableView, table: PredictionTable) -> Question[Accounting]:
-    """How many rows are read and left out for each model; counted unless the files say it.
+    """Numbers of rows read and left out for each model; counted unless the files have them.
 
     Raises:
         AbsentDataError: there are no rows.

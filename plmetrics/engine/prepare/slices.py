@@ -72,7 +72,7 @@ def settled_keys(view: TableView) -> Question[dict[str, SliceKey]]:
 
 
 def most_rows(view: TableView) -> int:
-    """How many rows a scan may hold to find quantile edges."""
+    """Largest number of rows that a scan may hold for quantile edges."""
     numbers = 1 if view.roles.weight is None else 2
     return min(EXACT_ROWS, max(_LEAST_ROWS, rows_that_fit(view.suite, _COPIES * numbers)))
 
@@ -264,7 +264,7 @@ def _values_of(number: int, view: TableView, values: Mapping[str, pl.DataFrame])
 
 
 def found_slices(view: TableView, looked_up: Mapping[str, pl.DataFrame]) -> FoundSlices:
-    """The slices from what the plans found.
+    """The slices from the results of the plans.
 
     Raises:
         ConfigError: there are more than `max_slices`, or too many combinations of tags.

@@ -14,7 +14,7 @@ from plmetrics.core.rowsql import compile_row
 from plmetrics.engine.memory.budget import refuse_to_hold
 from plmetrics.engine.prepare.constants import ThresholdChoice
 from plmetrics.states.moving_thresholds import confusion_at
-from plmetrics.states.scores.sorted_rows import OrderedRows
+from plmetrics.states.scores.sorted_rows import SortedRows
 from plmetrics.states.sums import class_threshold
 from plmetrics.table.checks import VALID, valid_column
 from plmetrics.table.prediction_columns import WEIGHT, part_column, score_column, truth_column
@@ -120,7 +120,7 @@ def _candidates(
         msg = "there are no rows to choose a threshold on"
         raise DataError(Problem(msg, ("metrics",), "does select_on hold for any row?"))
     weights = rows[WEIGHT].to_numpy() if WEIGHT in rows.columns else None
-    ordered = OrderedRows(rows["score"].to_numpy(), rows[_POSITIVE].to_numpy(), weights, None)
+    ordered = SortedRows(rows["score"].to_numpy(), rows[_POSITIVE].to_numpy(), weights, None)
     state = ordered.regroup(None, 1).point_state()
     points = {name: state[name].values for name in ("score", "positive", "negative")}
     return confusion_at(points["score"], points["positive"], points["negative"])

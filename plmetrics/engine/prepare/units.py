@@ -132,7 +132,7 @@ def different_units(view: TableView, units: Callable[[pl.Expr], pl.LazyFrame]) -
 
 
 def unit_blocks(units: Hashes, modulus: int) -> Blocks:
-    """How some different units are blocked: each is a block of its own, unless they are too many."""
+    """Blocks of distinct units: each is a block of its own, unless they are too many."""
     if len(units) <= OWN_BLOCK_LIMIT:
         keys = np.sort(units)
         return Blocks(None, keys, np.ones(len(keys), dtype=np.int64), keys)
@@ -142,7 +142,7 @@ def unit_blocks(units: Hashes, modulus: int) -> Blocks:
 
 
 def counted_units(suite: Suite, rows: pl.LazyFrame, modulus: int) -> Blocks:
-    """How the units of rows are blocked, counted batch by batch. Rows without a unit are passed over."""
+    """Blocks of the units of rows, counted batch by batch. Rows without a unit are skipped."""
     room = working_memory(suite) // _SHARE
     size = min(_BATCH_ROWS, max(_LEAST_ROWS, room // _BATCH_BYTES))
     most = max(OWN_BLOCK_LIMIT + 1, room // _IN_MERGE)

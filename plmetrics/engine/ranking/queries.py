@@ -140,7 +140,7 @@ class _SoundRows:
 
     @property
     def labelled(self) -> NDArray[np.bool_]:
-        """The queries of which every row has a label: of others nobody knows what the best order is."""
+        """The queries whose rows all have labels: for others the best order is unknown."""
         out = np.ones(len(self.first_rows), dtype=np.bool_)
         out[self.codes[self.frame[LABEL].is_null().to_numpy()]] = False
         return out

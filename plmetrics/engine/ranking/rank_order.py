@@ -161,7 +161,7 @@ def _in_order(frame: pl.DataFrame) -> bool:
 def _tie_mask(
     code: Codes, score: Array, missing: NDArray[np.bool_] | None, ties: str
 ) -> NDArray[np.bool_] | None:
-    """Which rows have the score of the row before them; where ties are ordered, only rows not retrieved do."""
+    """Mask of the rows tied with the row before them; where ties are ordered, only rows not retrieved are."""
     if missing is None:
         if ties != "average":
             return None

@@ -41,7 +41,7 @@ _MYSQL = {"engine": "InnoDB", "charset": "utf8mb4", "collate": _COLLATION}
 """Transactions, every character, and names that differ by case alone: whatever the server's defaults are."""
 
 
-class Moment(TypeDecorator[Any]):
+class UtcDatetime(TypeDecorator[Any]):
     """A time in UTC: with its zone in PostgreSQL; without one elsewhere."""
 
     impl = DateTime(timezone=True)
@@ -82,7 +82,7 @@ def _table(name: str, schema: pl.Schema, metadata: MetaData) -> Table:
 
 def _type(dtype: pl.DataType) -> TypeEngine[Any]:
     if dtype == MOMENT:
-        return Moment()
+        return UtcDatetime()
     if dtype == pl.Float64:
         return Double()
     if dtype == pl.Int64:

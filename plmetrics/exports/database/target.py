@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from sqlalchemy import URL, Connection, Engine, Select, Table
     from sqlalchemy.exc import DBAPIError
 
-    from plmetrics.exports.protocol import Run
+    from plmetrics.exports.protocol import EndedRun
     from plmetrics.suite.yaml.load import LoadedSuite
 
 _BATCH = 5000
@@ -43,7 +43,7 @@ class DatabaseTarget:
 
         return f"the database {shown_address(self.url)}"
 
-    def write(self, run: Run) -> None:
+    def write(self, run: EndedRun) -> None:
         """Replace the rows of a run's interval, of all tables or of none; leave them where they are of this run.
 
         Raises:
@@ -80,7 +80,7 @@ def database_target(loaded: LoadedSuite, address: str) -> DatabaseTarget:
     return DatabaseTarget(url)
 
 
-def _write(engine: Engine, run: Run, frames: Mapping[str, pl.DataFrame]) -> None:
+def _write(engine: Engine, run: EndedRun, frames: Mapping[str, pl.DataFrame]) -> None:
     from plmetrics.exports.database.schema import PLACE, database_tables, prepare_tables
 
     tables = database_tables()
@@ -99,7 +99,7 @@ def _write(engine: Engine, run: Run, frames: Mapping[str, pl.DataFrame]) -> None
                 _replace(connection, tables[name], run, _plain(frame.with_row_index(PLACE)))
 
 
-def _stored_run(table: Table, run: Run) -> Select[Any]:
+def _stored_run(table: Table, run: EndedRun) -> Select[Any]:
     """The id of the run whose rows are there for the interval."""
     from sqlalchemy import select
 
@@ -121,7 +121,7 @@ def _put_run(connection: Connection, table: Table, row: Mapping[str, Any]) -> No
     connection.execute(insert.on_conflict_do_update(index_elements=keys, set_=changes))
 
 
-def _replace(connection: Connection, table: Table, run: Run, frame: pl.DataFrame) -> None:
+def _replace(connection: Connection, table: Table, run: EndedRun, frame: pl.DataFrame) -> None:
     from sqlalchemy import delete, func, insert, select
 
     of_run = (table.c.suite == run.name) & (table.c.run_key == run.key)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from plmetrics.catalogue import registry
 from plmetrics.catalogue.advice.goals import goals_of
 from plmetrics.core.names import name_list
-from plmetrics.features.advice.table_description import Table
+from plmetrics.features.advice.table_description import TableDescription
 from plmetrics.features.advice.table_roles import AmbiguousRoles, Wishes
 from plmetrics.features.advice.table_task import recognised_roles
 
@@ -159,7 +159,7 @@ def _guess(look: TableSample, wishes: Wishes, prompt: Prompt) -> Roles | None:
 
 
 def _task(look: TableSample, roles: Roles) -> str:
-    return Table("", "", roles, look.sampled).task
+    return TableDescription("", "", roles, look.sampled).task
 
 
 def _columns(look: TableSample, fits: Callable[[ColumnFacts], bool]) -> dict[str, str]:

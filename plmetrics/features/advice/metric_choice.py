@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from plmetrics.catalogue import registry
-from plmetrics.catalogue.advice.advice_rule import Rule, names_text
+from plmetrics.catalogue.advice.advice_rule import AdviceRule, names_text
 from plmetrics.catalogue.advice.advice_rules import rules_for
 from plmetrics.core.names import number_text
 from plmetrics.core.text import parse_call
@@ -52,8 +52,8 @@ class Advice:
 
     facts: TableFacts
     chosen: dict[str, str]
-    advised: tuple[tuple[Rule, str], ...]
-    against: tuple[Rule, ...]
+    advised: tuple[tuple[AdviceRule, str], ...]
+    against: tuple[AdviceRule, ...]
 
     def frame(self) -> pl.DataFrame:
         """A row per metric and rule: `advise` where it stands in the suite, `advise_against` with the reason."""
@@ -104,7 +104,7 @@ def advise(facts: TableFacts, goals: Sequence[Goal] = ()) -> Advice:
     return Advice(facts, reasons, tuple((rule, metric.text) for rule, metric in advised), against)
 
 
-def _is_of_probabilities(rule: Rule) -> bool:
+def _is_of_probabilities(rule: AdviceRule) -> bool:
     """Whether a rule speaks of metrics that read probabilities alone."""
     return all(registry.find(rule.task, parse_call(text).name).probability for text in rule.metrics)
 

@@ -21,8 +21,8 @@ from plmetrics.engine.faults import reading
 from plmetrics.engine.streaming import sample
 from plmetrics.features.advice.column_facts import column_facts
 from plmetrics.features.advice.metric_choice import advise, gate_examples
-from plmetrics.features.advice.suite_text import Metrics, suite_text
-from plmetrics.features.advice.table_description import Table
+from plmetrics.features.advice.suite_text import MetricsText, suite_text
+from plmetrics.features.advice.table_description import TableDescription
 from plmetrics.features.advice.table_roles import AmbiguousRoles, Wishes, list_advice
 from plmetrics.features.advice.table_task import recognised_roles
 from plmetrics.table.opening import open_source
@@ -192,7 +192,7 @@ class TableSample:
                 raise DataError(msg)
             return cls(data, source, rows, column_facts(rows.lazy(), rows.columns, exact=True))
 
-    def table(self, folder: Path, guess: Guess, wishes: Wishes) -> Table:
+    def table(self, folder: Path, guess: Guess, wishes: Wishes) -> TableDescription:
         """The table with guessed roles; all rows are read for the facts of their columns.
 
         Raises:
@@ -212,7 +212,7 @@ class TableSample:
             if name not in called and (not facts[name].numeric or facts[name].low is None):
                 msg = f"column '{name}' is of type {facts[name].dtype}, but scores are numbers"
                 raise AmbiguousRoles(Problem(msg, hint="choose another column with --score"))
-        return Table(*_place(self.data, folder), roles, facts, self.rows.columns)
+        return TableDescription(*_place(self.data, folder), roles, facts, self.rows.columns)
 
 
 def _place(data: object, folder: Path) -> tuple[str, str]:
@@ -229,20 +229,20 @@ def _place(data: object, folder: Path) -> tuple[str, str]:
     return path, name.strip("-.")[:80] or "evaluation"
 
 
-def _first_metrics(table: Table) -> Metrics:
+def _first_metrics(table: TableDescription) -> MetricsText:
     """The usual metrics of a task."""
 
     def gates_of(names: Sequence[str]) -> tuple[tuple[str, str], ...]:
         return tuple(gate_examples(names, TableFacts(task=table.task)))[:1]
 
     if table.task == "regression":
-        return Metrics([(name, "") for name in _REGRESSION], gates=gates_of(_REGRESSION))
+        return MetricsText([(name, "") for name in _REGRESSION], gates=gates_of(_REGRESSION))
     ranks, gates = [(name, "") for name in _BINARY], gates_of(_BINARY)
     if not table.probabilities:
         title = "scores are not all in [0, 1]: nothing that needs probabilities"
         threshold = f"{'  # - precision(threshold=0)':<34}  # choose a threshold that fits the scores"
-        return Metrics(ranks, title=title, comments=[threshold], gates=gates)
-    return Metrics(
+        return MetricsText(ranks, title=title, comments=[threshold], gates=gates)
+    return MetricsText(
         [
             *ranks,
             ("accuracy", "at threshold 0.5: precision(threshold=0.3) for another"),
@@ -255,16 +255,16 @@ def _first_metrics(table: Table) -> Metrics:
     )
 
 
-def _plain_metrics(look: TableSample, table: Table) -> Metrics:
+def _plain_metrics(look: TableSample, table: TableDescription) -> MetricsText:
     """The metrics that rules advise, without reasons."""
     metrics = _advised_metrics(advise(_survey(look, table, (None, None))), table, ())
     return replace(metrics, chosen=[(text, "") for text, _ in metrics.chosen], comments=())
 
 
-def _advised_metrics(advice: Advice, table: Table, goals: Sequence[Goal]) -> Metrics:
+def _advised_metrics(advice: Advice, table: TableDescription, goals: Sequence[Goal]) -> MetricsText:
     """The metrics that rules advise, a reason behind each unless the one before has the same; then what to avoid."""
     if table.roles.arms is not None:
-        return Metrics([])
+        return MetricsText([])
     chosen, before = [], None
     for text, reason in advice.chosen.items():
         chosen.append((text, "likewise" if reason == before else reason))
@@ -274,7 +274,7 @@ def _advised_metrics(advice: Advice, table: Table, goals: Sequence[Goal]) -> Met
     longest = max((len(text) + 4 for text in advice.chosen), default=0)
     curves = tuple(dict.fromkeys(curve for goal in goals for curve in goal.curves_of(table.task)))
     probable = table.probabilities and not any("prediction" in parts for parts in table.models.values())
-    return Metrics(
+    return MetricsText(
         chosen,
         min(longest, _WIDEST),
         comments=comments,
@@ -328,7 +328,7 @@ def _goal_notes(goals: Sequence[Goal], facts: TableFacts) -> list[str]:
     return notes
 
 
-def _survey(look: TableSample, table: Table, costs: Costs) -> TableFacts:
+def _survey(look: TableSample, table: TableDescription, costs: Costs) -> TableFacts:
     """Facts of the sampled rows, and of all where these are known."""
     rows, total = look.rows, max(table.label.rows, look.rows.height)
     complete = total == rows.height
@@ -357,7 +357,7 @@ def _available(roles: Roles) -> tuple[Roles, str | None]:
     return replace(roles, task=task, models={}, long=None, query=None, treatment=None), note
 
 
-def _layout(table: Table, costs: Costs) -> Layout:
+def _layout(table: TableDescription, costs: Costs) -> Layout:
     roles = table.roles
     ends = {
         name: (column.low, column.high)

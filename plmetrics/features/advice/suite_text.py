@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from plmetrics.features.advice.column_facts import ColumnFacts
-    from plmetrics.features.advice.table_description import Table
+    from plmetrics.features.advice.table_description import TableDescription
 
 _MOST_SETS = 5
 _AGES = (25, 40, 65)
@@ -38,7 +38,7 @@ _UNCERTAINTY = [
 
 
 @dataclass(frozen=True, slots=True)
-class Metrics:
+class MetricsText:
     """The section `metrics`: texts with reasons, which stand from the column `width` on, then `comments`.
 
     `gates` are examples for these metrics, with reasons, and `curves` those that go with them.
@@ -65,7 +65,7 @@ class Metrics:
         yield f"  # plmetrics metrics --task {task} lists them all"
 
 
-def suite_text(table: Table, head: Sequence[str], metrics: Metrics) -> str:
+def suite_text(table: TableDescription, head: Sequence[str], metrics: MetricsText) -> str:
     """The suite, as the text of a YAML file that begins with comments."""
     notes = [f"# {note}" for note in table.roles.notes]
     sections = [
@@ -83,7 +83,7 @@ def suite_text(table: Table, head: Sequence[str], metrics: Metrics) -> str:
     return "\n".join("\n".join(lines) + "\n" for section in sections if (lines := list(section)))
 
 
-def _slices(table: Table) -> Iterator[str]:
+def _slices(table: TableDescription) -> Iterator[str]:
     roles, facts = table.roles, table.facts
     occupied = {*roles.scores, *roles.labels.values(), roles.query, roles.treatment, table.unit}
     fit = [name for name in roles.slices if has_slices(facts[name]) and name not in occupied]
@@ -121,14 +121,14 @@ def _period(day: ColumnFacts) -> str | None:
     return next((every for every, length, most in _PERIODS if length <= days <= most), None)
 
 
-def _compare(table: Table) -> Iterator[str]:
+def _compare(table: TableDescription) -> Iterator[str]:
     if len(table.models) > 1 and table.roles.arms is None:
         yield "compare:"
         baseline = yaml_scalar(model_name(next(iter(table.models))))
         yield line(f"baseline: {baseline}", "the first model; the others are compared with it", 2)
 
 
-def _gates(metrics: Metrics) -> Iterator[str]:
+def _gates(metrics: MetricsText) -> Iterator[str]:
     """Examples that may be uncommented."""
     if metrics.gates:
         yield line("# gates:", "a run fails, with exit code 3, where one does not hold")
@@ -137,7 +137,7 @@ def _gates(metrics: Metrics) -> Iterator[str]:
             yield line(f"#   - {text}", reason, 0, max(width, REASON_COLUMN))
 
 
-def _curves(table: Table, metrics: Metrics) -> Iterator[str]:
+def _curves(table: TableDescription, metrics: MetricsText) -> Iterator[str]:
     curves = list(_CURVES.get(table.task, ()))
     if table.task == "binary":
         if any("prediction" in parts for parts in table.models.values()):

@@ -32,7 +32,7 @@ REASON_COLUMN = 34
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class TableDescription:
     """A table and its content: `facts` of the chosen columns from all rows."""
 
     path: str
@@ -93,14 +93,14 @@ class Table:
         return max(fit, key=lambda day: day.distinct).name if fit else None
 
 
-def task_lines(table: Table) -> Iterator[str]:
+def task_lines(table: TableDescription) -> Iterator[str]:
     """The name of a suite and its task."""
     yield line(f"name: {yaml_scalar(table.name)}")
     values = "two values" if table.task == "binary" else "numbers"
     yield line(f"task: {table.task}", table.roles.reasons.get("task", f"the label holds {values}"))
 
 
-def data_lines(table: Table) -> Iterator[str]:
+def data_lines(table: TableDescription) -> Iterator[str]:
     """The section `data`."""
     roles = table.roles
     yield "data:"
@@ -128,7 +128,7 @@ def data_lines(table: Table) -> Iterator[str]:
         yield line("missing: drop", f"there are null or bad values: {', '.join(bad)}", 2)
 
 
-def column_lines(table: Table) -> Iterator[str]:
+def column_lines(table: TableDescription) -> Iterator[str]:
     """The section `columns`, and the positive label."""
     roles, facts = table.roles, table.facts
     yield "columns:" if roles.arms is None or table.unit is not None else "# columns:"
@@ -153,7 +153,7 @@ def column_lines(table: Table) -> Iterator[str]:
         )
 
 
-def _label_line(table: Table) -> str:
+def _label_line(table: TableDescription) -> str:
     roles, reason = table.roles, table.roles.reasons.get("label", "as you said")
     if not roles.labels:
         return line(f"label: {yaml_scalar(table.label.name)}", f"{reason}; {table.label.span}", 2)
@@ -165,7 +165,7 @@ def _label_line(table: Table) -> str:
     return line(f"label: {{{pairs}}}", reason, 2)
 
 
-def _unit_line(table: Table) -> str:
+def _unit_line(table: TableDescription) -> str:
     unit = table.unit
     if unit is None:
         return line("# unit: customer_id", "if rows of one customer, day or store go together", 2)
@@ -174,7 +174,7 @@ def _unit_line(table: Table) -> str:
     return line(f"unit: {yaml_scalar(unit)}", f"{reason}; or {others}" if others else reason, 2)
 
 
-def model_lines(table: Table) -> Iterator[str]:
+def model_lines(table: TableDescription) -> Iterator[str]:
     """The section `models`, or that of an experiment, which has none."""
     roles = table.roles
     if roles.arms is not None:
@@ -215,7 +215,7 @@ def _parts(parts: Mapping[str, str]) -> str:
     return f"{{{kind}: {{{', '.join(entries)}}}}}"
 
 
-def _experiment_lines(table: Table) -> Iterator[str]:
+def _experiment_lines(table: TableDescription) -> Iterator[str]:
     arms = table.roles.arms
     if arms is None:
         return

@@ -37,7 +37,13 @@ from plmetrics.features.cross_validation.fold_summaries import (
     with_intervals,
     words,
 )
-from plmetrics.features.cross_validation.fold_values import IDENTITY, FoldSet, Names, derived_sets, values_of
+from plmetrics.features.cross_validation.fold_values import (
+    IDENTITY,
+    FoldSet,
+    KeyNames,
+    derived_sets,
+    values_of,
+)
 from plmetrics.features.cross_validation.generalisation_gaps import diagnosis, gaps, pooled_gaps
 from plmetrics.features.cross_validation.repeated_models import bias_and_variance
 
@@ -76,7 +82,7 @@ def cross_validation_tables(
     if spec is None or not spec.axes(analysis.suite.columns.fold):
         return FOLDS_SCHEMA.to_frame(), parts
     folds = Folds.of(analysis, ordered, spec)
-    names = Names.of(analysis)
+    names = KeyNames.of(analysis)
     frames = [frame.with_columns(pl.lit(kind).alias("kind")) for kind, frame in folds.summaries()]
     table = _in_order([frame for frame in frames if not frame.is_empty()])
     if table is not None:

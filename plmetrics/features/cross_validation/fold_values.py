@@ -1,7 +1,7 @@
 """The value of every metric in every fold, as one frame: what all summaries of folds are made from.
 
-Frames hold numbers in place of names (`IDENTITY`), so that rows sort into the order of results; `Names` puts the names
-back.
+Frames hold numbers in place of names (`IDENTITY`), so that rows sort into the order of results;
+`KeyNames` puts the names back.
 """
 
 from __future__ import annotations
@@ -44,13 +44,13 @@ def left_join(frame: pl.DataFrame, other: pl.DataFrame, on: str | Sequence[str])
 
 
 @dataclass(frozen=True, slots=True)
-class Names:
+class KeyNames:
     """Names behind the numbers of `IDENTITY`."""
 
     frames: Mapping[str, pl.DataFrame]
 
     @classmethod
-    def of(cls, analysis: Analysis) -> Names:
+    def of(cls, analysis: Analysis) -> KeyNames:
         """The names of a run."""
         metrics = analysis.suite.computed
         classes = [

@@ -15,7 +15,7 @@ from plmetrics.features.drift.sides import Sides
 from plmetrics.inference.comparisons.correction import adjust
 from plmetrics.inference.comparisons.tests.two_samples import (
     Array,
-    Moments,
+    SampleMoments,
     chi2_homogeneity,
     jensen_shannon,
     ks_distance,
@@ -25,7 +25,7 @@ from plmetrics.inference.comparisons.tests.two_samples import (
     wasserstein,
     welch,
 )
-from plmetrics.inference.tables import Rows
+from plmetrics.inference.tables import ResultRows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -57,7 +57,7 @@ def drift_tables(suite: Suite, counts: DriftCounts | None) -> tuple[pl.DataFrame
     spec = Drift.of(suite)
     if counts is None:
         return DRIFT_SCHEMA.to_frame(), DRIFT_HISTOGRAMS_SCHEMA.to_frame()
-    rows = Rows(counts.slices, DRIFT_SCHEMA)
+    rows = ResultRows(counts.slices, DRIFT_SCHEMA)
     listed = spec.measures is not None
     measures = (*spec.asked(), measure_of(NULL_SHARE))
     histograms = []
@@ -82,7 +82,7 @@ class _Reader:
         self._suite = suite
         self._weighted = weighted
         self._binned: dict[int, tuple[Segments, Segments]] = {}
-        self._moments: tuple[Moments, Moments] | None = None
+        self._moments: tuple[SampleMoments, SampleMoments] | None = None
 
     def _bins(self, measure: Measure) -> tuple[Segments, Segments]:
         """Both windows by bin, counted once."""
@@ -91,7 +91,7 @@ class _Reader:
             self._binned[bins] = self._sides.bins(bins)
         return self._binned[bins]
 
-    def _both(self) -> tuple[Moments, Moments]:
+    def _both(self) -> tuple[SampleMoments, SampleMoments]:
         """Means and variances of both windows, made once."""
         if self._moments is None:
             self._moments = self._sides.moments(0), self._sides.moments(1)

@@ -11,7 +11,7 @@ from plmetrics.core.segments import Segments
 from plmetrics.features.drift.slice_counts import WIDTH
 from plmetrics.inference.comparisons.tests.two_samples import (
     Array,
-    Moments,
+    SampleMoments,
     bin_edges,
     by_bin,
     moments,
@@ -124,7 +124,7 @@ class Sides:
         weight = self.null_weight[side]
         return weight if self._null_counts else np.zeros_like(weight)
 
-    def moments(self, side: int) -> Moments:
+    def moments(self, side: int) -> SampleMoments:
         """Mean and variance of a window."""
         return moments(self.values, self.weight[side], self.offset[side], self.square[side])
 

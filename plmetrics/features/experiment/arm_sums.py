@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from plmetrics.features.experiment.design import Constants, Experiment
-    from plmetrics.features.experiment.outcomes import Outcome
+    from plmetrics.features.experiment.design import ArmConstants, Experiment
+    from plmetrics.features.experiment.outcomes import ArmOutcome
     from plmetrics.table.source import Source
 
     Array = NDArray[np.float64]
@@ -55,7 +55,7 @@ class ArmSums:
     `values` counts the rows of each arm by slice, `@place`, and value: none where shifts are not asked for.
     """
 
-    outcome: Outcome
+    outcome: ArmOutcome
     binary: bool
     n: Array
     units: Array
@@ -149,7 +149,7 @@ def _tables_by_set(
 def _plans(
     rows: pl.LazyFrame,
     experiment: Experiment,
-    constants: Constants,
+    constants: ArmConstants,
     sets: Sequence[tuple[str, tuple[str, ...]]],
 ) -> dict[str, pl.LazyFrame]:
     """The plans of a readout: moments and ranks by the place of a slice set, and shared units."""
@@ -195,7 +195,7 @@ def _keys(columns: Sequence[str], experiment: Experiment) -> list[str]:
     return [*map(slice_column, columns), *map(stratum_column, experiment.strata), ARM]
 
 
-def _values(experiment: Experiment, constants: Constants) -> list[dict[str, pl.Expr]]:
+def _values(experiment: Experiment, constants: ArmConstants) -> list[dict[str, pl.Expr]]:
     """The numbers of a row that each outcome adds up."""
     return [
         centred_numbers(outcome, index, constants.centres[index])
@@ -218,9 +218,9 @@ def _units_of_several(rows: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
 
 
 def _sums(
-    outcome: Outcome,
+    outcome: ArmOutcome,
     index: int,
-    constants: Constants,
+    constants: ArmConstants,
     shape: tuple[int, int],
     moments: Sequence[pl.DataFrame],
     ranks: Sequence[pl.DataFrame],

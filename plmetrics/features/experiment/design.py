@@ -18,7 +18,7 @@ from plmetrics.features.experiment.outcomes import (
     COVARIATE,
     SIZES,
     VALUE,
-    Outcome,
+    ArmOutcome,
     is_sound,
     outcome_columns,
     part_column,
@@ -49,7 +49,7 @@ class Experiment:
     slice sets, whose slices are known, on keys that the rows hold.
     """
 
-    outcomes: tuple[Outcome, ...]
+    outcomes: tuple[ArmOutcome, ...]
     arm: str
     control: Any
     slices: Mapping[str, tuple[str, ...]]
@@ -160,7 +160,7 @@ def table_with_places(table: pl.DataFrame, place: pl.DataFrame) -> pl.DataFrame:
 
 
 @dataclass(frozen=True, slots=True)
-class Constants:
+class ArmConstants:
     """Arms of the table, the control first, and their units; of each outcome whether it is binary, and its centres."""
 
     arms: tuple[str, ...]
@@ -169,7 +169,7 @@ class Constants:
     centres: tuple[dict[str, float], ...]
 
 
-def experiment_constants(rows: pl.LazyFrame, experiment: Experiment) -> Constants:
+def experiment_constants(rows: pl.LazyFrame, experiment: Experiment) -> ArmConstants:
     """Arms, and kinds and centres of outcomes.
 
     Raises:
@@ -206,10 +206,10 @@ def experiment_constants(rows: pl.LazyFrame, experiment: Experiment) -> Constant
     arms = [control, *(arm for arm in arms if arm != control)]
     of_arm = dict(counts.select(ARM, _ROWS if experiment.unit is None else "size").iter_rows())
     units_each = np.array([of_arm[arm] for arm in arms], dtype=np.float64)
-    return Constants(tuple(arms), units_each, binary, tuple(centres))
+    return ArmConstants(tuple(arms), units_each, binary, tuple(centres))
 
 
-def _facts(outcome: Outcome, index: int) -> list[pl.Expr]:
+def _facts(outcome: ArmOutcome, index: int) -> list[pl.Expr]:
     """Of one outcome: missing numbers, sums of those of rows that miss none, and values other than 0 and 1."""
     sound, facts = is_sound(outcome, index), []
     for part in outcome.columns():
@@ -238,7 +238,7 @@ def _totals(rows: pl.LazyFrame, counts: pl.DataFrame, experiment: Experiment) ->
     return means | {f"@rows|{index}": 1.0 for index in range(len(experiment.outcomes))}
 
 
-def _centres(outcome: Outcome, index: int, totals: Mapping[str, float]) -> dict[str, float]:
+def _centres(outcome: ArmOutcome, index: int, totals: Mapping[str, float]) -> dict[str, float]:
     """The outcome and its covariate among all rows: constants near those of the arms."""
     centres = {}
     for part, size in SIZES.items():

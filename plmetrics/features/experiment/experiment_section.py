@@ -9,7 +9,7 @@ from pydantic import Field
 
 from plmetrics.core.errors import ConfigError
 from plmetrics.core.names import did_you_mean
-from plmetrics.features.experiment.outcomes import Outcome, outcomes_of
+from plmetrics.features.experiment.outcomes import ArmOutcome, outcomes_of
 from plmetrics.suite.problems import absent
 from plmetrics.suite.sections.basics import Correction, Finite, Level
 from plmetrics.suite.sections.section import Column, OrOne, Section, Strict, each_once
@@ -144,7 +144,7 @@ class ExperimentPlan(Section):
         return (*self.outcomes, *self.ratios, *self.quantiles)
 
     @property
-    def compared(self) -> tuple[Outcome, ...]:
+    def compared(self) -> tuple[ArmOutcome, ...]:
         """The outcomes with their columns."""
         return outcomes_of(self.outcomes, self.ratios, self.covariates, self.quantiles)
 

@@ -21,7 +21,7 @@ SIZES = {VALUE: SIZE, COVARIATE: COVARIATE_SIZE}
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class ArmOutcome:
     """An outcome by its name: the mean of `value` over rows, or its sum over that of `size`.
 
     `covariate` is a column, or those of a ratio, that the mean is adjusted by. With `quantile` it is that of `value`.
@@ -57,7 +57,7 @@ def part_column(part: str, index: int) -> str:
     return f"@{part}|{index}"
 
 
-def outcome_columns(schema: pl.Schema, outcomes: Sequence[Outcome]) -> dict[str, pl.Expr]:
+def outcome_columns(schema: pl.Schema, outcomes: Sequence[ArmOutcome]) -> dict[str, pl.Expr]:
     """The numbers of a row that outcomes read.
 
     Raises:
@@ -74,7 +74,7 @@ def outcome_columns(schema: pl.Schema, outcomes: Sequence[Outcome]) -> dict[str,
 
 
 def check_columns(
-    outcomes: Sequence[Outcome], strata: Sequence[str], schema: pl.Schema, *, known: Sequence[str]
+    outcomes: Sequence[ArmOutcome], strata: Sequence[str], schema: pl.Schema, *, known: Sequence[str]
 ) -> None:
     """See that the columns of a suite's outcomes and strata are there, but for those that are `known` to be.
 
@@ -114,14 +114,14 @@ def _not_numbers(column: str, role: str, dtype: pl.DataType, path: tuple[str, ..
     return Problem(msg, path)
 
 
-def is_sound(outcome: Outcome, index: int) -> pl.Expr:
+def is_sound(outcome: ArmOutcome, index: int) -> pl.Expr:
     """Whether a row has all numbers of an outcome."""
     return pl.all_horizontal(
         pl.col(part_column(part, index)).is_finite().fill_null(value=False) for part in outcome.columns()
     )
 
 
-def centred_numbers(outcome: Outcome, index: int, centres: Mapping[str, float]) -> dict[str, pl.Expr]:
+def centred_numbers(outcome: ArmOutcome, index: int, centres: Mapping[str, float]) -> dict[str, pl.Expr]:
     """The numbers of a row, null where one is missing; values less a constant times their size.
 
     Ratios of sums are then those of the outcome less the constant, and lose no digits where all values are alike.
@@ -142,7 +142,7 @@ def outcomes_of(
     ratio: Mapping[str, Sequence[str]] | None,
     covariate: Pair | Mapping[str, Pair] | None,
     quantile: Mapping[str, tuple[str, float]] | None = None,
-) -> tuple[Outcome, ...]:
+) -> tuple[ArmOutcome, ...]:
     """Outcomes as they are asked for.
 
     Raises:
@@ -167,9 +167,13 @@ def outcomes_of(
             hint = did_you_mean(name, names)
             raise ConfigError(Problem(f"covariate: '{name}' is no outcome", ("covariate",), hint))
     adjusted = {name: _columns(parts) for name, parts in by_name.items()}
-    means = [Outcome(name, name, None, adjusted.get(name, ())) for name in columns]
-    shares = [Outcome(name, *parts, adjusted.get(name, ())) for name, parts in ratios.items()]
-    return (*means, *shares, *(Outcome(name, column, quantile=q) for name, (column, q) in quantiles.items()))
+    means = [ArmOutcome(name, name, None, adjusted.get(name, ())) for name in columns]
+    shares = [ArmOutcome(name, *parts, adjusted.get(name, ())) for name, parts in ratios.items()]
+    return (
+        *means,
+        *shares,
+        *(ArmOutcome(name, column, quantile=q) for name, (column, q) in quantiles.items()),
+    )
 
 
 def _pair(parts: Sequence[str], what: str) -> tuple[str, str]:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from plmetrics.engine.order.orderings import Ordering
     from plmetrics.engine.request import Request
     from plmetrics.engine.run_plan import RunPlan
-    from plmetrics.states.scores.grid import Bins
+    from plmetrics.states.scores.grid import BinKind
 
 
 _NUMBER = 8
@@ -161,7 +161,7 @@ def _bins(prepared: RunPlan) -> Iterator[_CountSize]:
         yield _CountSize(rows, rows * columns * _NUMBER)
 
 
-def _places(bins: Bins, fine: int, slices: int, ordering: Ordering) -> int:
+def _places(bins: BinKind, fine: int, slices: int, ordering: Ordering) -> int:
     if isinstance(bins, Binning):
         return bins.bins * bins.channels
     if ordering.across is not None and bins != "fine":
@@ -172,7 +172,7 @@ def _places(bins: Bins, fine: int, slices: int, ordering: Ordering) -> int:
     return 2 * (fine if bins == "fine" else coarse_number(slices))
 
 
-def _counts(prepared: RunPlan, slices: int, places: int, blocks: int, bins: Bins) -> _CountSize:
+def _counts(prepared: RunPlan, slices: int, places: int, blocks: int, bins: BinKind) -> _CountSize:
     """The counts of a set: each row of a slice falls into any of the places."""
     width = places * blocks
     rows = prepared.rows.read / max(slices, 1)

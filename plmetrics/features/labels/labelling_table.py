@@ -31,7 +31,7 @@ SMALL = 0.1
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class LabelSide:
     """Sums over the rows of some slices with or without a label, `[slice]` or `[slice, block]`."""
 
     n: Array
@@ -40,15 +40,15 @@ class Side:
     squares: Array | None
 
     @classmethod
-    def of(cls, columns: Mapping[str, Array], model: str, side: str) -> Side:
+    def of(cls, columns: Mapping[str, Array], model: str, side: str) -> LabelSide:
         """Sums of a model; a model without one number a row has no scores."""
         names = (side_column(model, side, name) for name in ("n", "weight", "score", "squares"))
         return cls(*(columns.get(name) for name in names))  # type: ignore[arg-type]
 
-    def total(self) -> Side:
+    def total(self) -> LabelSide:
         """The sums of all blocks."""
         parts = (self.n, self.weight, self.score, self.squares)
-        return Side(*(None if part is None else part.sum(axis=1) for part in parts))  # type: ignore[arg-type]
+        return LabelSide(*(None if part is None else part.sum(axis=1) for part in parts))  # type: ignore[arg-type]
 
     @property
     def mean(self) -> Array:
@@ -94,7 +94,7 @@ def _rows(analysis: Analysis, model: str, states: SetStates, name: str) -> pl.Da
 
 def _columns(analysis: Analysis, model: str, blocks: Mapping[str, Array]) -> dict[str, Any]:
     """The numbers of some slices, from sums `[slice, block]`."""
-    labelled, unlabelled = (Side.of(blocks, model, side) for side in SIDES)
+    labelled, unlabelled = (LabelSide.of(blocks, model, side) for side in SIDES)
     there, absent = labelled.total(), unlabelled.total()
     difference = there.mean - absent.mean
     spread = np.sqrt((there.variance + absent.variance) / 2.0)
@@ -117,7 +117,7 @@ def _columns(analysis: Analysis, model: str, blocks: Mapping[str, Array]) -> dic
 
 
 def _interval(
-    analysis: Analysis, sides: Sequence[Side], difference: Array, status: NDArray[np.object_]
+    analysis: Analysis, sides: Sequence[LabelSide], difference: Array, status: NDArray[np.object_]
 ) -> dict[str, Any]:
     """The interval of the difference, from what each block moves it by (delta method)."""
     nothing = np.full(difference.shape, np.nan)
@@ -143,7 +143,7 @@ def _interval(
     return out
 
 
-def _scores(side: Side) -> Array:
+def _scores(side: LabelSide) -> Array:
     assert side.score is not None
     return side.score
 

@@ -20,7 +20,7 @@ from plmetrics.features.leakage.leakage_section import Leakage
 from plmetrics.features.leakage.training_rows import (
     EXAMPLE,
     REPEATED,
-    Finding,
+    LeakageFinding,
     LeakagePlans,
     evaluated_columns,
     join_passes,
@@ -82,11 +82,11 @@ class LeakageCounting:
         passes = yield from together(*_passes_of_keys(view, train, checks))
         return cls(checks, looked, max(passes, default=1))
 
-    def count(self) -> Question[list[Finding]]:
+    def count(self) -> Question[list[LeakageFinding]]:
         """Make the checks."""
         attributes = constant_question([]) if self.attributes is None else self.attributes.count()
         frames, facts = yield from together(self._frames(), attributes)
-        return [*self.checks.findings(frames), *(Finding("attributes", **each) for each in facts)]
+        return [*self.checks.findings(frames), *(LeakageFinding("attributes", **each) for each in facts)]
 
     def _frames(self) -> Question[dict[str, pl.DataFrame]]:
         """Frames of the plans, all passes together."""
@@ -145,7 +145,7 @@ def merge(alike: Sequence[AlignedStates], builder: Builder) -> None:
         builder.add(Part(KIND, bins=part.bins), _row_of(part.bins, total))
 
 
-def findings_of_state(suite: Suite, saved: SavedState) -> list[Finding]:
+def findings_of_state(suite: Suite, saved: SavedState) -> list[LeakageFinding]:
     """Findings of the checks of all rows of a state, as those of a run over them."""
     spec, frames = Leakage.of(suite), {}
     for number, part in saved.head.numbers(KIND).items():

@@ -13,7 +13,7 @@ from plmetrics.features.leakage.leakage_section import Leakage
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from plmetrics.features.leakage.training_rows import Finding
+    from plmetrics.features.leakage.training_rows import LeakageFinding
     from plmetrics.suite.model import Suite
 
 _SAYS = {
@@ -29,7 +29,7 @@ _NAMED = 5
 _BAD = ("fail", "warn")
 
 
-def leakage_table(suite: Suite, findings: Sequence[Finding]) -> pl.DataFrame:
+def leakage_table(suite: Suite, findings: Sequence[LeakageFinding]) -> pl.DataFrame:
     """Judge what was found.
 
     Returns:
@@ -42,7 +42,7 @@ def leakage_table(suite: Suite, findings: Sequence[Finding]) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=LEAKAGE_SCHEMA, orient="row")
 
 
-def _row(finding: Finding, spec: Leakage) -> dict[str, Any]:
+def _row(finding: LeakageFinding, spec: Leakage) -> dict[str, Any]:
     columns: dict[str, Any] = {
         "check": finding.check,
         "columns": ", ".join(finding.columns),

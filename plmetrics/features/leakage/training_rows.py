@@ -45,7 +45,7 @@ _NANOSECONDS = {"ns": 1, "us": 1_000, "ms": 1_000_000}
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class LeakageFinding:
     """Finding of a check: rows out of `of`, or, of an attribute, how well it tells the label by `measure`.
 
     Both are None where nothing can be said: no row has a key or a time, or too few rows have another label.
@@ -254,7 +254,7 @@ class LeakagePlans:
         present = pl.all_horizontal(pl.col(self.keys).is_not_null())
         return self.rows.filter(present, *_of_pass(self.keys, number, passes))
 
-    def findings(self, frames: dict[str, pl.DataFrame]) -> list[Finding]:
+    def findings(self, frames: dict[str, pl.DataFrame]) -> list[LeakageFinding]:
         """Findings of the collected plans, in the order of the checks."""
         counts = frames["counts"].row(0, named=True)
         out = []
@@ -271,18 +271,18 @@ class LeakagePlans:
                 lacking, none = _lacking(frames["train"])
                 rows, note = None if none else rows, "; ".join(filter(None, [note, lacking])) or None
             example = _example(frames[f"{check}{EXAMPLE}"])
-            out.append(Finding(check, columns, rows, counts["rows"], example=example, note=note))
+            out.append(LeakageFinding(check, columns, rows, counts["rows"], example=example, note=note))
         if self.last is not None and self.spec.time is not None:
             out.append(self._late(counts, self.spec.time, self.last[1], frames["counts"]["first"]))
         return out
 
-    def _late(self, counts: dict[str, Any], name: str, last: str, first: pl.Series) -> Finding:
+    def _late(self, counts: dict[str, Any], name: str, last: str, first: pl.Series) -> LeakageFinding:
         note = f"training ends at {last}"
         if counts["time"]:
             note += f"; {_omission_warning(counts['time'], 'no time')}"
         rows = None if counts["time"] == counts["rows"] else counts["early"]
         example = f"{name}={_moment_text(first)}" if rows else None
-        return Finding("time", (name,), rows, counts["rows"], example=example, note=note)
+        return LeakageFinding("time", (name,), rows, counts["rows"], example=example, note=note)
 
 
 def _sample_plans(

@@ -32,7 +32,7 @@ from plmetrics.report.layout import (
     to_text,
 )
 from plmetrics.report.numbers import MISSING as UNDEFINED
-from plmetrics.report.numbers import Estimate, estimate, number, plural
+from plmetrics.report.numbers import ValueText, estimate, number, plural
 from plmetrics.report.sections.overall import metric_label
 
 if TYPE_CHECKING:
@@ -199,7 +199,7 @@ def _table(rows: pl.DataFrame, parts: Sequence[pl.DataFrame], width: int) -> lis
 
 
 def _estimates(rows: Sequence[Row | None]) -> list[Text]:
-    texts = align([Estimate("") if row is None else _estimate(row) for row in rows])
+    texts = align([ValueText("") if row is None else _estimate(row) for row in rows])
     for text, row in zip(texts, rows, strict=True):
         if row is not None and row["gate_verdict"] in _NOT_PLAIN:
             text.append(f" {row['gate_verdict']}", _STYLES[row["gate_verdict"]])
@@ -208,7 +208,7 @@ def _estimates(rows: Sequence[Row | None]) -> list[Text]:
     return texts
 
 
-def _estimate(row: Row) -> Estimate:
+def _estimate(row: Row) -> ValueText:
     return estimate(row["value"], row["lower"], row["upper"], status=row["value_status"])
 
 

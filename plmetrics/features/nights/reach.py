@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Reach:
+class LookBack:
     """Reach of a look back: the moments from which states and run folders are read, and the runs named themselves."""
 
     states: datetime
@@ -27,7 +27,7 @@ class Reach:
     runs: frozenset[str]
 
 
-def reach_of(suite: Suite, calendar: Calendar, manifests: Sequence[Manifest]) -> Reach | None:
+def reach_of(suite: Suite, calendar: Calendar, manifests: Sequence[Manifest]) -> LookBack | None:
     """References of the last interval with a result, and of those that it looks back to.
 
     `manifests` are those in force, of any order.
@@ -59,7 +59,7 @@ def reach_of(suite: Suite, calendar: Calendar, manifests: Sequence[Manifest]) ->
             states = min(states, start)
         if not (reference.adds or section == "drift"):
             folders = min(folders, start)
-    return Reach(states, folders, frozenset(named_runs))
+    return LookBack(states, folders, frozenset(named_runs))
 
 
 def _first_again(suite: Suite, calendar: Calendar, newest: Interval) -> Interval:

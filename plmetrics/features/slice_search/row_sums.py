@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from plmetrics.core.exact_sums import PARTS, Parts
+from plmetrics.core.exact_sums import PARTS, SplitSums
 from plmetrics.engine.aggregate.row_plan import BLOCK
 from plmetrics.engine.aggregate.totals import atoms
 from plmetrics.states.moments import CENTRE
@@ -93,7 +93,7 @@ def by_block(rows: pl.DataFrame) -> Batch:
     return {name: rows[name].to_numpy()[order] for name in rows.columns if name != BAD}
 
 
-class Tally:
+class GroupingSums:
     """The sums of the cells of some columns by block, as dense arrays `[block, cell]`.
 
     Those that have exponents are the same in any order of the rows.
@@ -109,7 +109,7 @@ class Tally:
         self._rows = np.zeros(self._cells * blocks, dtype=np.int64)
         self._sums: dict[str, NDArray[np.float64]] = {}
         self._exponents = exponents
-        self._parts: dict[str, Parts] = {}
+        self._parts: dict[str, SplitSums] = {}
 
     def add(self, batch: Mapping[str, NDArray[Any]]) -> None:
         """Add the rows of a batch."""
@@ -152,7 +152,7 @@ class Tally:
         if name not in self._sums:
             self._sums[name] = np.zeros(len(self._rows))
             if name in self._exponents:
-                self._parts[name] = Parts(self._sums[name], self._exponents[name])
+                self._parts[name] = SplitSums(self._sums[name], self._exponents[name])
         return self._sums[name]
 
     def _kept(self, name: str, values: NDArray[Any]) -> Iterable[tuple[NDArray[np.float64], NDArray[Any]]]:

@@ -10,7 +10,7 @@ from plmetrics.core.errors import Problem
 from plmetrics.report.charts.figure import Figure
 from plmetrics.report.charts.selection import NothingToDraw
 from plmetrics.report.charts.slices.estimate_texts import estimate_texts, minus
-from plmetrics.report.charts.slices.panels import Panel, Texts, side_by_side
+from plmetrics.report.charts.slices.panels import SlicePanel, Texts, side_by_side
 from plmetrics.report.charts.slices.rows import add_heading, look_where, stack_rows, with_marks
 from plmetrics.report.charts.texts import short
 from plmetrics.report.charts.words import level_words
@@ -48,7 +48,7 @@ def draw(selection: Selection) -> Figure:
     )
     side = {"higher": "right", "lower": "left"}.get(selection.summary.directions.get(metric, "none"))
     axis = f"difference of {short(metric, 40)} to the rest" + (f" ({side} of 0 is better)" if side else "")
-    chart = side_by_side([Panel(drawn, "", 0.0)], axis, texts, include=[0.0])
+    chart = side_by_side([SlicePanel(drawn, "", 0.0)], axis, texts, include=[0.0])
     return Figure(add_heading(chart, title, subtitle), rows, title, _finding(title, drawn), notes)
 
 

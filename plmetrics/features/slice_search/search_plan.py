@@ -12,7 +12,7 @@ import polars as pl
 
 from plmetrics.core.hashing import SEARCH_SALT, mix_expr, mix_int
 from plmetrics.engine.aggregate.row_plan import BLOCK
-from plmetrics.features.slice_search.row_sums import Tally, code_column, row_values
+from plmetrics.features.slice_search.row_sums import GroupingSums, code_column, row_values
 from plmetrics.states.complements import RestSums
 from plmetrics.states.sums import SlicedSums, SumsState
 from plmetrics.table.prediction_columns import UNIT
@@ -195,11 +195,11 @@ class SearchPlan:
         values = row_values(self.prepared, self.spec.metric, self.models)
         return self.prepared.table.frame.select(*self.keys(), *values)
 
-    def tally(self, members: tuple[int, ...], exponents: Mapping[str, int] | None = None) -> Tally:
+    def tally(self, members: tuple[int, ...], exponents: Mapping[str, int] | None = None) -> GroupingSums:
         """The sums of a grouping, empty; with the exponents of the run, or others."""
         sizes = [self.columns[number].size for number in members]
         pinned = self.prepared.addition.exponents if exponents is None else exponents
-        return Tally(members, sizes, 2 * self.spec.blocks, pinned)
+        return GroupingSums(members, sizes, 2 * self.spec.blocks, pinned)
 
 
 def search_part(unit: pl.Expr, spec: FindSlices) -> pl.Expr:

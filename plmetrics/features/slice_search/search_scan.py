@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
     from plmetrics.engine.request import Request
     from plmetrics.engine.run_plan import RunPlan
-    from plmetrics.features.slice_search.row_sums import Tally
+    from plmetrics.features.slice_search.row_sums import GroupingSums
     from plmetrics.features.slice_search.search_columns import Encoding, SearchedColumn
     from plmetrics.suite.model import Suite
     from plmetrics.table.prediction_table import PredictionTable
@@ -134,7 +134,7 @@ def search_states(plan: SearchPlan) -> SearchStates:
     return states_of(plan, groupings)
 
 
-def tallies(plan: SearchPlan) -> Iterator[tuple[tuple[int, ...], Tally]]:
+def tallies(plan: SearchPlan) -> Iterator[tuple[tuple[int, ...], GroupingSums]]:
     """The sums of each grouping of the rows."""
     for together in plan.passes():
         sums = {members: plan.tally(members) for members in together}
@@ -146,7 +146,7 @@ def tallies(plan: SearchPlan) -> Iterator[tuple[tuple[int, ...], Tally]]:
         yield from sums.items()
 
 
-def state_of(plan: SearchPlan, tally: Tally) -> SumsState:
+def state_of(plan: SearchPlan, tally: GroupingSums) -> SumsState:
     """The state of a grouping, from its sums."""
     prepared, metrics, populations = plan.prepared, [plan.spec.metric], plan.populations
     cell, block, sums = tally.occupied()

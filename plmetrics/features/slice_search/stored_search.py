@@ -12,7 +12,7 @@ from plmetrics.core.exact_sums import Addition
 from plmetrics.engine.binding.bind import bind
 from plmetrics.engine.prepare.preparation import prepare
 from plmetrics.engine.run_plan import Accounting, RunPlan
-from plmetrics.features.slice_search.row_sums import Tally
+from plmetrics.features.slice_search.row_sums import GroupingSums
 from plmetrics.features.slice_search.search_columns import Encoding, searched_columns
 from plmetrics.features.slice_search.search_plan import (
     Grouping,
@@ -87,7 +87,7 @@ def merge(alike: Sequence[AlignedStates], builder: Builder) -> None:
     exponents = content["constants"]["exponents"]
     sizes = [sum(encoding.codes) for encoding in _open_encodings(content)]
     for members in map(tuple, content["groupings"]):
-        tally = Tally(members, [sizes[number] for number in members], 2 * spec.blocks, exponents)
+        tally = GroupingSums(members, [sizes[number] for number in members], 2 * spec.blocks, exponents)
         for group in alike:
             number = group.head.number(KIND, bins=_name(members))
             assert number is not None

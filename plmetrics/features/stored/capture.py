@@ -15,7 +15,7 @@ from plmetrics.core.hashing import unit_hash
 from plmetrics.engine.aggregate.aggregation import needs_rows
 from plmetrics.engine.aggregate.row_plan import BLOCK as ROW_BLOCK
 from plmetrics.engine.aggregate.totals import centres_of, moments, summed_in
-from plmetrics.engine.order.on_grid import Passes
+from plmetrics.engine.order.on_grid import GridCounts
 from plmetrics.engine.order.parts import exponent_in_bins
 from plmetrics.engine.order.score_bins import UNIT_SPAN
 from plmetrics.engine.prepare.key_constants import pinned_keys
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from plmetrics.engine.run_plan import RunPlan
     from plmetrics.states.bin_sums import BinSums
     from plmetrics.states.moments import Moment
-    from plmetrics.states.scores.grid import Bins
+    from plmetrics.states.scores.grid import BinKind
     from plmetrics.states.scores.run_grids import Grids
     from plmetrics.states.scores.sliced_grid import SlicedGrid
     from plmetrics.table.slice_keys import SliceKey
@@ -215,13 +215,13 @@ def _slices(builder: Builder, prepared: RunPlan) -> None:
 
 def _scores(builder: Builder, prepared: RunPlan, aggregated: Aggregates) -> Grids:
     """The counts of scores, and the grids they were counted on."""
-    passes = Passes(prepared, aggregated.block_keys)
+    passes = GridCounts(prepared, aggregated.block_keys)
     passes.begin(aggregated)
     write_blocks(builder, _WHOLE if prepared.blocks is None else aggregated.block_keys)
     grids: dict[str, ModelGrid] = {}
     ends_of_sets: dict[tuple[int, str], pl.DataFrame] = {}
     for name in passes.orderings:
-        cut, wanted_binnings = passes.of(name), passes.wanted[name]
+        cut, wanted_binnings = passes.of(name), passes.bin_kinds[name]
         rows: dict[tuple[int, str], list[tuple[pl.DataFrame, int | None]]] = {}
         sizes: dict[tuple[int, str], tuple[int, int]] = {}
         exponents: dict[tuple[int, str], int | None] = {}
@@ -253,11 +253,11 @@ def _scores(builder: Builder, prepared: RunPlan, aggregated: Aggregates) -> Grid
     return grids
 
 
-def _grid(prepared: RunPlan, passes: Passes, name: str) -> ModelGrid:
+def _grid(prepared: RunPlan, passes: GridCounts, name: str) -> ModelGrid:
     """The grid of an ordering whose coarse bins, where there are any, follow from what these rows have."""
     locator, cut, equal = passes.locators[name], passes.of(name), passes.orderings[name].equal_bins
     cuts: dict[int, list[Cuts]] = {}
-    if prepared.blocks is None or (equal is None and "coarse" not in passes.wanted[name]):
+    if prepared.blocks is None or (equal is None and "coarse" not in passes.bin_kinds[name]):
         return ModelGrid(locator.keys, locator.edges, {}, np.zeros(0, dtype=np.int64))
     for index, slices in enumerate(prepared.slices):
         cuts.setdefault(prepared.number_of(slices), []).append(_cuts(cut(index), slices.values, equal))
@@ -280,7 +280,7 @@ def _cuts(sliced: SlicedGrid, values: pl.DataFrame, equal: int | None) -> Cuts:
     return Cuts(values.filter(pl.Series(occupied)), places[occupied])
 
 
-def bins_text(bins: Bins) -> str:
+def bins_text(bins: BinKind) -> str:
     """Name of a kind of bins in a state."""
     if isinstance(bins, Binning):
         channels = " distances" if bins.distances else "" if bins.scores else " classes"

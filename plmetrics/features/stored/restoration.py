@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from plmetrics.engine.request import Request, TableView
     from plmetrics.states.bin_sums import BinSums
     from plmetrics.states.scores.coarse import Array
-    from plmetrics.states.scores.grid import Bins
+    from plmetrics.states.scores.grid import BinKind
     from plmetrics.states.state_format import Head, SavedState
     from plmetrics.suite.model import Suite
     from plmetrics.table.slices import Cube
@@ -246,7 +246,7 @@ class _SliceCounts:
         part, rows = self._rows("fine")
         return self._dense(part, rows, 0, self.size, None)[:, 0]
 
-    def parts(self, bins: Bins) -> Iterator[tuple[int, int, Array]]:
+    def parts(self, bins: BinKind) -> Iterator[tuple[int, int, Array]]:
         """Counts by block, as many slices at a time as there is room for."""
         part, rows = self._rows(bins)
         size = part.size
@@ -257,14 +257,14 @@ class _SliceCounts:
             high = min(low + step, self.size)
             yield low, high, self._dense(part, rows, low, high, blocks)
 
-    def _rows(self, bins: Bins) -> tuple[Part, pl.DataFrame]:
+    def _rows(self, bins: BinKind) -> tuple[Part, pl.DataFrame]:
         """The part that holds counts of the slices, and its rows."""
         number = self.saved.head.number("scores", (self.number,), self.ordering.name, bins_text(bins))
         if number is None:
             return Part("scores", size=self._shape(bins)), pl.DataFrame(schema=PIECES)
         return self.saved.head.parts[number], self.saved.of(number)
 
-    def _shape(self, bins: Bins) -> tuple[int, int]:
+    def _shape(self, bins: BinKind) -> tuple[int, int]:
         assert self.prepared.grids is not None
         grid = self.prepared.grids[self.ordering.name]
         if self.ordering.across is not None and bins != "fine":

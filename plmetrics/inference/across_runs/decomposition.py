@@ -43,18 +43,18 @@ _ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Shares:
+class SliceMeans:
     """A mean in slices `[..., slice]`: the share of its denominator in each, 0 where it is absent, and its value."""
 
     share: Array
     value: Array
 
 
-def change_parts(before: Shares, after: Shares) -> tuple[Array, Array]:
+def change_parts(before: SliceMeans, after: SliceMeans) -> tuple[Array, Array]:
     """Within and mix of each slice.
 
-    >>> one = Shares(np.array([0.5, 0.5]), np.array([0.2, 0.4]))
-    >>> other = Shares(np.array([0.75, 0.25]), np.array([0.2, 0.8]))
+    >>> one = SliceMeans(np.array([0.5, 0.5]), np.array([0.2, 0.4]))
+    >>> other = SliceMeans(np.array([0.75, 0.25]), np.array([0.2, 0.8]))
     >>> within, mix = change_parts(one, other)
     >>> within.round(3).tolist(), mix.round(3).tolist()
     ([0.0, 0.15], [0.05, -0.15])
@@ -69,7 +69,7 @@ def change_parts(before: Shares, after: Shares) -> tuple[Array, Array]:
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
+class SetMetric:
     """Subject of a decomposition over a set: a metric, or one of its classes."""
 
     slice_set: str
@@ -78,12 +78,12 @@ class Subject:
     own: Metric
 
 
-def subjects(suite: Suite) -> Iterator[Subject]:
+def subjects(suite: Suite) -> Iterator[SetMetric]:
     """The means that the suite decomposes."""
     return (subject for subject in _chosen(suite) if subject.own.mean)
 
 
-def ordered_subjects(suite: Suite) -> Iterator[Subject]:
+def ordered_subjects(suite: Suite) -> Iterator[SetMetric]:
     """The metrics of the order of scores that the suite decomposes: those that it names."""
     chosen: Mapping[str, Sequence[str]] = {} if suite.compare is None else suite.compare.decompose
     return (
@@ -91,7 +91,7 @@ def ordered_subjects(suite: Suite) -> Iterator[Subject]:
     )
 
 
-def _chosen(suite: Suite) -> Iterator[Subject]:
+def _chosen(suite: Suite) -> Iterator[SetMetric]:
     """Names that the suite gives, or all where it gives none."""
     chosen: Mapping[str, Sequence[str]] = {} if suite.compare is None else suite.compare.decompose
     for name in suite.slices:
@@ -99,7 +99,7 @@ def _chosen(suite: Suite) -> Iterator[Subject]:
             if chosen[name] and metric.text not in chosen[name]:
                 continue
             for named, member in metric.per_class():
-                yield Subject(name, metric, named, member)
+                yield SetMetric(name, metric, named, member)
 
 
 def left_out(suite: Suite) -> list[str]:
@@ -151,7 +151,12 @@ class _Models:
     """The decomposition of one mean's difference between two models, (before, after), chunk by chunk of slices."""
 
     def __init__(
-        self, analysis: Analysis, overall: Chunk, states: SetStates, subject: Subject, models: tuple[str, str]
+        self,
+        analysis: Analysis,
+        overall: Chunk,
+        states: SetStates,
+        subject: SetMetric,
+        models: tuple[str, str],
     ) -> None:
         self.slice_set = subject.slice_set
         self._analysis = analysis
@@ -201,7 +206,7 @@ class _Models:
         return chunk.sums.totals(metric, model, prefix)
 
     def _equal(self, chunk: Chunk) -> NDArray[np.bool_]:
-        """Where both models say the same of every row."""
+        """Mask of the slices where both models predict the same for every row."""
         before, after = self._models
         equal: NDArray[np.bool_] = chunk.sums.total(f"{after}|differs|{before}") == 0
         return equal
@@ -236,11 +241,11 @@ class _Models:
         total = None if replicates[0] is None or replicates[1] is None else replicates[0] + replicates[1]
         return {**parts, "total": (value[0] + value[1], total)}, blocks, listed
 
-    def _shares(self, state: View, total: Array) -> Shares:
+    def _shares(self, state: View, total: Array) -> SliceMeans:
         mass = self._mass(state)
         with np.errstate(divide="ignore", invalid="ignore"):
             share = np.where(mass != 0, mass / total, 0.0)
-        return Shares(share, value_or_nan(self._subject.own, state))
+        return SliceMeans(share, value_or_nan(self._subject.own, state))
 
     def _judged(
         self,
@@ -311,7 +316,7 @@ def part_rows(
     bound: Array | None = None,
     sampling_error: Array | None = None,
 ) -> pl.DataFrame:
-    """Rows of the table `decomposition`: what is decomposed, and the part that each slice has in it.
+    """Rows of the table `decomposition`: the change of a metric, and the part of each slice in it.
 
     `bound` is how wrong values may be on bins, `sampling_error` their standard error where orders were drawn.
     """

@@ -1,4 +1,4 @@
-"""Metrics of mixtures of two tables: each slice has its share of the rows, and what they are like, from either."""
+"""Metrics of mixtures of two tables: each slice has its share of the rows and their distribution from either."""
 
 from __future__ import annotations
 

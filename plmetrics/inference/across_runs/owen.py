@@ -1,4 +1,4 @@
-"""Owen values of slices: what each does to a change by its share of the rows, and by what its rows are like.
+"""Owen values of slices: effects on a change by their shares of the rows, and by the distribution of their rows.
 
 A coalition is a set of parts that have changed while the others have not, and its worth v a number. The Shapley value
 of a part is the mean, over all orders in which parts change one after another, of v after it has changed - v before.
@@ -66,7 +66,7 @@ class Coalitions:
 
     @classmethod
     def along_orders(cls, parts: int, pairs: int, seed: int) -> Self:
-        """Those along random orders, each with its reverse.
+        """Owen values along random orders, each with its reverse.
 
         Of any two parts each comes first in one of the two: what pairs of parts do to each other is shared out exactly.
         """
@@ -80,7 +80,7 @@ class Coalitions:
         return cls(members.reshape(-1, parts), before, before + 1, share, sampled=True)
 
     def mean(self, terms: Sequence[Array]) -> Array:
-        """The mean over orders of what is added up at each step `[..., part, step]`.
+        """The mean over orders of the addends of each step `[..., part, step]`.
 
         >>> every, worth = Coalitions.every(2), np.array([0.0, 1.0, 2.0, 5.0])
         >>> every.mean([worth[every.after], -worth[every.before]]).tolist()
@@ -100,7 +100,7 @@ class Coalitions:
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class OwenValues:
     """Numbers of slices, how wrong bins may make them, and their standard errors where orders were drawn."""
 
     value: Array
@@ -147,14 +147,14 @@ class Steps:
             of_halves.append(half.reshape(slices * steps, slices).copy())
         return np.concatenate([*whole, *of_halves])
 
-    def parts(self, worth: Worth) -> tuple[Parts, Parts, Parts]:
+    def parts(self, worth: Worth) -> tuple[OwenValues, OwenValues, OwenValues]:
         """Within, mix, and both together, of each slice, from the worth of mixtures."""
         before, after, by_share, by_scores = self._steps(worth.value)
         bound = self.halves.mean([numbers / 2 for numbers in self._steps(worth.bound)])
         within = _parts(self.halves, [(by_scores - before) / 2, (after - by_share) / 2], bound)
         both = _effects(self.coalitions, worth)
         if self.halves.sampled and not self.coalitions.sampled:
-            return within, Parts(both.value - within.value, bound, within.error), both
+            return within, OwenValues(both.value - within.value, bound, within.error), both
         return within, _parts(self.halves, [(by_share - before) / 2, (after - by_scores) / 2], bound), both
 
     def values(self, worth: Array) -> Array:
@@ -177,12 +177,12 @@ def _kinds(members: NDArray[np.bool_]) -> Kinds:
     return np.where(members, AFTER, BEFORE).astype(np.int8)
 
 
-def _effects(coalitions: Coalitions, worth: Worth) -> Parts:
+def _effects(coalitions: Coalitions, worth: Worth) -> OwenValues:
     """Shapley values from the worth of coalitions, which come first."""
     before, after = coalitions.before, coalitions.after
     bound = coalitions.mean([worth.bound[after], worth.bound[before]])
     return _parts(coalitions, [worth.value[after], -worth.value[before]], bound)
 
 
-def _parts(coalitions: Coalitions, terms: Sequence[Array], bound: Array) -> Parts:
-    return Parts(coalitions.mean(terms), bound, coalitions.error(terms))
+def _parts(coalitions: Coalitions, terms: Sequence[Array], bound: Array) -> OwenValues:
+    return OwenValues(coalitions.mean(terms), bound, coalitions.error(terms))

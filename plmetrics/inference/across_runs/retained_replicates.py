@@ -1,4 +1,4 @@
-"""The replicates that a run keeps with its results, and the units behind them: what pairs it with another run.
+"""Replicates that a run retains with its results, and their units, by which it pairs with another run.
 
 A replicate's weights follow from the seed, its number and the blocks. Runs of one seed whose blocks hold the same units
 have drawn the same units in each replicate, so that replicates of one may be held against those of the other.
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from plmetrics.catalogue.metric import Metric
-    from plmetrics.inference.subject import Analysis, Part
+    from plmetrics.inference.subject import Analysis, SliceEstimates
 
 KEPT_SCHEMA = pl.Schema(
     [
@@ -106,12 +106,12 @@ class Keeper:
         self._batches: list[Batch] = []
         self.too_many = False
 
-    def add(self, index: int, metric: Metric, part: Part, named: str) -> None:
-        """Take in what every model has of a metric in a chunk of slices."""
+    def add(self, index: int, metric: Metric, part: SliceEstimates, named: str) -> None:
+        """Add the estimates of every model of a metric in a chunk of slices."""
         places = np.flatnonzero(part.listed)
         if self.too_many or metric.text not in self._listed or len(places) == 0:
             return
-        for model, estimates in part.found.items():
+        for model, estimates in part.judged.items():
             estimate = estimates.estimate
             if estimate.replicates is None or not self._room(len(estimate.replicates) * len(places)):
                 continue

@@ -17,7 +17,7 @@ from plmetrics.inference.across_runs.comparisons import NOTE
 from plmetrics.inference.across_runs.decomposition import (
     PARTS,
     REST,
-    Shares,
+    SliceMeans,
     change_parts,
     part_rows,
     subjects,
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from plmetrics.core.results import RecordedMasses
-    from plmetrics.inference.across_runs.decomposition import Subject
+    from plmetrics.inference.across_runs.decomposition import SetMetric
     from plmetrics.inference.comparisons.independent import Sample
     from plmetrics.inference.subject import Analysis
     from plmetrics.states.sums import SlicedSums
@@ -53,12 +53,12 @@ WHOLE = "all"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RunMeans:
-    """A run's mean in all rows and in slices: what each contributes, with errors and degrees of freedom.
+    """A run's mean in all rows and in slices, with contributions, errors and degrees of freedom.
 
     `units` is the number of independent units that the shares of slices rest on, infinity where it is not known.
     """
 
-    shares: Shares
+    shares: SliceMeans
     error: Array
     freedom: Array
     units: float
@@ -91,7 +91,7 @@ class _Runs:
         both: pl.DataFrame,
         sides: tuple[Side, Side],
         model: str,
-        subject: Subject,
+        subject: SetMetric,
         said: tuple[float, str],
     ) -> None:
         rows = both.filter(
@@ -173,7 +173,7 @@ class _Runs:
         remainder = 1.0 - float(share.sum())
         rest = remainder if remainder > _NEGLIGIBLE else 0.0
         its_value = (overall.value[0] - float(np.sum(share * value))) / remainder if rest else 0.0
-        shares = Shares(np.append(share, rest), np.append(value, its_value))
+        shares = SliceMeans(np.append(share, rest), np.append(value, its_value))
         error = np.append(np.where(share != 0, slices_sample.error, 0.0), np.nan if rest else 0.0)
         freedom = np.append(np.where(share != 0, slices_sample.blocks - 1.0, 1.0), 1.0)
         rows = self._overall[f"n{suffix}"].fill_null(0).sum()
@@ -281,7 +281,7 @@ def _errors_of_shares(
 
 
 def independent_units(side: Side, blocks: int, *, alike: bool) -> float:
-    """How many independent units the shares of a run's slices rest on: infinity where the run does not say.
+    """Number of independent units of the shares of a run's slices: infinity where it is unknown.
 
     Where each unit is its own block, these are the blocks that the table counts. Else the blocks' sums vary about
     their mean as those of so many units would, to the whole block that the table gives. Where each row is a unit and
@@ -334,7 +334,7 @@ def decomposition_masses(analysis: Analysis) -> list[RecordedMasses]:
     return entries
 
 
-def masses_of(kept: Sequence[RecordedMasses], subject: Subject, model: str) -> Mapping[str, float] | None:
+def masses_of(kept: Sequence[RecordedMasses], subject: SetMetric, model: str) -> Mapping[str, float] | None:
     """Masses that a run kept of a mean of a model; None if it kept none."""
     place = (model, subject.metric.text, subject.named, subject.slice_set)
     return next(
@@ -352,7 +352,7 @@ def _model_sums(sums: SlicedSums) -> ModelSums:
     return ModelSums({name: sums.total(name)[:, None] for name in sums.columns}, None)
 
 
-def _masses(analysis: Analysis, subject: Subject, model: str, sums: ModelSums) -> list[float]:
+def _masses(analysis: Analysis, subject: SetMetric, model: str, sums: ModelSums) -> list[float]:
     state = sums.totals(subject.own, model, analysis.population.prefix(subject.own, model))
     masses: list[float] = np.asarray(subject.own.denominators(state)[0], dtype=np.float64).tolist()
     return masses

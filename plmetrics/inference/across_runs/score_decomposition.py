@@ -25,7 +25,7 @@ from plmetrics.core.results import DECOMPOSITION_SCHEMA
 from plmetrics.inference.across_runs.comparisons import NOTE
 from plmetrics.inference.across_runs.decomposition import PARTS, part_rows
 from plmetrics.inference.across_runs.mixtures import SlicedPair, replicate_worths, weighted_worths
-from plmetrics.inference.across_runs.owen import Coalitions, Parts, Steps
+from plmetrics.inference.across_runs.owen import Coalitions, OwenValues, Steps
 from plmetrics.inference.comparisons.paired_bootstrap import Difference, paired_difference
 from plmetrics.inference.estimate import Estimate, effective_blocks
 from plmetrics.inference.weights import draw_weights
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from plmetrics.catalogue.metric import Metric
-    from plmetrics.inference.across_runs.decomposition import Subject
+    from plmetrics.inference.across_runs.decomposition import SetMetric
     from plmetrics.inference.across_runs.mixtures import Worth
     from plmetrics.suite.sections.uncertainty import Uncertainty
 
@@ -74,7 +74,7 @@ class SlicedChange:
 
 
 def score_decomposition(
-    change: SlicedChange, subjects: Sequence[Subject], uncertainty: Uncertainty | None
+    change: SlicedChange, subjects: Sequence[SetMetric], uncertainty: Uncertainty | None
 ) -> pl.DataFrame:
     """Rows of the table `decomposition`: `within`, `mix` and their sum `shapley` of each slice, and those of all.
 
@@ -102,7 +102,7 @@ def score_decomposition(
     return pl.concat([DECOMPOSITION_SCHEMA.to_frame(), *parts, *_of_columns(change, subjects)])
 
 
-def _of_columns(change: SlicedChange, subjects: Sequence[Subject]) -> Iterator[pl.DataFrame]:
+def _of_columns(change: SlicedChange, subjects: Sequence[SetMetric]) -> Iterator[pl.DataFrame]:
     """Rows of what the shares of the values of each column do, where all of them have a value."""
     names, codes = column_codes(change.values)
     if not 1 <= len(names) <= MOST_COLUMNS:
@@ -125,7 +125,7 @@ def _of_columns(change: SlicedChange, subjects: Sequence[Subject]) -> Iterator[p
 
 
 def refused_decomposition(
-    constants: Mapping[str, str | None], subjects: Sequence[Subject], status: str, note: str
+    constants: Mapping[str, str | None], subjects: Sequence[SetMetric], status: str, note: str
 ) -> pl.DataFrame:
     """A row without a value for each metric, and why."""
     missing, why = np.full(1, np.nan), np.full(1, status, dtype=object)
@@ -139,7 +139,7 @@ def refused_decomposition(
 
 def _rows(
     change: SlicedChange,
-    subject: Subject,
+    subject: SetMetric,
     steps: Steps,
     worth: Worth,
     variation: Variation | None,
@@ -175,11 +175,11 @@ def _rows(
     )
 
 
-def _or_missing(part: Parts) -> Array:
+def _or_missing(part: OwenValues) -> Array:
     return np.full(part.value.shape, np.nan) if part.error is None else part.error
 
 
-def _constants(constants: Mapping[str, str | None], subject: Subject) -> dict[str, str | None]:
+def _constants(constants: Mapping[str, str | None], subject: SetMetric) -> dict[str, str | None]:
     return {
         **constants,
         "contrast": "run",
@@ -228,7 +228,7 @@ class Variation:
 def variations(
     sides: tuple[Array, Array], metrics: Sequence[Metric], replicates: int, seed: int
 ) -> list[Variation | None]:
-    """How the parts of some metrics vary; None for norms, which noise makes larger.
+    """Variances of the parts of some metrics; None for norms, which noise makes larger.
 
     Args:
         sides: the scores of the earlier run and of this one, `[slice, block, class, bin]`.
@@ -309,7 +309,7 @@ def column_codes(values: Sequence[Sequence[dict[str, str | None]]]) -> tuple[lis
     return names, np.array(codes, dtype=np.int64).reshape(len(names), len(values))
 
 
-def column_parts(pair: SlicedPair, codes: NDArray[np.int64], metrics: Sequence[Metric]) -> list[Parts]:
+def column_parts(pair: SlicedPair, codes: NDArray[np.int64], metrics: Sequence[Metric]) -> list[OwenValues]:
     """By metric the effect of the shares of each column, and its error from bins; NaN where undefined.
 
     Args:
@@ -329,7 +329,7 @@ def column_parts(pair: SlicedPair, codes: NDArray[np.int64], metrics: Sequence[M
         after, before = coalitions.after, coalitions.before
         part = sum(coalitions.mean([side[after], -side[before]]) for side in value) / 2
         doubt = sum(coalitions.mean([side[after], side[before]]) for side in bound) / 2
-        out.append(Parts(np.asarray(part), np.asarray(doubt), None))
+        out.append(OwenValues(np.asarray(part), np.asarray(doubt), None))
     return out
 
 

@@ -23,7 +23,7 @@ from plmetrics.inference.intervals.closed_forms import (
     share_error,
     wilson,
 )
-from plmetrics.inference.intervals.ladder import Interval, at_end, interval, share_of, without
+from plmetrics.inference.intervals.ladder import Intervals, at_end, interval, share_of, without
 from plmetrics.inference.intervals.percentile import acceleration
 from plmetrics.inference.intervals.spread import replicate_spread
 from plmetrics.inference.intervals.student import IDENTITY, on_scale, scale_of
@@ -48,7 +48,7 @@ def interval_of(
     *,
     kind: ValueKind,
     level: float,
-) -> Interval:
+) -> Intervals:
     """The interval of each slice by a method.
 
     That of the bootstrap is the ladder's. Of the others, the first rung that holds decides: an undefined value, fewer
@@ -137,7 +137,7 @@ class _Analytic:
         self._error = np.where(exact, error, self._error)
         self._estimate = replace(estimate, blocks=np.where(exact, rows, estimate.blocks))
 
-    def interval(self) -> Interval:
+    def interval(self) -> Intervals:
         """The interval of each slice."""
         value, blocks = self._estimate.value, self._estimate.blocks
         method = np.full(value.shape, self._form, dtype=object)
@@ -158,7 +158,7 @@ class _Analytic:
         none = status != "ok"
         lower[none], upper[none], method[none] = np.nan, np.nan, None
         error = np.where((blocks < 2) | ~np.isfinite(value), np.nan, self._error)
-        return Interval(lower, upper, error, method, status, self._undefined)
+        return Intervals(lower, upper, error, method, status, self._undefined)
 
     def _ends(self, name: str, estimate: Estimate, error: Array) -> Ends:
         if (self._kind.is_share and estimate.replicates is None) or name == "wilson":

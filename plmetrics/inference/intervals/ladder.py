@@ -39,7 +39,7 @@ _CLIPPED = ("basic", "normal", "bca")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Interval:
+class Intervals:
     """Intervals of one estimate over S slices.
 
     `lower` and `upper` are NaN exactly where `status` is not "ok"; `method` is None there. `std_error` is the
@@ -63,7 +63,7 @@ def interval(
     form: str,
     acceleration: Array | None = None,
     smooth: bool = True,
-) -> Interval:
+) -> Intervals:
     """Choose and compute the interval of each slice; the first rung that holds decides.
 
     1. value undefined: `undefined_value`; fewer than 2 blocks: `too_few_units`;
@@ -113,15 +113,15 @@ def interval(
     none = status != "ok"
     lower[none], upper[none], method[none] = np.nan, np.nan, None
     std_error = np.where((estimate.blocks < 2) | (status == "undefined_value"), np.nan, described.std_error)
-    return Interval(lower, upper, std_error, method, status, described.undefined)
+    return Intervals(lower, upper, std_error, method, status, described.undefined)
 
 
-def without(shape: tuple[int, ...], reason: str) -> Interval:
+def without(shape: tuple[int, ...], reason: str) -> Intervals:
     """No interval in any slice, for one reason."""
     nothing = np.full(shape, np.nan)
     status = np.full(shape, reason, dtype=object)
     method = np.full(shape, None, dtype=object)
-    return Interval(nothing, nothing, nothing, method, status, np.zeros(shape, dtype=np.int64))
+    return Intervals(nothing, nothing, nothing, method, status, np.zeros(shape, dtype=np.int64))
 
 
 def _rungs(

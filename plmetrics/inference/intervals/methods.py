@@ -47,7 +47,7 @@ class IntervalMethod:
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class RowDesign:
     """Facts about rows: whether they belong together in units, and whether they carry weights."""
 
     clustered: bool = False
@@ -59,7 +59,7 @@ class Rows:
         return "clustered" if self.clustered else "weighted" if self.weighted else ""
 
 
-def methods_of(metric: Metric, uncertainty: Uncertainty, rows: Rows) -> tuple[IntervalMethod, ...]:
+def methods_of(metric: Metric, uncertainty: Uncertainty, rows: RowDesign) -> tuple[IntervalMethod, ...]:
     """The intervals of a metric, in the order of the suite's methods; the first is the one that is judged.
 
     A form that does not apply to the metric gives none. If no method applies, one entry says so.
@@ -67,7 +67,7 @@ def methods_of(metric: Metric, uncertainty: Uncertainty, rows: Rows) -> tuple[In
     >>> import plmetrics as plm
     >>> from plmetrics.suite.sections.uncertainty import Uncertainty
     >>> asked = Uncertainty(methods=("delong", "wilson", "auto"))
-    >>> [chosen.form for chosen in methods_of(plm.metric("roc_auc"), asked, Rows())]
+    >>> [chosen.form for chosen in methods_of(plm.metric("roc_auc"), asked, RowDesign())]
     ['delong', 'delong_logit']
     """
     of_name = _resampled_choice if chooses_anew(metric, uncertainty) else _method_by_name
@@ -84,7 +84,7 @@ def chooses_anew(metric: Metric, uncertainty: Uncertainty) -> bool:
     return any(rule is not None and rule.constant is None for rule in rules)
 
 
-def _resampled_choice(name: str, metric: Metric, form: str, _: Rows) -> IntervalMethod | None:
+def _resampled_choice(name: str, metric: Metric, form: str, _: RowDesign) -> IntervalMethod | None:
     """The bootstrap: no other method knows that the threshold might have been another."""
     if name in {"auto", "bootstrap"}:
         name = form
@@ -93,7 +93,7 @@ def _resampled_choice(name: str, metric: Metric, form: str, _: Rows) -> Interval
     return IntervalMethod("percentile" if name == "bca" else name, "bootstrap", smooth=metric.differentiable)
 
 
-def _method_by_name(name: str, metric: Metric, form: str, rows: Rows) -> IntervalMethod | None:
+def _method_by_name(name: str, metric: Metric, form: str, rows: RowDesign) -> IntervalMethod | None:
     match name:
         case "bootstrap":
             return _bootstrap_method(form, metric)
@@ -114,7 +114,7 @@ def _bootstrap_method(form: str, metric: Metric) -> IntervalMethod:
     return IntervalMethod("percentile" if form == "bca" and not smooth else form, "bootstrap", smooth=smooth)
 
 
-def _suitable_form(metric: Metric, rows: Rows) -> IntervalMethod | None:
+def _suitable_form(metric: Metric, rows: RowDesign) -> IntervalMethod | None:
     """The form that suits a metric, None where only the bootstrap does. Forms that count rows give way to delta."""
     form = metric.usual_form
     if form in metric.closed_forms:
@@ -129,7 +129,7 @@ def _resampling_form(form: str, metric: Metric, refusal: str) -> IntervalMethod:
     return IntervalMethod(form, "jackknife" if form == "jackknife" else "influence")
 
 
-def _form(name: str, metric: Metric, rows: Rows) -> IntervalMethod | None:
+def _form(name: str, metric: Metric, rows: RowDesign) -> IntervalMethod | None:
     """A form by its name. What is both a closed form and one of the bootstrap is the former where that applies."""
     if name == "t" and metric.usual_form == "t":
         return IntervalMethod("t", "influence")

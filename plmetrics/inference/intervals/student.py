@@ -22,7 +22,7 @@ __all__ = ["block_factor", "student"]
 
 
 @dataclass(frozen=True, slots=True)
-class Scale:
+class IntervalScale:
     """A function g with its inverse and derivative; `forward` is infinite at the ends of the range."""
 
     name: str
@@ -31,7 +31,7 @@ class Scale:
     slope: Callable[[Array], Array]
 
 
-def scale_of(bounds: tuple[float, float]) -> Scale:
+def scale_of(bounds: tuple[float, float]) -> IntervalScale:
     """The scale for a metric's range: logit for [0, 1] and [-1, 1], log for [0, inf), else identity.
 
     >>> scale_of((0.0, float("inf"))).name, scale_of((float("-inf"), 1.0)).name
@@ -45,10 +45,10 @@ def _exponential(value: Array) -> Array:
         return np.exp(value)
 
 
-IDENTITY = Scale("identity", lambda v: v, lambda g: g, np.ones_like)
-_LOG = Scale("log", ops.log, _exponential, lambda v: 1 / v)
-_LOGIT = Scale("logit", logit, expit, lambda v: 1 / (v * (1 - v)))
-_CENTRED_LOGIT = Scale(
+IDENTITY = IntervalScale("identity", lambda v: v, lambda g: g, np.ones_like)
+_LOG = IntervalScale("log", ops.log, _exponential, lambda v: 1 / v)
+_LOGIT = IntervalScale("logit", logit, expit, lambda v: 1 / (v * (1 - v)))
+_CENTRED_LOGIT = IntervalScale(
     "logit of (1 + v) / 2",
     lambda v: logit((1 + v) / 2),
     lambda g: 2 * expit(g) - 1,
@@ -58,7 +58,7 @@ _BY_BOUNDS = {(0.0, 1.0): _LOGIT, (-1.0, 1.0): _CENTRED_LOGIT, (0.0, float("inf"
 
 
 def student(
-    value: Array, replicates: Array, blocks: NDArray[np.int64], scale: Scale, level: float
+    value: Array, replicates: Array, blocks: NDArray[np.int64], scale: IntervalScale, level: float
 ) -> tuple[Array, Array]:
     """g(value) -+ t sqrt(G / (G - 1)) SE(g), transformed back, with G blocks and G - 1 degrees of freedom.
 
@@ -97,7 +97,7 @@ def student(
 
 
 def on_scale(
-    value: Array, std_error: Array, blocks: NDArray[np.int64], scale: Scale, level: float
+    value: Array, std_error: Array, blocks: NDArray[np.int64], scale: IntervalScale, level: float
 ) -> tuple[Array, Array]:
     """g(value) -+ t SE |g'(value)|, transformed back, with G - 1 degrees of freedom for G blocks.
 

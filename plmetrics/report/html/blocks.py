@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from plmetrics.report.charts.texts import clean
-from plmetrics.report.numbers import Estimate, count, row_estimate
+from plmetrics.report.numbers import ValueText, count, row_estimate
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -101,7 +101,7 @@ Block = Table | Picture | Words | Definitions
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class PageSection:
     """A part of the page; one without blocks is named among what is not there."""
 
     title: str
@@ -114,7 +114,7 @@ class Section:
 
 
 @dataclass(frozen=True, slots=True)
-class Head:
+class PageHead:
     """The head of a page: a word with a shape, the title, lines below it, and warnings."""
 
     word: str
@@ -135,7 +135,7 @@ def rows_cell(value: int | None) -> Cell:
     return Cell("" if value is None else count(value), value=value, number=True)
 
 
-def estimate_cell(estimate: Estimate, value: float | None) -> Cell:
+def estimate_cell(estimate: ValueText, value: float | None) -> Cell:
     """A cell of a value with its interval, or why there is none; minus signs as they are printed."""
     text, interval = (part.replace("-", MINUS) for part in (estimate.value, estimate.interval))
     if value is None:

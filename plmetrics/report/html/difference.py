@@ -8,7 +8,7 @@ import polars as pl
 
 from plmetrics.report.charts.texts import clean
 from plmetrics.report.diff import CHANGES
-from plmetrics.report.html.blocks import Cell, Head, Section, Table, estimate_cell, value_cell, words
+from plmetrics.report.html.blocks import Cell, PageHead, PageSection, Table, estimate_cell, value_cell, words
 from plmetrics.report.html.rendering import page_text
 from plmetrics.report.numbers import estimate, plural
 from plmetrics.report.sections.overall import metric_label
@@ -23,15 +23,15 @@ _SIDES = ("before", "after")
 def diff_html(diff: Diff) -> str:
     """The changes as one HTML file: gate checks, then values by kind of change."""
     tables = [table for change, text in CHANGES.items() if (table := _values(diff, change, text)) is not None]
-    return page_text(_head(diff), [_gates(diff), Section("Values", tables)])
+    return page_text(_head(diff), [_gates(diff), PageSection("Values", tables)])
 
 
-def _head(diff: Diff) -> Head:
+def _head(diff: Diff) -> PageHead:
     values, checks = (int(frame["changed"].sum()) for frame in (diff.metrics, diff.gates))
     counts = [f"{values} of {plural(diff.metrics.height, 'value')}"]
     counts.append(f"{checks} of {plural(diff.gates.height, 'gate check')}")
     before, after = diff.verdicts
-    return Head(
+    return PageHead(
         word="CHANGED" if diff.changed else "UNCHANGED",
         shape="≠" if diff.changed else "=",
         kind="changed" if diff.changed else "pass",
@@ -41,7 +41,7 @@ def _head(diff: Diff) -> Head:
     )
 
 
-def _gates(diff: Diff) -> Section:
+def _gates(diff: Diff) -> PageSection:
     rows = diff.gates.filter("changed").head(MOST).rows(named=True)
     columns = ("gate", "model", "slice", "before", "after", "observed before", "observed after")
     cells = [
@@ -53,7 +53,7 @@ def _gates(diff: Diff) -> Section:
         ]
         for row in rows
     ]
-    return Section("Gates", [Table("Gate checks that changed", columns, cells)] if cells else [])
+    return PageSection("Gates", [Table("Gate checks that changed", columns, cells)] if cells else [])
 
 
 def _values(diff: Diff, change: str, text: str) -> Table | None:

@@ -14,7 +14,7 @@ from plmetrics.report.html.sections.slice_values import slices
 from plmetrics.report.html.sections.verdict import gates, verdict
 
 if TYPE_CHECKING:
-    from plmetrics.report.html.blocks import Section
+    from plmetrics.report.html.blocks import PageSection
     from plmetrics.report.summary import Summary
 
 
@@ -26,7 +26,7 @@ def html_text(summary: Summary) -> str:
     return page_text(verdict(summary), _sections(summary))
 
 
-def _sections(summary: Summary) -> list[Section]:
+def _sections(summary: Summary) -> list[PageSection]:
     gallery = Gallery(summary)
     return [
         gates(summary),

@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
     from jinja2 import Environment
 
-    from plmetrics.report.html.blocks import Head, Section
+    from plmetrics.report.html.blocks import PageHead, PageSection
     from plmetrics.table.storage.places import Place
 
 
-def page_text(head: Head, sections: Sequence[Section]) -> str:
+def page_text(head: PageHead, sections: Sequence[PageSection]) -> str:
     """One HTML file: its head, the sections that have blocks, and the names of those that have none."""
     return (
         _environment()

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from plmetrics.core.names import printable
 from plmetrics.report.layout import Column, align, heading, join_blocks, remarks, table, table_or_stack
-from plmetrics.report.numbers import Estimate, count, plural
+from plmetrics.report.numbers import ValueText, count, plural
 
 if TYPE_CHECKING:
     from plmetrics.report.summary import Summary
@@ -94,7 +94,7 @@ def _largest(counts: pl.DataFrame, width: int) -> list[Text]:
     return lines
 
 
-def _estimate(row: dict[str, float | None]) -> Estimate:
+def _estimate(row: dict[str, float | None]) -> ValueText:
     """A count with its share of the true class."""
     share = row["share"]
-    return Estimate(count(int(row["n"] or 0)), "" if share is None else f"({share:.1%})")
+    return ValueText(count(int(row["n"] or 0)), "" if share is None else f"({share:.1%})")

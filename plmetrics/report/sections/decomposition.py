@@ -15,7 +15,7 @@ from plmetrics.report.sections.overall import metric_of_class
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from plmetrics.report.numbers import Estimate
+    from plmetrics.report.numbers import ValueText
     from plmetrics.report.summary import Summary
 
 _MOST = 6
@@ -67,7 +67,7 @@ def _columns(every: Mapping[str, Mapping[str, Any]]) -> list[str]:
     return [f"shares of values alone, by column: {', '.join(texts)}"] if texts else []
 
 
-def _estimate(row: Mapping[str, Any]) -> Estimate:
+def _estimate(row: Mapping[str, Any]) -> ValueText:
     """A part; one that has no interval by its nature stands alone."""
     if row["interval_status"] == "not_estimable":
         row = {**row, "interval_status": "not_requested"}

@@ -12,7 +12,7 @@ from plmetrics.core.names import printable
 from plmetrics.inference.comparisons.readings import READINGS
 from plmetrics.inference.tables import INDEPENDENT_TEST, TESTS
 from plmetrics.report.layout import FAINT, Column, align, heading, join_blocks, remarks, table_or_stack
-from plmetrics.report.numbers import Estimate, p_value, plural, row_estimate
+from plmetrics.report.numbers import ValueText, p_value, plural, row_estimate
 from plmetrics.report.sections.overall import metric_label
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ def _reading_cells(row: Row) -> list[Text]:
     return [Text(p_value(tested_p(row))), text]
 
 
-def _difference(row: Row) -> Estimate:
+def _difference(row: Row) -> ValueText:
     """A comparison with its interval, or why there is none."""
     return row_estimate(row, "difference", signed=row["scale"] != "ratio")
 

@@ -24,7 +24,7 @@ from plmetrics.report.layout import (
     remarks,
     table,
 )
-from plmetrics.report.numbers import Estimate, estimate, number
+from plmetrics.report.numbers import ValueText, estimate, number
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -193,15 +193,15 @@ def _place_text(row: Row) -> str:
     return str(row["slice_set"] if row["slice"] == "all" else row["slice"])
 
 
-def observed_text(row: Row) -> Estimate:
+def observed_text(row: Row) -> ValueText:
     """Value that a check observed, with its interval, or the range of several."""
     together = row.get("together")
     if together is None:
         signed = row["rule"].startswith(("difference", "relative change"))
         return estimate(row["observed"], row["lower"], row["upper"], status=row["status"], signed=signed)
     if not together:
-        return Estimate("-", f"({row['status']})")
-    return Estimate(number(min(together)), f"to {number(max(together))}")
+        return ValueText("-", f"({row['status']})")
+    return ValueText(number(min(together)), f"to {number(max(together))}")
 
 
 def outcome(row: Row) -> str:

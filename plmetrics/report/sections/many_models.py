@@ -12,7 +12,7 @@ from plmetrics.core.names import printable
 from plmetrics.inference.comparisons.readings import READINGS
 from plmetrics.report.layout import Column, align, heading, join_blocks, remarks, table_or_stack
 from plmetrics.report.leaderboard import leaderboard, primary_metric
-from plmetrics.report.numbers import Estimate, plural, row_estimate
+from plmetrics.report.numbers import ValueText, plural, row_estimate
 from plmetrics.report.sections.differences import ARROWS, MOST_PAIRS, pairs, usual_tests
 from plmetrics.report.sections.overall import MOST_MODELS, metric_label
 
@@ -54,11 +54,11 @@ def _board(
     summary: Summary,
     board: pl.DataFrame,
     metrics: list[str],
-    values: Mapping[tuple[str, str], Estimate],
+    values: Mapping[tuple[str, str], ValueText],
     width: int,
 ) -> list[Text]:
     """The table of models; metrics behind the first are left out where they have no room."""
-    models, absent = board["model"].to_list(), Estimate("")
+    models, absent = board["model"].to_list(), ValueText("")
     ranks = [Text("-" if rank is None else str(rank)) for rank in board["rank"]]
     first, *others = [align([values.get((metric, model), absent) for model in models]) for metric in metrics]
     columns = [Column("model"), Column("rank", "right"), Column(metrics[0])]

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from plmetrics.core.names import printable
 from plmetrics.report.layout import Column, align, heading, table, table_or_stack
-from plmetrics.report.numbers import Estimate, row_estimate
+from plmetrics.report.numbers import ValueText, row_estimate
 
 if TYPE_CHECKING:
     from plmetrics.report.summary import Summary
@@ -47,12 +47,12 @@ def metric_of_class(row: Row) -> str:
     return printable(row["metric"] if row["class"] is None else f"{row['metric']} [{row['class']}]")
 
 
-Values = dict[tuple[str, str], Estimate]
+Values = dict[tuple[str, str], ValueText]
 
 
 def _wide(values: Values, metrics: list[str], models: list[str], width: int) -> list[Text] | None:
     columns = [Column("metric"), *map(Column, models)]
-    absent = Estimate("")
+    absent = ValueText("")
     by_model = [align([values.get((metric, model), absent) for metric in metrics]) for model in models]
     rows = [[Text(metric), *cells] for metric, *cells in zip(metrics, *by_model, strict=True)]
     return table(columns, rows, width, least=_LABEL)

@@ -10,7 +10,7 @@ from rich.text import Text
 from plmetrics.core.errors import ConfigError, Problem
 from plmetrics.core.names import did_you_mean, printable
 from plmetrics.report.layout import Column, align, heading, join_blocks, remarks, table, table_or_stack
-from plmetrics.report.numbers import Estimate, count, plural, row_estimate
+from plmetrics.report.numbers import ValueText, count, plural, row_estimate
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -56,7 +56,7 @@ def _slice_set(summary: Summary, name: str, width: int) -> list[Text]:
         [Text("" if sizes[place] is None else count(sizes[place])) for place in shown],
     ]
     numbers = {
-        metric: align([values.get((*place, metric), Estimate("")) for place in shown]) for metric in metrics
+        metric: align([values.get((*place, metric), ValueText("")) for place in shown]) for metric in metrics
     }
     lines = heading(f"Slices of {printable(name)}", width=width) + _fitting(first, numbers, width)
     if len(places) > MOST:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Data:
+class RunData:
     """The files of a run and the condition on their rows.
 
     `files` holds their paths and sizes, `digests` those of their content in order, None where a record lacks one.
@@ -29,7 +29,7 @@ class Data:
     @classmethod
     def of(
         cls, files: Iterable[Mapping[str, Any]], where: str | None, interval: Mapping[str, Any] | None = None
-    ) -> Data:
+    ) -> RunData:
         """The data of files as run.json lists them."""
         entries = list(files)
         digests = [file.get("digest") for file in entries]
@@ -38,13 +38,13 @@ class Data:
         digests_of_all = tuple(sorted(valid)) if len(valid) == len(entries) else None
         return cls(named, digests_of_all, where, None if interval is None else _ends(interval))
 
-    def same_as(self, other: Data) -> bool:
+    def same_as(self, other: RunData) -> bool:
         """Whether both are the same rows of files with the same content, wherever these lie.
 
         Files without digests are told apart by path and size. A table that is no file is never the same.
 
-        >>> day = Data.of([{"path": "day.csv", "bytes": 9, "digest": "a"}], None)
-        >>> day.same_as(Data.of([{"path": "copy.csv", "bytes": 9, "digest": "a"}], None))
+        >>> day = RunData.of([{"path": "day.csv", "bytes": 9, "digest": "a"}], None)
+        >>> day.same_as(RunData.of([{"path": "copy.csv", "bytes": 9, "digest": "a"}], None))
         True
         """
         if not self.files or not other.files or (self.where, self.interval) != (other.where, other.interval):
@@ -52,7 +52,7 @@ class Data:
         mine, its = self._alike(other)
         return mine == its
 
-    def shared_files(self, other: Data) -> str | None:
+    def shared_files(self, other: RunData) -> str | None:
         """In words whether both read the same rows of files, or some of them; None where they do not."""
         if self.interval is not None and other.interval is not None:
             (start, end), (other_start, other_end) = self.interval, other.interval
@@ -63,7 +63,7 @@ class Data:
             return None
         return "the same files" if mine == its else "some of the same files"
 
-    def _alike(self, other: Data) -> tuple[Sequence[Any], Sequence[Any]]:
+    def _alike(self, other: RunData) -> tuple[Sequence[Any], Sequence[Any]]:
         """The files of both as they can be told apart in both."""
         if self.digests is None or other.digests is None:
             return sorted(self.files), sorted(other.files)
@@ -78,10 +78,10 @@ def condition_identity(suite: Suite) -> str | None:
     return hashlib.sha256(where.encode(errors="surrogateescape")).hexdigest()[:16]
 
 
-def data_of(record: Mapping[str, Any]) -> Data:
+def data_of(record: Mapping[str, Any]) -> RunData:
     """The data of a run, by its record."""
     condition = record.get("where_identity") or (record.get("suite") or {}).get("data", {}).get("where")
-    return Data.of(record.get("files", ()), condition, record.get("interval"))
+    return RunData.of(record.get("files", ()), condition, record.get("interval"))
 
 
 def _ends(interval: Mapping[str, Any]) -> tuple[datetime, datetime]:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from plmetrics.core.errors import DataError
     from plmetrics.core.results import RunRecord
-    from plmetrics.runs.history.data import Data
+    from plmetrics.runs.history.data import RunData
     from plmetrics.runs.history.previous_runs import Reference
     from plmetrics.runs.outcome import Outcome
     from plmetrics.runs.reading import StoredResult, StoredRun
@@ -35,7 +35,7 @@ class EarlierRuns:
     `warnings` what else is odd about them.
     """
 
-    data: Data
+    data: RunData
     home: Place | None = None
     record: dict[str, Any] = field(default_factory=dict)
     history: list[str] = field(default_factory=list)
@@ -44,9 +44,9 @@ class EarlierRuns:
     @classmethod
     def of(cls, suite: Suite, files: Sequence[Mapping[str, Any]], home: Place | None = None) -> EarlierRuns:
         """Runs before one over some files, as run.json lists these."""
-        from plmetrics.runs.history.data import Data, condition_identity
+        from plmetrics.runs.history.data import RunData, condition_identity
 
-        return cls(Data.of(files, condition_identity(suite)), home)
+        return cls(RunData.of(files, condition_identity(suite)), home)
 
     def reference(
         self,

@@ -22,7 +22,7 @@ from plmetrics.runs.work_folder import RECORD, RUN_ID
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from plmetrics.runs.history.data import Data
+    from plmetrics.runs.history.data import RunData
     from plmetrics.runs.reading import StoredResult
     from plmetrics.table.storage.places import Place
 
@@ -62,7 +62,7 @@ class Reference(Generic[T]):
 
 def reference_run(
     home: Place,
-    data: Data,
+    data: RunData,
     choice: str,
     reader: Callable[[StoredRun], T],
     check: Callable[[StoredRun], None] | None = None,
@@ -95,7 +95,7 @@ def reference_run(
     return Reference(None, None, tuple(rejections), tuple(warnings), lack)
 
 
-def distinct_results(home: Place, data: Data, most: int) -> tuple[list[StoredResult], list[str]]:
+def distinct_results(home: Place, data: RunData, most: int) -> tuple[list[StoredResult], list[str]]:
     """The results of the last complete runs, one for all runs of the same data, and none for those of `data`.
 
     `home` need not exist.

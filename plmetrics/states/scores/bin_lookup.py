@@ -165,7 +165,7 @@ def locator_at(edges: Array, keys: Keys) -> Locator:
 
 
 def bins_of_one(edges: Array) -> NDArray[np.bool_]:
-    """Which bins can hold but one number, by the edges that they end with."""
+    """Mask of the bins that hold one number at most, by their upper edges."""
     single = np.zeros(len(edges) + 1, dtype=np.bool_)
     single[1:-1] = np.nextafter(edges[1:], -np.inf) == edges[:-1]
     return single
@@ -227,7 +227,7 @@ class FixedBins:
 
     @classmethod
     def of_places(cls, edges: Array, fine: Array) -> FixedBins:
-        """The same by twice the fine bin of a score, plus one or not: those with an edge inside are compared."""
+        """Lookup by twice the fine bin of a score, plus one or not: scores in bins with an edge inside are compared."""
         lowest = np.searchsorted(edges, np.append(-np.inf, fine), side="right")
         highest = np.searchsorted(edges, np.append(fine, np.inf))
         return cls(edges, np.repeat(np.where(lowest < highest, _AMBIGUOUS, highest).astype(np.uint16), 2))

@@ -43,7 +43,7 @@ class ByCell:
         return _take(self.score, places), weight, outcome
 
     def _places(self, cells: Codes) -> list[slice] | Codes:
-        """Where the rows of some cells are: the runs, or each where runs are many."""
+        """Positions of the rows of some cells: as runs, or one by one where runs are many."""
         if len(cells) == 0:
             return []
         low, high = self.offsets[cells], self.offsets[cells + 1]
@@ -116,7 +116,7 @@ def _sums_between(values: Array, bounds: Codes) -> Array:
 
 
 @dataclass(frozen=True, slots=True)
-class Members:
+class ClassMembers:
     """The rows of one class by point.
 
     `block` is that of the first row of each point, -1 where there is none, and `weight` its weight, None where every
@@ -132,7 +132,7 @@ class Members:
     shared: NDArray[np.int64]
 
     @classmethod
-    def of(cls, block: Codes, weight: Array | None, point: NDArray[np.int64], points: int) -> Members:
+    def of(cls, block: Codes, weight: Array | None, point: NDArray[np.int64], points: int) -> ClassMembers:
         """From the block and weight of each row, and its point, ascending."""
         first = np.diff(point, prepend=-1) != 0
         firsts, weights = np.full(points, -1, dtype=np.int64), None
@@ -148,7 +148,7 @@ class Members:
     def drawn(self, weights: Array) -> Array:
         """The drawn weight at each point `[replicate, point]`, from that of each block `[replicate, block]`.
 
-        >>> rows = Members.of(np.array([0, 1, 1]), None, np.array([0, 2, 2]), 4)
+        >>> rows = ClassMembers.of(np.array([0, 1, 1]), None, np.array([0, 2, 2]), 4)
         >>> rows.drawn(np.array([[2.0, 1.0], [0.0, 3.0]]))
         array([[2., 0., 2., 0.],
                [0., 0., 6., 0.]])

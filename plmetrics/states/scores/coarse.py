@@ -38,7 +38,7 @@ RANK_BINS = 32
 
 
 def coarse_number(slices: int) -> int:
-    """How many bins the slices of a set have."""
+    """Number of coarse bins of the slices of a set."""
     return sum(_parts(slices)) - 2
 
 
@@ -124,7 +124,7 @@ def bins_of_places(edges: Codes, size: int) -> NDArray[np.uint16]:
 
 
 def tied_bins(code: Codes, bins: NDArray[Any], shape: tuple[int, int]) -> NDArray[np.bool_]:
-    """Which coarse bins hold a single score, or none `[slice, bin]`, from the slice and the bin of each score."""
+    """Mask `[slice, bin]` of the coarse bins with a single score or none, from the slice and bin of each score."""
     scores = np.bincount(code * shape[1] + bins, minlength=shape[0] * shape[1])
     return (scores <= 1).reshape(shape)
 

@@ -1,4 +1,4 @@
-"""Scores counted on a grid: what stands in for the sorted rows where these do not fit into memory.
+"""Scores counted on a grid, in place of sorted rows where these do not fit into memory.
 
 Edges are constants of the run. Rows are small whole numbers here: the fine bin of a score and its class, the cell, the
 block.
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
-from plmetrics.core.exact_sums import Parts
+from plmetrics.core.exact_sums import SplitSums
 from plmetrics.core.threads import add_at
 from plmetrics.states.scores.coarse import Array, Codes, coarse_number
 from plmetrics.states.scores.placed_rows import Channel, WaitingRows
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from plmetrics.states.scores.placed_rows import Members, PlacedRows
 
 FINE_BINS = 20_000
-Bins = Literal["fine", "ends", "coarse", "joint"] | Binning
+BinKind = Literal["fine", "ends", "coarse", "joint"] | Binning
 """Kinds of bins; `ends` is none, but the lowest and the highest number of a slice.
 
 `joint` are those of predictions by those of labels.
@@ -46,8 +46,8 @@ _WAITING_SHARE = 4
 _ROOM_IN_32_BITS = 1 << 31
 
 
-def shape(bins: Bins, edges: Array, slices: int, channels: int = 2) -> tuple[int, int]:
-    """Number of bins of a kind in a set of so many slices, and of what is counted in each.
+def shape(bins: BinKind, edges: Array, slices: int, channels: int = 2) -> tuple[int, int]:
+    """Number of bins of a kind in a set of so many slices, and of channels in each.
 
     `edges` are those of the fine bins, `channels` what is counted in these: of two classes, or of two arms.
     """
@@ -58,7 +58,7 @@ def shape(bins: Bins, edges: Array, slices: int, channels: int = 2) -> tuple[int
     return (len(edges) + 1 if bins == "fine" else coarse_number(slices)), channels
 
 
-class Tally:
+class GridTally:
     """Counts `[slice, block, bin, channel]` of the slices, or cells, from `first` on.
 
     Keys of rows of one slice wait until there are as many of them as counts: then they are counted by one pass over
@@ -74,7 +74,7 @@ class Tally:
         self.counts = counts
         self.digits: tuple[NDArray[Any], ...] = (counts,)
         self._exponent = exponent
-        self._parts = None if exponent is None else Parts(counts, exponent)
+        self._parts = None if exponent is None else SplitSums(counts, exponent)
         self._waiting: dict[int, WaitingRows] = {}
         self._size = self._patience = math.prod(counts.shape[1:])
         self._width = math.prod(counts.shape[2:])
@@ -92,7 +92,7 @@ class Tally:
             self._add_runs(rows.take(slice(first, last)), runs)
 
     def finish(self) -> None:
-        """Count what still waits."""
+        """Count the rows that still wait."""
         for member, waiting in self._waiting.items():
             self._count_run(member, waiting.take())
         self._waiting = {}
@@ -138,7 +138,7 @@ class Tally:
             self._add_at(lowest * self._size, room, channel)
 
     def _keys(self, rows: PlacedRows, place: NDArray[Any], room: int) -> NDArray[Any]:
-        """Where each row counts in its slice, given where it does in its block, as numbers with so much room."""
+        """Index of each row's count in its slice, from that in its block, in a type with room for so many."""
         kind = np.int32 if room < _ROOM_IN_32_BITS else np.int64
         if rows.block is None or self.counts.shape[1] == 1:
             return place.astype(kind)
@@ -147,7 +147,7 @@ class Tally:
         return key
 
     def _places(self, rows: PlacedRows, runs: Sequence[tuple[int, slice]]) -> NDArray[Any]:
-        """The same of rows of one slice after another; of rows between the runs it is anywhere."""
+        """Bins of rows of one slice after another; any bin for rows between the runs."""
         if not self._by_slice:
             return self._place(rows, 0)
         places = np.zeros(len(rows.place), dtype=np.int32)
@@ -156,7 +156,7 @@ class Tally:
         return places
 
     def _place(self, rows: PlacedRows, number: Codes | int) -> NDArray[Any]:  # noqa: ARG002
-        """Where each row counts among the bins of its block; `number` is its slice among those here, or that of all."""
+        """Bin of each row; `number` is the slice of each among those here, or that of all."""
         return rows.place
 
     def _channels(self, rows: PlacedRows, key: NDArray[Any]) -> Iterator[Channel]:
@@ -172,7 +172,7 @@ class Tally:
             add_at(counts.reshape(-1)[place + channel.first : place + size], channel.key, part)
 
 
-class EndsTally(Tally):
+class EndsTally(GridTally):
     """The lowest and the highest number of each slice, or cell, in place of counts: `[slice, 1, 1, end]`.
 
     Of two arms they are those of the outcomes.
@@ -195,7 +195,7 @@ class EndsTally(Tally):
         np.maximum.at(self.counts[:, 0, 0, 1], code[inside], high)
 
 
-class CoarseTally(Tally):
+class CoarseTally(GridTally):
     """Counts on coarse bins, made of fine ones by a table for each slice."""
 
     def __init__(
@@ -214,7 +214,7 @@ class CoarseTally(Tally):
         return self._table.reshape(-1).take(number * self._table.shape[1] + rows.place, mode="clip")
 
 
-class ArmsTally(Tally):
+class ArmsTally(GridTally):
     """Weight and outcome of two arms, see `arms.ARMS`; on fine bins, or by a table on coarse ones."""
 
     def __init__(
@@ -228,7 +228,7 @@ class ArmsTally(Tally):
         self._coarse = coarse
 
     def add(self, rows: PlacedRows, members: Members) -> None:
-        """Count some rows: what is added are sums, as of weights."""
+        """Count some rows, slice by slice, as weighted rows are."""
         self._add_mixed(rows, members)
 
     def _place(self, rows: PlacedRows, number: Codes | int) -> NDArray[Any]:
@@ -245,7 +245,7 @@ class ArmsTally(Tally):
         yield Channel(2, key, weight * rows.outcome)
 
 
-class BinnedTally(Tally):
+class BinnedTally(GridTally):
     """Counts on the bins of a `Binning`, with the channels that it names.
 
     Until they are finished channels lie one after another, `[slice, channel, block, bin]`: what is added to one at a
@@ -261,7 +261,7 @@ class BinnedTally(Tally):
         self._patience = min(self._size // _WAITING_SHARE, _FEW_WAITING)
 
     def finish(self) -> None:
-        """A row is counted with its class first: what weighs in a bin are both."""
+        """Add the counts of positives to those of negatives, for the weight of a bin, and put channels last."""
         super().finish()
         blocks, bins, channels = self.counts.shape[1:]
         for of_slice in chain.from_iterable(self.digits):

@@ -20,8 +20,8 @@ from plmetrics.states.scores.sorted_rows import (
     CLASSES,
     Binning,
     ExactPoints,
-    OrderedRows,
     SlicedRows,
+    SortedRows,
     count,
     count_bins,
     group_order,
@@ -157,7 +157,7 @@ class PackedSlices(ExactPoints):
         ascending = keys.copy()
         sort_slices(ascending, offsets)
         score, member = (ascending >> _CLASS).view(np.float64), (ascending & _CLASS).astype(np.bool_)
-        return SlicedRows(OrderedRows(score, member, None, None), offsets, len(self._source.score))
+        return SlicedRows(SortedRows(score, member, None, None), offsets, len(self._source.score))
 
     def point_state(self) -> dict[str, Segments]:
         """Distinct scores per slice with the weight of each class."""
@@ -176,7 +176,7 @@ class PackedSlices(ExactPoints):
             yield first, last, rows[first:last].dense()
 
     def sparse_counts(self, blocks: int) -> RowCounts | None:
-        """The same of all slices, where most of the counts are 0, so that rows are drawn sooner."""
+        """Multiplicities of the rows of all slices, where most are 0, so that rows are drawn sooner."""
         size = self.slices * blocks * coarse_number(self.slices) * len(CLASSES)
         return self._row_counts(blocks) if len(self._grouped[0]) * _SPARSE < size else None
 

@@ -59,7 +59,7 @@ class Members:
         return Members(names.take(self.code), self.starts, self.rows)
 
     def take(self, index: NDArray[Any] | None) -> Members:
-        """Of some of the rows, all of them without an index."""
+        """Members of some of the rows; of all without an index."""
         return self if index is None else Members.of(self.each()[index])
 
     def each(self) -> Codes:
@@ -87,7 +87,7 @@ class Channel:
     values: Array | None
 
     def take(self, run: slice) -> Channel:
-        """Of a run of the rows."""
+        """Addends of a run of the rows."""
         return Channel(self.first, self.key[run], None if self.values is None else self.values[run])
 
     def empty(self, rows: int) -> Channel:

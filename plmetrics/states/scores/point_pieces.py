@@ -73,7 +73,7 @@ class Piece:
         return self.first + len(self.offsets) - 1
 
     def sizes(self, first: int, last: int) -> tuple[slice, Codes]:
-        """Where the points of some slices are, and how many each has."""
+        """Offsets of the points of some slices, and their numbers."""
         sizes = np.zeros(last - first, dtype=np.int64)
         low, high = max(first, self.first), min(last, self.last)
         if low >= high:

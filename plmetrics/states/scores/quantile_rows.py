@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from plmetrics.core.threads import parallel_map, steps
-from plmetrics.states.scores.sorted_rows import OrderedRows, SlicedRows, group_order
+from plmetrics.states.scores.sorted_rows import SlicedRows, SortedRows, group_order
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -75,7 +75,7 @@ class QuantileRows:
         value, weight = np.concatenate([each for each, _ in parts]), np.concatenate(masses)
         ends = np.concatenate(([0], np.cumsum([len(mass) for mass in masses])))
         everywhere = np.ones(len(value), dtype=np.bool_)
-        return SlicedRows(OrderedRows(value, everywhere, weight, None), ends, number)
+        return SlicedRows(SortedRows(value, everywhere, weight, None), ends, number)
 
     def _sliced(self, codes: Codes, slices: int) -> list[list[Rows]]:
         """The rows of each slice, in pieces."""

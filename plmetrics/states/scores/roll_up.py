@@ -1,7 +1,7 @@
 """Counts of slices from those of cells.
 
 Where floats are added and the order of rows must not show, counts lie in parts of totals that add to the same in any
-order (`core.exact_sums.Parts`). Parts are added, slice by slice and state by state, and put together after that.
+order (`core.exact_sums.SplitSums`). Parts are added, slice by slice and state by state, and put together after that.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from plmetrics.core.exact_sums import Parts
+from plmetrics.core.exact_sums import SplitSums
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -51,4 +51,4 @@ def put_together(digits: Sequence[NDArray[Any]], exponent: int | None) -> NDArra
     if exponent is None:
         return digits[0]
     first, *smaller = (part.copy() for part in digits)
-    return Parts(first, exponent, smaller).join()
+    return SplitSums(first, exponent, smaller).join()

@@ -62,7 +62,7 @@ class ModelGrid:
         return locator_at(self.edges, self.keys)
 
     def coarse_bins(self, number: int) -> int:
-        """How many coarse bins the slices of a set have."""
+        """Number of coarse bins of the slices of a set."""
         return self.cuts[number].bins if number in self.cuts else len(self.usual) + 1
 
     def coarse(self, number: int, slices: Slices) -> NDArray[np.uint16]:
@@ -98,7 +98,7 @@ def coarse_bins(fine: Array, slices: int, equal: int | None = None) -> NDArray[n
 
 
 def cuts_of(fine: Array, slices: int, equal: int | None = None) -> Codes:
-    """Where coarse bins begin, from the counts of some slices on fine bins `[slice, bin, class]`; see `coarse_bins`."""
+    """First fine bin of each coarse one, from counts of slices on fine bins `[slice, bin, class]`, as `coarse_bins`."""
     coarse = coarse_bins(fine, slices, equal)
     steps = np.arange(1, equal or coarse_number(slices))
     rows = [np.searchsorted(row, steps) for row in coarse]

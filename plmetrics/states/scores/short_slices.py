@@ -1,4 +1,4 @@
-"""Replicates of short slices, side by side: what is added is as long as many slices and replicates together.
+"""Replicates of short slices, side by side, so that arrays are as long as many slices and replicates together.
 
 Rows of a class lie rank by rank, those of the same rank of all slices next to each other. Their drawn numbers are added
 up rank after rank, and the running totals at the points are read off these.
@@ -66,7 +66,7 @@ class _RankedRows:
 
 
 def _side_by_side(values: NDArray[Any], bounds: Codes, rest: Codes) -> NDArray[np.int64]:
-    """Values of slice after slice as `[place, slice]`; short slices are filled up with what is the `rest` of each."""
+    """Values of slice after slice as `[place, slice]`; short slices are padded with their value of `rest`."""
     sizes = np.diff(bounds)
     out = np.empty((int(sizes.max(initial=0)), len(sizes)), dtype=np.int64)
     out[:] = rest

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from plmetrics.states.scores.grid import Bins
+    from plmetrics.states.scores.grid import BinKind
 
 _POINTS_AT_ONCE = 1 << 17
 _TIE = 1e-12
@@ -41,7 +41,7 @@ class SlicedGrid:
     edges: Array
     slices: int
     fine: Array
-    parts: Callable[[Bins], Iterator[tuple[int, int, Array]]]
+    parts: Callable[[BinKind], Iterator[tuple[int, int, Array]]]
     weighted: bool
     coarse: Callable[[], NDArray[np.uint16]]
     ends: Array | None = None

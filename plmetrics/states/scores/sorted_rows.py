@@ -14,7 +14,7 @@ import numpy as np
 
 from plmetrics.core.segments import Segments
 from plmetrics.core.threads import steps
-from plmetrics.states.scores.class_rows import Members, in_parts
+from plmetrics.states.scores.class_rows import ClassMembers, in_parts
 from plmetrics.states.scores.coarse import (
     DENSE_LIMIT,
     Array,
@@ -143,7 +143,7 @@ class ExactPoints:
 
 
 @dataclass(frozen=True, slots=True)
-class OrderedRows:
+class SortedRows:
     """One model's rows ascending by score. `weight` is None where every row counts once; `block` without intervals."""
 
     score: Array
@@ -161,9 +161,9 @@ class OrderedRows:
         order, offsets = group_order(codes, slices)
         return SlicedRows(self.take(order), offsets, len(self.score))
 
-    def take(self, index: Codes) -> OrderedRows:
+    def take(self, index: Codes) -> SortedRows:
         """Some of the rows."""
-        return OrderedRows(
+        return SortedRows(
             self.score[index],
             self.positive[index],
             None if self.weight is None else self.weight[index],
@@ -178,7 +178,7 @@ class SlicedRows:
     `offsets` are the slices' boundaries, `rows` counts all rows of the model, in any slice or none.
     """
 
-    ordered: OrderedRows
+    ordered: SortedRows
     offsets: Codes
     rows: int
     channels: ClassVar[tuple[str, ...]] = CLASSES
@@ -260,11 +260,11 @@ class SlicedRows:
         joined[np.isin(starts, self.offsets)] = False
         return starts[~joined]
 
-    def _members(self, member: NDArray[np.bool_], point: Codes, points: int) -> Members:
+    def _members(self, member: NDArray[np.bool_], point: Codes, points: int) -> ClassMembers:
         """The rows of a class by point."""
         assert self.ordered.block is not None
         weight = None if self.ordered.weight is None else self.ordered.weight[member]
-        return Members.of(self.ordered.block[member], weight, point[member], points)
+        return ClassMembers.of(self.ordered.block[member], weight, point[member], points)
 
     def block_counts(self, blocks: int) -> Iterator[tuple[int, int, Array]]:
         """Weight per class on coarse bins by block: `[slice, block, bin, class]` for a few slices at a time."""

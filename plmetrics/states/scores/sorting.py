@@ -95,7 +95,7 @@ def by_slice(keys: Keys, codes: Codes, slices: int) -> tuple[Keys, Codes]:
 
 
 def _workers(rows: int) -> int:
-    """How many processors so many rows keep busy."""
+    """Number of processors for so many rows."""
     return max(1, min(processors(), rows // WORTH_A_THREAD))
 
 

@@ -36,7 +36,7 @@ def kind_of(spec: object) -> str | None:
     return next((kind for kind in KINDS if kind in spec), None)
 
 
-class Definitions:
+class CustomMetrics:
     """The custom metrics of a suite by name, each made when it is first asked for."""
 
     def __init__(self, task: str, found: Findings, metric: Callable[[Any, SuitePath], Metric | None]) -> None:

@@ -15,7 +15,7 @@ from plmetrics.catalogue.thresholds import RuleError, read_rule
 from plmetrics.core.names import did_you_mean
 from plmetrics.core.text import Call, TextError, at_ranks, join_torn, parse_call, refuse_nameless
 from plmetrics.suite.problems import check_predicate, message_text
-from plmetrics.suite.sections.custom_metrics import DEFINITION_KEYS, Definitions, kind_of
+from plmetrics.suite.sections.custom_metrics import DEFINITION_KEYS, CustomMetrics, kind_of
 from plmetrics.suite.tasks import CLASS_TASKS
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class MetricReader:
         self._task = task
         self._found = found
         self._defaults = {key: value for key, value in (defaults or {}).items() if value in _VALUES[key]}
-        self._definitions = Definitions(task, found, self.read)
+        self._definitions = CustomMetrics(task, found, self.read)
         self._of_texts: dict[str, Metric] = {}
 
     def read_all(self, value: Any, *, parts: Sequence[tuple[str, ...]] = ()) -> Metrics:

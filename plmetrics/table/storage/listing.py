@@ -1,4 +1,4 @@
-"""Listing of objects: what an address, a glob or a folder of a store means, with sizes and stamps, sorted by name."""
+"""Listing of the objects of an address, a glob or a folder of a store, with sizes and stamps, sorted by name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Objects by address: their facts, their bytes as a stream, and what lies below a folder."""
+"""Objects by address: their facts, their bytes as a stream, and the contents of folders."""
 
 from __future__ import annotations
 

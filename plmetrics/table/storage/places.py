@@ -108,7 +108,7 @@ class BucketPlace:
         return any(list_in(self.address))
 
     def names(self) -> list[str]:
-        """The names of what lies right below it."""
+        """The names of its direct children."""
         return names_in(self.address)
 
     def sizes(self) -> dict[str, int]:

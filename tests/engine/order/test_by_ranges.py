@@ -273,7 +273,7 @@ def test_without_exact_a_run_counts_where_one_pass_is_not_enough(monkeypatch):
 @pytest.mark.parametrize("weight", [None, "w"])
 def test_bins_alone_are_counted_in_one_pass_without_a_sample(monkeypatch, weight):
     planned(monkeypatch, 2, 1)
-    monkeypatch.setattr(ranges.Reader, "read", None)
+    monkeypatch.setattr(ranges.RangeReader, "read", None)
     monkeypatch.setattr("plmetrics.engine.order.encoding._sample_plan", None)
     frame = table(3000)
     found = evaluate(frame, metrics=["ece"], slices=None, weight=weight, uncertainty=False).metrics

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import plmetrics as plm
-from plmetrics.inference.across_runs.decomposition import Shares, change_parts
+from plmetrics.inference.across_runs.decomposition import SliceMeans, change_parts
 from plmetrics.inference.across_runs.run_decomposition import independent_units
 from plmetrics.inference.across_runs.sides import Side
 
@@ -18,12 +18,12 @@ SIDES = st.lists(st.tuples(st.floats(0, 10), st.floats(-5, 5)), min_size=4, max_
 )
 
 
-def shares(side: list[tuple[float, float]]) -> Shares:
+def shares(side: list[tuple[float, float]]) -> SliceMeans:
     mass = np.array([mass for mass, _ in side])
-    return Shares(mass / mass.sum(), np.where(mass > 0, [value for _, value in side], np.nan))
+    return SliceMeans(mass / mass.sum(), np.where(mass > 0, [value for _, value in side], np.nan))
 
 
-def mean(side: Shares) -> float:
+def mean(side: SliceMeans) -> float:
     return float(np.sum(np.where(side.share > 0, side.share * side.value, 0.0)))
 
 

@@ -13,7 +13,7 @@ from sklearn.metrics import average_precision_score, roc_auc_score
 
 import plmetrics as plm
 from plmetrics.inference.across_runs import mixtures
-from plmetrics.inference.across_runs.decomposition import Subject
+from plmetrics.inference.across_runs.decomposition import SetMetric
 from plmetrics.inference.across_runs.mixtures import SlicedPair, bin_starts
 from plmetrics.inference.across_runs.owen import Coalitions, Steps
 from plmetrics.inference.across_runs.score_decomposition import SlicedChange, score_decomposition
@@ -150,7 +150,7 @@ def by_rows(
 
 def decomposed(pair: SlicedPair, names: list[str], *metrics: str, seed: int = 0) -> pl.DataFrame:
     subjects = [
-        Subject("region", metric, "", metric)
+        SetMetric("region", metric, "", metric)
         for metric in (plm.metric(text, task="binary") for text in metrics)
     ]
     change = SlicedChange(pair, names, [[] for _ in names], {"model": "m", "baseline": "b"})
@@ -288,7 +288,7 @@ def resampled(seed: int, per: int) -> pl.DataFrame:
     )
     metric = plm.metric("roc_auc", task="binary")
     return score_decomposition(
-        change, [Subject("region", metric, "", metric)], Uncertainty(replicates=60, seed=seed)
+        change, [SetMetric("region", metric, "", metric)], Uncertainty(replicates=60, seed=seed)
     )
 
 

@@ -3,20 +3,9 @@
 import numpy as np
 import polars as pl
 import pytest
+from references.samples import EXACT, probability_sample
 
 import plmetrics as plm
-
-EXACT = pytest.mark.parametrize("exact", [None, False], ids=["rows", "grid"])
-
-
-def sample(rows, seed, decimals=None):
-    rng = np.random.default_rng(seed)
-    p = rng.beta(1, 2, rows)
-    y = rng.random(rows) < p
-    p = p if decimals is None else p.round(decimals)
-    return pl.DataFrame(
-        {"y": y, "p": p, "w": rng.integers(1, 4, rows) / 2, "g": rng.choice(["a", "b"], rows)}
-    )
 
 
 def curves(table, **arguments):
@@ -35,7 +24,7 @@ def benefit(y, called, w, t):
 @pytest.mark.parametrize("weight", [None, "w"])
 @pytest.mark.parametrize("decimals", [None, 2])
 def test_values_are_those_of_the_definition(decimals, weight, exact):
-    table = sample(1_200, seed=1, decimals=decimals)
+    table = probability_sample(1_200, seed=1, decimals=decimals)
     found = curves(table, weight=weight, exact=exact)
     for text, part in [("all", table), ("g=a", table.filter(g="a"))]:
         y, p, w = (part[name].to_numpy() for name in "ypw")
@@ -50,7 +39,7 @@ def test_values_are_those_of_the_definition(decimals, weight, exact):
 
 @EXACT
 def test_bands_are_those_of_a_bootstrap(exact):
-    table = sample(2_000, seed=2)
+    table = probability_sample(2_000, seed=2)
     found = curves(table, exact=exact, uncertainty={"replicates": 1000, "seed": 1}).filter(slice="all")
     rng = np.random.default_rng(0)
     y, p = table["y"].to_numpy(), table["p"].to_numpy()
@@ -69,7 +58,7 @@ def test_bands_are_those_of_a_bootstrap(exact):
 
 
 def test_one_curve_of_acting_on_all_for_all_models():
-    table = sample(200, seed=3).with_columns(q=pl.col("p") ** 2)
+    table = probability_sample(200, seed=3).with_columns(q=pl.col("p") ** 2)
     found = curves(table, models=["p", "q"], curves=["net_benefit"])
     counts = found.group_by("curve", "model", maintain_order=True).len()
     assert counts.rows() == [("net_benefit", "p", 99), ("net_benefit", "q", 99), ("net_benefit_all", "", 99)]

@@ -3,21 +3,10 @@
 import numpy as np
 import polars as pl
 import pytest
+from references.samples import EXACT, probability_sample
 from sklearn.isotonic import IsotonicRegression
 
 import plmetrics as plm
-
-EXACT = pytest.mark.parametrize("exact", [None, False], ids=["rows", "grid"])
-
-
-def sample(rows, seed, decimals=None):
-    rng = np.random.default_rng(seed)
-    p = rng.beta(1, 2, rows)
-    y = rng.random(rows) < p**1.5
-    p = p if decimals is None else p.round(decimals)
-    return pl.DataFrame(
-        {"y": y, "p": p, "w": rng.integers(1, 4, rows) / 2, "g": rng.choice(["a", "b"], rows)}
-    )
 
 
 def curves(table, **arguments):
@@ -32,7 +21,7 @@ def curves(table, **arguments):
 @pytest.mark.parametrize("decimals", [None, 2])
 @pytest.mark.parametrize("rows", [1, 30, 1_500])
 def test_knots_are_those_of_scikit_learn(rows, decimals, weight, exact):
-    table = sample(rows, seed=1, decimals=decimals)
+    table = probability_sample(rows, seed=1, decimals=decimals, power=1.5)
     found = curves(table, weight=weight, exact=exact)
     for text, part in [("all", table), ("g=a", table.filter(g="a"))]:
         own = found.filter(slice=text)
@@ -61,7 +50,7 @@ def test_knots_are_those_of_scikit_learn(rows, decimals, weight, exact):
 @pytest.mark.exhaustive
 @EXACT
 def test_bands_are_about_those_of_a_bootstrap(exact):
-    table = sample(2_000, seed=2)
+    table = probability_sample(2_000, seed=2, power=1.5)
     own = curves(table, exact=exact, uncertainty={"replicates": 500, "seed": 1}).filter(slice="all")
     assert own["lower"].is_sorted()
     assert own["upper"].is_sorted()
@@ -79,7 +68,7 @@ def test_bands_are_about_those_of_a_bootstrap(exact):
 
 
 def test_any_score_is_recalibrated_and_one_class_has_no_band():
-    table = sample(500, seed=3).with_columns(p=pl.col("p") * 500 - 100)
+    table = probability_sample(500, seed=3, power=1.5).with_columns(p=pl.col("p") * 500 - 100)
     assert curves(table).filter(slice="all")["x"].min() < 0
     bare = curves(table.with_columns(y=pl.lit(value=True)), uncertainty={"replicates": 50})
     assert bare["y"].unique().to_list() == [1.0]

@@ -4,21 +4,10 @@ import numpy as np
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
+from references.samples import EXACT, probability_sample
 from sklearn.calibration import calibration_curve
 
 import plmetrics as plm
-
-EXACT = pytest.mark.parametrize("exact", [None, False], ids=["rows", "grid"])
-
-
-def sample(rows, seed, decimals=None):
-    rng = np.random.default_rng(seed)
-    p = rng.beta(1, 2, rows)
-    y = rng.random(rows) < p
-    p = p if decimals is None else p.round(decimals)
-    return pl.DataFrame(
-        {"y": y, "p": p, "w": rng.integers(1, 4, rows) / 2, "g": rng.choice(["a", "b"], rows)}
-    )
 
 
 def curve(table, bins, strategy, **arguments):
@@ -31,7 +20,7 @@ def curve(table, bins, strategy, **arguments):
 @pytest.mark.parametrize("bins", [2, 10, 25])
 @pytest.mark.parametrize(("strategy", "theirs"), [("width", "uniform"), ("count", "quantile")])
 def test_bins_are_those_of_scikit_learn(bins, strategy, theirs, exact):
-    table = sample(2_000, seed=1)
+    table = probability_sample(2_000, seed=1)
     parts = [("all", table)]
     if strategy == "width":
         parts += [(f"g={value}", table.filter(g=value)) for value in "ab"]
@@ -49,7 +38,7 @@ def test_bins_are_those_of_scikit_learn(bins, strategy, theirs, exact):
 @pytest.mark.parametrize("weight", [None, "w"])
 @pytest.mark.parametrize("decimals", [1, 2])
 def test_rows_of_one_score_are_in_one_bin_and_bins_weigh_alike(decimals, weight, exact):
-    table = sample(3_000, seed=2, decimals=decimals)
+    table = probability_sample(3_000, seed=2, decimals=decimals)
     found = curve(table, 6, "count", weight=weight, exact=exact)
     for text, part in [("all", table), ("g=a", table.filter(g="a"))]:
         own = found.filter(slice=text)
@@ -78,7 +67,7 @@ def _right(weight):
 
 @EXACT
 def test_weighted_bands_of_bins_of_equal_weight_are_a_bootstrap(exact):
-    table = sample(1_500, seed=3)
+    table = probability_sample(1_500, seed=3)
     settings = {"weight": "w", "uncertainty": {"replicates": 1000}, "exact": exact}
     own = curve(table, 5, "count", **settings).filter(slice="all")
     rng = np.random.default_rng(0)
@@ -95,7 +84,7 @@ def test_weighted_bands_of_bins_of_equal_weight_are_a_bootstrap(exact):
 def test_states_have_no_bins_of_equal_weight():
     asked = [{"curve": "reliability", "strategy": "count"}]
     with pytest.raises(plm.ConfigError, match="bins of equal weight needs the rows in order"):
-        plm.state(sample(50, seed=4), label="y", models="p", metrics=["accuracy"], curves=asked)
+        plm.state(probability_sample(50, seed=4), label="y", models="p", metrics=["accuracy"], curves=asked)
 
 
 @pytest.mark.parametrize(
@@ -113,7 +102,7 @@ def test_states_have_no_bins_of_equal_weight():
 )
 def test_what_is_wrong_is_said(asked, words):
     with pytest.raises(plm.ConfigError) as caught:
-        plm.evaluate(sample(20, seed=1), label="y", models="p", curves=asked)
+        plm.evaluate(probability_sample(20, seed=1), label="y", models="p", curves=asked)
     assert words in str(caught.value)
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from plmetrics.catalogue.needs import ValueKind
 from plmetrics.inference.estimate import Estimate
 from plmetrics.inference.intervals.closed_forms import hanley_mcneil_score, wilson
-from plmetrics.inference.intervals.ladder import Interval, interval
+from plmetrics.inference.intervals.ladder import Intervals, interval
 
 INFINITY = float("inf")
 KINDS = ("proportion", "roc_area", "pr_area", "norm", "other")
@@ -43,11 +43,11 @@ def one(
 
 def found(
     estimate: Estimate, kind: Any = "other", bounds: tuple[float, float] = (0, 1), form: Any = "auto"
-) -> Interval:
+) -> Intervals:
     return interval(estimate, kind=ValueKind(kind, bounds), level=0.95, form=form)
 
 
-def said(made: Interval) -> tuple[str | None, str]:
+def said(made: Intervals) -> tuple[str | None, str]:
     assert (
         np.isnan(made.lower[0])
         == np.isnan(made.upper[0])

@@ -7,6 +7,7 @@ import numpy as np
 import polars as pl
 import pytest
 from scipy import stats
+from scipy.special import expit, logit
 
 import plmetrics as plm
 from plmetrics.inference.intervals.student import IDENTITY, scale_of, student
@@ -26,16 +27,13 @@ def test_identity_scale(blocks: int, level: float) -> None:
     assert np.ravel(found) == pytest.approx(textbook(0.8, DRAWN, blocks, level), rel=1e-9)
 
 
-def test_logit_scale() -> None:
-    lower, upper = textbook(np.log(4), np.log(DRAWN / (1 - DRAWN)), 20, 0.95)
-    found = student(np.array([0.8]), DRAWN, np.array([20]), scale_of((0, 1)), 0.95)
-    assert np.ravel(found) == pytest.approx([1 / (1 + np.exp(-lower)), 1 / (1 + np.exp(-upper))], rel=1e-9)
-
-
-def test_log_scale() -> None:
-    lower, upper = textbook(np.log(0.8), np.log(DRAWN), 20, 0.95)
-    found = student(np.array([0.8]), DRAWN, np.array([20]), scale_of((0, float("inf"))), 0.95)
-    assert np.ravel(found) == pytest.approx([np.exp(lower), np.exp(upper)], rel=1e-9)
+@pytest.mark.parametrize(
+    ("end", "forward", "inverse"), [(1, logit, expit), (float("inf"), np.log, np.exp)], ids=["logit", "log"]
+)
+def test_transformed_scales(end: float, forward: Any, inverse: Any) -> None:
+    expected = inverse(np.array(textbook(forward(0.8), forward(DRAWN), 20, 0.95)))
+    found = student(np.array([0.8]), DRAWN, np.array([20]), scale_of((0, end)), 0.95)
+    assert np.ravel(found) == pytest.approx(expected, rel=1e-9)
 
 
 def test_undefined_replicates_are_left_out() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from plmetrics.runs.history.data import Data, data_of
+from plmetrics.runs.history.data import RunData, data_of
 
 DAY = {"path": "day.csv", "bytes": 9, "digest": "a"}
 
@@ -24,19 +24,19 @@ DAY = {"path": "day.csv", "bytes": 9, "digest": "a"}
     ],
 )
 def test_the_same_data(files: list[dict[str, object]], where: str | None, same: bool) -> None:
-    one, other = Data.of([DAY], None), Data.of(files, where)
+    one, other = RunData.of([DAY], None), RunData.of(files, where)
     assert (one.same_as(other), other.same_as(one)) == (same, same)
     record = {"files": files, "suite": {"data": {"path": "x", "where": where}} if where else {}}
     assert data_of(record) == other
 
 
 def test_tables_that_are_no_files_are_never_the_same() -> None:
-    assert not Data.of([], None).same_as(Data.of([], None))
+    assert not RunData.of([], None).same_as(RunData.of([], None))
 
 
 def test_which_files_two_runs_share() -> None:
     """Another day under the same name, of the same size, is another file; a copy is the same one."""
     other, more = DAY | {"digest": "b"}, {"path": "more.csv", "bytes": 9, "digest": "c"}
     days = [[DAY], [other], [DAY | {"path": "copy.csv"}], [DAY, more], [{"path": "day.csv", "bytes": 9}]]
-    words = [Data.of([DAY], None).shared_files(Data.of(files, "p > 1")) for files in days]
+    words = [RunData.of([DAY], None).shared_files(RunData.of(files, "p > 1")) for files in days]
     assert words == ["the same files", None, "the same files", "some of the same files", "the same files"]

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import plmetrics as plm
-from plmetrics.runs.history.data import Data
+from plmetrics.runs.history.data import RunData
 from plmetrics.runs.history.previous_runs import (
     MANY,
     complete_runs,
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 AHEAD = {"finished": "2199-01-01T00:00:00.000Z"}
 
 
-def covering(digest: str) -> Data:
-    return Data.of([{"path": "day.csv", "bytes": 9, "digest": digest}], None)
+def covering(digest: str) -> RunData:
+    return RunData.of([{"path": "day.csv", "bytes": 9, "digest": digest}], None)
 
 
 def taken(home: Path, data: str = "now", choice: str = "accepted") -> tuple[str | None, list[str]]:

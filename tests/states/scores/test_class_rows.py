@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from plmetrics.states.scores import class_rows as members
-from plmetrics.states.scores.class_rows import Members, in_parts
+from plmetrics.states.scores.class_rows import ClassMembers, in_parts
 
 BLOCKS, POINTS = 4, 6
 
@@ -28,7 +28,7 @@ def test_every_row_adds_its_weight_to_its_point(weighted, rows, seed):
     expected = np.zeros((5, POINTS))
     for place, (where, of) in enumerate(rows):
         expected[:, where] += drawn[:, of] * (1.0 if weight is None else weight[place])
-    assert np.array_equal(Members.of(block, weight, point, POINTS).drawn(drawn), expected)
+    assert np.array_equal(ClassMembers.of(block, weight, point, POINTS).drawn(drawn), expected)
 
 
 @pytest.mark.parametrize(("room", "heights"), [(1, [1] * 7), (20, [2, 2, 2, 1]), (1000, [7])])

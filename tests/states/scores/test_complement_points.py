@@ -14,7 +14,7 @@ from plmetrics.states.scores import ranges as in_points
 from plmetrics.states.scores.class_rows import ByCell
 from plmetrics.states.scores.complement_points import SetOrder
 from plmetrics.states.scores.ranges import SlicedPoints, add_range
-from plmetrics.states.scores.sorted_rows import OrderedRows
+from plmetrics.states.scores.sorted_rows import SortedRows
 
 few = settings(phases=(Phase.explicit, Phase.generate), max_examples=40, deadline=None)
 SLICES, CELLS, MOST_PIECES = 3, 5, 25
@@ -86,7 +86,7 @@ def agree(table, code, held):
     """Every rest is what its rows are, sorted."""
     score, positive, cell, weight = table
     order = np.argsort(score, kind="stable")
-    ordered = OrderedRows(score[order], positive[order], some(weight, order), None)
+    ordered = SortedRows(score[order], positive[order], some(weight, order), None)
     for number in range(SLICES):
         joined, distinct = (held.rest(number, scores=scores) for scores in (False, True))
         points = SlicedPoints(1, joined, distinct, None, weighted=weight is not None)

@@ -17,13 +17,13 @@ from plmetrics.states.scores.bin_lookup import FixedBins, Keys, locator_at
 from plmetrics.states.scores.grid import (
     CoarseTally,
     FixedTally,
-    Tally,
+    GridTally,
     shape,
 )
 from plmetrics.states.scores.placed_rows import Members, PlacedRows
 from plmetrics.states.scores.roll_up import rolled_up
 from plmetrics.states.scores.sliced_grid import SlicedGrid
-from plmetrics.states.scores.sorted_rows import Binning, OrderedRows, balanced_edges
+from plmetrics.states.scores.sorted_rows import Binning, SortedRows, balanced_edges
 
 few = settings(phases=(Phase.explicit, Phase.generate), max_examples=30)
 METRICS = [plm.metric(name) for name in ("roc_auc", "gini", "average_precision", "ks")]
@@ -42,7 +42,7 @@ def rows(size, seed, ties, weighted, positives=0.4):
 def exact(score, positive, weight, code):
     order = np.argsort(score, kind="stable")
     mass = None if weight is None else weight[order]
-    return OrderedRows(score[order], positive[order], mass, None).regroup(code[order], SLICES)
+    return SortedRows(score[order], positive[order], mass, None).regroup(code[order], SLICES)
 
 
 def near(cuts, score):
@@ -62,7 +62,7 @@ def placed(locator, score, positive, weight, block=None):
 
 def on_grid(locator, score, positive, weight, code, pieces=1):
     edges = locator.edges
-    tally = Tally(0, np.zeros((SLICES, 1, *shape("fine", edges, SLICES))))
+    tally = GridTally(0, np.zeros((SLICES, 1, *shape("fine", edges, SLICES))))
     for part in np.array_split(np.arange(len(score)), pieces):
         mass = None if weight is None else weight[part]
         tally.add(placed(locator, score[part], positive[part], mass), Members.of(code[part]))
@@ -131,7 +131,7 @@ def test_rows_that_wait_hold_no_batches():
     batch = placed(locator, score, positive, None)
     members = Members.of(np.repeat([0, 1], [size - 10, 10]))
     fixed = Binning(4, distances=True)
-    fine = Tally(0, np.zeros((2, 1, *shape("fine", locator.edges, 2))))
+    fine = GridTally(0, np.zeros((2, 1, *shape("fine", locator.edges, 2))))
     bins = FixedBins.of_places(fixed.uniform_edges(), locator.edges)
     binned = FixedTally(0, np.zeros((2, 300, *shape(fixed, locator.edges, 2))), fixed, bins)
     for tally, channels in ((fine, 2), (binned, 1)):
@@ -153,7 +153,7 @@ def test_tallies_add_up_over_batches_and_slices():
     def tally(bins, first, slices):
         counts = np.zeros((slices, 5, *shape(bins, locator.edges, SLICES)))
         if bins == "fine":
-            return Tally(first, counts)
+            return GridTally(first, counts)
         return FixedTally(first, counts, bins, FixedBins.of_places(bins.uniform_edges(), locator.edges))
 
     for bins in ("fine", Binning(4), Binning(4, distances=True)):
@@ -185,7 +185,7 @@ def test_rows_of_one_slice_in_a_row_count_as_mixed_ones_do(kind, weighted):
     def counted(order):
         bins = binning if kind == "fixed" else "fine"
         made = np.zeros((SLICES, 5, *shape(bins, locator.edges, SLICES)))
-        tally = Tally(0, made)
+        tally = GridTally(0, made)
         if kind == "fixed":
             tally = FixedTally(0, made, binning, FixedBins.of_places(binning.uniform_edges(), locator.edges))
         if kind == "coarse":

@@ -14,7 +14,7 @@ from plmetrics.states.scores import class_rows as ascending
 from plmetrics.states.scores import ranges as module
 from plmetrics.states.scores.class_rows import ByCell
 from plmetrics.states.scores.ranges import SetPoints, SlicedPoints, add_range
-from plmetrics.states.scores.sorted_rows import OrderedRows
+from plmetrics.states.scores.sorted_rows import SortedRows
 
 few = settings(phases=(Phase.explicit, Phase.generate), max_examples=40, deadline=None)
 SLICES, CELLS = 4, 6
@@ -71,7 +71,7 @@ def in_ranges(table, code, edges):
         classes = tuple(by_cell(score[of], cell[of], some(weight, of)) for of in both)
         add_range([(part, classes, code) for part in held])
     order = np.argsort(score, kind="stable")
-    ordered = OrderedRows(score[order], positive[order], some(weight, order), None)
+    ordered = SortedRows(score[order], positive[order], some(weight, order), None)
     points = SlicedPoints(SLICES, *held, None, weighted=weight is not None)
     return points, ordered.regroup(code[cell[order]], SLICES)
 

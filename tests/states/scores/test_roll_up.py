@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from plmetrics.core.exact_sums import Parts, exponent_of, join_parts, whole_parts
+from plmetrics.core.exact_sums import SplitSums, exponent_of, join_parts, whole_parts
 from plmetrics.states.scores.roll_up import NO_ENDS, put_together, rolled_ends, rolled_up
 
 CODE = np.array([1, -1, 0, 1])
@@ -38,7 +38,7 @@ def test_parts_of_totals_are_the_sum_of_the_fractions_in_any_order(tables, shuff
     exponent = exponent_of(max((abs(value) for values in tables for value in values), default=1.0))
     held = []
     for values in tables:
-        parts = Parts(np.zeros((1, 2)), exponent)
+        parts = SplitSums(np.zeros((1, 2)), exponent)
         for value in values:
             for target, part in parts.cut(np.array([[value, -value]])):
                 np.add(target, part, out=target)

@@ -11,7 +11,7 @@ from plmetrics.inference.metric_values import score_view, value_or_nan
 from plmetrics.inference.ordered.replicates import exact_replicates
 from plmetrics.states.scores import short_slices
 from plmetrics.states.scores.short_slices import ShortSlices, slice_groups
-from plmetrics.states.scores.sorted_rows import OrderedRows
+from plmetrics.states.scores.sorted_rows import SortedRows
 
 few = settings(phases=(Phase.explicit, Phase.generate), max_examples=25)
 BLOCKS, SLICES = 6, 5
@@ -26,7 +26,7 @@ def slices_of(rows, seed, *, ties):
     score = np.round(score * 6) / 6 if ties else score
     code = np.minimum(rng.geometric(0.5, rows) - 2, SLICES - 1)
     block = rng.integers(0, BLOCKS, rows).astype(np.int32)
-    return OrderedRows(score, positive, None, block).regroup(code, SLICES)
+    return SortedRows(score, positive, None, block).regroup(code, SLICES)
 
 
 sliced_rows = st.builds(slices_of, st.integers(0, 60), st.integers(0, 2**20), ties=st.booleans())
@@ -80,7 +80,7 @@ def test_groups_of_any_size_give_every_slice_its_own(sliced, seed, size):
 
 
 def test_no_slices_have_no_replicates():
-    rows = OrderedRows(np.zeros(0), np.zeros(0, dtype=bool), None, np.zeros(0, dtype=np.int32))
+    rows = SortedRows(np.zeros(0), np.zeros(0, dtype=bool), None, np.zeros(0, dtype=np.int32))
     replicates, _ = exact_replicates(METRICS, rows.regroup(np.zeros(0, dtype=np.int64), 0), draws(0))
     assert {values.shape for values in replicates.values()} == {(5, 0)}
 

@@ -13,7 +13,7 @@ from plmetrics.inference.metric_values import score_view, value_or_nan
 from plmetrics.inference.ordered.metrics import ordered_values
 from plmetrics.states.scores.coarse import coarse_bins, coarse_edges, coarse_number, coarse_of_fine
 from plmetrics.states.scores.packed_rows import PackedRows
-from plmetrics.states.scores.sorted_rows import Binning, OrderedRows
+from plmetrics.states.scores.sorted_rows import Binning, SortedRows
 
 few = settings(phases=(Phase.explicit, Phase.generate), max_examples=25)
 SLICES, BLOCKS = 4, 6
@@ -41,7 +41,7 @@ class Table:
     def sliced(self):
         order = np.argsort(self.score, kind="stable")
         weight = None if self.weight is None else self.weight[order]
-        rows = OrderedRows(self.score[order], self.positive[order], weight, self.block[order])
+        rows = SortedRows(self.score[order], self.positive[order], weight, self.block[order])
         return rows.regroup(self.code[order], self.slices)
 
     def packed(self):

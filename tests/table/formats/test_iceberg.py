@@ -132,12 +132,17 @@ def test_a_column_that_no_file_has_yet_is_null(table):
     assert source.frame.collect()["later"].null_count() == source.rows
 
 
-def test_a_partitioned_table(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    made = Folder(tmp_path / "t").create_table(("space", "t"), ROWS.to_arrow().schema)
+def partitioned_table(folder):
+    made = Folder(folder).create_table(("space", "t"), ROWS.to_arrow().schema)
     with made.update_spec() as update:
         update.add_identity("g")
     made.append(ROWS.to_arrow())
+    return made
+
+
+def test_a_partitioned_table(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    partitioned_table(tmp_path / "t")
     source = open_source("t")
     assert len(source.files) == 3
     assert_frame_equal(source.frame.collect(), ROWS, check_row_order=False)
@@ -306,10 +311,7 @@ def test_both_kinds_of_deletes_after_a_column_was_renamed(table):
 
 def test_deletes_of_a_partition_are_of_its_files_alone(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    made = Folder(tmp_path / "t").create_table(("space", "t"), ROWS.to_arrow().schema)
-    with made.update_spec() as update:
-        update.add_identity("g")
-    made.append(ROWS.to_arrow())
+    made = partitioned_table(tmp_path / "t")
     commit_deletes(made, pl.DataFrame({"y": [1]}), keys={"y": 1}, partition=Record("b"))
     assert open_source("t").frame.collect().sort("s").rows() == [(0, 0.1, "a"), (1, 0.9, None)]
 

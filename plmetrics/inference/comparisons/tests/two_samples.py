@@ -195,7 +195,7 @@ def _first_without(passed: Segments, values: Segments) -> Array:
 
 
 @dataclass(frozen=True, slots=True)
-class Moments:
+class SampleMoments:
     """Mean and variance (divided by the weight, not by one less) of each slice; NaN without weight.
 
     Also NaN where sums are larger than any number, or the squares of what differs smaller.
@@ -205,7 +205,7 @@ class Moments:
     variance: Array
 
 
-def moments(values: Segments, weight: Segments, offset: Any = 0.0, square: Any = 0.0) -> Moments:
+def moments(values: Segments, weight: Segments, offset: Any = 0.0, square: Any = 0.0) -> SampleMoments:
     """Mean and variance by slice.
 
     Args:
@@ -227,7 +227,7 @@ def moments(values: Segments, weight: Segments, offset: Any = 0.0, square: Any =
         apart = values - values.spread(mean)
         variance = np.maximum((weight * apart**2 + 2 * apart * offset + square).total() / safe, 0.0)
     defined = occupied & np.isfinite(variance) & ~(faint & (variance == 0))
-    return Moments(np.where(occupied, mean, np.nan), np.where(defined, variance, np.nan))
+    return SampleMoments(np.where(occupied, mean, np.nan), np.where(defined, variance, np.nan))
 
 
 def _ends(values: Segments, weight: Segments) -> tuple[Values, Values]:
@@ -248,7 +248,9 @@ class Welch:
     constant: NDArray[np.bool_]
 
 
-def welch(reference: Moments, current: Moments, rows_reference: Array, rows_current: Array) -> Welch:
+def welch(
+    reference: SampleMoments, current: SampleMoments, rows_reference: Array, rows_current: Array
+) -> Welch:
     """Welch's t test, two-sided, current minus reference; samples that are one and the same constant have p 1.
 
     NaN where a sample has fewer than two rows, or both are constants that differ.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from plmetrics.report.charts.grammar import hconcat
-from plmetrics.report.charts.slices.rows import GUTTER, WIDTH, Column, Scale, forest_domain, panel
+from plmetrics.report.charts.slices.rows import GUTTER, WIDTH, Scale, TextColumn, forest_domain, panel
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,7 +22,7 @@ _INSET = 12
 
 
 @dataclass(frozen=True, slots=True)
-class Panel:
+class SlicePanel:
     """The rows of a panel, what stands above it, and what the rows are compared with."""
 
     rows: pl.DataFrame
@@ -43,7 +43,7 @@ class Texts:
 
 
 def side_by_side(
-    panels: Sequence[Panel],
+    panels: Sequence[SlicePanel],
     axis: str,
     texts: Sequence[Texts],
     *,
@@ -80,13 +80,15 @@ def side_by_side(
     return parts[0] if len(parts) == 1 else hconcat(*parts, spacing=_SPACING)
 
 
-def columns_of(texts: Sequence[Texts], width: float, *, titled: bool = True) -> tuple[list[Column], float]:
+def columns_of(
+    texts: Sequence[Texts], width: float, *, titled: bool = True
+) -> tuple[list[TextColumn], float]:
     """The columns with their places, and where the last one ends; only the first panel of several has titles."""
     columns, end = [], width
     for text in texts:
         start, end = end + _INSET, end + _INSET + text.room
         columns.append(
-            Column(
+            TextColumn(
                 text.field,
                 text.title if titled else "",
                 end if text.align == "right" else start,

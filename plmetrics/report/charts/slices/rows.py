@@ -1,7 +1,7 @@
 """Rows of a forest: a name, a point with its interval, and numbers as columns of text beside the panel.
 
 Rows are a frame with `k`, their place from the top, `t`, their name, `x`, `lo` and `hi`, their point and interval,
-`look`, one of `LOOKS`, and a column of texts for each `Column`.
+`look`, one of `LOOKS`, and a column of texts for each `TextColumn`.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ LOOKS: Mapping[str, Look] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class TextColumn:
     """A column of text at the right of the panel: its field, title, and where it ends or starts, in pixels."""
 
     field: str
@@ -154,7 +154,7 @@ def _finite(column: pl.Series) -> Any:
 def panel(
     rows: pl.DataFrame,
     scale: Scale,
-    columns: Sequence[Column] = (),
+    columns: Sequence[TextColumn] = (),
     *,
     width: float = WIDTH,
     gutter: float = GUTTER,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from plmetrics.inference.comparisons.readings import READINGS
-from plmetrics.report.html.blocks import Cell, Section, Table, value_cell, words
+from plmetrics.report.html.blocks import Cell, PageSection, Table, value_cell, words
 from plmetrics.report.html.sections.features import shown_table
 from plmetrics.report.numbers import p_value, plural
 from plmetrics.report.sections.differences import (
@@ -31,18 +31,18 @@ _MOST_PAIRS, _MOST_METRICS = 100, 20
 _PARTS = ("model", "baseline", "metric", "slice", "part", "value", "bound", "sampling_error", "status")
 
 
-def changes(summary: Summary) -> Section:
+def changes(summary: Summary) -> PageSection:
     """Changes against an earlier run."""
     parts = shown_table("Parts of the change", "decomposition", summary.decomposition, _PARTS)
-    return Section(
+    return PageSection(
         "Against the reference run", [*_tables(summary, "run"), *([] if parts is None else [parts])]
     )
 
 
-def differences(summary: Summary, gallery: Gallery) -> Section:
+def differences(summary: Summary, gallery: Gallery) -> PageSection:
     """How models differ from the baseline."""
     tables = _tables(summary, "model")
-    return Section(
+    return PageSection(
         "Differences of models",
         [*gallery.pictures("differences", "critical_difference"), *tables] if tables else [],
     )
@@ -92,7 +92,7 @@ def _pair(summary: Summary, part: pl.DataFrame) -> Table | None:
     return Table(words(caption).text, columns, cells, _p_words(summary, tested=tested), first=40)
 
 
-def slice_differences(summary: Summary, gallery: Gallery) -> Section:
+def slice_differences(summary: Summary, gallery: Gallery) -> PageSection:
     """The slices that differ the most clearly from the rest, by model."""
     frame = summary.comparisons.filter(pl.col("contrast").is_in(["slice", "rest"]))
     tables = []
@@ -121,7 +121,7 @@ def slice_differences(summary: Summary, gallery: Gallery) -> Section:
         if cells:
             tables.append(Table(words(caption).text, columns, cells, notes))
     pictures = gallery.pictures("slice_differences") if tables else []
-    return Section("Slices against others", [*pictures, *tables])
+    return PageSection("Slices against others", [*pictures, *tables])
 
 
 def _columns(*, tested: bool) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ import polars as pl
 
 from plmetrics.report.catalogue import description
 from plmetrics.report.charts.texts import clean
-from plmetrics.report.html.blocks import Definitions, Section, Table, Words, rows_cell, words
+from plmetrics.report.html.blocks import Definitions, PageSection, Table, Words, rows_cell, words
 from plmetrics.report.numbers import plural
 
 if TYPE_CHECKING:
@@ -31,10 +31,10 @@ _QUERIES = {"read": "queries read", "pairs_read": "rows read", "zero_weight": "q
 """Of rankings the rows that count are queries."""
 
 
-def definitions(summary: Summary) -> Section:
+def definitions(summary: Summary) -> PageSection:
     """The metrics of the report with what they measure, their formulas and their better side."""
     pairs = [(clean(metric.text), _definition(metric)) for metric in summary.definitions[:_MOST]]
-    return Section("How the numbers are defined", [Definitions(pairs)] if pairs else [])
+    return PageSection("How the numbers are defined", [Definitions(pairs)] if pairs else [])
 
 
 def _definition(metric: Metric) -> str:
@@ -43,7 +43,7 @@ def _definition(metric: Metric) -> str:
     return clean(f"{description(metric)}{better.get(metric.direction, '')}")
 
 
-def settings(summary: Summary) -> Section:
+def settings(summary: Summary) -> PageSection:
     """The suite as YAML, versions, files and fingerprints."""
     import yaml
 
@@ -68,7 +68,9 @@ def settings(summary: Summary) -> Section:
     suite = record.get("suite")
     text = yaml.safe_dump(_plain(suite), sort_keys=False, allow_unicode=True) if suite else ""
     blocks = [Definitions(facts)] if facts else []
-    return Section("How it was computed", [*blocks, *([Words(text.splitlines(), "code")] if text else [])])
+    return PageSection(
+        "How it was computed", [*blocks, *([Words(text.splitlines(), "code")] if text else [])]
+    )
 
 
 def _file_parts(file: Mapping[str, Any]) -> list[str]:
@@ -87,10 +89,10 @@ def _plain(value: object) -> object:
     return clean(value) if isinstance(value, str) else value
 
 
-def data_quality(summary: Summary, gallery: Gallery) -> Section:  # noqa: ARG001
+def data_quality(summary: Summary, gallery: Gallery) -> PageSection:  # noqa: ARG001
     """Account of the rows, undefined values with reasons, and the most frequent notes."""
     blocks: list[Block] = [*_rows(summary), *_undefined_values(summary), *_notes(summary)]
-    return Section("Data quality", blocks)
+    return PageSection("Data quality", blocks)
 
 
 def _rows(summary: Summary) -> list[Block]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from plmetrics.features.registry import features
-from plmetrics.report.html.blocks import Cell, Section, Table, value_cell, words
+from plmetrics.report.html.blocks import Cell, PageSection, Table, value_cell, words
 from plmetrics.report.numbers import number, omission
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ _MOST = 100
 _BOUNDS = ("value", "difference")
 
 
-def feature_sections(summary: Summary, gallery: Gallery) -> list[Section]:
+def feature_sections(summary: Summary, gallery: Gallery) -> list[PageSection]:
     """A section for each feature that left rows: its charts, and the columns of its table that say something."""
     return [
         _section(summary, gallery, feature, feature.page)
@@ -30,12 +30,12 @@ def feature_sections(summary: Summary, gallery: Gallery) -> list[Section]:
     ]
 
 
-def _section(summary: Summary, gallery: Gallery, feature: Feature, page: FeatureTable) -> Section:
+def _section(summary: Summary, gallery: Gallery, feature: Feature, page: FeatureTable) -> PageSection:
     frame = feature.page_rows(summary)
     if frame is None:
-        return Section(page.title, [])
+        return PageSection(page.title, [])
     table = shown_table(page.title, page.table, frame, page.columns.split())
-    return Section(page.title, [] if table is None else [*gallery.pictures(*feature.charts), table])
+    return PageSection(page.title, [] if table is None else [*gallery.pictures(*feature.charts), table])
 
 
 def shown_table(caption: str, name: str, frame: pl.DataFrame, columns: Sequence[str]) -> Table | None:

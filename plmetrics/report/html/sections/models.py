@@ -9,7 +9,7 @@ import polars as pl
 
 from plmetrics.report.charts.decisions.confusion_counts import counts_of
 from plmetrics.report.charts.selection import NothingToDraw, Selection
-from plmetrics.report.html.blocks import Cell, Footnotes, Section, Table, rows_cell, value_cell, words
+from plmetrics.report.html.blocks import Cell, Footnotes, PageSection, Table, rows_cell, value_cell, words
 from plmetrics.report.leaderboard import BEST, clear_bests, leaderboard, primary_metric
 from plmetrics.report.numbers import count, plural
 from plmetrics.report.sections.overall import MOST_MODELS, metric_label
@@ -27,11 +27,11 @@ _STEPS = (0.05, 0.15, 0.3)
 _NOTE = "rows with their share of the true class; shades: more than 5, 15 and 30 % of a class are called so"
 
 
-def models(summary: Summary) -> Section:
+def models(summary: Summary) -> PageSection:
     """A row a metric and a column a model; where there are many models, a row a model and a column a metric."""
     frame = summary.metrics.filter(pl.col("class").is_null(), slice="all")
     if frame.is_empty():
-        return Section("Models")
+        return PageSection("Models")
     values = {(metric_label(row), row["model"]): row for row in frame.iter_rows(named=True)}
     metrics, names = _distinct(key[0] for key in values), _distinct(key[1] for key in values)
     footnotes, bests = Footnotes(), clear_bests(summary)
@@ -48,15 +48,15 @@ def models(summary: Summary) -> Section:
         ]
         columns = ["metric", *map(_name, names)]
         notes = [*marked, *footnotes.lines]
-        return Section("Models", [Table(caption, columns, rows, notes, first=40)])
+        return PageSection("Models", [Table(caption, columns, rows, notes, first=40)])
     metric, ranked, notes = _ranking(summary, names)
     metrics = _distinct([*([] if metric is None else [metric]), *metrics])
     rows = [[words(name), *(cell(metric, name) for metric in metrics)] for name in ranked]
     notes += [*marked, *footnotes.lines]
-    return Section("Models", [Table(caption, ["model", *metrics], rows, notes)])
+    return PageSection("Models", [Table(caption, ["model", *metrics], rows, notes)])
 
 
-def class_values(summary: Summary) -> Section:
+def class_values(summary: Summary) -> PageSection:
     """Metrics of each class, a table a model."""
     frame = summary.metrics.filter(pl.col("class").is_not_null(), slice_set="overall")
     tables = []
@@ -68,7 +68,7 @@ def class_values(summary: Summary) -> Section:
             for label in labels
         ]
         tables.append(Table(f"Classes of {model}", ["class", *metrics], rows))
-    return Section("Classes", tables)
+    return PageSection("Classes", tables)
 
 
 def _distinct(names: object) -> list[str]:

@@ -11,7 +11,7 @@ from plmetrics.report.charts.index import draw, drawable
 from plmetrics.report.charts.rendering import RENDERER, is_installed
 from plmetrics.report.charts.selection import Selection
 from plmetrics.report.charts.svg import add_description, with_variables
-from plmetrics.report.html.blocks import Picture, Section, Words
+from plmetrics.report.html.blocks import PageSection, Picture, Words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -60,9 +60,9 @@ class Gallery:
             names = [name for name in dict.fromkeys(ordered) if name in self._drawable]
             self._drafts = {name: self._draft(name) for name in names if name not in TABLES}
 
-    def section(self, title: str, blocks: Sequence[Block] = ()) -> Section:
+    def section(self, title: str, blocks: Sequence[Block] = ()) -> PageSection:
         """A section of charts, behind blocks of other kinds."""
-        return Section(title, [*blocks, *self.pictures(*PLACES[title])])
+        return PageSection(title, [*blocks, *self.pictures(*PLACES[title])])
 
     def pictures(self, *names: str) -> list[Block]:
         """Charts that the result has rows for; words in place of one that cannot be drawn."""

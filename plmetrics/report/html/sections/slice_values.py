@@ -11,7 +11,7 @@ from plmetrics.report.html.blocks import (
     UNDEFINED,
     Cell,
     Footnotes,
-    Section,
+    PageSection,
     Table,
     rows_cell,
     value_cell,
@@ -34,13 +34,13 @@ _SHADES = "shades: by how many standard errors of the slice (1, 2, 3) a value is
 Place = tuple[str, str, str]
 
 
-def slices(summary: Summary, gallery: Gallery) -> Section:
+def slices(summary: Summary, gallery: Gallery) -> PageSection:
     """The worst slices, a chart of all by the first metric, and a shaded table a model."""
     frame = summary.metrics.filter(
         pl.col("slice_set") != "overall", pl.col("slice") != "all", pl.col("class").is_null()
     )
     if frame.is_empty():
-        return Section("Slices")
+        return PageSection("Slices")
     blocks: list[Block] = [*_worst(summary), *gallery.pictures("forest")]
     names = frame["model"].unique(maintain_order=True).to_list()
     if len(names) > MOST_MODELS:
@@ -49,7 +49,7 @@ def slices(summary: Summary, gallery: Gallery) -> Section:
     if len(names) > MOST_MODELS:
         left = plural(len(names) - MOST_MODELS, "more model")
         blocks.append(Table("Further models", ["models"], [[words(f"{left} in the table metrics")]]))
-    return Section("Slices", blocks)
+    return PageSection("Slices", blocks)
 
 
 def _worst(summary: Summary) -> list[Block]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from plmetrics.report.charts.texts import clean
-from plmetrics.report.html.blocks import Cell, Head, Section, Table, estimate_cell, words
+from plmetrics.report.html.blocks import Cell, PageHead, PageSection, Table, estimate_cell, words
 from plmetrics.report.layout import filled_places
 from plmetrics.report.numbers import omission
 from plmetrics.report.sections.gates import (
@@ -24,11 +24,11 @@ MOST = 200
 _SHAPES = {"pass": "✓", "fail": "✗", "inconclusive": "?"}
 
 
-def verdict(summary: Summary) -> Head:
+def verdict(summary: Summary) -> PageHead:
     """The verdict of the gates, which stands in words and as a shape."""
     word, _ = HEADLINES.get(summary.verdict, ("DONE", ""))
     lines = [", ".join(sizes(summary)), labels_text(summary)]
-    return Head(
+    return PageHead(
         title=clean(summary.name),
         word=word,
         shape=_SHAPES.get(summary.verdict, "•"),
@@ -38,16 +38,16 @@ def verdict(summary: Summary) -> Head:
     )
 
 
-def gates(summary: Summary) -> Section:
+def gates(summary: Summary) -> PageSection:
     """A row a check, those that need an action first."""
     rows = gate_checks(summary.gates)
     if not rows:
-        return Section("Gates")
+        return PageSection("Gates")
     notes = omission(len(rows) - MOST, "check", "gates")
     filled = filled_places([check_texts(row) for row in rows[:MOST]])
     grid = [_cells(row) for row in rows[:MOST]]
     shown = [[cells[place] for place in filled] for cells in grid]
-    return Section("Gates", [Table("Checks", [CHECK_TITLES[place] for place in filled], shown, notes)])
+    return PageSection("Gates", [Table("Checks", [CHECK_TITLES[place] for place in filled], shown, notes)])
 
 
 def _cells(row: dict[str, Any]) -> list[Cell]:

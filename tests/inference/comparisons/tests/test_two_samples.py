@@ -8,7 +8,7 @@ from scipy import stats
 
 from plmetrics.core.segments import Segments
 from plmetrics.inference.comparisons.tests.two_samples import (
-    Moments,
+    SampleMoments,
     bin_edges,
     by_bin,
     chi2_homogeneity,
@@ -100,8 +100,8 @@ def test_values_below_and_above_all_edges_have_bins() -> None:
 
 
 def test_welch_where_it_is_not_defined() -> None:
-    before = Moments(np.array([1.0, 1.0, 1.0, 1.0]), np.array([0.0, 0.0, 2.0, 0.0]))
-    now = Moments(np.array([1.0, 2.0, 2.0, 2.0]), np.array([0.0, 0.0, 1.0, 1.0]))
+    before = SampleMoments(np.array([1.0, 1.0, 1.0, 1.0]), np.array([0.0, 0.0, 2.0, 0.0]))
+    now = SampleMoments(np.array([1.0, 2.0, 2.0, 2.0]), np.array([0.0, 0.0, 1.0, 1.0]))
     found = welch(before, now, np.array([5.0, 5.0, 1.0, 5.0]), np.array([5.0, 5.0, 5.0, 5.0]))
     expected = stats.ttest_ind_from_stats(2, (5 / 4) ** 0.5, 5, 1, 0, 5, equal_var=False)
     assert found.p_value[0] == 1
