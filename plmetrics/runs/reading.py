@@ -287,11 +287,12 @@ def _check(path: Place, content: Mapping[str, Any], shape: Shape) -> None:
 
 def _failure(run: StoredRun) -> RunFault:
     code, message = run.record.get("exit_code"), run.record.get("message", "")
-    problems = [Problem(f"{run.folder} has no results: the run failed with exit code {code}", hint=message)]
+    lines = []
     for problem in run.record.get("problems", ()):
         place = f"{problem['where']}: " if problem.get("where") else ""
-        problems.append(Problem(f"{place}{problem['message']}", hint=problem.get("hint")))
-    return RunFault(problems)
+        lines += [f"{place}{problem['message']}", *([f"    {problem['hint']}"] if problem.get("hint") else [])]
+    hint = "\n    ".join(lines) or message
+    return RunFault(Problem(f"{run.folder} has no results: the run failed with exit code {code}", hint=hint))
 
 
 def _with_readings(comparisons: pl.DataFrame, suite: Mapping[str, Any]) -> pl.DataFrame:
