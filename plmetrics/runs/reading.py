@@ -292,7 +292,10 @@ def _failure(run: StoredRun) -> RunFault:
     lines = []
     for problem in run.record.get("problems", ()):
         place = f"{problem['where']}: " if problem.get("where") else ""
-        lines += [f"{place}{problem['message']}", *([f"    {problem['hint']}"] if problem.get("hint") else [])]
+        lines += [
+            f"{place}{problem['message']}",
+            *([f"    {problem['hint']}"] if problem.get("hint") else []),
+        ]
     hint = "\n    ".join(lines) or message
     return RunFault(Problem(f"{run.folder} has no results: the run failed with exit code {code}", hint=hint))
 
