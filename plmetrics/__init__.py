@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -121,7 +122,7 @@ def __getattr__(name: str) -> Any:
         return import_module(_MODULES[name])
     if name not in _HOME:
         msg = f"module 'plmetrics' has no attribute {name!r}"
-        raise AttributeError(msg)
+        raise AttributeError(msg, name=name, obj=sys.modules[__name__])
     return getattr(import_module(_HOME[name]), name)
 
 

@@ -6,6 +6,9 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from plmetrics.core.errors import ConfigError, Problem
+from plmetrics.core.names import did_you_mean
+
 if TYPE_CHECKING:
     from plmetrics.catalogue.metric import Metric
     from plmetrics.suite.tasks import Task
@@ -40,12 +43,18 @@ def metric(text: str, task: Task = "binary", **parameters: object) -> Metric:
 def metrics(task: Task | None = None) -> pl.DataFrame:
     """The metrics that exist, a row each, with their facts.
 
+    Raises:
+        ConfigError: there is no such task.
+
     >>> import plmetrics as plm
     >>> "roc_auc" in plm.metrics("binary")["name"]
     True
     """
     from plmetrics.catalogue import registry
 
+    if task is not None and task not in registry.tasks():
+        hint = did_you_mean(str(task), registry.tasks())
+        raise ConfigError(Problem(f"unknown task {task!r}", ("task",), hint))
     facts = ("range", "direction", "threshold_free", "handles_imbalance", "proper", "interpretable")
     words = ("use_when", "beware", "formula", "reference")
     return pl.DataFrame(

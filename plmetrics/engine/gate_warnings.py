@@ -1,10 +1,11 @@
-"""Warnings of gates that exclude each other, and of gates that a trivial model passes."""
+"""Warnings of gates that nothing passes, that exclude each other, and that a trivial model passes."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from plmetrics.catalogue.composite_metrics import is_across_slices
+from plmetrics.core.names import number_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,7 +22,23 @@ _REWARDS = {
 
 def gate_warnings(suite: Suite) -> list[str]:
     """Warnings of the gates of a suite, whatever its rows are."""
-    return [*_contradictions(suite), *_gates_of_one_side(suite)]
+    return [*_impossible_limits(suite), *_contradictions(suite), *_gates_of_one_side(suite)]
+
+
+def _impossible_limits(suite: Suite) -> Iterator[str]:
+    """A warning for each gate whose limit no value of its metric reaches, as one in percent."""
+    for gate in suite.gates:
+        low, high = gate.subject.range
+        if gate.against is not None:
+            continue
+        for limit, rule in ((gate.at_least, "at_least"), (gate.at_most, "at_most")):
+            least = rule == "at_least"
+            if limit is None or (limit <= high if least else limit >= low):
+                continue
+            side = f"at most {number_text(high)}" if least else f"at least {number_text(low)}"
+            yield (
+                f"no value passes the gate {gate.subject.text}, {rule}: {number_text(limit)}: the metric is {side}"
+            )
 
 
 def _contradictions(suite: Suite) -> Iterator[str]:

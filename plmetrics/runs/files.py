@@ -128,7 +128,9 @@ def replacement(path: Path) -> Iterator[Path]:
     try:
         yield temporary
         os.replace(temporary, path)  # noqa: PTH105
-    except BaseException:
+    except BaseException as error:
+        if isinstance(error, IsADirectoryError):
+            error.filename = str(path)  # Nobody knows the temporary name.
         with suppress(OSError):
             temporary.unlink(missing_ok=True)
         raise

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from plmetrics.core.errors import AbsentDataError, ConfigError, DataError, Problem
+from plmetrics.core.names import file_hint
 from plmetrics.core.results import FURTHER_COLUMNS, TABLES, ResultTables, in_schema, table_schema
 from plmetrics.runs.documents import POINTER, Shape, misfit
 from plmetrics.runs.documents import RECORD as RECORD_SHAPE
@@ -194,7 +195,8 @@ def open_run(path: Place) -> StoredRun:
     if folder.is_file():
         raise RunFault(Problem(f"{folder} is a file, not a run folder", hint=_WHERE))
     if not folder.is_dir():
-        raise AbsentRun(Problem(f"{folder}: no such folder", hint=_WHERE))
+        beside = names_in(folder.parent) if folder.parent.is_dir() else ()
+        raise AbsentRun(Problem(f"{folder}: no such folder", hint=file_hint(folder.name, beside) or _WHERE))
     if path.name != RECORD and (folder / LATEST).is_file():
         folder = _pointer_target(folder / LATEST)
     if not (folder / RECORD).is_file():
@@ -287,11 +289,15 @@ def _check(path: Place, content: Mapping[str, Any], shape: Shape) -> None:
 
 def _failure(run: StoredRun) -> RunFault:
     code, message = run.record.get("exit_code"), run.record.get("message", "")
-    problems = [Problem(f"{run.folder} has no results: the run failed with exit code {code}", hint=message)]
+    lines = []
     for problem in run.record.get("problems", ()):
         place = f"{problem['where']}: " if problem.get("where") else ""
-        problems.append(Problem(f"{place}{problem['message']}", hint=problem.get("hint")))
-    return RunFault(problems)
+        lines += [
+            f"{place}{problem['message']}",
+            *([f"    {problem['hint']}"] if problem.get("hint") else []),
+        ]
+    hint = "\n    ".join(lines) or message
+    return RunFault(Problem(f"{run.folder} has no results: the run failed with exit code {code}", hint=hint))
 
 
 def _with_readings(comparisons: pl.DataFrame, suite: Mapping[str, Any]) -> pl.DataFrame:

@@ -121,6 +121,7 @@ _WORDS = {
     "is_instance_of": "a metric",
 }
 _SWITCHES = {"true": ("yes", "on", "y"), "false": ("no", "off", "n")}
+_SHARE = frozenset({"less than 1", "at most 1"})
 _PERCENT = re.compile(r"\s*(\d+(?:\.\d+)?)\s*%\s*")
 _LIMITS = {
     "greater_than": ("greater than", "gt"),
@@ -151,7 +152,7 @@ def switch_hint(value: Any) -> str | None:
 
 
 def _quotes(expected: Sequence[str], value: Any) -> str | None:
-    """Hint for a text in place of a number or of true and false, or the other way round."""
+    """Hint for a text in place of a number or of true and false, the other way round, or percent for a share."""
     if "true or false" in expected and (hint := switch_hint(value)) is not None:
         return hint
     if isinstance(value, str) and (share := _PERCENT.fullmatch(value)) is not None:
@@ -160,6 +161,8 @@ def _quotes(expected: Sequence[str], value: Any) -> str | None:
             if any("number" in word for word in expected)
             else None
         )
+    if isinstance(value, (int, float)) and not _SHARE.isdisjoint(expected) and 10 <= value < 100:
+        return f"write {number_text(value / 100)}"
     if isinstance(value, (int, float)) and "a text" in expected:
         return f"put it in quotes: '{message_text(value)}'"
     if isinstance(value, str) and re.fullmatch(r"[-+]?[0-9.]+(e[-+]?[0-9]+)?", value.strip()):

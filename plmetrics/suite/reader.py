@@ -114,7 +114,7 @@ def suite_from_mapping(
         if key in raw:
             fields[key] = raw[key]
     data = raw.get("data")
-    if isinstance(data, Mapping) and data.get("where"):
+    if isinstance(data, Mapping) and isinstance(data.get("where"), str):
         check_predicate(data["where"], ("data", "where"), findings)
     crosschecks.check(fields, SuiteMentions.of(raw), findings)
     suite = None if findings.problems else findings.model(Suite, _without_none(fields), ())

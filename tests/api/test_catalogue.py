@@ -38,3 +38,9 @@ def test_parameters_that_are_wrong(name, parameters, words):
 
 def test_a_metric_of_another_task():
     assert plm.metric("recall", "multiclass", average="micro").text == "recall(average=micro)"
+
+
+def test_an_unknown_task_has_no_table():
+    assert set(plm.metrics("ranking")["task"]) == {"ranking"}
+    with pytest.raises(plm.ConfigError, match="did you mean 'binary'"):
+        plm.metrics("binry")

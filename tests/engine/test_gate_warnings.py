@@ -47,6 +47,23 @@ def test_what_a_trivial_model_fails_is_not_told(metrics: list[str]) -> None:
     assert gate_warnings(suite(metrics, [{"metric": metrics[0], "at_least": 0.5}])) == []
 
 
+@pytest.mark.parametrize(
+    ("gate", "said"),
+    [
+        ({"metric": "roc_auc", "at_least": 80}, "roc_auc, at_least: 80: the metric is at most 1"),
+        ({"metric": "brier", "at_most": -0.1}, "brier, at_most: -0.1: the metric is at least 0"),
+        ({"metric": "roc_auc", "at_least": 1}, None),
+        ({"metric": "log_loss", "at_most": 80}, None),
+        ({"metric": "brier", "at_most": -0.1, "against": "n"}, None),
+    ],
+)
+def test_a_limit_that_no_value_reaches(gate: dict[str, Any], said: str | None) -> None:
+    asked = suite_from_arguments(
+        label="y", models={"m": "p", "n": "q"}, metrics=["roc_auc", "brier", "log_loss"], gates=[gate]
+    )
+    assert gate_warnings(asked) == ([] if said is None else [f"no value passes the gate {said}"])
+
+
 def test_a_gap_between_slices_is_no_gate_on_the_rate() -> None:
     gates = [{"metric": "recall", "between": "g", "at_most": 0.1}]
     assert gate_warnings(suite(["recall"], gates, slices=["g"])) == []

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -102,6 +103,7 @@ def test_a_column_is_a_model_of_its_name(models: Any, names: list[str]) -> None:
         ({"label": 3}, ("label",), "not 3"),
         ({"weight": 3}, ("weight",), "not 3"),
         ({"where": "p >"}, ("where",), "something is missing"),
+        ({"where": pl.col("p") > 0}, ("where",), "where must be a text"),
         ({"missing": "dorp"}, ("missing",), "drop_per_model"),
         ({"task": "binray"}, ("task",), "did you mean 'binary'?"),
         ({"metrics": ["roc_acu"]}, ("metrics", 0), "did you mean 'roc_auc'?"),

@@ -160,7 +160,9 @@ def _slice_sets(by: Sequence[str | Sequence[str]]) -> dict[str, tuple[str, ...]]
 
 def _inside(value: float, role: str) -> None:
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < 1:
-        raise ConfigError(Problem(f"{role} must lie between 0 and 1, not {value!r}", (role,)))
+        percent = isinstance(value, (int, float)) and 10 <= value < 100
+        hint = f"write {value / 100:g}" if percent else None
+        raise ConfigError(Problem(f"{role} must lie between 0 and 1, not {value!r}", (role,), hint))
 
 
 def _one_of(value: str, allowed: Sequence[str], role: str) -> None:

@@ -61,9 +61,9 @@ def _reasons(title: str, frame: pl.DataFrame, reason: str, width: int) -> list[T
 
 def _notes(frame: pl.DataFrame, width: int) -> list[Text]:
     notes = frame["note"].drop_nulls().value_counts(sort=True).sort("count", "note", descending=[True, False])
-    texts = [f"{printable(note)} ({plural(times, 'row')})" for note, times in notes.head(_NOTES).rows()]
+    texts = [f"{printable(note)} ({plural(times, 'value')})" for note, times in notes.head(_NOTES).rows()]
     if notes.height > _NOTES:
-        texts.append(f"and {notes.height - _NOTES} more notes in metrics.parquet")
+        texts.append(f"and {plural(notes.height - _NOTES, 'more note')} in metrics.parquet")
     bound = frame.filter(pl.col("value").is_not_null())["bound"].max()
     if isinstance(bound, float) and bound > 0:
         texts.append(f"scores were binned: values are exact to within {number(bound)} (column `bound`)")

@@ -187,7 +187,7 @@ def _change() -> pl.Expr:
 
 def _notes(before: Outcome, after: Outcome) -> list[str]:
     """Warnings on what the runs do not share, or share and should not: words for the top of the report."""
-    notes = [note for result in (before, after) for note in getattr(result, "notes", ())]
+    notes = list(dict.fromkeys(note for result in (before, after) for note in getattr(result, "notes", ())))
     prints = [_fingerprint(result) for result in (before, after)]
     if prints[0] != prints[1]:
         keys = _differing(suite_of_run(before), suite_of_run(after))

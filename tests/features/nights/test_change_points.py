@@ -137,6 +137,19 @@ def test_one_to_three_nights_are_no_level_and_four_are() -> None:
     )
 
 
+@pytest.mark.parametrize("length", [9, 12, 20])
+def test_the_last_nights_of_a_short_history_are_a_level_from_the_fourth_on(length: int) -> None:
+    draw = np.random.default_rng(length)
+    for nights in (1, 2, 3, 4):
+        values = draw.normal(0.9, 0.01, (200, length))
+        values[:, length - nights :] -= 0.3
+        steps = np.diff(levels(values, np.full(values.shape, UNKNOWN))) != 0
+        moved = steps.any(axis=1).mean()
+        assert moved > 0.95 if nights == 4 else moved < 0.1
+        if nights == 4:
+            assert steps[:, length - 5].mean() > 0.95
+
+
 def test_imprecise_nights_weigh_less() -> None:
     draw = np.random.default_rng(4)
     values, errors = 0.9 + draw.normal(0, 0.004, (1, 20)), np.full((1, 20), 0.004)

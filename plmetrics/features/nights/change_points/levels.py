@@ -27,6 +27,8 @@ FEWEST_PERIODS = 4
 _OF_EACH = 3
 _MOST_CORRELATED = 0.6
 _RESOLUTION, _TINY = 1e-9, 1e-200
+_NEGLIGIBLE = 1e-9
+"""What a value that passes weighs beside others."""
 _MEAN_TO_SD = np.sqrt(np.pi / 2)
 """The standard deviation of a normal variable by its mean absolute value."""
 
@@ -73,10 +75,25 @@ def _levels_of_full(values: Array, errors: Array, *, inflation: float) -> Array:
     variance = _squared_errors(errors)
     clean = without_outliers(values, variance)
     weights = 1 / (noise_variance(clean, variance) * inflation)
-    number = segments(clean, weights, 12 + np.log(values.shape[1]), SHORTEST)
+    penalty = 12 + np.log(values.shape[1])
+    weights = np.where(_passing(segments(clean, weights, penalty, 1)), _NEGLIGIBLE * weights, weights)
+    number = segments(clean, weights, penalty, SHORTEST)
     place = number + (np.arange(len(values)) * values.shape[1])[:, None]
     sums, total = (np.bincount(place.ravel(), part.ravel())[place] for part in (weights * clean, weights))
     return np.asarray(sums / total)
+
+
+def _passing(number: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """The values of segments that are too short for a level, also together with those next to them."""
+    short = _sizes(number) < SHORTEST
+    runs = np.cumsum(short[:, 1:] != short[:, :-1], axis=1)
+    return short & (_sizes(np.pad(runs, ((0, 0), (1, 0)))) < SHORTEST)
+
+
+def _sizes(number: NDArray[np.int64]) -> NDArray[np.int64]:
+    """How many values the segment of each has."""
+    place = number + (np.arange(len(number)) * number.shape[1])[:, None]
+    return np.asarray(np.bincount(place.ravel())[place])
 
 
 def _squared_errors(errors: Array) -> Array:
