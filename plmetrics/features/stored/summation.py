@@ -184,7 +184,8 @@ class Dense:
             part = self.flat[first : last + 1]
             np.add(part, counts, out=part, casting="unsafe")
         elif distinct:
-            self.flat[slots] += counts  # lets other threads run, which `np.add.at` does not
+            # Lets other threads run, which `np.add.at` does not.
+            self.flat[slots] = np.add(self.flat[slots], counts)
         else:
             np.add.at(self.flat, slots, counts.astype(self.flat.dtype))
 
