@@ -15,7 +15,6 @@ from plmetrics.core import ops
 from plmetrics.core.errors import ConfigError, Problem
 from plmetrics.inference.records import entries_of
 from plmetrics.inference.sums import COUNTS
-from plmetrics.states.scores.sorted_rows import BIN_CHANNELS
 from plmetrics.states.sums import View
 
 if TYPE_CHECKING:
@@ -141,6 +140,8 @@ def score_view(
 
 def bin_view(counts: Array) -> View:
     """Bins `[..., bin, channel]` as a metric reads them."""
+    from plmetrics.states.scores.sorted_rows import BIN_CHANNELS
+
     weight, positive = counts[..., 0].sum(axis=-1), counts[..., 1].sum(axis=-1)
     channels = dict(zip(BIN_CHANNELS, np.moveaxis(counts, -1, 0), strict=False))
     return View(

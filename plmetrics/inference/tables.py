@@ -44,7 +44,7 @@ TESTS: Mapping[ReplicateKind, str] = MappingProxyType(
 DELONG = "delong"
 """And where areas are compared whose intervals are DeLong's."""
 
-COMPARED_SCHEMA = TableSchema(
+COMPARED_SCHEMA: pl.Schema = TableSchema(
     [*COMPARISONS_SCHEMA.items(), ("blocks", pl.Int64), ("nearer", pl.Float64), ("nearer_p", pl.Float64)]
 )
 """The table `comparisons` in the making.

@@ -27,7 +27,6 @@ from plmetrics.engine.memory.budget import reads_apart
 from plmetrics.engine.run_plan import NoRowsLeftError
 from plmetrics.engine.step import Step
 from plmetrics.engine.streaming import AGGREGATES_PER_NODE
-from plmetrics.states.complements import RestSums
 from plmetrics.states.sums import SumsState, Total
 from plmetrics.suite.sections.basics import REST
 from plmetrics.table.prediction_columns import LABEL, UNIT
@@ -42,8 +41,9 @@ if TYPE_CHECKING:
     from plmetrics.engine.request import Request
     from plmetrics.engine.run_plan import RunPlan
     from plmetrics.states.bin_sums import BinSums
+    from plmetrics.states.complements import RestSums
     from plmetrics.states.sums import SlicedSums
-    from plmetrics.table.slices import Cube
+    from plmetrics.table.slices import Cube, Slices
 
 Counted = TypeVar("Counted")
 _ADDED = "@added|"
@@ -373,26 +373,28 @@ def _no_rows_error(prepared: RunPlan) -> NoRowsLeftError:
 def sliced_rests(prepared: RunPlan, aggregated: Aggregates) -> list[RestSums | None]:
     """The sums of the rest of every slice, of the sets that are compared with that or decomposed."""
     compare = prepared.request.suite.compare
+    if compare is None:
+        return [None] * len(prepared.slices)
+    from plmetrics.states.complements import RestSums
+
     out: list[RestSums | None] = []
     for slices in prepared.slices:
         name = slices.slice_set.name
-        has_rests = compare is not None and REST in compare.slices.get(name, ())
-        if compare is None or not (has_rests or name in compare.decompose):
+        has_rests = REST in compare.slices.get(name, ())
+        if not (has_rests or name in compare.decompose):
             out.append(None)
             continue
-        index = prepared.cube_of(slices)
-        state = aggregated.sums[index]
-        codes = prepared.cubes[index].slice_codes(slices, state.cell)
-        out.append(RestSums(state.roll_up(codes + 1, len(slices) + 1), has_rests))
+        out.append(RestSums(_rolled_up(prepared, aggregated, slices, 1), has_rests))
     return out
 
 
 def sliced_sums(prepared: RunPlan, aggregated: Aggregates) -> list[SlicedSums]:
     """The sums of every slice set, rolled up from its cube."""
-    out: list[SlicedSums] = []
-    for slices in prepared.slices:
-        index = prepared.cube_of(slices)
-        state = aggregated.sums[index]
-        codes = prepared.cubes[index].slice_codes(slices, state.cell)
-        out.append(state.roll_up(codes, len(slices)))
-    return out
+    return [_rolled_up(prepared, aggregated, slices) for slices in prepared.slices]
+
+
+def _rolled_up(prepared: RunPlan, aggregated: Aggregates, slices: Slices, rest: int = 0) -> SlicedSums:
+    index = prepared.cube_of(slices)
+    state = aggregated.sums[index]
+    codes = prepared.cubes[index].slice_codes(slices, state.cell)
+    return state.roll_up(codes + rest, len(slices) + rest)

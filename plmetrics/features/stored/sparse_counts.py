@@ -157,7 +157,7 @@ def _are_integers(values: NDArray[np.generic]) -> bool:
 
 
 def _slice_bytes(values: NDArray[np.generic], starts: Slots, sizes: Slots) -> list[bytes]:
-    buffer = memoryview(values.tobytes())
+    buffer = values.data.cast("B")
     lows, highs = starts * values.itemsize, (starts + sizes) * values.itemsize
     return [bytes(buffer[low:high]) for low, high in zip(lows.tolist(), highs.tolist(), strict=True)]
 

@@ -44,6 +44,7 @@ _HEAD, _CONTENT = "plmetrics.state", "plmetrics.content"
 _MAGIC = b"PAR1"
 _AGAIN = "write it again from the rows"
 _SHOWN = 200
+_AT_ONCE = 1 << 18
 _VALUE = 8
 
 
@@ -159,11 +160,12 @@ def read_head(path: Path) -> tuple[Head, str]:
             Problem(f"{path} is a parquet file, but no state", hint="plmetrics state writes states")
         )
     text, content = metadata[_HEAD], metadata[_CONTENT]
-    if _hash(path, content, _mark(text)) != content:
+    footer = _footer(path)
+    if _hash(path, len(footer), content, _mark(text)) != content:
         msg = f"{path} is damaged: its content does not fit its hash"
         raise StateFault(Problem(msg, hint=_AGAIN))
     head = _head(path, text)
-    _check_rows(path, head)
+    _check_rows(path, head, footer)
     return head, content
 
 
@@ -207,13 +209,23 @@ def _metadata(path: Path) -> dict[str, Any]:
         raise StateFault(Problem(msg, hint=_AGAIN)) from error
 
 
-def _hash(path: Path, content: str, mark: str) -> str:
-    """The hash of a file, with the mark in the place of the hash that stands there."""
-    data = path.read_bytes()
-    place = data.rfind(content.encode())
-    digest = hashlib.sha256(memoryview(data)[:place])
-    digest.update(mark.encode())
-    digest.update(memoryview(data)[place + len(content) :])
+def _footer(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            return read_footer(file)
+    except FooterError as error:
+        raise _damage_fault(path, str(error)) from error
+
+
+def _hash(path: Path, footer: int, content: str, mark: str) -> str:
+    """The hash of a file, with the mark in the place of the hash that stands in its footer, of so many bytes."""
+    digest, before = hashlib.sha256(), path.stat().st_size - footer - len(_MAGIC) - 4
+    with path.open("rb") as file:
+        for start in range(0, before, _AT_ONCE):
+            digest.update(file.read(min(_AT_ONCE, before - start)))
+        end = file.read()
+    place = end.rfind(content.encode())
+    digest.update(end[:place] + mark.encode() + end[place + len(content) :])
     return digest.hexdigest()
 
 
@@ -244,11 +256,10 @@ def _head(path: Path, text: str) -> Head:
     return Head.read(content)
 
 
-def _check_rows(path: Path, head: Head) -> None:
+def _check_rows(path: Path, head: Head, footer: bytes) -> None:
     """See that a table has the rows that its head tells of, and room in memory, before any is read."""
     try:
-        with path.open("rb") as file:
-            rows = footer_rows(read_footer(file))
+        rows = footer_rows(footer)
     except FooterError as error:
         raise _damage_fault(path, str(error)) from error
     columns = pl.read_parquet_schema(path)
