@@ -160,7 +160,7 @@ class ExperimentPlan(Section):
         return self.sequential.mixture if isinstance(self.sequential, Sequential) else None
 
     def check(self, fields: Mapping[str, Any], problems: Findings) -> None:
-        """Note what does not fit the rest of the suite."""
+        """Note conflicts with the rest of the suite."""
         if fields["task"] and fields["task"] != TASK:
             problems.add(
                 "the section experiment belongs to task 'experiment'", _PATH, "write task: experiment"
