@@ -283,7 +283,7 @@ def _family() -> pl.Expr:
     return pl.concat_str([pl.col("metric"), pl.col("slice_set"), *parts], separator=" / ", ignore_nulls=True)
 
 
-def metrics_rows(slices: Sequence[Slices], *, unlabelled: bool = False) -> ResultRows:
+def metrics_rows(slices: Sequence[Slices], *, unlabelled: bool) -> ResultRows:
     """An empty collection of `metrics` rows; `unlabelled` says whether rows may have no label."""
     further = {LABELLED: pl.Float64()} if unlabelled else {}
     return ResultRows(slices, pl.Schema({**METRICS_SCHEMA, **further}))

@@ -85,7 +85,7 @@ def load_suite(path: str | Path, overrides: Mapping[str, Any] | None = None) -> 
     return LoadedSuite(suite, file, layers.places, overrides or {}, layers.defaults, variables)
 
 
-def read_layers(file: Path, overrides: Mapping[str, Any] | None = None) -> MergedDocument:
+def read_layers(file: Path, overrides: Mapping[str, Any] | None) -> MergedDocument:
     """Layers of a suite and the files of its defaults, `--set` left out but for the files themselves.
 
     Raises:
