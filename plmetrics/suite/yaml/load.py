@@ -44,7 +44,7 @@ class LoadedSuite:
         return self.file.parent
 
     def locate(self, error: AnyError) -> AnyError:
-        """The same error, its problems with their place in the file and without values of variables."""
+        """The error with the places of its problems in the file, without values of variables."""
         self.variables.mask(error)
         return place_error(error, self.places, self.overrides)
 
