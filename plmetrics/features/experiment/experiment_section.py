@@ -25,9 +25,6 @@ _BY_ROW = ("labels", "leakage", "drift", "cross_validation", "find_slices", "cal
 """The keys that read a label or a score, of which an experiment has none."""
 
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
-MEASURES = ("difference", "lift", "mean", "p_value", "sample_ratio")
-"""Quantities that gates may judge; `p_value` is the adjusted one, `sample_ratio` the p value of the arms' sizes."""
-
 
 Pair = Annotated[tuple[Column, ...], Field(min_length=2, max_length=2)]
 Covariate = Column | Pair
