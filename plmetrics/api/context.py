@@ -144,7 +144,7 @@ def feature_counts(
 
 
 def check_feature_counts(request: Request, counts: Mapping[str, object]) -> dict[str, object]:
-    """Check that counts hold what the suite needs of them.
+    """Check that counts meet the needs of the suite.
 
     Returns:
         Those that serve.
@@ -160,7 +160,7 @@ def check_feature_counts(request: Request, counts: Mapping[str, object]) -> dict
 
 
 def feature_files(result: Result) -> dict[str, bytes]:
-    """The files of a run folder that hold what features counted of the rows, by name."""
+    """The files of a run folder that hold the counts of features, by name."""
     if result.drift_state is None:
         return {}
     mappings = (feature.files(result.drift_state) for feature in features_of(result.suite))
@@ -168,7 +168,7 @@ def feature_files(result: Result) -> dict[str, bytes]:
 
 
 def label_status_of(suite: Suite, context: RunContext) -> LabelStatus:
-    """Why a slice has no labels: they are absent, or not due yet."""
+    """Status of a slice without labels: they are absent, or not due yet."""
     labels = suite.labels
     if labels is None or labels.mature_after is None:
         return "unlabelled"

@@ -136,7 +136,7 @@ def _sides(
 def compare_warnings(
     result: Result, earlier: Result | StoredResult | None, runs: EarlierRuns | None
 ) -> list[str]:
-    """Metrics that are not decomposed, and what the runs do not share, as in a diff."""
+    """Warnings on metrics that are not decomposed, and on differences of the runs, as in a diff."""
     compare, words = result.suite.compare, []
     if result.decomposition.height:
         from plmetrics.inference.across_runs.decomposition import left_out

@@ -1,4 +1,4 @@
-"""Inputs of what judges a run beside the result tables: rows of tests, sizes of slices, and earlier runs."""
+"""Inputs of gates and tests beside the result tables: rows of tests, sizes of slices, and earlier runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Results from states: what one run over all their rows would give."""
+"""Results from states, equal to those of one run over all their rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs of a suite's file: where they go, errors at their lines, and no values of variables in what is written."""
+"""Runs of a suite's file: their places, errors at lines of the file, and masks of the values of variables."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def without_variables(loaded: LoadedSuite, result: Result) -> Result:
-    """A result whose record, and what drift keeps, hold no values of variables."""
+    """A result without values of variables in its record and in the state of drift."""
     if not loaded.variables.names:
         return result
     from plmetrics.runs.record import suite_content
@@ -72,7 +72,7 @@ def without_values(loaded: LoadedSuite) -> Iterator[None]:
 
 @contextmanager
 def error_places(loaded: LoadedSuite) -> Iterator[None]:
-    """Give problems their place in the suite's file; what is wrong with data files stands at `data.path`."""
+    """Locate problems in the suite's file; those of data files at `data.path`."""
     try:
         yield
     except (DataError, EnvironmentFault) as error:

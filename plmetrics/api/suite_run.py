@@ -155,7 +155,7 @@ class Messenger:
             raise
 
     def tell_of_result(self, result: Result, record: RunRecord, folder: Place) -> list[str]:
-        """Send what is to be told of a run that completed; in words what was not delivered."""
+        """Send the messages of a completed run; returns notes on those that were not delivered."""
         from plmetrics.exports.notification import message_of_result
 
         code = record["exit_code"]
@@ -167,7 +167,7 @@ class Messenger:
         )
 
     def tell_of_failure(self, error: BaseException) -> None:
-        """Send what is to be told of a run that ended with an error, unless somebody ended it."""
+        """Send the messages of a run that ended with an error, unless it was interrupted."""
         from plmetrics.exports.notification import message_of_failure
         from plmetrics.runs.failure import SKIPPED, attach_warnings, failure_of
 

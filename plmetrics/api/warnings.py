@@ -25,7 +25,7 @@ Outcome = TypeVar("Outcome", bound=Cautious)
 
 
 def issues_warnings(function: Callable[Arguments, Outcome]) -> Callable[Arguments, Outcome]:
-    """An entry point that issues the warnings of what it gives, at the place of the call."""
+    """An entry point that issues the warnings of its result at the place of the call."""
 
     @wraps(function)
     def entry(*args: Arguments.args, **options: Arguments.kwargs) -> Outcome:

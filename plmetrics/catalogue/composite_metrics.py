@@ -248,7 +248,7 @@ class OverSlices(Custom, AcrossSlices):
         return np.where(defined.any(axis=-1), combined, np.nan)
 
     def combined_bound(self, bounds: Groups) -> Any:
-        """The same mean or sum; the ends of values are no farther off than the farthest of them."""
+        """The mean or sum of the bounds of slices; extremes of values are off by the largest bound at most."""
         assert self.metric is not None
         return self.finalise(bounds) if self.smooth else bounds.values[self.metric.text].max(axis=-1)
 

@@ -61,17 +61,17 @@ class TableView:
         return prediction_table(self.raw, self.schema, roles or self.roles)
 
     def with_model(self, name: str, predicted: PredictionColumns) -> TableView:
-        """The same rows with the prediction of one more model at the end."""
+        """The view with the prediction of a further model at the end."""
         models = {**self.roles.models, name: predicted}
         return replace(self, roles=replace(self.roles, models=models))
 
     def without_margins(self) -> TableView:
-        """The same rows without the models that serve calibration alone."""
+        """The view without the models that serve calibration alone."""
         models = {name: model for name, model in self.roles.models.items() if name in self.suite.models}
         return replace(self, roles=replace(self.roles, models=models))
 
     def with_keys(self, keys: Mapping[str, SliceKey]) -> TableView:
-        """The same rows with other slice keys, by canonical column."""
+        """The view with other slice keys, by canonical column."""
         sets = tuple(
             replace(part, keys=tuple(keys.get(key.column, key) for key in part.keys)) for part in self.sets
         )

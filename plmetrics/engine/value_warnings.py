@@ -25,7 +25,7 @@ _FEW = 30
 Row = dict[str, Any]
 
 
-def warnings_by_value(suite: Suite, metrics: pl.DataFrame, smallest: float | None = None) -> list[str]:
+def warnings_by_value(suite: Suite, metrics: pl.DataFrame, smallest: float | None) -> list[str]:
     """Warnings on values that noise does not explain.
 
     Args:

@@ -71,7 +71,7 @@ class ContrastSides:
     same_size: Flags
 
     def take(self, index: Codes) -> ContrastSides:
-        """Those of some of the slices."""
+        """The sides in some of the slices."""
         model, baseline = self.model.take(index), self.baseline.take(index)
         return ContrastSides(model, baseline, self.equal[index], self.n[index], self.same_size[index])
 

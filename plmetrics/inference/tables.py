@@ -285,7 +285,7 @@ def _family() -> pl.Expr:
     return pl.concat_str([pl.col("metric"), pl.col("slice_set"), *parts], separator=" / ", ignore_nulls=True)
 
 
-def metrics_rows(slices: Sequence[Slices], *, unlabelled: bool = False) -> ResultRows:
+def metrics_rows(slices: Sequence[Slices], *, unlabelled: bool) -> ResultRows:
     """An empty collection of `metrics` rows; `unlabelled` says whether rows may have no label."""
     schema = TableSchema({**METRICS_SCHEMA, LABELLED: pl.Float64()}) if unlabelled else METRICS_SCHEMA
     return ResultRows(slices, schema)

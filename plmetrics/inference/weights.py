@@ -233,7 +233,7 @@ def occupied_blocks(counts: NDArray[Any]) -> list[BlockIndex] | None:
 
 
 def exact_occupied_blocks(counts: NDArray[Any]) -> list[BlockIndex] | None:
-    """The same where products are exact in single precision: there weights would be rounded in another order."""
+    """Occupied blocks where products are exact in single precision: elsewhere rounding would depend on them."""
     occupied = occupied_blocks(counts)
     return occupied if occupied is None or exact_in_single(counts) else None
 

@@ -128,7 +128,7 @@ def card_text(metric: MetricClass, width: int = 100, *, color: bool = False) -> 
 
 
 def markdown_text(metrics: Sequence[MetricClass]) -> str:
-    """A Markdown table for each task, a row a metric: what the documentation shows."""
+    """A Markdown table for each task, a row a metric, as the documentation shows it."""
     blocks = []
     for task in dict.fromkeys(metric.task for metric in metrics):
         rows = [_COLUMNS, ["---"] * len(_COLUMNS)]

@@ -1,4 +1,4 @@
-"""The short form of a report, as titled grids of text: what pull requests and notebooks show."""
+"""The short form of a report, as titled grids of text, for pull requests and notebooks."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Grid:
 
 
 def digest(summary: Summary) -> list[Grid]:
-    """The grids of a result that have rows, in the order of what needs a decision."""
+    """The grids of a result that have rows, those that need a decision first."""
     grids = [_gates(summary), _changes(summary), _models(summary), _differences(summary), _worst(summary)]
     return [grid for grid in grids if grid.rows]
 

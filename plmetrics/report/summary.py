@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summary(ResultTables):
-    """A result, and what its tables do not say themselves.
+    """A result, with facts that its tables do not have.
 
     `definitions` are the metrics in suite order, and `directions` theirs by canonical text; `totals` are those that
     grow with the number of rows, so that slices of different sizes are not compared by them, and `rising` those that
@@ -41,7 +41,7 @@ class Summary(ResultTables):
 
 
 def summarise(result: Outcome, place: str | None = None) -> Summary:
-    """Take what a report needs from a result."""
+    """The summary of a result for reports."""
     suite = result.suite
     tables: dict[str, Any] = {name: result.tables[name] for name in TABLES}
     tables["others"] = {name: table for name, table in result.tables.items() if name not in TABLES}

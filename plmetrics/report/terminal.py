@@ -1,4 +1,4 @@
-"""A result as text for a terminal: verdict and gates, values, differences, worst slices, what is missing."""
+"""A result as text for a terminal: verdict and gates, values, differences, worst slices, gaps."""
 
 from __future__ import annotations
 

@@ -89,7 +89,7 @@ HEAD: dict[Any, Shape] = {
 
 
 def misfit(value: Any, shape: Shape) -> str | None:
-    """Where a value departs from a shape, in words; None where it does not.
+    """Description of the first departure of a value from a shape; None without one.
 
     >>> misfit({"folder": 3}, POINTER)
     'folder is 3'

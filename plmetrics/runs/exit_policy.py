@@ -22,7 +22,7 @@ _CHECKS = {
 
 @dataclass(frozen=True, slots=True)
 class ExitPolicy:
-    """Policy of exit codes: what else fails a run, and whether absent data counts as skipped.
+    """Policy of exit codes: further outcomes that fail a run, and whether absent data counts as skipped.
 
     The verdict stays what the gates say. `warn` lets failed gates of level warn fail the run as those of level fail do,
     `inconclusive` gates that could not be decided: those of level fail, and with `warn` all.
@@ -43,7 +43,7 @@ class ExitPolicy:
         return replace(failure, exit_code=SKIPPED) if absent and self.skip_if_empty else failure
 
     def reason(self, gates: pl.DataFrame) -> str | None:
-        """Why a run fails by this policy alone; None where it does not, or its gates fail it anyway."""
+        """Reason why a run fails by this policy alone; None where it does not, or its gates fail it anyway."""
         if not self.fail_on or not gates.filter(level="fail", verdict="fail").is_empty():
             return None
         levels = ["fail", "warn"] if "warn" in self.fail_on else ["fail"]

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 def record_refusal(
     file: Path,
     error: PlmetricsError,
-    output: str | Path | None = None,
-    overrides: Mapping[str, Any] | None = None,
+    output: str | Path | None,
+    overrides: Mapping[str, Any] | None,
 ) -> Place | None:
     """Leave a failed run folder, if the suite's name and directory can be known in spite of what is wrong.
 

@@ -340,7 +340,7 @@ class Suite(Strict):
         return known[slice_sets]
 
     def valued(self, *slice_sets: str) -> tuple[Metric, ...]:
-        """Those of them that values are made from, with or without standard errors."""
+        """The metrics of a state family that values are made from, without those of standard errors alone."""
         metrics = [
             leaf for name in slice_sets for m in (*self.listed(name), *self.over(name)) for leaf in leaves(m)
         ]

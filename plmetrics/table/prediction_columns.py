@@ -182,7 +182,7 @@ def score_checks(
 
 
 def part_checks(
-    model: str, predicted: PredictionColumns, *, probability: bool, total: bool = True
+    model: str, predicted: PredictionColumns, *, probability: bool, total: bool
 ) -> Iterator[Check]:
     """The ways in which values of a model of several parts can be bad; `total`: probabilities must sum to 1."""
     sum_of_row, seen = pl.lit(0.0), set[str]()
@@ -210,9 +210,7 @@ def part_checks(
         yield Check(role, name, text, off, ("models", model), model, shown=sum_of_row)
 
 
-def sound_parts(
-    model: str, predicted: PredictionColumns, *, probability: bool, total: bool = True
-) -> pl.Expr:
+def sound_parts(model: str, predicted: PredictionColumns, *, probability: bool, total: bool) -> pl.Expr:
     """Whether all parts of a row are sound: the complement of the checks."""
     sound: list[pl.Expr] = []
     proba: list[pl.Expr] = []

@@ -192,7 +192,7 @@ class Source:
         return rows.select(cs.by_name(*self.schema), key.alias(ROW_KEY))
 
     def in_folders(self, condition: pl.Expr, columns: Collection[str]) -> Source:
-        """The same without the files that a condition rules out by the columns in their folders' names alone.
+        """The source without the files that a condition rules out by the columns in their folders' names alone.
 
         A scan that knows these columns itself leaves such files out anyway. Row keys stay what they are.
         """

@@ -1,1 +1,1 @@
-"""Evaluations of intervals: one, those that are missing, and what is written of them."""
+"""Evaluations of intervals: of one, of missing ones, and their files."""

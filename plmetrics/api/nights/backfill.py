@@ -287,7 +287,7 @@ def _look_back(
     interval: Interval,
     options: RunOptions | None,
 ) -> list[str]:
-    """Evaluate earlier intervals again whose files changed; in words what became of them."""
+    """Evaluate earlier intervals again whose files changed; returns notes on them."""
     if section.lookback is None:
         return []
     from plmetrics.core.durations import Duration
@@ -318,7 +318,7 @@ def _look_back(
 
 
 def _change(before: Manifest, after: Manifest) -> str:
-    """Why an interval was evaluated again."""
+    """Reason why an interval was evaluated again."""
     if (after.data, after.times) != (before.data, before.times):
         return "its files changed"
     return "labels are due" if before.awaits_labels > after.awaits_labels else "others changed"

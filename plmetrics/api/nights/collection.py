@@ -1,4 +1,4 @@
-"""Removing what no interval needs any more: superseded and failed runs, and what is older than `keep` says."""
+"""Garbage collection of intervals: superseded and failed runs, and files older than `keep` allows."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def collect_garbage(
     set: Mapping[str, object] | None = None,  # noqa: A002
     dry_run: bool = False,
 ) -> list[Removal]:
-    """Remove what later intervals of a suite do not need.
+    """Remove the files that later intervals of a suite do not need.
 
     These are runs of an interval that another run has superseded, failed runs that are a day old, files of runs older
     than `keep.runs`, states older than `keep.states`, and what killed processes left. The values and verdicts of an

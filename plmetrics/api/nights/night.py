@@ -122,7 +122,7 @@ class IntervalEvaluation(Evaluation):
         }
 
     def previous_status(self) -> str | None:
-        """The verdict of what this result takes the place of, or of the interval before; `error` after a failed run."""
+        """The verdict of the result that this one supersedes, or of the interval before; `error` after a failed run."""
         last = super().previous_status()
         if last == "error":
             return last
@@ -182,7 +182,7 @@ class IntervalEvaluation(Evaluation):
         return self._with_acceptance(result)
 
     def files(self, result: Result) -> dict[str, bytes]:
-        """The files beside the tables: what drift counted, and the state of the interval."""
+        """The files beside the tables: the counts of drift, and the state of the interval."""
         from plmetrics.features.nights.states import STATE
 
         files = super().files(result)
@@ -264,7 +264,7 @@ class IntervalEvaluation(Evaluation):
         return not (adds_states(suite) and counts_apart(self.home, manifest.run, suite))
 
     def _differing(self) -> list[str]:
-        """By which stamps the result that is there differs from what would come out."""
+        """The stamps by which the existing result differs from a new one."""
         before = {key: getattr(self.current, key) for key in self._stamps}
         if not before["times"]:  # a manifest of an earlier version does not say when files were written
             before["times"] = self._stamps["times"]
@@ -275,7 +275,7 @@ class IntervalEvaluation(Evaluation):
         return self.current is not None and self.current.candidates == self._candidates
 
     def _is_current(self, runs: EarlierIntervals) -> bool:
-        """Whether the result that is there is what would come out, or would if its references were still there."""
+        """Whether the existing result equals a new one, or would if its references still existed."""
         if not self._is_whole():
             return False
         differing = self._differing()
@@ -316,7 +316,7 @@ class IntervalEvaluation(Evaluation):
     def _with_score_changes(
         self, result: Result, earlier: Outcome, state: IntervalState, runs: EarlierIntervals
     ) -> Result:
-        """The result with what slices did to changes of metrics of ordered scores."""
+        """The result with the effects of slices on changes of metrics of ordered scores."""
         from plmetrics.features.nights.score_changes import score_changes
         from plmetrics.runs.history.comparability import run_name
 

@@ -154,7 +154,7 @@ def evaluate_units(suite: Suite, source: Source, on: On | None) -> Result:
 
 
 def check_distributable(suite: Suite) -> None:
-    """Refuse what merged states leave out, and what is evaluated night by night.
+    """Refuse sections that merged states lack, and suites of intervals.
 
     Raises:
         ConfigError: names all of it.
@@ -181,7 +181,7 @@ def check_units(suite: Suite, source: Source) -> None:
 
 
 def _check_references(suite: Suite, source: Source, counts: Mapping[str, object]) -> None:
-    """Check what units are judged against, before they are counted."""
+    """Check the references of gates before units are counted."""
     if counts:
         from plmetrics.engine.binding.bind import bind
 

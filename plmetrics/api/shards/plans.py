@@ -94,7 +94,7 @@ def plan_of(
 
 
 def engine_of(loaded: LoadedSuite) -> EngineSection:
-    """Section of the engine that counts a suite's units, with defaults for what it leaves out."""
+    """The section of the engine that counts a suite's units, with its defaults."""
     return EngineSection.find(loaded.suite) or EngineSection()
 
 
@@ -203,5 +203,5 @@ def run_units(
 
 
 def _largest(units: Sequence[Unit]) -> list[Unit]:
-    """The units, the largest first: what is begun last is then over soon."""
+    """The units, the largest first, so that the last ones are short."""
     return sorted(units, key=lambda unit: (-unit.bytes, unit.id))

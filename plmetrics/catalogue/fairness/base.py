@@ -62,7 +62,7 @@ class GroupMetric(AcrossSlices):
 
     @property
     def criteria(self) -> frozenset[str]:  # type: ignore[override]
-        """Those of the rates that it is made of."""
+        """Criteria of the rates that it compares."""
         return frozenset(leaf.criterion for leaf in leaves(self) if leaf.criterion is not None)
 
     def admitted(self, status: Any, share: Any) -> Any:
@@ -81,7 +81,7 @@ class GroupMetric(AcrossSlices):
         return -1
 
     def blocks_of(self, blocks: Any, most: int) -> int:
-        """Those of the group with the fewest: a gap is as uncertain as its weaker side."""
+        """Number of blocks of the group with the fewest: a gap is as uncertain as its weaker side."""
         return min(int(blocks.min()), most)
 
     def left_out(self, names: Sequence[str], status: Sequence[str]) -> str | None:

@@ -72,7 +72,7 @@ class AverageEffect(OfArms):
         return treated - ops.ratio(state.control_outcome, state.control_weight)
 
     def standard_error(self, *, weighted: bool) -> Metric:
-        """That of two means of independent samples."""
+        """Standard error of the difference of two means of independent samples."""
         return WeightedEffectError() if weighted else EffectError()
 
 
@@ -201,7 +201,7 @@ class WeightedEffect(ByPropensity):
         return np.array(texts, dtype=object)
 
     def standard_error(self, *, weighted: bool) -> Metric | None:  # noqa: ARG002
-        """That of two weighted means; the other estimator is a mean over rows."""
+        """Standard error of the difference of two weighted means; the other estimator is a mean over rows."""
         return WeightedArmsError(self) if self._hajek else None
 
     @property

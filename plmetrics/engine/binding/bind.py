@@ -52,11 +52,11 @@ def bind(
     """Resolve columns, predicates and types against the source, on zero rows.
 
     Args:
-        suite: what is asked.
-        source: its rows. Those of a long table, and the classes of a label that nobody names, are looked at.
-        tables: those that features read beside the rows, by key.
-        classes: the classes of a label that nobody names, as another run has found them; empty to leave them open.
-        label_status: why a slice has no labels.
+        suite: the suite.
+        source: its rows. Only a long table, and a label whose classes nobody names, are read.
+        tables: the tables of features, by key.
+        classes: the classes of a label that nobody names, from another run; empty to leave them open.
+        label_status: the status of slices without labels.
 
     Raises:
         DataError: there are no rows, or columns are absent or of a type their role cannot take; all are named.
@@ -100,7 +100,7 @@ def _view(
     classes: tuple[str, ...] | None,
     inquiry: Inquiry,
 ) -> tuple[TableView, pl.LazyFrame]:
-    """The rows that are evaluated, and with them those that features count beside them."""
+    """The rows to evaluate, and these with the further rows of features."""
     collected = Collected()
     by_row = suite.uncertainty is not None and unit_column(suite) is None
     raw = read = source.with_row_key() if by_row else source.frame
@@ -169,7 +169,7 @@ def _slice_sets(suite: Suite, schema: pl.Schema, collected: Collected) -> list[S
 
 
 def _checked_roles(suite: Suite, raw: pl.LazyFrame, schema: pl.Schema, roles: RoleColumns) -> RoleColumns:
-    """The roles with the columns of a label of several, once all columns are found to fit."""
+    """The roles with the columns of a label of several, after a check of all columns."""
     if suite.task == "multilabel":
         from plmetrics.engine.binding.label_sets import label_columns
 
@@ -191,7 +191,7 @@ def _check_slices(suite: Suite, schema: pl.Schema, sets: Sequence[SliceSet]) -> 
 
 
 def _place(suite: Suite, metric: Metric) -> tuple[str | int, ...]:
-    """Where in the suite the metric stands that one is needed for."""
+    """Path in the suite of the metric that needs another."""
     numbers = (
         n for n, member in enumerate(suite.metrics) if metric.text in {leaf.text for leaf in leaves(member)}
     )
@@ -200,7 +200,7 @@ def _place(suite: Suite, metric: Metric) -> tuple[str | int, ...]:
 
 
 def _unit(suite: Suite, schema: pl.Schema) -> pl.Expr | None:
-    """Expression of the unit; without intervals only whether there is one, for a row must not count by that."""
+    """Expression of the unit; without intervals the plain column, which only tells whether there is one."""
     name = unit_column(suite)
     if name is None:
         return None

@@ -93,7 +93,7 @@ class OrderPoints:
         add_range(work)
 
 
-def order_steps(prepared: RunPlan, sums: CellSums | None = None) -> Iterator[Step]:
+def order_steps(prepared: RunPlan, sums: CellSums | None) -> Iterator[Step]:
     """The scans of `models_to_order`, with those of `sums` that they tell; none where the rows came with the sums."""
     request, order = prepared.request, prepared.order
     if prepared.exact and order.way == "rows":

@@ -233,7 +233,7 @@ def chosen_rows(prepared: RunPlan, step: int) -> pl.LazyFrame:
     return view.arithmetic.sample(frame, step, telling(view.roles, frame.collect_schema().names()))
 
 
-def grid_steps(prepared: RunPlan, sums: CellSums | None = None) -> Iterator[Step]:
+def grid_steps(prepared: RunPlan, sums: CellSums | None) -> Iterator[Step]:
     """The scans of counts on a grid: a sample for the edges of bins, and the rows, once or more often.
 
     Where they tell `sums`, too, the rows come with these.

@@ -24,7 +24,7 @@ HISTOGRAM_BINS = 40
 NET_BENEFIT_BINS = 100
 
 
-def curve_binning(curve: Curve, span: tuple[float, float] = UNIT_SPAN) -> Binning:
+def curve_binning(curve: Curve, span: tuple[float, float]) -> Binning:
     """The bins of a curve of `BINNED_CURVES`; `span` are the ends of a histogram of the model's scores."""
     match curve.curve:
         case "reliability":

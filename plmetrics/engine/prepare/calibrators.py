@@ -70,7 +70,7 @@ class _CalibratedParts:
     curves: tuple[Calibrator | ClassCalibrator, ...]
 
 
-def with_calibrators(view: TableView, stored: Mapping[str, Any] | None = None) -> Question[Calibration]:
+def with_calibrators(view: TableView, stored: Mapping[str, Any] | None) -> Question[Calibration]:
     """The view with a model for each calibrator, without the rows that one was fitted on.
 
     Rows to fit on are those where `fit_on` holds, whatever `where` says, and their scores are sound. By fold they are

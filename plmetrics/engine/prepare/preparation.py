@@ -56,13 +56,13 @@ def prepare(
     *,
     adds: bool = False,
 ) -> RunPlan:
-    """Find the constants of a run, or take them from another.
+    """Look up the constants of a run in its rows, or take them from another run.
 
     Args:
         request: the suite as it was bound.
         constants: those of another run, with the same classes.
-        looks: what features must know of the rows, given those that are evaluated as they are in the data.
-        adds: whether the sums of the run are wanted, too, where they tell slice values.
+        looks: the questions of features about the rows, as a function of the view of the rows in the data.
+        adds: whether to add the sums of the run at once, where slice values follow from them.
 
     Raises:
         AbsentDataError: there are no rows.
@@ -119,9 +119,9 @@ def prepare(
 
 @dataclass(frozen=True, slots=True)
 class _Start:
-    """The rows with calibrated models, and questions that are asked together with others.
+    """The rows with calibrated models, and the questions to ask together with others.
 
-    In a ranking the rows are queries by now, made of so many `pairs`, and what features know is `known`.
+    In a ranking the rows are queries by now, made of so many `pairs`, and `known` are the constants of features.
     """
 
     view: TableView
@@ -159,7 +159,7 @@ def _calibration(view: TableView, constants: Constants | None) -> Question[Calib
 
 
 def _baseline(view: TableView, constants: Constants | None) -> Question[Mapping[str, float]]:
-    """Constants of the baseline by part; empty where none is asked for."""
+    """Constants of the baseline by part; empty without one."""
     if constants is not None or not view.suite.baseline:
         return constant_question({} if constants is None else constants.baseline)
     from plmetrics.engine.prepare.baseline import baseline_values

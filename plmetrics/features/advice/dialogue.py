@@ -76,7 +76,7 @@ class Answers:
 
 
 def ask(look: TableSample, answers: Answers, prompt: Prompt) -> Answers:
-    """Ask for the task, the columns that it takes, and what the evaluation is for; what is known is not asked again."""
+    """Ask for the task, its columns and the goal of the evaluation, as far as they are unknown."""
     prompt.say(_overview(look))
     wishes, goals = answers.wishes, answers.goals
     if wishes.task is None:

@@ -84,7 +84,7 @@ def shared_prefix(columns: Mapping[str, str], names: Sequence[str]) -> str | Non
 
 
 def _families(labels: Sequence[str], scores: Sequence[str]) -> Families:
-    """Pairs of label and score by class, by what stands around the class in the names of both."""
+    """Pairs of label and score by class, by the prefixes and suffixes of the class in both names."""
     families: Families = {}
     for label in labels:
         for score in scores:
@@ -94,7 +94,7 @@ def _families(labels: Sequence[str], scores: Sequence[str]) -> Families:
 
 
 def _shared_names(label: str, score: str) -> Iterator[tuple[str, tuple[str, str]]]:
-    """The classes that a label and a score may both be called after, with what is left of their names."""
+    """The classes that the names of a label and a score may share, with the rests of the names."""
     for name, stem in ((_suffix(label, score), "{}*"), (_suffix(label[::-1], score[::-1])[::-1], "*{}")):
         if not name:
             continue

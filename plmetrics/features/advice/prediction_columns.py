@@ -68,7 +68,7 @@ def quantile_roles(sample: pl.DataFrame, facts: Facts, wishes: Wishes) -> Roles 
 
 
 def levels_of_columns(names: Sequence[str]) -> dict[str, dict[float, str]]:
-    """Columns that are named like quantiles, by what stands before the level.
+    """Columns that are named like quantiles, by the prefix of the level.
 
     >>> levels_of_columns(["id", "pred_0.1", "pred_0.9", "q05", "q95"])
     {'pred_': {0.1: 'pred_0.1', 0.9: 'pred_0.9'}, '': {0.05: 'q05', 0.95: 'q95'}}
@@ -139,7 +139,7 @@ def called_roles(sample: pl.DataFrame, facts: Facts, wishes: Wishes) -> Roles | 
 
 
 def model_names(families: Mapping[str, Mapping[str, str]]) -> dict[str, Mapping[str, str]]:
-    """Families of columns by the name of a model: what their names share, without marks at the ends."""
+    """Families of columns by the name of a model: the common part of their names, without marks at the ends."""
     names = [stem.strip(_TRIMMED) for stem in families]
     plain = len(families) == 1 or len({*names}) < len(names) or not all(names)
     if plain:

@@ -83,7 +83,7 @@ class TableDescription:
 
     @property
     def unit(self) -> str | None:
-        """The column of what is resampled together: a key that repeats, else the date of forecasts."""
+        """The column of the units of resampling: a key that repeats, else the date of forecasts."""
         unit = choose_unit(self.roles.units, self.facts)
         if unit is not None or self.task not in {"regression", "quantile"}:
             return unit
@@ -267,5 +267,5 @@ def line(text: str, reason: str = "", indent: int = 0, width: int = REASON_COLUM
 
 
 def model_name(column: str) -> str:
-    """A model's name: its column, without what a name may not hold."""
+    """A model's name: that of its column, without characters that names may not have."""
     return re.sub(r"[\x00-\x1f/\\|]+", "_", column).strip() or "model"

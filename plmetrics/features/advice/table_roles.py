@@ -1,4 +1,4 @@
-"""Types of a guess: what is asked of a table, and the roles of its columns."""
+"""Types of a guess: the request, and the roles of the columns of a table."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class AmbiguousRoles(ConfigError):  # noqa: N818
-    """The table leaves open what is what: the caller must say."""
+    """An error of a table whose roles are ambiguous: the caller must give them."""
 
     title = "the table leaves open what to evaluate"
 
@@ -50,7 +50,7 @@ class LongTable:
 
 @dataclass(frozen=True, slots=True)
 class Arms:
-    """The arms of an experiment, what is measured, and covariates by outcome."""
+    """The arms of an experiment, its outcomes, and covariates by outcome."""
 
     column: str
     control: object

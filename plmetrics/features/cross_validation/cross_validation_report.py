@@ -1,4 +1,4 @@
-"""Cross-validation: mean and spread of the folds, what nested folds chose, gaps and curves, and what these say."""
+"""Report on cross-validation: mean and spread of the folds, choices of nested folds, gaps, curves and diagnoses."""
 
 from __future__ import annotations
 

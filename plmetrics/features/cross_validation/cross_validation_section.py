@@ -139,7 +139,7 @@ class CrossValidation(Section):
         return super().read(value, path, problems, read_metric)
 
     def check(self, fields: Mapping[str, Any], problems: Findings) -> None:
-        """Note what is asked for without what it needs."""
+        """Note requests without their inputs."""
         columns = fields.get("columns")
         if columns is not None:
             _columns(self, columns.fold, problems.add)

@@ -148,7 +148,7 @@ def _fold_sets(part: SliceSet, fold_key: FoldKeys) -> list[SliceSet]:
 
 
 def check_folds(suite: Suite, slices: Sequence[Slices], path: SuitePath) -> None:
-    """Check what the data hold; `path` is what asks for folds.
+    """Check the folds in the data; `path` is that of the key that asks for them.
 
     Raises:
         ConfigError: there are more folds than can be told apart.

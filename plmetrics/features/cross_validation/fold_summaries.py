@@ -1,4 +1,4 @@
-"""Summaries of the values of folds: mean and spread, over repeats, along a curve, and of what inner folds chose.
+"""Summaries of the values of folds: mean and spread, over repeats, along curves, and of choices of inner folds.
 
 In a nested cross-validation inner folds choose a configuration, and outer folds score the choice. The table is long: a
 row of an inner fold holds the prediction of one configuration that was trained without that inner fold and without the
@@ -156,7 +156,7 @@ def with_intervals(
 
 
 def choices(values: pl.DataFrame, metric: int, direction: str, *, by_model: bool) -> pl.DataFrame:
-    """The configuration that each outer fold's inner folds choose, and what these say of it.
+    """The configuration that the inner folds of each outer fold choose, and their mean of it.
 
     The mean over its inner folds is best in the metric's direction; the first in order wins ties. Inner folds without a
     value are left out, and so is a configuration without any. Slices take the choice of all rows. `metric` is the
@@ -183,7 +183,7 @@ def choices(values: pl.DataFrame, metric: int, direction: str, *, by_model: bool
 
 
 def chosen_values(values: pl.DataFrame, chosen: pl.DataFrame, *, by_model: bool) -> pl.DataFrame:
-    """The outer folds' values of what was chosen; a fold without a choice, or without rows of it, has none."""
+    """The outer folds' values of the choices; a fold without a choice, or without rows of it, has none."""
     rows = outer_rows(values)
     keys = [*_PLACE, *_FOLD] if by_model else ["@model", *_PLACE, *_FOLD]
     folds = rows.select(keys).unique(maintain_order=True)
@@ -211,7 +211,7 @@ def nested_rows(
 def selection_optimism(
     values: pl.DataFrame, chosen: pl.DataFrame, metric: int, *, by_model: bool
 ) -> pl.DataFrame:
-    """By how much the inner folds' mean of what they chose exceeds the outer folds' mean of it.
+    """Optimism of the selection: the inner folds' mean of the choices less the outer folds' mean of them.
 
     Folds where either is undefined are left out of both. The best of several noisy means is too good on average: above
     0 for a metric that is better higher, below for one that is better lower.

@@ -131,7 +131,7 @@ class Folds:
 
     @property
     def number(self) -> int:
-        """How many folds there are, those of each repeat counted."""
+        """Number of folds, over all repeats."""
         if self.values is None:
             return 0
         return self.values.select("repeat", "fold").filter(pl.col("fold").is_not_null()).n_unique()

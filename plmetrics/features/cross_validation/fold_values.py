@@ -1,4 +1,4 @@
-"""The value of every metric in every fold, as one frame: what all summaries of folds are made from.
+"""The values of all metrics in all folds, as one frame, from which all summaries of folds are made.
 
 Frames hold numbers in place of names (`IDENTITY`), so that rows sort into the order of results;
 `KeyNames` puts the names back.

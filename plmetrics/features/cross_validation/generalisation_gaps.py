@@ -1,4 +1,4 @@
-"""Rows that were trained on beside the others: the generalisation gap of a metric, and what curves say of a model.
+"""Generalisation gaps of metrics between training rows and others, and diagnoses of models from curves.
 
 A gap is a contrast of two slices of one table: both sides come from the same replicates, so that its interval is that
 of the paired bootstrap. Rules that read curves are of one metric, whose better side counts; `gap` is by how much

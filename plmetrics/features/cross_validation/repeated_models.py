@@ -44,7 +44,7 @@ class RepeatedSums:
 
 
 def repeated_requirements(suite: Suite) -> tuple[Requirement, ...]:
-    """The columns that are read, and what they must hold."""
+    """The columns of repeats, with requirements on their values."""
     spec = CrossValidation.find(suite)
     if spec is None or not spec.repeated:
         return ()

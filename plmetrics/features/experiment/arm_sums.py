@@ -212,7 +212,7 @@ def _refuse_several_strata(units: int, experiment: Experiment) -> None:
 
 
 def _units_of_several(rows: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
-    """How many units have more than one value of some keys."""
+    """Number of units with more than one value of some keys."""
     values = rows.select(UNIT, *keys).unique().group_by(UNIT).agg(pl.len().alias("values"))
     return values.select((pl.col("values") > 1).sum().cast(pl.Int64).alias("units"))
 

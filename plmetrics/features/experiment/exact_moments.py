@@ -111,7 +111,7 @@ def _around(
 
 
 def _powers(outcomes: Outcomes, most: Mapping[str, float], ratios: Sequence[pl.DataFrame]) -> dict[str, int]:
-    """The exponents of what rows add beyond ratios."""
+    """The exponents of the rows' addends other than those of ratios."""
     powers = {}
     for index, numbers in enumerate(outcomes):
         for part, value, size in _averages(numbers, index):

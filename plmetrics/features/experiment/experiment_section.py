@@ -25,9 +25,6 @@ _BY_ROW = ("labels", "leakage", "drift", "cross_validation", "find_slices", "cal
 """The keys that read a label or a score, of which an experiment has none."""
 
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
-MEASURES = ("difference", "lift", "mean", "p_value", "sample_ratio")
-"""Quantities that gates may judge; `p_value` is the adjusted one, `sample_ratio` the p value of the arms' sizes."""
-
 
 Pair = Annotated[tuple[Column, ...], Field(min_length=2, max_length=2)]
 Covariate = Column | Pair
@@ -160,7 +157,7 @@ class ExperimentPlan(Section):
         return self.sequential.mixture if isinstance(self.sequential, Sequential) else None
 
     def check(self, fields: Mapping[str, Any], problems: Findings) -> None:
-        """Note what does not fit the rest of the suite."""
+        """Note conflicts with the rest of the suite."""
         if fields["task"] and fields["task"] != TASK:
             problems.add(
                 "the section experiment belongs to task 'experiment'", _PATH, "write task: experiment"

@@ -107,7 +107,7 @@ class _Ratio:
         )
 
     def covariance(self, other: _Ratio) -> pl.Expr:
-        """Covariance of two ratios, of what each unit adds beyond its share."""
+        """Covariance of two ratios, from the units' residuals."""
         parts = pl.cov(self.value, other.value)
         if self.size is not None:
             parts = parts - self.ratio * pl.cov(self.size, other.value)

@@ -32,7 +32,7 @@ class Clusters:
 
     @property
     def design_effect(self) -> float:
-        """How many times as many units it takes: 1 + ((1 + cv^2) size - 1) icc.
+        """Design effect, the factor on the number of units: 1 + ((1 + cv^2) size - 1) icc.
 
         Source: Eldridge, Ashby and Kerry (2006), Sample size for cluster randomized trials, Int. J. Epidemiology 35(5).
         """
@@ -130,7 +130,7 @@ def _check(
     level: float,
     clusters: Clusters,
 ) -> None:
-    """Refuse what is out of range, all of it at once."""
+    """Refuse arguments out of range, all at once."""
     arm = baseline + (effect or 0.0)
     share = sd is None
     faults = {

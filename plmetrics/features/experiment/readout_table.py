@@ -73,7 +73,7 @@ class Plan:
 
 
 def readout_table(experiment: ExperimentSums, plan: Plan) -> pl.DataFrame:
-    """A row per outcome, slice and arm, and one that compares the arms' sizes with what was planned."""
+    """A row per outcome, slice and arm, and one that compares the arms' sizes with the plan."""
     frames = [_of_outcome(experiment, sums, plan) for sums in experiment.sums]
     table = _correct(pl.concat(frames), plan.correction)
     return pl.concat([table, _sample_ratio(experiment, plan)])
@@ -255,7 +255,7 @@ def _power_columns(
 
 
 def _notes(experiment: ExperimentSums, sums: ArmSums, plan: Plan) -> list[str | None]:
-    """Notes of each line: few units, units of several arms, strata, and what a covariate is good for."""
+    """Notes of each line: few units, units of several arms, strata, and the gain by a covariate."""
     arms = len(experiment.arms) - 1
     sizes = np.minimum(*(_flat(sums.units, part, arms) for part in (slice(1, None), slice(0, 1))))
     few = plan.clustered & (sizes < _FEW_UNITS)

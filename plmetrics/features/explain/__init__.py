@@ -1,1 +1,1 @@
-"""Explain: what a run would read, group and hold, without an aggregation."""
+"""Explanation of a run: its reads, groups and memory, without an aggregation."""

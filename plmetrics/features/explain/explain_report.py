@@ -148,12 +148,12 @@ def _passes(explanation: Explanation, width: int) -> list[Text]:
 
 
 def _times(part: Pass) -> str:
-    """How often a pass reads the files."""
+    """Number of reads of the files in a pass."""
     return f"{count(part.scans)}{'+' if part.at_least else ''}"
 
 
 def _rows_of(part: Pass) -> str:
-    """How many rows a pass reads, all its scans together."""
+    """Number of rows that a pass reads, in all its scans."""
     return "" if part.rows is None or not part.scans else count(part.rows * part.scans)
 
 
@@ -194,7 +194,7 @@ def duration(seconds: float) -> str:
 
 
 def _time(explanation: Explanation, width: int) -> list[Text]:
-    """How long it takes by the measured constants."""
+    """Expected time by the measured constants."""
     time = explanation.time
     if time is None:
         return []

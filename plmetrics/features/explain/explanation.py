@@ -45,7 +45,7 @@ class Input:
 
 @dataclass(frozen=True, slots=True)
 class SetSize:
-    """A slice set: what it groups by, and how many slices it has, None where that stands in the data."""
+    """A slice set: its columns, and its number of slices, None where that depends on the data."""
 
     name: str
     by: tuple[str, ...]
@@ -65,7 +65,7 @@ class CubeSize:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """Explanation of a run. Without a look at the data, what stands in it is None or empty.
+    """Explanation of a run. Facts of the data are None or empty where they were not looked up.
 
     `memory` is about how many bytes the large things take, and `peak` of the stage that takes most, beside what
     Python and Polars take at the start. `state` is what `plmetrics state` would write, `work` what `time` is told from,
@@ -191,7 +191,7 @@ def _input(request: Request) -> Input:
 
 
 def _pruned_files(request: Request) -> int | None:
-    """How many files the scan skips since `where` speaks of nothing but the columns in their folders."""
+    """Number of files that the scan skips, as `where` reads the columns in their folders alone."""
     condition, reader = request.suite.data.where, request.source.reader
     if condition is None or reader is None:
         return 0 if request.source.files else None
@@ -217,7 +217,7 @@ def _sets(request: Request, prepared: RunPlan | None) -> tuple[SetSize, ...]:
 
 
 def _values(request: Request) -> Callable[[SetSize], int]:
-    """How many values a model gets in a slice set."""
+    """Number of values of a model in a slice set."""
 
     def of(part: SetSize) -> int:
         return (part.slices or 0) * len(request.suite.listed(part.name)) + len(request.suite.over(part.name))
@@ -226,7 +226,7 @@ def _values(request: Request) -> Callable[[SetSize], int]:
 
 
 def _comparison_count(request: Request) -> int:
-    """How many comparisons of models a value has; what gates compare besides is in no table."""
+    """Number of comparisons of models per value; further ones of gates are in no table."""
     compare = request.suite.compare
     if compare is None:
         return 0
@@ -234,7 +234,7 @@ def _comparison_count(request: Request) -> int:
 
 
 def _units(prepared: RunPlan) -> int | None:
-    """How many units are resampled; None without intervals."""
+    """Number of units of the resampling; None without intervals."""
     blocks, rows = prepared.blocks, prepared.rows
     if blocks is None:
         return None
@@ -263,7 +263,7 @@ def _cubes(prepared: RunPlan, blocks: int) -> list[CubeSize]:
 
 
 def expected_entries(prepared: RunPlan, cube: Cube, blocks: int) -> int:
-    """How many rows the sums of a cube will have: one a row where each row is a block of its own."""
+    """Expected number of rows of the sums of a cube: one a row where each row is a block of its own."""
     rows = prepared.rows.read
     if prepared.blocks is not None and prepared.request.unit_rows and prepared.blocks.modulus is None:
         return rows
@@ -271,7 +271,7 @@ def expected_entries(prepared: RunPlan, cube: Cube, blocks: int) -> int:
 
 
 def _occurring(cube: Cube) -> int:
-    """How many cells may have rows: the crossings that were found, times those of the keys that none of them has."""
+    """Largest number of cells with rows: the crossings that were found, times those of other keys."""
     number, covered = 1, set[str]()
     for part in cube.sets:
         columns = set(part.slice_set.columns)
@@ -286,7 +286,7 @@ def _occurring(cube: Cube) -> int:
 
 
 def _expected_places(rows: int, places: int) -> int:
-    """How many of so many places have rows, if these fall into any of them.
+    """Expected number of occupied places, if rows fall into them at random.
 
     >>> _expected_places(10, 1_000_000), _expected_places(1_000_000, 10)
     (10, 10)

@@ -72,7 +72,7 @@ class Sizes:
 
 @dataclass(frozen=True, slots=True)
 class Foreseen:
-    """Bytes by what takes them, and of the stage that takes most."""
+    """Expected bytes by purpose, and those of the largest stage."""
 
     parts: Mapping[str, int]
     peak: int
@@ -115,7 +115,7 @@ def _reading(prepared: RunPlan, sizes: Sizes) -> int:
 
 
 def _before(prepared: RunPlan, sizes: Sizes) -> dict[str, int]:
-    """Rows that are sorted to find constants, and what becomes queries."""
+    """Rows that are sorted for constants, and rows of queries."""
     request, rows = prepared.request, sizes.rows
     weight = _NUMBER if request.weighted else 0
     parts: dict[str, int] = {}

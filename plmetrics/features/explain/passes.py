@@ -1,4 +1,4 @@
-"""The passes of a run: how often each stage reads the files, what of them, and what for; told by the steps that run."""
+"""The passes of a run: reads of the files by stage, with columns and purpose, as the steps of the run declare them."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Pass:
 
 
 def passes(request: Request, prepared: RunPlan | None) -> list[Pass]:
-    """The passes of a run of a bound suite, in order; without a look at the data only what is sure."""
+    """The passes of a run of a bound suite, in order; without a look at the data only the certain ones."""
     if prepared is None:
         return [Pass("aggregate", families(request), 1, rows=request.source.rows)]
     by_stage: dict[str, list[Step]] = {}
@@ -63,7 +63,7 @@ def passes(request: Request, prepared: RunPlan | None) -> list[Pass]:
 
 
 def memory_passes(prepared: RunPlan) -> int:
-    """How often rows are read for one thing since the memory budget has no room for them at once; 1 where it has."""
+    """Number of passes for one purpose where rows do not fit into the memory budget at once; 1 where they do."""
     request, order = prepared.request, prepared.order
     counts = [getattr(known, "passes", 1) for known in prepared.looks.values()]
     if needs_rows(prepared) and order.way == "points":
@@ -77,7 +77,7 @@ def memory_passes(prepared: RunPlan) -> int:
 
 
 def count_sums(plan: pl.LazyFrame, prepared: RunPlan) -> int:
-    """How many sums and counts a plan makes beside its keys, or says for each row."""
+    """Number of sums and counts of a plan beside its keys, or of its columns for each row."""
     terms = sum(name.startswith(TERM) for name in plan.collect_schema())
     if terms:
         return terms
@@ -135,7 +135,7 @@ def _pass(steps: Sequence[Step], prepared: RunPlan, rows: int | None) -> Pass:
 
 
 def _scans(step: Step) -> int:
-    """How often a step reads the files, once."""
+    """Number of reads of the files in one run of a step."""
     return sum(scans([plan]) for plan in step.plans) if step.apart else scans(step.plans)
 
 
@@ -147,7 +147,7 @@ def _of_features(request: Request, after: str) -> Iterator[Step]:
 
 
 def _row_count(request: Request, prepared: RunPlan) -> int | None:
-    """How many rows one scan reads: those of the files, or those that are evaluated if nothing leaves any out."""
+    """Number of rows of one scan: those of the files, or those to evaluate if none are left out."""
     if request.source.rows is not None:
         return request.source.rows
     narrowed = request.view.where is not None or request.suite.calibrate or request.suite.data.long

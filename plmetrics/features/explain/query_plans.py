@@ -36,7 +36,7 @@ def fallbacks(plan: pl.LazyFrame) -> list[str]:
 
 
 def scans(plans: Sequence[pl.LazyFrame]) -> int:
-    """How often a file is read, the most of all files, when plans are collected together; 0 for frames in memory.
+    """Largest number of reads of a file when plans are collected together; 0 for frames in memory.
 
     A look at first rows alone is none. Plans of one table share a scan as far as Polars finds that they do.
 
@@ -49,7 +49,7 @@ def scans(plans: Sequence[pl.LazyFrame]) -> int:
 
 
 def count_columns(plans: Sequence[pl.LazyFrame]) -> int:
-    """How many columns the widest scan of some plans reads."""
+    """Number of columns of the widest scan of some plans."""
     projections = _PROJECTED.findall(_plan_text(plans))
     return max((int(some or every) for some, every in projections), default=0)
 

@@ -125,7 +125,7 @@ def _sums(prepared: RunPlan, schemas: Sequence[pl.Schema], entries: Sequence[int
 
 
 def _units(prepared: RunPlan) -> int:
-    """How many hashes of units, or of queries, are listed."""
+    """Number of hashes of units, or of queries, in a state."""
     blocks = prepared.blocks
     if blocks is None or blocks.units is None or prepared.request.unit_rows:
         return 0

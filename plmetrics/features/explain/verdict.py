@@ -61,7 +61,7 @@ class Verdict:
 
 
 def verdict(figures: Figures) -> Verdict:
-    """The verdict on a run: it fits exactly where what it takes is at most the budget.
+    """The verdict on a run: it fits where its memory is at most the budget.
 
     >>> from plmetrics.features.explain.work import Time
     >>> quick = Time({"aggregate": 4.0}, 4.0, 2.0, 2, "here")

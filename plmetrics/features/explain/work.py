@@ -47,7 +47,7 @@ class Work:
 def work_of(
     prepared: RunPlan, passes: Sequence[Pass], sizes: Sizes, columns: Sequence[str], estimates: int
 ) -> list[Work]:
-    """The work of a run whose first stage was done, by stage and kind; what there is none of is left out.
+    """The work of a run after its first stage, by stage and kind, without kinds of no work.
 
     `passes` is how often each stage reads the files, `sizes` are rows, entries of the sums, and blocks; `estimates` is
     how many values and differences there will be, without replicates.
@@ -121,7 +121,7 @@ def _number(schema: pl.Schema, *, floats: bool) -> int:
 
 
 def _order(prepared: RunPlan, sizes: Sizes) -> Iterator[Work]:
-    """Rows in order, or on a grid, and what is read off them."""
+    """Work of ordering rows, or counting them on a grid, and of reading them."""
     request, order = prepared.request, prepared.order
     if request.reads_pairs:
         yield Work("order", "rows of ranks", sizes.rows * len(request.models))
@@ -146,7 +146,7 @@ def _order(prepared: RunPlan, sizes: Sizes) -> Iterator[Work]:
 
 
 def _orderings(request: Request) -> list[tuple[str, int]]:
-    """How many numbers of each row are brought in order: scores, and other values of a row, such as its error."""
+    """Number of values of each row that are ordered: scores, and others such as errors."""
     scores = sum(ordering.value is None for ordering in orderings(request))
     return [("scores", scores), ("values", len(orderings(request)) - scores)]
 
@@ -159,7 +159,7 @@ def _counts_by_block(prepared: RunPlan, sizes: Sizes) -> bool:
 
 
 def _resampling(prepared: RunPlan, sizes: Sizes) -> Iterator[Work]:
-    """Products of weights and what is counted by block, and the values of metrics in every replicate."""
+    """Work of the products of weights and counts by block, and of the values of metrics in every replicate."""
     request = prepared.request
     uncertainty = request.suite.uncertainty
     if uncertainty is None or not uncertainty.may_resample:

@@ -119,7 +119,7 @@ def _columns(analysis: Analysis, model: str, blocks: Mapping[str, Array]) -> dic
 def _interval(
     analysis: Analysis, sides: Sequence[LabelSide], difference: Array, status: NDArray[np.object_]
 ) -> dict[str, Any]:
-    """The interval of the difference, from what each block moves it by (delta method)."""
+    """The interval of the difference, from the influences of blocks (delta method)."""
     nothing = np.full(difference.shape, np.nan)
     requested = analysis.suite.uncertainty is not None
     reason = np.where(status == "ok", "not_requested", "undefined_value" if requested else "not_requested")

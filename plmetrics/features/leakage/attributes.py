@@ -207,7 +207,7 @@ class AttributesCounting:
 
 
 class _Column:
-    """One attribute: what is looked up of it, and what that says."""
+    """One attribute: the plan that looks it up, and the finding."""
 
     def __init__(self, name: str, dtype: pl.DataType, task: str) -> None:
         self.name = name

@@ -1,4 +1,4 @@
-"""The checks of the section `leakage`: what they must know of the rows, what they count, and how states store it.
+"""The checks of the section `leakage`: their constants, their counts, and the storage of these in states.
 
 A stored check is a part of one row, whose lists are the columns of a frame: of numbers, which add, or of keys with
 their rows, which several states may share. Folds are not looked at: a cross-validation has no states.

@@ -1,4 +1,4 @@
-"""Leakage: what was found beyond its limit, and how many checks found nothing."""
+"""Report on leakage: findings beyond their limits, and the number of checks without any."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The section `leakage` of a suite: its short forms, and what does not fit together in it."""
+"""The section `leakage` of a suite: its short forms and checks."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class Leakage(Section):
         return super().read(value, path, problems, read_metric)
 
     def check(self, fields: Mapping[str, Any], problems: Findings) -> None:
-        """Note what is asked for without what it needs."""
+        """Note requests without their inputs."""
         columns = fields.get("columns")
         fold = columns is not None and columns.fold is not None
         if not (self.keys or self.time or self.duplicates or self.attributes):

@@ -1,4 +1,4 @@
-"""The table `leakage`: what was found against what is borne, and the gates and warnings that follow from it."""
+"""The table `leakage` of findings against limits, with the gates and warnings that follow."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _BAD = ("fail", "warn")
 
 
 def leakage_table(suite: Suite, findings: Sequence[LeakageFinding]) -> pl.DataFrame:
-    """Judge what was found.
+    """The table of findings with their verdicts.
 
     Returns:
         The table `leakage`: a row per check, and per attribute. `observed` is what is held against `limit`: rows, their
@@ -131,7 +131,7 @@ def leakage_warnings(table: pl.DataFrame) -> list[str]:
 
 
 def _rows_text(row: dict[str, Any]) -> str:
-    """How many rows a check found, and what they are."""
+    """The number of rows of a finding, in words."""
     singular, plural, what = _SAYS[row["check"]]
     noun, verb = ("row", singular) if row["rows"] == 1 else ("rows", plural)
     return f"{row['rows']:,} {noun} ({row['share']:.2%}) {verb} {what}"

@@ -86,7 +86,7 @@ def check_leakage_columns(suite: Suite, schema: pl.Schema, train: Source | None)
 
 
 def _pairs(spec: Leakage) -> list[tuple[str, str, SuitePath]]:
-    """The columns that both tables have, and what the training table calls them."""
+    """The columns of both tables, with their names in the training table."""
     keys = spec.keys or ()
     pairs: list[tuple[str, str, SuitePath]] = [
         (name, train_name, (*_PATH, "keys", place))

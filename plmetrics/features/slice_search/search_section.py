@@ -84,7 +84,7 @@ class FindSlices(Section):
         return super().read(value, path, problems, searched)
 
     def check(self, fields: Mapping[str, Any], problems: Findings) -> None:
-        """Note what is asked for without what it needs."""
+        """Note requests without their inputs."""
         for index, name in enumerate(self.columns):
             if name in self.columns[:index]:
                 problems.add(f"column '{name}' is named twice", (*_PATH, "columns", index))

@@ -27,7 +27,7 @@ _ROUNDING = 1e-12
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Contrast:
-    """A metric in slices, in what they are held against, and the difference; an entry a slice.
+    """A metric in slices, in their references, and the difference; an entry a slice.
 
     `worse` is the difference with the sign that makes a worse slice positive, and `p` how surprising so large a one
     is where the slice is no worse. `value`, `rest`, `worse` and `std_error` are NaN where undefined, `p` where there is
@@ -109,7 +109,7 @@ def _one_sided_p_values(
 
 
 class _Side:
-    """A metric on one side of a contrast: its value, its values without each block, and what stands behind them."""
+    """A metric on one side of a contrast: its value, its values without each block, and their sizes."""
 
     def __init__(self, metric: Metric, model: str, population: str, sums: Sums, scattered: bool) -> None:  # noqa: FBT001
         by_block = {name: sums[name] for name in _columns(model, population, sums)}

@@ -1,4 +1,4 @@
-"""The search for slices: what stands out in one part of the units, and what the other part says of it.
+"""The search for slices: candidates in one part of the units, and their confirmation in the other.
 
 The searched part chooses, so its estimates are optimistic: the largest of many differences is large by chance, too.
 What it chose is estimated anew on units that had no say in the choice.
@@ -37,7 +37,7 @@ _SLICES_AT_ONCE = 512
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A slice of a model that stands out in the searched part: where its sums are, and what they say."""
+    """A slice of a model that stands out in the searched part: the place of its sums, and its contrast."""
 
     model: str
     crossing: Crossing
@@ -60,7 +60,7 @@ class Candidate:
 
     @property
     def depth(self) -> int:
-        """How many columns are crossed."""
+        """Number of columns of the crossing."""
         return len(self.crossing.columns)
 
 
@@ -158,7 +158,7 @@ def candidates(search: Search) -> SearchOutcome:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _TestedSlices:
-    """Slices of a crossing that have a p value for a model, with what they say in the searched part."""
+    """Slices of a crossing with a p value for a model, and their contrasts in the searched part."""
 
     model: str
     crossing: Crossing
@@ -238,7 +238,7 @@ def concatenate_sums(parts: Sequence[Sums]) -> Sums:
 
 
 def searched_slices(suite: Suite, source: Source) -> tuple[pl.DataFrame, dict[str, Any]]:
-    """The table `found_slices` of a suite, and what the record says of the search."""
+    """The table `found_slices` of a suite, and the entry of the search in the record."""
     plan = search_plan(suite, source)
     return slices_of_states(suite, plan, search_states(plan))
 
@@ -246,7 +246,7 @@ def searched_slices(suite: Suite, source: Source) -> tuple[pl.DataFrame, dict[st
 def slices_of_states(
     suite: Suite, plan: SearchPlan, states: SearchStates
 ) -> tuple[pl.DataFrame, dict[str, Any]]:
-    """The table `found_slices`, and what the record says of the search, from its states."""
+    """The table `found_slices`, and the entry of the search in the record, from its states."""
     search = Search.of(plan.spec, states, plan.models)
     outcome = candidates(search)
     table = found_slices(search, outcome, 0.95 if suite.uncertainty is None else suite.uncertainty.level)
@@ -261,7 +261,7 @@ def slices_of_states(
 
 
 def found_slices(search: Search, outcome: SearchOutcome, level: float) -> pl.DataFrame:
-    """The table `found_slices`: what the other part of the units says of the candidates.
+    """The table `found_slices`: the candidates in the other part of the units.
 
     Returns:
         A row per candidate, models in suite order and the most important first. `value`, `rest`, `difference` (value -

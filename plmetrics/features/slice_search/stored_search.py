@@ -98,7 +98,7 @@ def merge(alike: Sequence[AlignedStates], builder: Builder) -> None:
 
 
 def search_of_state(suite: Suite, saved: SavedState) -> tuple[pl.DataFrame, dict[str, Any]]:
-    """The table `found_slices` of a state, and what the record says of the search."""
+    """The table `found_slices` of a state, and the entry of the search in the record."""
     content = saved.head.constants["features"]["find_slices"]
     opened = _open_encodings(content)
     sizes = [sum(encoding.codes) for encoding in opened]

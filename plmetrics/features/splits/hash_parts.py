@@ -93,7 +93,7 @@ def _word(edge: int | None) -> pl.Expr:
 
 
 def _part(hashed: pl.Expr, cuts: Sequence[pl.Expr]) -> pl.Expr:
-    """How many cuts a hash has passed; a cut that is null lies behind all."""
+    """Number of cuts below a hash; a null cut lies above all."""
     passed = [(hashed >= cut).fill_null(value=False).cast(pl.Int32) for cut in cuts]
     return pl.sum_horizontal(pl.lit(0, dtype=pl.Int32), *passed)
 

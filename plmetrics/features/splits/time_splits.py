@@ -231,7 +231,7 @@ def windows(
 
 
 def _first(times: Times, last: int, initial: int, train: Span | None) -> int:
-    """Where the train window of a sliding split begins."""
+    """The first position of the train window of a sliding split."""
     if train is None:
         return max(last - initial, 0)
     return times.back(last, train, "train")

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class StateReference:
-    """A state whose table was not read: its head, where the table is, what people call it, and its content's hash."""
+    """A state whose table was not read: its head, the place of the table, its name, and the hash of its content."""
 
     head: Head
     table: Path | pl.DataFrame
@@ -52,7 +52,7 @@ class StateReference:
 
 @dataclass(slots=True)
 class AlignedStates:
-    """States whose parts, cells and slices have the same numbers; `first` holds what these mean, of one of them.
+    """States whose parts, cells and slices have the same numbers, with the meaning that they have in the `first`.
 
     `numbers` holds, by number of a part in the merged state, the new number of each old cell or slice.
     """

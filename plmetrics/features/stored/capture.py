@@ -1,4 +1,4 @@
-"""A state of a run: its sums as they were added, its scores as they were counted, and what they were made with."""
+"""Capture of the state of a run: its sums, the counts of its scores, and its constants."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def capture(
 
 
 def _head_of_run(prepared: RunPlan) -> dict[str, Any]:
-    """The fields of the head that say of what rows, columns and blocks a state is."""
+    """The fields of the head on the rows, columns and blocks of a state."""
     bound, rows = prepared.request.view, prepared.rows
     uncertainty = bound.suite.uncertainty
     schema = prepared.view.schema if rows.pairs is not None else None
@@ -254,7 +254,7 @@ def _scores(builder: Builder, prepared: RunPlan, aggregated: Aggregates) -> Grid
 
 
 def _grid(prepared: RunPlan, passes: GridCounts, name: str) -> ModelGrid:
-    """The grid of an ordering whose coarse bins, where there are any, follow from what these rows have."""
+    """The grid of an ordering; its coarse bins, if any, follow these rows."""
     locator, cut, equal = passes.locators[name], passes.of(name), passes.orderings[name].equal_bins
     cuts: dict[int, list[Cuts]] = {}
     if prepared.blocks is None or (equal is None and "coarse" not in passes.bin_kinds[name]):

@@ -95,7 +95,7 @@ def constants_that_differ(mine: Mapping[str, Any], theirs: Mapping[str, Any]) ->
 
 
 def _models_that_differ(mine: Mapping[str, Any], theirs: Mapping[str, Any]) -> Iterator[str]:
-    """Models that are made of what was found in rows."""
+    """Models that depend on constants of rows, and differ."""
     for model, content in mine.get("calibrators", {}).items():
         if theirs.get("calibrators", {}).get(model) != content:
             yield f"the calibrator of model '{model}'"
@@ -158,7 +158,7 @@ def _check_features(first: StateReference, other: StateReference) -> None:
 
 
 def check_complete(states: Sequence[StateReference]) -> None:
-    """Refuse what holds counts for drift alone where metrics are needed.
+    """Refuse states with the counts of drift alone where metrics are needed.
 
     Raises:
         DataError: a state is what a run keeps for the drift of later ones.

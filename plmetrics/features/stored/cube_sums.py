@@ -152,7 +152,7 @@ class CubeSums:
 def cube_sums(
     sets: tuple[int, ...], number: int, alike: Sequence[AlignedStates], blocks: MergedBlocks, room: int
 ) -> CubeSums:
-    """Where the sums of some slice sets are added.
+    """Accumulator of the sums of some slice sets.
 
     `number` is that of the part that tells the cells of all states apart. Without `room`, bytes for a number for each
     cell and block, only those that some state has get one.

@@ -112,7 +112,7 @@ def read_ends(saved: SavedState, number: int, name: str, first: int, size: int) 
 
 
 def read_constants(content: Mapping[str, Any], grids: Grids | None) -> Constants:
-    """The constants from what a state says of them."""
+    """The constants from the head of a state."""
     thresholds = {
         model: {rule: nan if value is None else value for rule, value in values.items()}
         for model, values in content["thresholds"].items()

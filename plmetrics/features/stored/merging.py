@@ -1,4 +1,4 @@
-"""States merged into one: cells and slices numbered alike, and what they hold added."""
+"""Merging of states: cells and slices get common numbers, and their counts are added."""
 
 from __future__ import annotations
 

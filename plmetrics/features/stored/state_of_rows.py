@@ -1,4 +1,4 @@
-"""The state of some rows: what a run counts of them, without its estimates."""
+"""The state of some rows: the counts of a run, without its estimates."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ class Worth:
 
     @classmethod
     def of(cls, metric: Metric, view: View) -> Self:
-        """That of a state."""
+        """The worth of a metric on a state."""
         value = finalise(metric, view)
         with finalising(metric):
             bound = np.asarray(metric.bound(view), dtype=np.float64)
@@ -85,14 +85,14 @@ class SlicedPair:
         return int(self.before.shape[-1])
 
     def joined(self, bins: int) -> SlicedPair:
-        """The same on so many bins at most: equal shares of rows, of positives, and ever fewer of these to the top."""
+        """The pair on so many bins at most: equal shares of rows, of positives, and ever fewer of these to the top."""
         if self.bins <= bins:
             return self
         starts = bin_starts(self.before + self.after, bins)
         return SlicedPair(*(np.add.reduceat(side, starts, axis=-1) for side in (self.before, self.after)))
 
     def joined_for(self, mixtures: int) -> SlicedPair:
-        """The same on as many bins as there is room for in so many mixtures."""
+        """The pair on as many bins as there is room for in so many mixtures."""
         return self.joined(_IN_ALL // mixtures)
 
     def worths(self, metrics: Sequence[Metric], kinds: Kinds) -> list[Worth]:

@@ -55,7 +55,7 @@ class RunReplicates:
     facts: dict[str, Any]
 
     def renamed(self, now: pl.DataFrame) -> RunReplicates:
-        """The same with slices called as in the table of a later run."""
+        """The replicates with the names of slices in the table of a later run."""
         return replace(self, rows=rename_slices(self.rows, now))
 
     @property
@@ -182,7 +182,7 @@ def as_lists(replicates: NDArray[np.float64]) -> pl.Series:
 
 
 def as_replicates(lists: pl.Series) -> NDArray[np.float64]:
-    """The same as an array `[replicate, slice]`, NaN where undefined.
+    """The replicates as an array `[replicate, slice]`, NaN where undefined.
 
     >>> as_replicates(pl.Series([[0.5, None]])).tolist()
     [[0.5], [nan]]

@@ -57,13 +57,13 @@ class Difference:
         return cls(difference, nothing, nothing, nothing, nothing, number, none, reasons, statuses, nothing)
 
     def refuse(self, where: Flags, status: str) -> Difference:
-        """The same without any number where the sides cannot be compared, for a reason."""
+        """The comparison without any number where its sides cannot be compared, for a reason."""
         reasons = np.where(where & (self.status == "ok"), status, self.status).astype(object)
         difference = np.where(where, np.nan, self.difference)
         return replace(self.untested(where, "undefined_value"), difference=difference, status=reasons)
 
     def untested(self, where: Flags, status: str) -> Difference:
-        """The same without intervals and p values where those would mislead, for a reason."""
+        """The comparison without intervals and p values where they would mislead, for a reason."""
         ends = (self.lower, self.upper, self.std_error, self.p_value, self.statistic)
         lower, upper, error, p, t = (np.where(where, np.nan, values) for values in ends)
         method, interval_status = np.array(self.method), np.array(self.interval_status)

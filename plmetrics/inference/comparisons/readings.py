@@ -65,7 +65,7 @@ def with_readings(
     return comparisons.with_columns(reading=word)
 
 
-def readings_of(comparisons: pl.DataFrame, suite: Suite, level: float | None = None) -> pl.DataFrame:
+def readings_of(comparisons: pl.DataFrame, suite: Suite, level: float) -> pl.DataFrame:
     """The comparisons of a suite with the column `reading`."""
     directions = {metric.text: metric.direction for metric in suite.metrics}
     return with_readings(comparisons, directions, level, suite.gates)

@@ -70,7 +70,7 @@ def with_tests(
     rows: PairedRows | None,
     metrics: pl.DataFrame,
     folds: pl.DataFrame,
-    areas: OrderedByPlace | None = None,
+    areas: OrderedByPlace,
 ) -> pl.DataFrame:
     """The comparisons with the tests that the suite asks for, each behind the bootstrap of its place.
 
@@ -89,7 +89,7 @@ def with_tests(
     if suite.compare is None or not tests:
         return comparisons
     pairs = suite.compare.pairs_of(analysis.models)
-    tables = [*_of_rows(analysis, rows, areas or {}), *fold_tests(folds, pairs, tests, level=analysis.level)]
+    tables = [*_of_rows(analysis, rows, areas), *fold_tests(folds, pairs, tests, level=analysis.level)]
     if outer_folds(folds).is_empty():
         tables += _without_folds(analysis)
     together = rank_tests(suite, metrics, folds, tests, level=analysis.level)

@@ -51,12 +51,10 @@ class Drawing:
         spans: the ends of histograms of scores by model, where they are not 0 and 1.
     """
 
-    def __init__(
-        self, level: float, weights: Array | None, spans: Mapping[str, tuple[float, float]] | None = None
-    ) -> None:
+    def __init__(self, level: float, weights: Array | None, spans: Mapping[str, tuple[float, float]]) -> None:
         self._level = level
         self._weights = weights
-        self._spans = spans or {}
+        self._spans = spans
         self._frames: list[pl.DataFrame] = []
         self._hulls: dict[tuple[str, str], dict[str, Points]] = {}
         self._on_all: dict[tuple[str, str], Points] = {}

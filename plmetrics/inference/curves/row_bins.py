@@ -44,7 +44,7 @@ def row_bin_curves(
         classes: those of a multiclass label.
         blocks: the keys of the blocks that are resampled.
     """
-    drawing, places = Drawing(analysis.level, None), list(places)
+    drawing, places = Drawing(analysis.level, None, {}), list(places)
     for model in analysis.models:
         for number, first, slices in places:
             name = slices.slice_set.name

@@ -132,7 +132,7 @@ def delong(area: Array, variances: Parts, level: float) -> Parts:
 
 
 def delong_logit(area: Array, variances: Parts, sizes: Parts, level: float) -> Parts:
-    """The same on the logit scale, with Student's quantiles: inside (0, 1) whatever the area.
+    """DeLong's interval on the logit scale, with Student's quantiles: inside (0, 1) whatever the area.
 
     The degrees of freedom are (v1 + v0)^2 / (v1^2 / (P - 1) + v0^2 / (N - 1)), as of a difference of two means.
 

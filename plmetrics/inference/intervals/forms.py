@@ -89,7 +89,7 @@ def interval_of(
 
 
 def _acceleration(estimates: Mapping[ReplicateKind | None, Estimate]) -> Array | None:
-    """That of a bca interval; None where blocks cannot be left out."""
+    """Acceleration of a bca interval; None where blocks cannot be left out."""
     left_out = estimates.get("jackknife")
     if left_out is None or left_out.replicates is None:
         return None

@@ -203,7 +203,7 @@ def centred_interval(
 def centred_ratio(
     value: Array, replicates: Array, deviations: Array | None, least: float, level: float
 ) -> tuple[Array, Array]:
-    """The same for a smallest ratio r of at most 1, whose negative logarithm is a size: it is 0 without a difference.
+    """Centred interval of a smallest ratio r of at most 1, whose negative logarithm is a size: 0 without a difference.
 
     Args:
         value: `[slice]`, the ratio.

@@ -153,7 +153,7 @@ def standard_deviation(replicates: Array) -> Array:
 
 
 def _finite_deviation(replicates: Array) -> Array:
-    """The same where all are finite: a few slices at a time, whose replicates stay near the processor."""
+    """Standard deviation of finite replicates: a few slices at a time, whose replicates stay in the cache."""
     if len(replicates) < 2:
         return np.full(replicates.shape[1], np.nan)
     squares = np.empty(replicates.shape[1])

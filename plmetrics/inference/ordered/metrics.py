@@ -225,7 +225,7 @@ def rank_values(
 def grid_rank_values(
     metrics: Sequence[Metric], sliced: SlicedGrid, weights: Array | Nudges | None, **_: bool
 ) -> dict[str, MetricValues]:
-    """The same of labels and predictions that were counted together."""
+    """Values and replicates of rank metrics, from joint counts of labels and predictions."""
     from plmetrics.states.rank_bounds import grid_view
 
     assert sliced.label_edges is not None

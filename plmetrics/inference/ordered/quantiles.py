@@ -83,7 +83,7 @@ def quantile_values(
 def _of_parts(
     metrics: Sequence[Metric], sliced: SlicedPoints, weights: Array | None
 ) -> dict[str, MetricValues]:
-    """The same of points that came in ranges."""
+    """Values of quantiles from points that came in ranges."""
 
     def on_part(make: Callable[[], Mapping[str, Any]]) -> list[MetricValues]:
         point = value_view(make())

@@ -228,7 +228,7 @@ class _Drawing:
         return [partial(draw, part, counts, blocks_of_slices) for part in _parts(weights, points)]
 
     def _shares_of_rows(self, counts: RowCounts) -> list[Draw]:
-        """The same of counts as rows, whose running totals are whole numbers."""
+        """Shares of the replicates of counts as rows, whose running totals are whole numbers."""
         assert not isinstance(self.weights, Nudges)
         most = len(counts.place) * np.max(self.weights, initial=0.0)
         weights = self.weights if self.single is None or most >= WHOLE_IN_SINGLE else self.single
@@ -276,7 +276,7 @@ def _running_totals(counts: NDArray[Any]) -> NDArray[Any]:
 def _of_running_totals(
     weights: NDArray[Any], counts: NDArray[Any], blocks: Sequence[BlockIndex] | None
 ) -> Channels:
-    """The same of running totals along the bins `[slice, block, channel, bin]`, which replicates then have as well."""
+    """Replicates from running totals along the bins `[slice, block, channel, bin]`, with running totals, too."""
     return [Counts.of(totals) for totals in np.moveaxis(drawn_counts(weights, counts, blocks), 2, 0)]
 
 

@@ -37,9 +37,9 @@ def ordered_stage(
     analysis: Analysis,
     scores: ScoresOfModels,
     *,
-    exact: bool = True,
-    classes: Sequence[str] = (),
-    spans: Mapping[str, tuple[float, float]] | None = None,
+    exact: bool,
+    classes: Sequence[str],
+    spans: Mapping[str, tuple[float, float]],
 ) -> tuple[OrderedByPlace, pl.DataFrame]:
     """Ordered metrics and curves of every model and slice set.
 

@@ -91,7 +91,7 @@ class Chart:
 
 
 def base(frame: pl.DataFrame) -> Chart:
-    """A chart of a frame whose columns have short names; what is not finite is null, a gap."""
+    """A chart of a frame whose columns have short names; infinite values and NaN are null, a gap."""
     floats = pl.selectors.float()
     return Chart(frame.with_columns(pl.when(floats.is_finite()).then(floats).otherwise(None)))
 

@@ -43,7 +43,7 @@ class Box:
     bottom: float
 
     def holds(self, points: NDArray[np.float64]) -> int:
-        """How many of these points lie in it."""
+        """Number of these points inside."""
         x, y = points[:, 0], points[:, 1]
         return int(((x >= self.left) & (x <= self.right) & (y >= self.top) & (y <= self.bottom)).sum())
 

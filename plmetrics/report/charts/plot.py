@@ -128,7 +128,7 @@ class Plot:
     def slice_differences(
         self, metric: Name = None, models: Names = None, slice_set: Name = None, slices: Names = None
     ) -> Figure:
-        """Differences of slices to all other rows, or to what `compare.slices` names, by a metric."""
+        """Differences of slices to all other rows, or to the references of `compare.slices`, by a metric."""
         return self._draw(
             "slice_differences", metric=metric, models=models, slice_set=slice_set, slices=slices
         )

@@ -80,7 +80,7 @@ _FIGURE, _WIDE = 556, 1000
 
 
 def width(text: str, size: float = 11) -> float:
-    """How wide a text is in the theme's font, in pixels.
+    """Width of a text in the theme's font, in pixels.
 
     >>> round(width("0.82 [0.81, 0.83]"), 1)
     79.5

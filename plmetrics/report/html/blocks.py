@@ -90,7 +90,7 @@ class Words:
 
 @dataclass(frozen=True, slots=True)
 class Definitions:
-    """Names, each with what it means."""
+    """Names, each with its meaning."""
 
     pairs: Sequence[tuple[str, str]]
     block: ClassVar[str] = "definitions"

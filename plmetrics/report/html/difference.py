@@ -1,4 +1,4 @@
-"""The page of what changed between two runs."""
+"""The page of the changes between two runs."""
 
 from __future__ import annotations
 

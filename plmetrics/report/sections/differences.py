@@ -72,7 +72,7 @@ def is_tested(comparisons: pl.DataFrame) -> bool:
 
 
 def _remark(summary: Summary, scale: str, *, tested: bool) -> str:
-    """Remark beside the title of comparisons: their scale, and what was done to their p values."""
+    """Remark beside the title of comparisons: their scale, and the correction of their p values."""
     word = scale.replace("_", " ")
     return f"{word}, p {adjustment(summary)}" if tested else word
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import polars as pl
 from rich.text import Text
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
 SHOWN, METRICS = 20, 6
 _UNTESTED = "without a test"
-
-Row = dict[str, Any]
 
 
 def ranking(summary: Summary, width: int) -> list[Text]:

@@ -1,4 +1,4 @@
-"""The value of every metric for every model on all rows, and what metrics say of each class."""
+"""The value of every metric for every model on all rows, and by class."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import polars as pl
 from rich.text import Text
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from plmetrics.report.summary import Summary
 
 MOST = 60
-
-Row = dict[str, Any]
 
 
 def slice_tables(summary: Summary, width: int, sets: Sequence[str]) -> list[Text]:

@@ -1,4 +1,4 @@
-"""The first lines: what the gates say together, and of how much data."""
+"""The first lines: the verdict of all gates, and the size of the data."""
 
 from __future__ import annotations
 

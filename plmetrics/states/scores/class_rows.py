@@ -103,7 +103,7 @@ class Ascending:
         return np.diff(bounds) if self.weight is None else _sums_between(self.weight, bounds)
 
     def outcomes(self, bounds: Codes) -> Array | None:
-        """The same of outcomes, None of two classes."""
+        """Sums of the outcomes between neighbouring bounds; None for two classes."""
         return None if self.outcome is None else _sums_between(self.outcome, bounds)
 
 

@@ -97,7 +97,7 @@ def coarse_bins(fine: Array, slices: int, equal: int | None = None) -> NDArray[n
     return coarse_of_fine(fine, slices) if equal is None else quantile_bins(fine, equal)
 
 
-def cuts_of(fine: Array, slices: int, equal: int | None = None) -> Codes:
+def cuts_of(fine: Array, slices: int, equal: int | None) -> Codes:
     """First fine bin of each coarse one, from counts of slices on fine bins `[slice, bin, class]`, as `coarse_bins`."""
     coarse = coarse_bins(fine, slices, equal)
     steps = np.arange(1, equal or coarse_number(slices))
@@ -105,7 +105,7 @@ def cuts_of(fine: Array, slices: int, equal: int | None = None) -> Codes:
     return np.array(rows, dtype=np.int64).reshape(len(coarse), len(steps))
 
 
-def usual_cuts(fine: Array, equal: int | None = None) -> Codes:
+def usual_cuts(fine: Array, equal: int | None) -> Codes:
     """The cuts of all rows for sets of several slices, from the counts of all rows `[1, bin, class]`."""
     cuts: Codes = cuts_of(fine, _PLAIN, equal)[0]
     return cuts

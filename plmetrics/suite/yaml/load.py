@@ -44,7 +44,7 @@ class LoadedSuite:
         return self.file.parent
 
     def locate(self, error: AnyError) -> AnyError:
-        """The same error, its problems with their place in the file and without values of variables."""
+        """The error with the places of its problems in the file, without values of variables."""
         self.variables.mask(error)
         return place_error(error, self.places, self.overrides)
 
@@ -85,7 +85,7 @@ def load_suite(path: str | Path, overrides: Mapping[str, Any] | None = None) -> 
     return LoadedSuite(suite, file, layers.places, overrides or {}, layers.defaults, variables)
 
 
-def read_layers(file: Path, overrides: Mapping[str, Any] | None = None) -> MergedDocument:
+def read_layers(file: Path, overrides: Mapping[str, Any] | None) -> MergedDocument:
     """Layers of a suite and the files of its defaults, `--set` left out but for the files themselves.
 
     Raises:

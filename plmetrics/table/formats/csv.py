@@ -165,7 +165,7 @@ class _LastByteStream:
 
 
 def _last_row(file: SourceFile, names: int) -> tuple[list[UnevenRow], bytes]:
-    """The same of the last row of a file, where it is known where that begins: there are no quotes around."""
+    """Fault of the last row of a file, where its beginning is certain: without quotes around."""
     if file.name.lower().endswith(COMPRESSIONS):
         return [], b""
     with open_binary(file.path) as stream:

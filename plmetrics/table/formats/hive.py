@@ -54,7 +54,7 @@ class Partitions:
         return rows.join(values.lazy(), on=FILE_PATH, how="left", maintain_order="left")
 
     def read_by_scan(self) -> Partitions:
-        """The same for a format whose scan can read them by itself, where no other folder of a path looks like one."""
+        """The partitions for a scan that reads them by itself, where no other folder of a path looks like one."""
         count = len(self.schema)
         return replace(
             self,

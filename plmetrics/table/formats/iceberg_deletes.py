@@ -37,7 +37,7 @@ class FieldNames:
 
     @classmethod
     def of(cls, table: Any, snapshot: int | None) -> FieldNames:
-        """Those of a table at a snapshot, the present one if none is named.
+        """The deletes of a table at a snapshot, the present one if none is named.
 
         Files without ids are those of other programs; the table's name mapping says what they name, and its schemas
         do where it has none: the youngest that has a name.

@@ -130,7 +130,7 @@ class BucketPlace:
         return PlaceFacts(sum(each.size for each in objects), max(each.modified for each in objects))
 
     def lstat(self) -> PlaceFacts:
-        """The same: a bucket has no links."""
+        """Its size and time, as `stat`: a bucket has no links."""
         return self.stat()
 
     def read_bytes(self) -> bytes:

@@ -314,7 +314,7 @@ def delong_of_moments(
     alternative: str,
     clustered: Array | None = None,
 ) -> TestOutcomes:
-    """The same from the differences of placements of the positives, and of the negatives.
+    """DeLong's test from the differences of placements of the positives, and of the negatives.
 
     `clustered` is their variance where rows belong to units, NaN where these are too few.
     """
@@ -359,7 +359,7 @@ class PlacementMoments:
 
 
 def placement_moments(values: Array, code: Codes, slices: int) -> PlacementMoments:
-    """Those of some values by slice."""
+    """Moments of values by slice."""
     n = np.bincount(code, minlength=slices)
     mean = np.bincount(code, weights=values, minlength=slices) / np.maximum(n, 1)
     squares = np.bincount(code, weights=(values - mean[code]) ** 2, minlength=slices)

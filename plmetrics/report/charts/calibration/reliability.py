@@ -1,4 +1,4 @@
-"""The reliability diagram: how often what was given a probability happened."""
+"""The reliability diagram: rates of positives by predicted probability."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ def _metric_and_baseline(selection: Selection) -> tuple[str, str]:
 
 
 def tally(points: pl.DataFrame, *, lower: bool = False) -> str:
-    """How many queries are better, equal and worse, from the ranks of the points.
+    """Numbers of better, equal and worse queries, from the ranks of the points.
 
     >>> tally(pl.DataFrame({"x": [1.0, 2.0, 3.0, 4.0], "y": [0.5, 0.0, 0.0, -0.1]}))
     'better in 1, equal in 2 and worse in 1 of 4 queries'

@@ -1,4 +1,4 @@
-"""The confusion matrix: what rows of each true class are called."""
+"""The confusion matrix: called classes of the rows of each true class."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Coverage: the share of labels in central intervals, against what the forecast promised."""
+"""Coverage: the share of labels in central intervals, against their level."""
 
 from __future__ import annotations
 

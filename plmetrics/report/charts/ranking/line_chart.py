@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class LineChart:
-    """A chart of one curve: its title, its metric with a heading for the legend, and what its band is one of.
+    """A chart of one curve: its title, its metric with a heading for the legend, and the meaning of its band.
 
     `fact` tells what there is to see of the points of a series, where no metric does. `under` and `over` give the marks
     below and above the lines of a panel.

@@ -1,4 +1,4 @@
-"""The share of positives in the rows of a curve, from what the result holds of them."""
+"""The share of positives in the rows of a curve, from the tables of a result."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ _INSET = 12
 
 @dataclass(frozen=True, slots=True)
 class SlicePanel:
-    """The rows of a panel, what stands above it, and what the rows are compared with."""
+    """The rows of a panel, its heading, and the reference of the rows."""
 
     rows: pl.DataFrame
     heading: str = ""

@@ -138,7 +138,7 @@ def _apart(texts: Sequence[str]) -> list[str]:
 
 
 def shown_words(shown: int, there: int) -> str:
-    """How many slices are shown.
+    """The number of slices shown, in words.
 
     >>> shown_words(40, 5000)
     '40 of 5,000 slices shown, the largest of each set'

@@ -40,7 +40,7 @@ def changes(summary: Summary) -> PageSection:
 
 
 def differences(summary: Summary, gallery: Gallery) -> PageSection:
-    """How models differ from the baseline."""
+    """Differences of models from the baseline."""
     tables = _tables(summary, "model")
     return PageSection(
         "Differences of models",

@@ -32,7 +32,7 @@ _QUERIES = {"read": "queries read", "pairs_read": "rows read", "zero_weight": "q
 
 
 def definitions(summary: Summary) -> PageSection:
-    """The metrics of the report with what they measure, their formulas and their better side."""
+    """The metrics of the report with their definitions, formulas and better sides."""
     pairs = [(clean(metric.text), _definition(metric)) for metric in summary.definitions[:_MOST]]
     return PageSection("How the numbers are defined", [Definitions(pairs)] if pairs else [])
 

@@ -1,4 +1,4 @@
-"""The head of the page, the verdict and the size of the evaluation, and the gates as a table, what failed first."""
+"""The head of the page, the verdict and the size of the evaluation, and the gates as a table, failed ones first."""
 
 from __future__ import annotations
 
