@@ -82,6 +82,15 @@ def test_a_block_names_file_line_and_column(invoke: Any, api_run: Any) -> None:
     )
 
 
+def test_a_hint_of_several_problems_stands_once(invoke: Any, api_run: Any) -> None:
+    api_run(DataError([Problem("no column 'y'", hint="known: a"), Problem("no column 'p'", hint="known: a")]))
+    assert invoke("run", "suite.yaml").err.splitlines()[1:] == [
+        "  no column 'y'",
+        "  no column 'p'",
+        "      known: a",
+    ]
+
+
 def test_control_characters_of_data_do_not_reach_the_terminal(invoke: Any, api_run: Any) -> None:
     api_run(DataError("label '\x1b[2Jx' is outside the classes\nrow 3"))
     outcome = invoke("run", "suite.yaml")

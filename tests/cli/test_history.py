@@ -144,3 +144,11 @@ def test_a_change_of_level_is_said_everywhere(nights: Nights) -> None:
     assert words in figure.description
     data = figure.specification()["datasets"].values()
     assert {row["level"] for part in data for row in part if "level" in row} == {before, after}
+
+
+def test_models_that_do_not_fit_beside_each_other_have_tables_of_their_own(nights: Nights) -> None:
+    names = ["old", "another", "a third model"]
+    nights.write_suite(models=dict.fromkeys(names, "old"), gates=None, compare=None, drift=None)
+    nights.run(0)
+    lines = history(nights.home, "roc_auc", width=40).stdout.splitlines()
+    assert [line.split("verdict")[1].strip() for line in lines if "verdict" in line] == names

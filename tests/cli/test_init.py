@@ -282,7 +282,7 @@ def test_a_file_is_not_replaced_without_force(invoke: Any, tmp_path: Path) -> No
     [
         ("absent.parquet", None, 5, "no such file"),
         ("empty.csv", None, 4, "empty.csv"),
-        ("no_rows.parquet", None, 4, "no rows"),
+        ("no_rows.parquet", None, 5, "no rows"),
         ("ftp://host/x.parquet", None, 2, "is not an address that can be read"),
         ("scores.parquet", "no/such/folder/s.yaml", 6, "cannot be written"),
     ],

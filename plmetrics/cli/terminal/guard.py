@@ -7,7 +7,7 @@ import sys
 import traceback
 import warnings
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -102,12 +102,15 @@ def caught_warnings() -> Iterator[list[str]]:
 
 
 def block(failure: Failure, *, color: bool = False) -> str:
-    """The failure as text: its title, then each problem with its place and its hint."""
+    """The failure as text: its title, then each problem with its place; a hint is below the last that it is of."""
     if failure.exit_code == INTERRUPTED:
         return failure.title
     word = "\x1b[1;31merror:\x1b[0m" if color else "error:"
     count = f" ({len(failure.problems)} problems)" if len(failure.problems) > 1 else ""
-    lines = [f"{word} {failure.title}{count}", *map(_problem, failure.problems)]
+    lines = [f"{word} {failure.title}{count}"]
+    for problem, following in itertools.zip_longest(failure.problems, failure.problems[1:]):
+        shared = following is not None and following.hint == problem.hint
+        lines.append(_problem(replace(problem, hint=None) if shared else problem))
     if failure.exit_code == BUG:
         lines.append(f"  {_BUG_HINT}")
     return "\n".join(lines)

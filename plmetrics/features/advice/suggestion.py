@@ -13,7 +13,7 @@ from plmetrics.catalogue import registry
 from plmetrics.catalogue.advice.advice_rule import TableFacts
 from plmetrics.catalogue.advice.goals import GOALS, goal_by_name, goals_of
 from plmetrics.catalogue.advice.table_survey import Layout, survey
-from plmetrics.core.errors import CallError, DataError, Problem
+from plmetrics.core.errors import AbsentDataError, CallError, Problem
 from plmetrics.core.names import did_you_mean, is_address
 from plmetrics.core.redaction import mask_address
 from plmetrics.core.rowsql import compile_row
@@ -83,7 +83,8 @@ def starter(data: str, folder: Path, label: str | None = None, scores: Sequence[
 
     Raises:
         ConfigError: the table leaves open what is the label, or a score.
-        DataError: the data cannot be read, or has no rows.
+        AbsentDataError: there are no rows.
+        DataError: the data cannot be read.
     """
     wishes = Wishes(label=label, scores=tuple(scores))
     look = TableSample.of(data)
@@ -130,7 +131,8 @@ def suggest(
     Raises:
         ConfigError: the table leaves open what is the label, or a score; the task does not fit; a goal does not belong
             to the task; or costs are not what they must be.
-        DataError: the data cannot be read, or has no rows.
+        AbsentDataError: there are no rows.
+        DataError: the data cannot be read.
 
     >>> import polars as pl, plmetrics as plm
     >>> frame = pl.DataFrame({"y": [1] + [0] * 39, "p": [i / 100 for i in range(40)]})
@@ -181,7 +183,8 @@ class TableSample:
         """Read a sample of rows.
 
         Raises:
-            DataError: the data cannot be read, or has no rows.
+            AbsentDataError: it has no rows.
+            DataError: the data cannot be read.
         """
         source = open_source(data)
         with reading(source):
@@ -189,7 +192,7 @@ class TableSample:
             rows = sample(source)
             if rows.is_empty():
                 msg = "the table has no rows"
-                raise DataError(msg)
+                raise AbsentDataError(msg)
             return cls(data, source, rows, column_facts(rows.lazy(), rows.columns, exact=True))
 
     def table(self, folder: Path, guess: Guess, wishes: Wishes) -> TableDescription:

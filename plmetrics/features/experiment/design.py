@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from plmetrics.core.errors import ConfigError, DataError, Problem
+from plmetrics.core.errors import AbsentDataError, ConfigError, DataError, Problem
 from plmetrics.core.hashing import is_key
 from plmetrics.core.names import did_you_mean
 from plmetrics.engine.arithmetic import Arithmetic
@@ -174,7 +174,8 @@ def experiment_constants(rows: pl.LazyFrame, experiment: Experiment) -> ArmConst
 
     Raises:
         ConfigError: the control is no arm, or there are more than 100 arms.
-        DataError: there are no rows, or values are missing.
+        AbsentDataError: there are no rows.
+        DataError: values are missing.
     """
     plans = [pl.len().cast(pl.Int64).alias(_ROWS)]
     if experiment.unit is not None:
@@ -251,7 +252,7 @@ def _centres(outcome: ArmOutcome, index: int, totals: Mapping[str, float]) -> di
 def _refuse_missing(arms: pl.DataFrame, experiment: Experiment) -> None:
     if not arms.height:
         msg = "the table has no rows"
-        raise DataError(msg)
+        raise AbsentDataError(msg)
     counts = {("arm", experiment.arm, "null"): int(arms.filter(pl.col(ARM).is_null())[_ROWS].sum())}
     if experiment.unit is not None:
         counts["unit", experiment.unit, "null"] = int(arms["units"].sum())

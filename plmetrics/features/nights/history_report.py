@@ -28,6 +28,7 @@ from plmetrics.report.layout import (
     heading,
     join_blocks,
     remarks,
+    table,
     table_or_stack,
     to_text,
 )
@@ -176,7 +177,10 @@ def _by_metric(series: Sequence[pl.DataFrame]) -> list[list[pl.DataFrame]]:
 
 
 def _table(rows: pl.DataFrame, parts: Sequence[pl.DataFrame], width: int) -> list[Text]:
-    """A metric of a slice: intervals with their verdicts, the value of each model, and marks."""
+    """A metric of a slice: intervals with their verdicts, the value of each model, and marks.
+
+    Where the models do not fit beside each other, each has a table of its own: values below each other have no names.
+    """
     first = parts[0].row(0, named=True)
     title = printable(metric_label(first))
     if first["slice_set"] != "overall":
@@ -195,6 +199,8 @@ def _table(rows: pl.DataFrame, parts: Sequence[pl.DataFrame], width: int) -> lis
         columns.append(Column(""))
         for line, mark in zip(cells, marks, strict=True):
             line.append(Text(mark, FAINT))
+    if len(parts) > 1 and table(columns, cells, width) is None:
+        return join_blocks([_table(rows, [part], width) for part in parts])
     return [*heading(title, width=width), *table_or_stack(columns, cells, width)]
 
 
