@@ -87,7 +87,10 @@ class Segments(Along):
 
     def total(self) -> Values:
         """Sum of each segment, 0 for an empty one."""
-        return self._reduce(np.add, 0.0)
+        if not self.whole or not self.values.size or False not in self._running:
+            return self._reduce(np.add, 0.0)
+        last = np.maximum(self.offsets[1:], 1) - 1
+        return np.where(self.sizes > 0, self._running[False].values[..., last], 0.0)
 
     def largest(self) -> Values:
         """Largest value of each segment, -inf for an empty one."""
@@ -199,7 +202,8 @@ def _accumulate(values: Values, offsets: Values, out: Values, *, integral: bool)
             np.add.accumulate(values[..., first:last], axis=-1, out=out[..., first:last])
         return
     starts = offsets[:-1][np.diff(offsets) > 0]
-    numbers = values.astype(np.int64)
+    numbers = out.view(np.int64)
+    numbers[...] = values
     if len(starts) > 1:
         numbers[..., starts[1:]] -= np.add.reduceat(numbers, starts, axis=-1)[..., :-1]
     out[...] = np.add.accumulate(numbers, axis=-1, out=numbers)

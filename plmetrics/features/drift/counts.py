@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from plmetrics.engine.request import Request, TableView
     from plmetrics.features.drift.subjects import Subject
     from plmetrics.table.slices import Slices
+    from plmetrics.table.source import Source
 
 FINE_BINS = 4096
 """Bins of a column that has too many values: half of them between quantiles of each window."""
@@ -113,9 +114,11 @@ class WindowsCounting:
         `view` is of the rows as they are in the data.
         """
         keys = yield from settled_keys(view)
-        windows = drift_windows(request, view.with_keys(keys))
-        values = yield from frames_by_name(_look_ups(windows))
-        _require_rows(windows, values["facts"], in_rows=reference_of(request) is None)
+        windows, in_rows = drift_windows(request, view.with_keys(keys)), reference_of(request) is None
+        sources = [windows.view.source] if in_rows else [windows.view.source, windows.reference.source]
+        estimates = not _fits_in_memory(windows, sources)
+        values = yield from frames_by_name(_look_ups(windows, estimates=estimates))
+        _require_rows(windows, values["facts"], in_rows=in_rows)
         slices = found_slices(windows.view, values)
         cubes = plan_cubes(slices.slices, key_codes(windows.view, slices), 1, MAX_CELLS)
         columns = yield from _columns(windows, values["facts"], cubes)
@@ -123,26 +126,68 @@ class WindowsCounting:
         return cls(windows, slices.slices, tuple(cubes), columns, values["facts"])
 
     def count(self) -> Question[DriftCounts]:
-        """Count both windows: a plan for each column and cube, collected together."""
-        plans = [plan for column in self.columns for plan in column.plans(self.windows.frame, self.cubes)]
-        counted = list((yield plans))
+        """Count both windows: a plan for each column and cube, and one for the rows of those that are not grouped."""
+        grouped = [column for column in self.columns if not column.scattered]
+        plans = [plan for column in grouped for plan in column.plans(self.windows.frame, self.cubes)]
+        counted = list((yield [*self._rows(), *plans]))
         _require_sound_reference(self.windows, self.facts)
         return DriftCounts(self.sets, self._in_turn(counted), self.windows.weighted)
 
+    def _rows(self) -> list[pl.LazyFrame]:
+        """A plan of the rows that are not grouped: keys by cube, weights and values."""
+        values = [column.value for column in self.columns if column.scattered]
+        if not values:
+            return []
+        keys = [
+            _key(cube).cast(_key_type(cube)).alias(f"{KEY}{place}") for place, cube in enumerate(self.cubes)
+        ]
+        weight = [pl.col(WEIGHT)] if self.windows.weighted else []
+        return [self.windows.frame.select(*keys, *weight, *values)]
+
     def _in_turn(self, counted: list[pl.DataFrame]) -> Iterator[ColumnCounts]:
-        """The counts of each column, cut by slice; frames are taken off the list."""
+        """The counts of each column, cut by slice; frames are taken off the list, and values off the rows."""
         counted.reverse()
+        rows = counted.pop() if any(column.scattered for column in self.columns) else pl.DataFrame()
         for column in self.columns:
-            frames = [column.placed(counted.pop()) for _ in self.cubes]
+            if column.scattered:
+                place = rows.drop_in_place(f"{VALUE}{column.number}").alias(PLACE)
+                frames = [self._row_counts(rows, cube, place) for cube in range(len(self.cubes))]
+            else:
+                frames = [column.placed(counted.pop()) for _ in self.cubes]
             sliced = sliced_counts(self.sets, self.cubes, frames)
             del frames
             yield ColumnCounts(column.subject, sliced, column.edges is not None, column.too_many)
 
+    def _row_counts(self, rows: pl.DataFrame, cube: int, place: pl.Series) -> pl.DataFrame:
+        """Rows with their places as the counts of a cube; where none has a weight, each counts as 1."""
+        columns = [rows[f"{KEY}{cube}"].alias(KEY), place]
+        if self.windows.weighted:
+            columns += [
+                pl.repeat(1, rows.height, dtype=pl.Int64, eager=True).alias("rows"),
+                rows[WEIGHT].alias("weight"),
+            ]
+        return pl.DataFrame(columns)
 
-def _look_ups(windows: Windows) -> dict[str, pl.LazyFrame]:
-    """Plans of the constants: rows and values of each window, and the slices that occur in one of them."""
+
+def _fits_in_memory(windows: Windows, sources: Sequence[Source]) -> bool:
+    """Whether the files have so few rows that all numbers can be sorted, however many of their values differ."""
+    rows = [source.rows for source in sources]
+    known = [number for number in rows if number is not None]
+    if windows.view.suite.exact is False or len(known) < len(rows) or sum(known) > EXACT_VALUES:
+        return False
+    needed = _bytes(sum(known), sum(known), [1] * len(windows.sets))
+    return len(windows.subjects) * needed // _WAITING + needed <= _SHARE * working_memory(windows.view.suite)
+
+
+def _look_ups(windows: Windows, *, estimates: bool) -> dict[str, pl.LazyFrame]:
+    """Plans of the constants: rows and values of each window, and the slices that occur in one of them.
+
+    How many values numbers have is estimated if `estimates`.
+    """
     facts = [pl.len().cast(pl.Int64).alias("rows"), pl.col(BAD).sum().cast(pl.Int64).alias("bad")]
     for number, subject in enumerate(windows.subjects):
+        if subject.of_numbers and not estimates:
+            continue
         value = pl.col(f"{VALUE}{number}")
         facts.append(value.approx_n_unique().cast(pl.Int64).alias(f"{number}|values"))
         if subject.of_numbers:
@@ -178,8 +223,7 @@ def _require_sound_reference(windows: Windows, facts: pl.DataFrame) -> None:
 class _Column:
     """How one column is counted: by value, or on bins between `edges`; `too_many` values become one.
 
-    `scattered` values, most of which occur once, are not worth grouping: they are sorted later all the same. Rows are
-    `even` where none has a weight.
+    `scattered` values, most of which occur once, are not worth grouping: they are sorted later all the same.
     """
 
     number: int
@@ -187,7 +231,6 @@ class _Column:
     edges: NDArray[np.float64] | None = None
     too_many: bool = False
     scattered: bool = False
-    even: bool = False
     addition: Addition = field(default_factory=Addition)
 
     @property
@@ -224,16 +267,7 @@ class _Column:
         sums = [self.addition.total(name, part).alias(name) for name, part in self.added.items()]
         rows = pl.len().cast(pl.Int64).alias("rows")
         place = self._place(self.value).alias(PLACE)
-        keys = ((2 * cube.cell() + pl.col(WINDOW)).alias(KEY) for cube in cubes)
-        if self.scattered:
-            single = (
-                [] if self.even else [pl.lit(1, dtype=pl.Int64).alias("rows"), pl.col(WEIGHT).alias("weight")]
-            )
-            return [
-                frame.select(key.cast(_key_type(cube)), place, *single)
-                for key, cube in zip(keys, cubes, strict=True)
-            ]
-        return [frame.group_by(key, place).agg(rows, *sums) for key in keys]
+        return [frame.group_by(_key(cube).alias(KEY), place).agg(rows, *sums) for cube in cubes]
 
     @property
     def centre(self) -> float:
@@ -259,6 +293,11 @@ class _Column:
         return counted if self.edges is None else recentre(counted, self.edges, self.centre)
 
 
+def _key(cube: Cube) -> pl.Expr:
+    """The key of each row in a cube, see `KEY`."""
+    return 2 * cube.cell() + pl.col(WINDOW)
+
+
 def _key_type(cube: Cube) -> type[pl.DataType]:
     """The smallest type that holds the keys of a cube's cells."""
     return pl.UInt8 if 2 * cube.cells <= 1 << 8 else pl.UInt32 if 2 * cube.cells <= 1 << 32 else pl.Int64
@@ -282,7 +321,7 @@ def _columns(windows: Windows, facts: pl.DataFrame, cubes: Sequence[Cube]) -> Qu
         fits = needed <= room and sizes[number] <= EXACT_VALUES
         if is_small or (exact is not False and (exact is True or fits)):
             scattered = 2 * sizes[number] > rows
-            columns[number] = _Column(number, subject, scattered=scattered, even=not windows.weighted)
+            columns[number] = _Column(number, subject, scattered=scattered)
             room -= columns[number].waiting(needed)
         else:
             binned.append(number)
@@ -292,8 +331,9 @@ def _columns(windows: Windows, facts: pl.DataFrame, cubes: Sequence[Cube]) -> Qu
 
 
 def _values(facts: pl.DataFrame, columns: int) -> list[int]:
-    """About how many values each column has, those of one window and those of the other."""
-    return [int(facts[f"{number}|values"].sum()) for number in range(columns)]
+    """About how many values each column has, those of one window and those of the other; at most, if not estimated."""
+    names = (f"{number}|values" for number in range(columns))
+    return [int(facts[name if name in facts.columns else "rows"].sum()) for name in names]
 
 
 def _bytes(places: int, rows: int, cells: Sequence[int]) -> int:

@@ -442,6 +442,27 @@ def test_columns_of_rows_wait_for_their_turn_in_a_part_of_the_memory(
     assert found.filter(measure="ks_2samp")["bound"].null_count() == exact
 
 
+@pytest.mark.parametrize(("exact_values", "looks"), [(2_000, 1), (1_500, 2)])
+def test_numbers_of_few_rows_are_sorted_without_a_look_at_them(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, exact_values: int, looks: int
+) -> None:
+    random, files = np.random.default_rng(9), [tmp_path / "reference.parquet", tmp_path / "rows.parquet"]
+    sides = [pl.DataFrame({"y": [0, 1] * 500, "p": 0.5, "x": random.normal(size=1000)}) for _ in files]
+    for side, file in zip(sides, files, strict=True):
+        side.write_parquet(file)
+    monkeypatch.setattr(engine_drift, "EXACT_VALUES", exact_values)
+    monkeypatch.setattr(engine_drift, "FINE_BINS", 64)
+    seen = []
+    plans = engine_drift._look_ups
+    monkeypatch.setattr(engine_drift, "_look_ups", lambda *a, **k: seen.append(plans(*a, **k)) or seen[-1])
+    table = found(files[1], files[0], columns=["x"], measures=["ks_2samp"], label=False, scores=False)
+    assert any("0|" in name for name in seen[0]["facts"].collect_schema()) == (looks == 2)
+    distance = stats.ks_2samp(*(side["x"] for side in sides), method="asymp").statistic
+    bound = row(table, "x", "ks_2samp")["bound"]
+    assert (bound is None) == (looks == 1)
+    assert row(table, "x", "ks_2samp")["value"] == pytest.approx(distance, abs=bound or 1e-12)
+
+
 @pytest.mark.exhaustive
 @pytest.mark.parametrize(
     "changes",

@@ -127,7 +127,8 @@ def chi2_homogeneity(reference: Segments, current: Segments) -> Homogeneity:
 
 def ks_distance(reference: Segments, current: Segments) -> Array:
     """The largest distance of two distribution functions, by ascending value."""
-    apart = _distribution(reference) - _distribution(current)
+    apart = _distribution(reference)
+    apart.values -= _distribution(current).values
     np.abs(apart.values, out=apart.values)
     distance: Array = np.clip(apart.largest(), 0.0, 1.0)
     return distance
