@@ -60,7 +60,10 @@ _SLICES_AT_ONCE = 4
 
 
 class GridCounts:
-    """Counts of the scores of a run on grids: those that slices share, and by block those of the last pass."""
+    """Counts of the scores of a run on grids: those that slices share, and by block those of the last pass.
+
+    `orderings` of the rows of each model and `locators` of fine bins are by name.
+    """
 
     def __init__(
         self, prepared: RunPlan, block_keys: NDArray[np.uint64], sums: CellSums | None = None
@@ -70,6 +73,8 @@ class GridCounts:
         self._count_type: type[np.number[Any]] = np.float64
         self._room = counting_room(prepared.request.suite, beside_points=prepared.exact)
         self._encoder = Encoder(prepared, block_keys, self._room)
+        self.orderings: Mapping[str, Ordering] = self._encoder.orderings
+        self.locators: Mapping[str, Locator] = self._encoder.locators
         self._sizes = PartSizes(prepared, self.orderings, self.locators, len(block_keys))
         self._counts_by_set: dict[str, dict[tuple[int, BinKind], Array]] = {}
         self._encoded_rows: list[EncodedRows] | None = []
@@ -102,16 +107,6 @@ class GridCounts:
         """Begin to count the parts that depend on the first pass."""
         self._count_type = count_type(self._plan, aggregated)
         self._begin(self._parts, [], [])
-
-    @property
-    def orderings(self) -> Mapping[str, Ordering]:
-        """Orderings of the rows of each model, by name."""
-        return self._encoder.orderings
-
-    @property
-    def locators(self) -> Mapping[str, Locator]:
-        """Lookups of the fine bins, by name."""
-        return self._encoder.locators
 
     def of(self, name: str) -> Callable[..., SlicedGrid]:
         """The grids of an ordering as a function of the slice set, or of the complement of one of its slices."""
