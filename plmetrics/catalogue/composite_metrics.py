@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from plmetrics.catalogue.metric import Facts
+    from plmetrics.catalogue.needs import Kind
 
 _EMPTY = ("no_rows", "too_few_rows")
 OVER = ("mean", "sum", "min", "max", "worst")
@@ -165,7 +166,7 @@ class AcrossSlices(Metric):
         return "not_finite"
 
     def deviations(self, replicates: Groups, point: Groups) -> Any:  # noqa: ARG002
-        """How far each replicate's vector of gaps lies from the point's. Kinds norm and ratio only."""
+        """How far each replicate's vector of gaps lies from the point's. Centred kinds only."""
         return None
 
     def combined_bound(self, bounds: Groups) -> Any:  # noqa: ARG002
@@ -215,6 +216,11 @@ class OverSlices(Custom, AcrossSlices):
         return self.agg in {"mean", "sum"}
 
     @property
+    def kind(self) -> Kind:  # type: ignore[override]
+        """The largest of several values is too large where these are noise, the smallest too small."""
+        return "other" if self.smooth else "maximum" if self._largest else "minimum"
+
+    @property
     def additive(self) -> bool:  # type: ignore[override]
         assert self.metric is not None
         return self.metric.additive
@@ -246,6 +252,15 @@ class OverSlices(Custom, AcrossSlices):
             reach = np.max if self._largest else np.min
             combined = reach(np.where(defined, values, end), axis=-1, initial=end)
         return np.where(defined.any(axis=-1), combined, np.nan)
+
+    def deviations(self, replicates: Groups, point: Groups) -> Any:
+        """How far the value of some slice rose, or fell: by so much the largest, or smallest, may be too far out."""
+        assert self.metric is not None
+        if self.smooth:
+            return None
+        moved = replicates.values[self.metric.text] - point.values[self.metric.text]
+        away = moved if self._largest else -moved
+        return np.max(np.where(np.isfinite(away), away, 0.0), axis=-1)
 
     def combined_bound(self, bounds: Groups) -> Any:
         """The mean or sum of the bounds of slices; extremes of values are off by the largest bound at most."""

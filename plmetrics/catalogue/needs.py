@@ -14,10 +14,12 @@ Family = Literal["sums", "scores", "ranks", "derived"]
 Reads = Literal["area", "curve", "order", "scores", "ranks"]
 
 
-Kind = Literal["proportion", "roc_area", "pr_area", "norm", "ratio", "extreme", "other"]
+Kind = Literal["proportion", "roc_area", "pr_area", "norm", "maximum", "minimum", "ratio", "extreme", "other"]
 Bounds = tuple[float, float]
 _SHARES = ("wilson", "clopper_pearson", "normal")
 _AREAS = ("delong_logit", "delong", "hanley_mcneil", "hanley_mcneil_score")
+_CENTRED = frozenset({"norm", "maximum", "minimum", "ratio"})
+"""Kinds that noise moves one way, whatever the truth: sizes of vectors, the largest or the smallest of several."""
 _AREA_RANGES = ((0.0, 1.0), (-1.0, 1.0))
 
 
@@ -175,11 +177,6 @@ class ValueKind:
         return self.name == "norm"
 
     @property
-    def is_ratio(self) -> bool:
-        """Whether it is a smallest ratio."""
-        return self.name == "ratio"
-
-    @property
     def is_resampled(self) -> bool:
         """Whether resampled rows say how it varies; they hold no larger value than the largest of all rows."""
         return self.name != "extreme"
@@ -187,7 +184,7 @@ class ValueKind:
     @property
     def is_smooth(self) -> bool:
         """Whether it moves smoothly with the estimates that it is made of."""
-        return self.name not in {"norm", "ratio", "extreme"}
+        return self.name not in {*_CENTRED, "extreme"}
 
     @property
     def closed_forms(self) -> tuple[str, ...]:
@@ -202,6 +199,6 @@ class ValueKind:
     @property
     def resampling_form(self) -> str:
         """The interval that is made of many replicates."""
-        if self.is_norm or self.is_ratio:
+        if self.name in _CENTRED:
             return "centred"
         return "t" if self.name in {"roc_area", "pr_area"} else "percentile"

@@ -214,6 +214,32 @@ def test_an_undefined_part_makes_a_formula_undefined_unless_it_says_otherwise():
 
 
 @pytest.mark.exhaustive
+def test_intervals_of_the_best_of_slices_that_are_all_alike_hold_their_rate():
+    held = {"max": [], "min": []}
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        rows = {
+            "y": np.ones(2000, dtype=int),
+            "p": rng.random(2000) < 0.8,
+            "group": rng.integers(0, 20, 2000),
+        }
+        found = plm.evaluate(
+            pl.DataFrame(rows).with_columns(pl.col("p").cast(pl.Float64)),
+            label="y",
+            models="p",
+            metrics=[
+                {"name": agg, "over": {"slice_set": "group", "metric": "accuracy", "agg": agg}}
+                for agg in held
+            ],
+            slices=["group"],
+            uncertainty={"replicates": 100},
+        ).metrics
+        for name, value, lower, upper in found.select("metric", "value", "lower", "upper").iter_rows():
+            assert lower <= value <= upper
+            held[name].append(lower <= 0.8 <= upper)
+    assert all(np.mean(cover) >= 0.75 for cover in held.values()), held
+
+
 @pytest.mark.parametrize("agg", ["mean", "sum", "min", "max", "worst"])
 def test_over_slices(agg):
     rows = table(2000)

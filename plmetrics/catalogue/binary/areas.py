@@ -17,6 +17,7 @@ from plmetrics.core import ops
 
 if TYPE_CHECKING:
     from plmetrics.catalogue.metric import Direction
+    from plmetrics.catalogue.needs import Kind
 
 _TIE = 1e-12
 _BOYD = "Boyd, Eng and Page (2013), Area under the precision-recall curve, ECML PKDD"
@@ -81,7 +82,8 @@ class RocHullAuc(BothClasses, OnCurve):
 
     The hull is the ROC curve of the scores pooled by isotonic regression. Weighted by pair; in [0.5, 1]; undefined
     (`no_positives`, `no_negatives`) where a class is absent. On bins `bound` is the largest rise of a bin's best
-    corner above the hull. Source: Provost and Fawcett (2001).
+    corner above the hull. Noise alone makes it larger, so its interval is centred. Source: Provost and Fawcett
+    (2001).
 
     >>> import plmetrics as plm, polars as pl
     >>> rows = pl.DataFrame({"y": [1, 0, 1, 0], "p": [0.9, 0.6, 0.4, 0.1]})
@@ -90,7 +92,7 @@ class RocHullAuc(BothClasses, OnCurve):
     """
 
     name = "roc_hull_auc"
-    kind = "pr_area"
+    kind = "maximum"
     smooth = False
     formula = "area under the smallest concave curve that lies nowhere below the ROC curve"
     use_when = "You look for thresholds worth using, and dents in the ROC curve may be repaired."
@@ -128,7 +130,7 @@ def _class_totals(state: Any) -> tuple[Any, Any]:
 class PrecisionRecallArea(Positives, OnCurve):
     """Base of the averages of precision over recall."""
 
-    kind = "pr_area"
+    kind: ClassVar[Kind] = "pr_area"
     interpretable = False
 
 
@@ -230,8 +232,8 @@ class InterpolatedAveragePrecision(PrecisionRecallArea):
     """Mean, over levels of recall, of the highest precision at that recall or more.
 
     Levels are 0, 0.1 ... 1 (11 points) or 0, 0.01 ... 1 (101); `all` takes the recall of every positive, each with
-    its weight. Weighted by row; in [0, 1]; undefined (`no_positives`) without positives. Sources: Manning, Raghavan
-    and Schuetze (2008), chapter 8; Everingham and others (2010).
+    its weight. Weighted by row; in [0, 1]; undefined (`no_positives`) without positives. Noise alone makes it larger,
+    so its interval is centred. Sources: Manning, Raghavan and Schuetze (2008), chapter 8; Everingham and others (2010).
 
     >>> import plmetrics as plm, polars as pl
     >>> rows = pl.DataFrame({"y": [1, 0, 1, 0], "p": [0.9, 0.6, 0.4, 0.1]})
@@ -241,6 +243,7 @@ class InterpolatedAveragePrecision(PrecisionRecallArea):
     """
 
     name = "interpolated_ap"
+    kind = "maximum"
     rises_with_prevalence = True
     smooth = False
     formula = "mean over recall levels r of the largest precision at recall >= r"

@@ -17,7 +17,8 @@ class MaxAccuracy(OperatingPoint):
     """Accuracy at its best threshold, "nothing is called positive" among them.
 
     Weighted by row; from max(prevalence, 1 - prevalence) to 1; undefined (`no_rows`) without rows. It is chosen on
-    the rows it is judged on, so it is too high by design and gets no Wilson interval. Source: Fawcett (2006).
+    the rows it is judged on, so it is too high by design, and replicates are still higher: its interval is centred.
+    Source: Fawcett (2006).
 
     >>> import plmetrics as plm, polars as pl
     >>> rows = pl.DataFrame({"y": [1, 0, 1, 0], "p": [0.9, 0.6, 0.4, 0.1]})
@@ -27,6 +28,7 @@ class MaxAccuracy(OperatingPoint):
     """
 
     name = "max_accuracy"
+    kind = "norm"
     nonzero = ()
     masses = ("weight",)
     handles_imbalance = False
@@ -43,6 +45,11 @@ class MaxAccuracy(OperatingPoint):
         gained = ops.larger(ops.largest(points.hits - points.alarms), 0.0)
         return ops.ratio(gained + state.negatives, state.weight)
 
+    def deviation(self, replicate: Any, point: Any) -> Any:
+        """The most that accuracy rises at a threshold: by so much the best one may seem better than it is."""
+        (gained, negatives), (of_point, negatives_of_point) = map(_gains, (replicate, point))
+        return ops.larger(ops.largest(gained - of_point), 0.0) + negatives - negatives_of_point
+
     def cut(self, state: Any) -> Any:
         """The highest threshold with that accuracy, -inf where nothing is called."""
         points = running_totals(state)
@@ -58,3 +65,10 @@ class MaxAccuracy(OperatingPoint):
         alarms = ops.where(state.tied, points.alarms, points.alarms_above)
         best = ops.larger(ops.largest(points.hits - alarms), 0.0)
         return ops.ratio(best - ops.larger(ops.largest(points.hits - points.alarms), 0.0), state.weight)
+
+
+def _gains(state: Any) -> tuple[Any, Any]:
+    """What each threshold adds to the accuracy of calling nothing, and that accuracy."""
+    points = running_totals(state)
+    gained = points.hits - points.alarms
+    return ops.ratio(gained, ops.broadcast(state.weight, gained)), ops.ratio(state.negatives, state.weight)

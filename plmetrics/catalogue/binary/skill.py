@@ -74,6 +74,7 @@ class DefaultAccuracy(Metric):
     """
 
     name = "default_accuracy"
+    kind = "maximum"
     task = "binary"
     needs = Sums()
     range = (0.0, 1.0)

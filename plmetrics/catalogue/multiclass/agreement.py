@@ -112,6 +112,7 @@ class DefaultAccuracy(_Agreement):
     """
 
     name = "default_accuracy"
+    kind = "maximum"
     range = (0.0, 1.0)
     smooth = False
     direction = "none"

@@ -10,7 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plmetrics.inference.intervals.closed_forms import hanley_mcneil_score, normal, wilson
-from plmetrics.inference.intervals.percentile import basic, bca, centred_interval, centred_ratio, percentile
+from plmetrics.inference.intervals.percentile import (
+    basic,
+    bca,
+    centred_interval,
+    centred_minimum,
+    centred_ratio,
+    percentile,
+)
 from plmetrics.inference.intervals.spread import Spread, replicate_spread
 from plmetrics.inference.intervals.student import scale_of, student
 
@@ -34,6 +41,7 @@ FEW_BLOCKS_OF_JUMPS = 50
 """The same for metrics that jump: replicates heap up on few values there, which a standard error does not tell."""
 
 _END_TOLERANCE = 1e-12
+_CENTRED = {"ratio": centred_ratio, "minimum": centred_minimum}
 _CLIPPED = ("basic", "normal", "bca")
 """Forms whose ends may both lie beyond an end of the range: nothing is left of such an interval."""
 
@@ -70,9 +78,9 @@ def interval(
     2. more than 5 % of the replicates undefined: `undefined_replicates`;
     3. value at an end of its range, or all replicates equal: `wilson` for proportions, for ROC areas and Gini
        `hanley_mcneil_score`, else none, `degenerate`;
-    4. the form that was asked for; with `auto`, `centred` for norm-type metrics and smallest ratios, `t` for
-       ROC and PR areas and below 400 blocks (50 for metrics that jump), else `percentile`. Where `bca` has no
-       correction it is `percentile`.
+    4. the form that was asked for; with `auto`, `centred` for norm-type metrics, maxima, minima and smallest
+       ratios, `t` for ROC and PR areas and below 400 blocks (50 for metrics that jump), else `percentile`. Where
+       `bca` has no correction it is `percentile`.
 
     Args:
         estimate: values, blocks and replicates; without replicates the status is `not_requested`.
@@ -99,7 +107,7 @@ def interval(
     lower, upper = np.full(estimate.value.shape, np.nan), np.full(estimate.value.shape, np.nan)
     for name in dict.fromkeys(method[status == "ok"]):
         index = np.flatnonzero((method == name) & (status == "ok"))
-        centre = centred_ratio if kind.is_ratio else centred_interval
+        centre = _CENTRED.get(kind.name, centred_interval)
         part = estimate.take(index)
         if name == "bca":
             assert acceleration is not None

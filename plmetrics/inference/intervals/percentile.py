@@ -179,8 +179,9 @@ def centred_interval(
     Args:
         value: `[slice]`, the size of the point's vector.
         replicates: `[replicate, slice]`, the sizes of the replicates' vectors; NaN where undefined.
-        deviations: `[replicate, slice]`, the sizes of (replicate's vector - point's vector); None for a metric
-            that is a single number, whose deviation is the distance of each replicate from the value.
+        deviations: `[replicate, slice]`, the sizes of (replicate's vector - point's vector), or how far the most of
+            several estimates rose; None for a metric that is a single number, whose deviation is the distance of
+            each replicate from the value.
         least: the lower end of the metric's range.
         level: two-sided confidence level, such as 0.95.
 
@@ -198,6 +199,27 @@ def centred_interval(
     (reach,) = quantiles(distances, (tail,))
     (upper,) = quantiles(replicates, (tail,))
     return np.minimum(np.maximum(least, value - reach), upper), upper
+
+
+def centred_minimum(
+    value: Array, replicates: Array, deviations: Array | None, least: float, level: float
+) -> tuple[Array, Array]:
+    """The same for the smallest of several estimates, which noise makes smaller: upper end value + c.
+
+    Args:
+        value: `[slice]`, the smallest one.
+        replicates: `[replicate, slice]`, the smallest ones of the replicates; NaN where undefined.
+        deviations: `[replicate, slice]`, how far estimates fell; None for each replicate's distance from the value.
+        least: the lower end of the metric's range.
+        level: two-sided confidence level, such as 0.95.
+
+    >>> smallest, away = np.full((99, 1), 0.7), np.linspace(0.002, 0.198, 99)[:, None]
+    >>> lower, upper = centred_minimum(np.array([0.75]), smallest, away, 0.0, 0.9)
+    >>> round(float(lower[0]), 3), round(float(upper[0]), 3)
+    (0.7, 0.94)
+    """
+    lower, upper = centred_interval(-value, -replicates, deviations, -np.inf, level)
+    return np.maximum(-upper, least), -lower
 
 
 def centred_ratio(

@@ -166,12 +166,17 @@ class _SliceBatch:
     def replicates(
         self, metrics: Sequence[Metric], channels: tuple[str, ...], draw: Draw
     ) -> list[Replicated]:
-        """A share of the replicates, moved by what coarse bins cost, and their deviations if asked for."""
+        """A share of the replicates, moved by what coarse bins cost, and their deviations if asked for.
+
+        What bins hide of a norm they hide of its deviations: a norm that is all noise must reach 0.
+        """
         replicate = channel_view(draw(), channels, self.beside)
         return [
             (
                 np.clip(value_or_nan(metric, replicate) + shift, *metric.range).T,
-                metric.deviation(replicate, self.coarse).T if metric.value_kind.is_norm else None,
+                (metric.deviation(replicate, self.coarse) + np.maximum(shift, 0.0)).T
+                if metric.value_kind.is_norm
+                else None,
             )
             for metric, shift in zip(metrics, self.shifts, strict=True)
         ]

@@ -154,3 +154,29 @@ def test_models_that_part_all_rows_do_not_differ_by_rounding_in_single_precision
         None,
         "degenerate",
     )
+
+
+@pytest.mark.parametrize("coarse", [True, False])
+def test_scores_that_know_nothing_seem_no_better_than_chance(monkeypatch, coarse):
+    """Half of the rows are right and nothing is parted, in intervals of metrics that noise makes larger, too."""
+    if coarse:
+        monkeypatch.setattr("plmetrics.states.scores.coarse.EXACT_REPLICATES", 0)
+        monkeypatch.setattr("plmetrics.states.scores.coarse._OF_A_SLICE", 0)
+    rng, tables, rows = np.random.default_rng(7), 50, 800
+    table = np.repeat(np.arange(tables), rows)
+    frame = pl.DataFrame({"y": rng.random(table.size) < 0.5, "p": rng.random(table.size), "table": table})
+    true = {"max_accuracy": 0.5, "ks": 0.0, "corp_discrimination": 0.0}
+    found = plm.evaluate(
+        frame,
+        label="y",
+        models="p",
+        metrics=list(true),
+        slices=["table"],
+        exact=True,
+        uncertainty={"replicates": 100, "blocks": 4000},
+    ).metrics.filter(slice_set="table")
+    truth = pl.col("metric").replace_strict(true)
+    above = (pl.col("lower") - truth) > 0.05 * (pl.col("value") - truth)
+    shares = found.group_by("metric").agg(above.mean(), pl.col("interval_status").eq("ok").all().alias("ok"))
+    assert shares["ok"].all()
+    assert shares["lower"].max() < 0.1, shares
