@@ -293,6 +293,6 @@ def _weight_of_pairs(places: Places, weight: Array) -> float:
 def _halves(values: NDArray[Any], high: NDArray[np.bool_], chosen: Codes, width: int) -> NDArray[Any]:
     """Values in runs of half the width: of each run first those without the bit, then those with it."""
     halves = np.empty((len(values) // width, 2, width // 2), dtype=values.dtype)
-    halves[:, 0] = values[~high].reshape(-1, width // 2)
+    halves[:, 0] = values.compress(~high).reshape(-1, width // 2)
     halves[:, 1] = values[chosen].reshape(-1, width // 2)
     return halves.reshape(-1)

@@ -140,10 +140,10 @@ class ClassMembers:
         if weight is not None:
             weights = np.zeros(points)
             weights[point[first]] = weight[first]
-        further = point[~first]
+        further = point.compress(~first)
         starts = np.flatnonzero(np.diff(further, prepend=-1))
-        more = None if weight is None else weight[~first]
-        return cls(firsts, weights, block[~first], more, starts, further[starts])
+        more = None if weight is None else weight.compress(~first)
+        return cls(firsts, weights, block.compress(~first), more, starts, further[starts])
 
     def drawn(self, weights: Array) -> Array:
         """The drawn weight at each point `[replicate, point]`, from that of each block `[replicate, block]`.

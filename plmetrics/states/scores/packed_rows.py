@@ -252,4 +252,4 @@ def _in_pieces(function: Callable[[NDArray[Any]], NDArray[Number]], values: NDAr
 
 
 def _select(values: NDArray[Number], keep: NDArray[np.bool_] | None) -> NDArray[Number]:
-    return values if keep is None else values[keep]
+    return values if keep is None else values.compress(keep)

@@ -258,13 +258,13 @@ class SlicedRows:
         joined = np.zeros(len(starts), dtype=np.bool_)
         joined[1:] = bare[1:] & bare[:-1]
         joined[np.isin(starts, self.offsets)] = False
-        return starts[~joined]
+        return starts.compress(~joined)
 
     def _members(self, member: NDArray[np.bool_], point: Codes, points: int) -> ClassMembers:
         """The rows of a class by point."""
         assert self.ordered.block is not None
-        weight = None if self.ordered.weight is None else self.ordered.weight[member]
-        return ClassMembers.of(self.ordered.block[member], weight, point[member], points)
+        weight = None if self.ordered.weight is None else self.ordered.weight.compress(member)
+        return ClassMembers.of(self.ordered.block.compress(member), weight, point.compress(member), points)
 
     def block_counts(self, blocks: int) -> Iterator[tuple[int, int, Array]]:
         """Weight per class on coarse bins by block: `[slice, block, bin, class]` for a few slices at a time."""
