@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import datetime
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-import polars as pl
-
+from plmetrics.core.errors import ConfigError, Problem
 from plmetrics.features.registry import features_of
 
 if TYPE_CHECKING:
@@ -157,6 +155,21 @@ def check_feature_counts(request: Request, counts: Mapping[str, object]) -> dict
         for feature in features_of(request.suite)
         if feature.key in counts
     }
+
+
+def check_distributable(suite: Suite) -> None:
+    """Refuse sections that merged states lack, and suites of intervals.
+
+    Raises:
+        ConfigError: names all of it.
+    """
+    gaps = (feature.merge_gap(suite) for feature in features_of(suite))
+    problems = [gap for gap in gaps if gap is not None]
+    if "interval" in suite.sections:
+        msg = "a suite with intervals reads one of them in a run, and a runner counts all units of a table"
+        problems.append(Problem(msg, ("interval",), "leave out the runner: backfill --jobs N runs intervals"))
+    if problems:
+        raise ConfigError(problems)
 
 
 def feature_files(result: Result) -> dict[str, bytes]:

@@ -68,7 +68,7 @@ def validate(path: str | Path, set: Mapping[str, object] | None = None) -> Valid
         source = open_rows(loaded, rows=False)
         tables = feature_tables(loaded.suite, base=loaded.folder)
         request = bind(loaded.suite, source, tables, classes=())
-        if "engine" in loaded.suite.sections and "interval" not in loaded.suite.sections:
+        if "engine" in loaded.suite.sections:
             from plmetrics.api.shards.distribution import check_units
 
             check_units(loaded.suite, source)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from plmetrics.api.context import RunContext, feature_files
+from plmetrics.api.context import RunContext, check_distributable, feature_files
 from plmetrics.api.pipeline import evaluate_suite
 from plmetrics.api.stopwatch import Stopwatch
 from plmetrics.api.suite_files import (
@@ -53,6 +53,9 @@ def open_suite(
         loaded = load_suite(path, set)
         directory = output_directory(loaded, output)
         suite_exports(loaded)
+        if {"engine", "interval"} <= loaded.suite.sections.keys():
+            with error_places(loaded):
+                check_distributable(loaded.suite)
     except PlmetricsError as error:
         from plmetrics.runs.failure import attach_folder
         from plmetrics.runs.refusal import record_refusal

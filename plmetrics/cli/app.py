@@ -31,14 +31,14 @@ from plmetrics.cli.split import split
 from plmetrics.cli.state import state
 from plmetrics.cli.suggest import suggest
 from plmetrics.cli.terminal.bus_error import explain_bus_errors
-from plmetrics.cli.terminal.console import open_streams, write_result
+from plmetrics.cli.terminal.console import open_streams, say, write_result
 from plmetrics.cli.terminal.guard import UsageError, failure_json, wants_json
 from plmetrics.cli.unit_list import units
 from plmetrics.cli.validate import validate
 from plmetrics.core.errors import Problem
 from plmetrics.core.names import nearest
 from plmetrics.core.process import take_over
-from plmetrics.runs.failure import failure_of
+from plmetrics.runs.failure import INTERRUPTED, failure_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -65,17 +65,20 @@ class _Commands(TyperGroup):
         return super().main(args, *others, **options)
 
     def make_context(self, *others: Any, **options: Any) -> Any:
-        with self._usage_error():
+        with self._failures():
             return super().make_context(*others, **options)
 
     def invoke(self, ctx: Any) -> Any:
-        with self._usage_error():
+        with self._failures():
             return super().invoke(ctx)
 
     @contextmanager
-    def _usage_error(self) -> Iterator[None]:
+    def _failures(self) -> Iterator[None]:
         try:
             yield
+        except KeyboardInterrupt:  # Typer ends without a word
+            say("interrupted")
+            raise typer.Exit(INTERRUPTED) from None
         except Exception as error:
             message = getattr(error, "format_message", None)  # of click, whichever Typer brings
             if message is not None:

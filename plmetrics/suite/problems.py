@@ -156,18 +156,18 @@ def _quotes(expected: Sequence[str], value: Any) -> str | None:
     if "true or false" in expected and (hint := switch_hint(value)) is not None:
         return hint
     if isinstance(value, str) and (share := _PERCENT.fullmatch(value)) is not None:
-        return (
-            f"write {number_text(float(share[1]) / 100)}"
-            if any("number" in word for word in expected)
-            else None
-        )
+        return _share(float(share[1])) if any("number" in word for word in expected) else None
     if isinstance(value, (int, float)) and not _SHARE.isdisjoint(expected) and 10 <= value < 100:
-        return f"write {number_text(value / 100)}"
+        return _share(value)
     if isinstance(value, (int, float)) and "a text" in expected:
         return f"put it in quotes: '{message_text(value)}'"
     if isinstance(value, str) and re.fullmatch(r"[-+]?[0-9.]+(e[-+]?[0-9]+)?", value.strip()):
         return "write it without quotes"
     return None
+
+
+def _share(percent: float) -> str:
+    return f"write {number_text(round(percent / 100, 15))}"
 
 
 def _nearest(expected: Sequence[str], value: Any) -> str | None:

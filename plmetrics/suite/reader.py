@@ -50,7 +50,7 @@ _BESIDE_FOUR_FIFTHS = (
 )
 _DATA_FORM = "write data: {path: scores/*.parquet}"
 _OUTPUT_FORM = "write output: {directory: runs}"
-_RULE = re.compile(r"(?P<metric>\S.*?)\s*(?P<sign>[<>])=?\s*(?P<limit>-?[0-9.]+)")
+_RULE = re.compile(r"(?P<metric>[^\s<>][^<>]*?)\s*=?(?P<sign>[<>])=?\s*(?P<limit>-?[0-9]*\.?[0-9]+)")
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
 _SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*(B|KB|MB|GB|TB|KiB|MiB|GiB|TiB)?", re.IGNORECASE)
 _UNITS = {"b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12}
@@ -316,7 +316,8 @@ def _gate_form(spec: Any) -> str | None:
     if rule is None:
         return None
     limit = "at_least" if rule["sign"] == ">" else "at_most"
-    return f"write {{metric: {rule['metric']}, {limit}: {rule['limit']}}}"
+    metric = f'"{rule["metric"]}"' if "," in rule["metric"] else rule["metric"]
+    return f"write {{metric: {metric}, {limit}: {rule['limit']}}}"
 
 
 def _four_fifths(fields: dict[str, Any], path: SuitePath, reader: MetricReader, findings: Findings) -> bool:

@@ -126,7 +126,13 @@ def test_evaluate_refuses_what_is_no_runner_or_has_no_units(
 
 
 @pytest.mark.parametrize(
-    "changes", [{"exact": True}, {"drift": {"reference": "scores", "columns": ["a"]}}], ids="".join
+    "changes",
+    [
+        {"exact": True},
+        {"drift": {"reference": "scores", "columns": ["a"]}},
+        {"interval": {"partition": "day", "every": "1d"}},
+    ],
+    ids="".join,
 )
 def test_validate_refuses_what_a_runner_refuses(tmp_path: Path, changes: dict[str, Any]) -> None:
     file = write(tmp_path, 2, engine="inline", **changes)

@@ -9,13 +9,12 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from plmetrics.api.context import check_feature_counts, feature_counts
+from plmetrics.api.context import check_distributable, check_feature_counts, feature_counts
 from plmetrics.api.shards.plans import engine_of, plan_of
 from plmetrics.api.stopwatch import Stopwatch
 from plmetrics.api.suite_run import Evaluation
-from plmetrics.core.errors import ConfigError, Problem, call_errors, errors_at
+from plmetrics.core.errors import call_errors, errors_at
 from plmetrics.engine.memory.budget import budget_of
-from plmetrics.features.registry import features_of
 from plmetrics.features.shards.engine_feature import EngineSection
 from plmetrics.features.shards.unit_plan import TASK, UnitPlan
 from plmetrics.runners.choice import process_count, runner_of
@@ -151,21 +150,6 @@ def evaluate_units(suite: Suite, source: Source, on: On | None) -> Result:
         return Distribution(section, on, place_of(section.states)).result(suite, plan_of_units)
     with tempfile.TemporaryDirectory(prefix="plmetrics-units-") as folder:
         return Distribution(section, on, Path(folder)).result(suite, plan_of_units)
-
-
-def check_distributable(suite: Suite) -> None:
-    """Refuse sections that merged states lack, and suites of intervals.
-
-    Raises:
-        ConfigError: names all of it.
-    """
-    gaps = (feature.merge_gap(suite) for feature in features_of(suite))
-    problems = [gap for gap in gaps if gap is not None]
-    if "interval" in suite.sections:
-        msg = "a suite with intervals reads one of them in a run, and a runner counts all units of a table"
-        problems.append(Problem(msg, ("interval",), "leave out the runner: backfill --jobs N runs intervals"))
-    if problems:
-        raise ConfigError(problems)
 
 
 def check_units(suite: Suite, source: Source) -> None:

@@ -9,9 +9,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from plmetrics.api.context import feature_counts
+from plmetrics.api.context import check_distributable, feature_counts
 from plmetrics.api.merging import result_of_units
-from plmetrics.api.shards.distribution import check_distributable
 from plmetrics.api.stopwatch import Stopwatch
 from plmetrics.api.suite_run import Evaluation
 from plmetrics.core.errors import AbsentDataError, ConfigError, Problem

@@ -15,7 +15,8 @@ def accept(
     run: RunPath,
     because: Annotated[str, Option("--because", metavar="TEXT", help="Why it is to count.")],
     by: Annotated[
-        str | None, Option("--by", metavar="NAME", help="Name of who says so; the user if not given.")
+        str | None,
+        Option("--by", metavar="NAME", help="Name of the person who accepts it; the user if not given."),
     ] = None,
     debug: Debug = False,
 ) -> None:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 def backfill(
     suite: SuiteFile,
     start: Annotated[str, Option("--from", metavar="A", help="Start of the first interval: 2026-11-01.")],
-    end: Annotated[str, Option("--to", metavar="B", help="End of the last one: 2026-12-01.")],
+    end: Annotated[str, Option("--to", metavar="B", help="End of the last interval: 2026-12-01.")],
     only_missing: Annotated[
         bool, Option("--only-missing", help="Only intervals without a result, or without their labels.")
     ] = False,

@@ -64,7 +64,8 @@ class Leakage(Section):
         default=0.99, description="Association with the label from which an attribute alone is leakage."
     )
     limit: LeakageLimits = Field(
-        default=LeakageLimits(), description="Limits of leaking rows: numbers, or below 1 shares."
+        default=LeakageLimits(),
+        description="Largest number of leaking rows by check; their share where it is below 1.",
     )
     level: Literal["fail", "warn"] = Field(default="fail", description="Whether leakage fails the run.")
 
