@@ -300,7 +300,8 @@ def count_type(prepared: RunPlan, aggregated: Aggregates) -> type[np.number[Any]
     state = aggregated.sums[0]
     if prepared.request.weighted or "n" not in state.columns:
         return np.float64
-    by_block = np.bincount(state.block, weights=state.columns["n"])
+    rows = state.columns.get("rows", state.columns["n"])  # of these, some may have no label
+    by_block = np.bincount(state.block, weights=rows)
     most = float(by_block.max(initial=0.0)) * prepared.request.width
     if most <= np.iinfo(np.uint16).max:
         return np.uint16

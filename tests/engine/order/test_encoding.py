@@ -74,3 +74,17 @@ def test_a_score_that_many_rows_share_leaves_only_the_others_open() -> None:
     found = plm.evaluate(table, **asked, exact=False).metrics.row(0, named=True)
     assert found["bound"] < 1e-4
     assert abs(found["value"] - plm.evaluate(table, **asked).metrics["value"].item()) <= found["bound"]
+
+
+def test_blocks_count_rows_without_a_label_as_well() -> None:
+    """More rows of a block in one bin than two bytes count, of which few have a label."""
+    draw = np.random.default_rng(5)
+    unit = draw.integers(0, 6, 480_000)
+    score = np.where(draw.random(len(unit)) < 0.95, np.where(unit < 3, 0.2, 0.7), draw.random(len(unit)))
+    table = pl.DataFrame({"y": draw.integers(0, 2, len(unit)), "p": score, "u": unit})
+    few = table.with_columns(y=pl.when(pl.lit(pl.Series(draw.random(len(unit)) < 0.05))).then("y"))
+    median = {"name": "median", "quantile": "score", "q": 0.5}
+    asked = {"label": "y", "models": "p", "metrics": [median], "unit": "u", "exact": False}
+    asked |= {"uncertainty": {"replicates": 100}}
+    late = plm.evaluate(few, labels=True, **asked).metrics.drop("labelled")
+    assert_frame_equal(late, plm.evaluate(table, **asked).metrics)
