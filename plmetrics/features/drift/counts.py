@@ -182,7 +182,7 @@ def _fits_in_memory(windows: Windows, sources: Sequence[Source]) -> bool:
 def _look_ups(windows: Windows, *, estimates: bool) -> dict[str, pl.LazyFrame]:
     """Plans of the constants: rows and values of each window, and the slices that occur in one of them.
 
-    How many values numbers have is estimated if `estimates`.
+    With `estimates` also how many different values columns of numbers have, and their least.
     """
     facts = [pl.len().cast(pl.Int64).alias("rows"), pl.col(BAD).sum().cast(pl.Int64).alias("bad")]
     for number, subject in enumerate(windows.subjects):

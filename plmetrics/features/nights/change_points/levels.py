@@ -28,7 +28,7 @@ _OF_EACH = 3
 _MOST_CORRELATED = 0.6
 _RESOLUTION, _TINY = 1e-9, 1e-200
 _NEGLIGIBLE = 1e-9
-"""What a value that passes weighs beside others."""
+"""Factor of the weights of values in segments too short for a level."""
 _MEAN_TO_SD = np.sqrt(np.pi / 2)
 """The standard deviation of a normal variable by its mean absolute value."""
 
@@ -91,7 +91,7 @@ def _passing(number: NDArray[np.int64]) -> NDArray[np.bool_]:
 
 
 def _sizes(number: NDArray[np.int64]) -> NDArray[np.int64]:
-    """How many values the segment of each has."""
+    """Number of values in the segment of each value."""
     place = number + (np.arange(len(number)) * number.shape[1])[:, None]
     return np.asarray(np.bincount(place.ravel())[place])
 
