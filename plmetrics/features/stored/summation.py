@@ -183,9 +183,6 @@ class Dense:
         if distinct and last - first + 1 == len(slots) and (np.diff(slots) == 1).all():
             part = self.flat[first : last + 1]
             np.add(part, counts, out=part, casting="unsafe")
-        elif distinct:
-            # Lets other threads run, which `np.add.at` does not.
-            self.flat[slots] = np.add(self.flat[slots], counts)
         else:
             np.add.at(self.flat, slots, counts.astype(self.flat.dtype))
 
