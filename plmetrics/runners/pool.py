@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter, deque
-from concurrent.futures import FIRST_COMPLETED, Future, wait
+from concurrent.futures import Future
+from queue import SimpleQueue
 from typing import TYPE_CHECKING, Self
 
 from plmetrics.runners.protocol import Crash, Receipt, RunnerTask
@@ -42,27 +43,31 @@ class PoolRunner:
         """
         waiting, suspects, attempts = deque(jobs), deque[RunnerTask](), Counter[str]()
         flying: dict[Future[str], RunnerTask] = {}
+        ended: SimpleQueue[Future[str]] = SimpleQueue()
+
+        def start(job: RunnerTask) -> None:
+            future = self._submit(task, job)
+            flying[future] = job
+            future.add_done_callback(ended.put)  # also when a pool is shut down, which `wait` would not see
+
         try:
             while waiting or flying or suspects:
                 while waiting and len(flying) < self._backend.window:
-                    job = waiting.popleft()
-                    flying[self._submit(task, job)] = job
+                    start(waiting.popleft())
                 if not flying:
-                    job = suspects.popleft()
-                    flying[self._submit(task, job)] = job
-                for future in wait(flying, return_when=FIRST_COMPLETED).done:
-                    job = flying.pop(future)
-                    error = future.exception()
-                    if error is None:
-                        yield Receipt(job.name, receipt_of(future.result()))
-                        continue
-                    if not self._backend.is_crash(error):
-                        raise error
-                    attempts[job.name] += 1
-                    if attempts[job.name] > self._backend.retries:
-                        yield Crash(job.name, attempts[job.name], str(error) or type(error).__name__)
-                    else:
-                        suspects.append(job)
+                    start(suspects.popleft())
+                future = ended.get()
+                job, error = flying.pop(future), future.exception()
+                if error is None:
+                    yield Receipt(job.name, receipt_of(future.result()))
+                    continue
+                if not self._backend.is_crash(error):
+                    raise error
+                attempts[job.name] += 1
+                if attempts[job.name] > self._backend.retries:
+                    yield Crash(job.name, attempts[job.name], str(error) or type(error).__name__)
+                else:
+                    suspects.append(job)
         finally:
             for future in flying:
                 future.cancel()

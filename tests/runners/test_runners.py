@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 import time
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from pathlib import Path
+from queue import SimpleQueue
+from threading import Event, Thread
 
 import pytest
 
 import plmetrics as plm
 from plmetrics.runners.choice import runner_of
+from plmetrics.runners.executors import ExecutorBackend
 from plmetrics.runners.pool import PoolRunner
 from plmetrics.runners.protocol import Crash, Receipt, Runner, RunnerTask
 
@@ -141,6 +144,29 @@ def test_no_more_units_are_in_flight_than_the_window_has_room_for() -> None:
     receipts = list(PoolRunner(backend).map("any", jobs(*"abcdefgh", "last")))
     assert len(receipts) == 9
     assert backend.most == 3
+
+
+def test_calls_that_a_pool_cancels_in_its_queue_end_the_map() -> None:
+    """As when a runner is closed in one thread while another has just handed it the next unit."""
+    release, outcome = Event(), SimpleQueue[BaseException]()
+
+    def first_receipt() -> None:
+        try:
+            next(receipts)
+        except CancelledError as error:
+            outcome.put(error)
+
+    with ThreadPoolExecutor(1) as busy:
+        busy.submit(release.wait)
+        receipts = PoolRunner(ExecutorBackend(busy)).map("runners.samples:double", jobs("1", "2"))
+        Thread(target=first_receipt, daemon=True).start()
+        while busy._work_queue.qsize() < 2:
+            time.sleep(0.01)
+        busy.shutdown(wait=False, cancel_futures=True)
+        try:
+            outcome.get(timeout=30)
+        finally:
+            release.set()
 
 
 class Dying(Counting):
