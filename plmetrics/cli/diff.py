@@ -1,4 +1,4 @@
-"""`plmetrics diff`: what changed between two runs."""
+"""`plmetrics diff`: changes between two runs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class FailOn(StrEnum):
-    """Findings that make the command fail."""
+    """Findings with a failing exit code."""
 
     change = "change"
 

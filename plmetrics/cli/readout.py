@@ -28,7 +28,7 @@ class Missing(StrEnum):
 
 
 class Correction(StrEnum):
-    """How p values are corrected for how many there are."""
+    """Correction of p values for their number."""
 
     holm = "holm"
     bonferroni = "bonferroni"

@@ -1,4 +1,4 @@
-"""`plmetrics split`: a table with a column that says which fold each row is in."""
+"""`plmetrics split`: a table with a column of each row's fold."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Method(StrEnum):
-    """How rows are dealt."""
+    """Assignment of rows to folds."""
 
     k_fold = "k_fold"
     stratified = "stratified"

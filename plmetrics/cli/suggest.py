@@ -1,4 +1,4 @@
-"""`plmetrics suggest`: the metrics that suit a table, and those that mislead on it."""
+"""`plmetrics suggest`: suitable metrics of a table, and misleading ones."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Format(StrEnum):
-    """How the advice is printed."""
+    """Output format of the advice."""
 
     yaml = "yaml"
     json = "json"

@@ -1,4 +1,4 @@
-"""Drift from counts of an earlier window: both windows on the same grid, as the counts that measures read."""
+"""Drift against counts of an earlier window: both windows on one grid, in the form measures read."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def _on_one_grid(reference: Summary, current: Summary) -> tuple[Summary, Summary
 
 
 def _slices(window: Window, description: Description, cells: Sequence[pl.DataFrame]) -> FoundSlices:
-    """The slices that occur in one of the windows."""
+    """Slices of either window."""
     values: dict[str, pl.DataFrame] = {}
     for index, part in enumerate(window.sets):
         if part.keys and not part.is_predicate:
@@ -120,7 +120,7 @@ def _slices(window: Window, description: Description, cells: Sequence[pl.DataFra
 
 
 def _cubes(window: Window, description: Description, slices: FoundSlices) -> tuple[list[int], list[Cube]]:
-    """The cubes of the groups that serve a slice set, and the numbers of these groups."""
+    """Cubes of the groups of a slice set, and the numbers of these groups."""
     codes = key_codes(window.view, slices)
     numbers, cubes = [], []
     for number in range(len(description.groups)):
@@ -151,7 +151,7 @@ def _by_place(tallies: Sequence[Tally], keyed: Sequence[pl.DataFrame], subject: 
 
 
 def _above(tallies: Sequence[Tally], keyed: Sequence[pl.DataFrame]) -> pl.DataFrame:
-    """The sums of both windows by key, as if they were of one place, in columns that are added up."""
+    """Sums of both windows by key, with equal places, in additive columns."""
     place, rows = pl.lit(None, dtype=pl.Float64).alias(PLACE), pl.lit(0, dtype=pl.Int64).alias("rows")
     sums = [pl.col(name).alias(column) for name, column in zip(OFFSETS, _ADDED, strict=True)]
     return pl.concat(

@@ -100,7 +100,7 @@ def _against(run: Run, reference: ReferenceCounts, current: Summary) -> DriftCou
 
 
 def drift_gates(suite: Suite, table: pl.DataFrame) -> pl.DataFrame:
-    """Judge what was measured.
+    """Verdicts of drift gates on the measured values.
 
     Returns:
         A row per gate, column and slice. A value that is undefined, or a p value that there is not, is inconclusive,
@@ -155,7 +155,7 @@ def _gate_name(gate: DriftGate, measure: str, rule: str) -> pl.Expr:
 
 
 def _empty_gate(gate: DriftGate, measure: str, rule: str) -> pl.DataFrame:
-    """The row of a gate that finds nothing to judge, such as a distance of means in a column of texts."""
+    """Row of a gate without a matching value, such as a distance of means in a column of texts."""
     return unmatched_gate(
         gate=gate.name or f"drift: {measure} of {gate.column or 'every column'} {rule}",
         level=gate.level,

@@ -57,7 +57,7 @@ def histogram_table(columns: Sequence[pl.DataFrame], slices: Sequence[Slices]) -
 
 
 def column_histograms(column: ColumnCounts, sides: Sequence[Sides]) -> pl.DataFrame:
-    """The histograms of a column in all slice sets, whose counts `sides` are."""
+    """Histograms of a column in all slice sets, from their counts `sides`."""
     bins, subject = Bins.of(column, sides[0]), column.subject
     constants = {
         "subject": subject.subject,
@@ -94,7 +94,7 @@ def _of_set(sliced: SlicedCounts, sides: Sides, bins: Bins) -> pl.DataFrame:
 
 @dataclass(frozen=True, slots=True)
 class Bins:
-    """The bins of a column in order, as rows of `LIST`, and how values fall into them.
+    """Bins of a column in order, as rows of `LIST`, and the assignment of values to them.
 
     `kind` is `interval` (lower <= value < upper, an end is null where there is none), `value`, `other` (all other
     values) or `null`, the last, which `has_nulls` says is there. Of numbers `edges` are where bins but the first begin,
@@ -108,7 +108,7 @@ class Bins:
 
     @classmethod
     def of(cls, column: ColumnCounts, sides: Sides) -> Bins:
-        """Bins of a column, from its counts in all rows, which are those of the `sides`, too."""
+        """Bins of a column, from its counts in all rows, the first of the `sides`."""
         defined, absent = column.sliced[0].defined, column.sliced[0].absent
         if defined.height == 0:
             bins = _categories(defined)
@@ -178,7 +178,7 @@ def _categories(defined: pl.DataFrame) -> Bins:
 
 
 def _intervals(defined: pl.DataFrame, sides: Sides, *, binned: bool) -> Bins:
-    """Intervals of equal width between round numbers, with an open one at an end that lies far off.
+    """Intervals of equal width between round numbers, with an open one at an end with outliers.
 
     Where places are lower edges of finer bins, edges are moved up to one of these: no count is divided.
     """
@@ -197,7 +197,7 @@ def _intervals(defined: pl.DataFrame, sides: Sides, *, binned: bool) -> Bins:
 
 
 def _range(defined: pl.DataFrame, place: Array, sides: Sides) -> tuple[float, float]:
-    """The range that intervals share out: that of all values, or of all but the outer per cents."""
+    """Range of the intervals: that of all values, or of all but the outer per cents."""
     top = place + defined[WIDTH].to_numpy() if WIDTH in defined.columns else place
     least, most = float(place[0]), float(top[-1])
     running = [weight.cumulative().values for weight in sides.weight]
