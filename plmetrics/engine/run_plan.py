@@ -1,4 +1,4 @@
-"""The constants of a run, and the plans that use them."""
+"""Constants of a run, and the plans with them."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Accounting:
 
 
 class NoRowsLeftError(DataError):
-    """An error of a table whose rows all have weight 0, are dropped, or are those of calibrators."""
+    """Error of a table whose rows all have weight 0, are dropped, or are those of calibrators."""
 
     rows: Accounting
 
@@ -65,7 +65,7 @@ class Blocks:
 
 @dataclass(frozen=True, slots=True)
 class SliceSums:
-    """Sums by all slice keys of the one cube of a run, from which the values of the keys follow.
+    """Sums by all slice keys of the one cube of a run, with the values of the keys in them.
 
     `plans` are those for the values alone. `frame` is None in a run that only explains.
     """
@@ -76,7 +76,7 @@ class SliceSums:
 
 @dataclass(frozen=True, slots=True)
 class RunPlan:
-    """The constants of a run and the plans that use them.
+    """Constants of a run and the plans with them.
 
     `view` has the rows to count, with all models and final slice keys, and `table` their canonical columns. `grids`
     are the bins of another run to use again, `score_spans` the ends of histograms of scores by model, `looks` the
@@ -105,13 +105,13 @@ class RunPlan:
     slice_sums: SliceSums | None = None
 
     def row_of(self, model: str) -> Rows:
-        """The roles of a model's rows, with the constants that its metrics read."""
+        """Roles of a model's rows, with the constants of its metrics."""
         rows = rows_of(model, self.table)
         return replace(rows, centres=self.centres[model], thresholds=self.thresholds[model])
 
     @property
     def rows_added(self) -> pl.LazyFrame:
-        """The rows that are summed."""
+        """Rows of the sums."""
         return self.table.every if self.request.counts_every_row else self.table.frame
 
     def populations(self) -> dict[str, str]:
@@ -161,7 +161,7 @@ class RunPlan:
         return next(i for i, part in enumerate(self.view.sets) if part is slices.slice_set)
 
     def cube_of(self, slices: Slices) -> int:
-        """The number of the cube that serves a slice set."""
+        """Number of the cube of a slice set."""
         return next(i for i, cube in enumerate(self.cubes) if any(part is slices for part in cube.sets))
 
 

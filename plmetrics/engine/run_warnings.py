@@ -1,4 +1,4 @@
-"""Warnings of a run, on what is no error but probably not meant, for its record and its user."""
+"""Warnings of a run about probable mistakes, for its record and its user."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _MOST_QUERIES = 0.5
 
 
 def run_warnings(prepared: RunPlan, aggregated: Aggregates, metrics: pl.DataFrame) -> list[str]:
-    """Warnings of a run: a class that no row has, gates that exclude each other, metrics and values that mislead."""
+    """Warnings of a run: a class without rows, gates that exclude each other, misleading metrics and values."""
     return [
         *models_of_the_label(prepared.view),
         *_no_positives(prepared, aggregated),
@@ -49,7 +49,7 @@ def run_warnings(prepared: RunPlan, aggregated: Aggregates, metrics: pl.DataFram
 
 
 def state_warnings(prepared: RunPlan, aggregated: Aggregates, metrics: pl.DataFrame) -> list[str]:
-    """Warnings by the sums of a run and its table `metrics`, which stored states give too."""
+    """Warnings by the sums of a run and its table `metrics`, also of stored states."""
     suite, facts = prepared.request.suite, run_facts(prepared, aggregated)
     return [
         *_of_gates(suite),
@@ -60,7 +60,7 @@ def state_warnings(prepared: RunPlan, aggregated: Aggregates, metrics: pl.DataFr
 
 
 def _of_treatment(prepared: RunPlan, aggregated: Aggregates) -> list[str]:
-    """Warnings of arms that are not alike."""
+    """Warnings of unbalanced treatment arms."""
     if prepared.request.suite.task != "uplift":
         return []
     from plmetrics.engine.treatment_balance import balance_warnings
@@ -69,7 +69,7 @@ def _of_treatment(prepared: RunPlan, aggregated: Aggregates) -> list[str]:
 
 
 def _by_value(suite: Suite, facts: TableFacts, metrics: pl.DataFrame) -> list[str]:
-    """Warnings by the values in the table `metrics`, where it holds what can be judged."""
+    """Warnings by the values in the table `metrics`, if it has a basis for them."""
     judged = (metric.chance is not None or metric.rises_with_prevalence for metric in suite.metrics)
     if not suite.baseline and not any(judged):
         return []
@@ -79,7 +79,7 @@ def _by_value(suite: Suite, facts: TableFacts, metrics: pl.DataFrame) -> list[st
 
 
 def models_of_the_label(view: TableView) -> list[str]:
-    """Warnings of models whose score is the label itself."""
+    """Warnings of models with the label itself as their score."""
     roles = view.roles
     return [
         f"model '{name}' reads the label, column '{roles.label}', as its prediction: its numbers say nothing"
@@ -91,7 +91,7 @@ def models_of_the_label(view: TableView) -> list[str]:
 def misleading_metrics(
     suite: Suite, facts: TableFacts, short: Mapping[int, float] | None = None
 ) -> list[str]:
-    """Warnings of a suite that relies on a metric which misleads on its table.
+    """Warnings of a suite with a misleading metric on its table.
 
     It relies on a metric that it asks for without a companion that the rule names, or judges by a gate without one.
     `short` are the shares of queries with at most so many rows, as a run counts them.
@@ -117,7 +117,7 @@ def _of_gates(suite: Suite) -> list[str]:
 
 
 def _whole_queries(suite: Suite, facts: TableFacts, short: Mapping[int, float]) -> Iterator[str]:
-    """Metrics of the first k rows that are 1 for any order, as k reaches the last row of most queries.
+    """Metrics of the first k rows with value 1 for any order, as k reaches the last row of most queries.
 
     Of a sample that is judged by the mean number of rows. Rows that a ranking does not have, as those of `data.trec`
     may be, are missed by any order.
@@ -141,7 +141,7 @@ def _whole_queries(suite: Suite, facts: TableFacts, short: Mapping[int, float]) 
 
 
 def _short_queries(prepared: RunPlan, aggregated: Aggregates, facts: TableFacts) -> dict[int, float]:
-    """The share of queries with at most so many rows, by the cuts of metrics that any order is best for then."""
+    """Share of queries with at most k rows, by the cuts k of metrics for which any order is best then."""
     cuts = {metric.saturation for metric in prepared.request.suite.metrics if metric.saturation is not None}
     if not cuts or not facts.rows:
         return {}
@@ -163,7 +163,7 @@ def _short_queries(prepared: RunPlan, aggregated: Aggregates, facts: TableFacts)
 
 
 def run_facts(prepared: RunPlan, aggregated: Aggregates) -> TableFacts:
-    """The figures that the sums of a run hold: those of the model with the most rows, as all have nearly the same."""
+    """Figures from the sums of a run: those of the model with the most rows, as all have nearly the same."""
     suite = prepared.request.suite
     model = max(prepared.populations(), key=lambda name: aggregated.used[name])
     prefix = prepared.populations()[model]
@@ -213,7 +213,7 @@ def _no_positives(prepared: RunPlan, aggregated: Aggregates) -> list[str]:
 
 
 def _unreached_thresholds(prepared: RunPlan, aggregated: Aggregates) -> list[str]:
-    """Thresholds that no score of a model reaches, or none of a positive row: where rows are counted there anyway."""
+    """Thresholds above all scores of a model, or of positive rows: where rows are counted there anyway."""
     request, state = prepared.request, aggregated.sums[0].columns
     numbers = (metric.fixed_threshold for metric in request.sums)
     thresholds = dict.fromkeys(threshold_text(number) for number in numbers if number is not None)
@@ -256,7 +256,7 @@ def _scores(prepared: RunPlan, rows: pl.DataFrame | None) -> dict[str, float]:
 
 
 def _ends(scores: pl.Series) -> tuple[float | None, float | None]:
-    """The lowest and the highest finite score: only scores that are not all finite are looked through for them."""
+    """Lowest and highest finite score, with a scan only of scores with non-finite ends."""
     low, high = scores.min(), scores.max()
     if low is None or not (isfinite(low) and isfinite(high)):  # type: ignore[arg-type]
         finite = scores.filter(scores.is_finite())
@@ -280,7 +280,7 @@ def _class_sizes(masses: NDArray[np.float64], rows: int) -> dict[str, float | No
 def _label(
     model: str, prefix: str, sums: Mapping[str, float], centres: Mapping[str, NDArray[np.float64]]
 ) -> dict[str, Any]:
-    """Figures of a label that is a number, as metrics counted them: zeros, mean and deviation."""
+    """Figures of a numeric label from metrics' counts: zeros, mean and deviation."""
     figures: dict[str, Any] = {}
     weight = sums[f"{prefix}weight"]
     if f"{model}|zero_label" in sums:
@@ -294,7 +294,7 @@ def _label(
 
 
 def sample_warnings(request: Request) -> list[str]:
-    """Scores that are labels, and metrics that mislead by a sample of the rows.
+    """Warnings by a sample of the rows: labels as scores, and misleading metrics.
 
     There are none where the rows cannot be read: what is wrong with them is for the run to say.
     """

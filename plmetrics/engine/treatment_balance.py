@@ -1,4 +1,4 @@
-"""Warnings of a treatment that was not assigned at random: the score, or a slice that a row is in, tells of it."""
+"""Warnings of a treatment not assigned at random: the score, or a row's slice, predicts it."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _REMEDY = (
 
 
 def balance_warnings(prepared: RunPlan, aggregated: Aggregates) -> list[str]:
-    """Warnings of arms that are not alike, of a suite that does not weigh rows by propensities.
+    """Warnings of unbalanced arms, for suites without propensity weights.
 
     Metrics of the order of scores have no propensities but weights: these end the warnings where they balance the arms.
 
@@ -49,7 +49,7 @@ def balance_warnings(prepared: RunPlan, aggregated: Aggregates) -> list[str]:
 
 
 def _by_score(prepared: RunPlan, aggregated: Aggregates) -> Iterator[str]:
-    """Models whose scores are higher in one arm, where a run holds scores.
+    """Models with higher scores in one arm, for runs with scores.
 
     Weights may be what makes arms comparable: with some, arms must be unlike both with and without them.
     """
@@ -78,7 +78,7 @@ def _by_score(prepared: RunPlan, aggregated: Aggregates) -> Iterator[str]:
 def standardised_difference(
     score: pl.Series, treated: pl.Series, weight: pl.Series | None
 ) -> tuple[float, float]:
-    """Mean of the treated less that of the controls, over the root of their mean variance; and its standard error.
+    """Standardised mean difference of the treated to the controls, and its standard error.
 
     Both are 0 where an arm is empty or the scores do not vary.
     """
@@ -92,7 +92,7 @@ def standardised_difference(
 
 
 def _moments(score: pl.Series, weight: pl.Series | None, chosen: pl.Series) -> tuple[float, float, float]:
-    """Mean and variance of some scores, and how many rows of equal weight would say as much; 0 of none."""
+    """Mean and variance of some scores, and Kish's effective number of rows; 0 without rows."""
     values = score.filter(chosen).to_numpy()
     if len(values) == 0:
         return 0.0, 0.0, 0.0
@@ -105,7 +105,7 @@ def _moments(score: pl.Series, weight: pl.Series | None, chosen: pl.Series) -> t
 
 
 def _by_slice(prepared: RunPlan, aggregated: Aggregates) -> Iterator[str]:
-    """Slice sets whose slices have other shares of treated rows; where rows are not units, shares of blocks say it."""
+    """Slice sets with differing shares of treated rows; where rows are not units, by shares of blocks."""
     of_units = prepared.request.suite.columns.unit is not None
     model = next(iter(prepared.populations()))
     prefix = prepared.populations()[model]

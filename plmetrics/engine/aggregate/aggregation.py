@@ -1,4 +1,4 @@
-"""The third stage: one scan that aggregates every cube, and brings the rows that ordered metrics need."""
+"""Third stage: one scan for the sums of every cube, and the rows for ordered metrics."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ _ADDED = "@added|"
 
 @dataclass(frozen=True, slots=True)
 class Aggregates:
-    """Results of the scan: the sums of each cube, the rows for ordered metrics, and the blocks that occur.
+    """Results of the scan: the sums of each cube, the rows for ordered metrics, and the blocks.
 
     `digests` are words that tell the units of each block from others, None where nobody asked for them; `bins` are sums
     by bins, None where no curve is drawn from them.
@@ -67,7 +67,7 @@ class Aggregates:
     bins: BinSums | None = None
 
     def arithmetic(self) -> AbstractContextManager[object]:
-        """Within it products are exact where no order may show; sums of weights that overflowed are no warning."""
+        """Context of exact products in reproducible runs; overflow of sums of weights is no warning."""
         stack = ExitStack()
         stack.enter_context(exact_products(enabled=self.any_order))
         masses = [column for name, column in self.sums[0].columns.items() if name.endswith("weight")]
@@ -85,7 +85,7 @@ def aggregate(
     digested: bool = False,
     sums: Sequence[pl.DataFrame] | None = None,
 ) -> tuple[Aggregates, Counted]:
-    """Run the scan, and what features count in it; `digested` says whether to bring digests of the units.
+    """Run the scan with the counts of features; `digested` asks for digests of the units.
 
     `sums` are those of the cubes where rows that are counted have told them.
 
@@ -100,7 +100,7 @@ def aggregate(
 
 
 def sum_bins(prepared: RunPlan) -> Question[BinSums | None]:
-    """The sums by bins that curves are drawn from, as they are added; None where there is no such curve."""
+    """Sums by bins for curves, unmerged; None without such a curve."""
     if not prepared.request.suite.bin_curves:
         return constant_question(None)
     from plmetrics.engine.aggregate.bin_sums import bin_sums
@@ -147,7 +147,7 @@ def sum_cubes(
 
 
 def sums_scan(prepared: RunPlan, *, digested: bool = False) -> tuple[list[list[pl.LazyFrame]], Step]:
-    """The scan of a run: the plans of the sums of each cube, none where rows tell them; and the step that it is.
+    """Scan of a run's sums: the plans of each cube, none if collected rows have the counts; and its step.
 
     After the sums the step has the rows for ordered metrics, where these are sorted in memory.
     """
@@ -167,7 +167,7 @@ def sums_scan(prepared: RunPlan, *, digested: bool = False) -> tuple[list[list[p
 
 
 def families(request: Request) -> str:
-    """How many metrics there are of the families that are counted, in words."""
+    """Number of metrics by state family, in words."""
     return ", ".join(
         f"{len(metrics)} {word} ({family})"
         for family, metrics in (("sums", request.sums), ("scores", request.scores))
@@ -212,7 +212,7 @@ def brings_rows(prepared: RunPlan) -> bool:
 
 
 def sum_plans(prepared: RunPlan, *, digested: bool = False) -> list[list[pl.LazyFrame]]:
-    """Per cube the plans that aggregate it, at most so many aggregates each."""
+    """Aggregation plans by cube, with a limit of aggregates per plan."""
     frame = prepared.rows_added
     keys: list[pl.Expr] = []
     if prepared.blocks is not None:
@@ -230,7 +230,7 @@ def sum_plans(prepared: RunPlan, *, digested: bool = False) -> list[list[pl.Lazy
 def _chunks(
     prepared: RunPlan, cube: Cube, shared: Sequence[pl.Expr]
 ) -> Iterator[tuple[list[pl.Expr], list[pl.Expr]]]:
-    """Aggregates of a cube, in parts that one node of a plan can take; and what must be known of rows before.
+    """Aggregates of a cube, split by the limit of one plan node; and the columns they need before.
 
     A value that is added in several ways is a column first: else it would be computed for each.
     """
@@ -266,7 +266,7 @@ def side_by_side(parts: Sequence[pl.DataFrame]) -> pl.DataFrame:
 
 
 def refuse_bad(prepared: RunPlan, frame: pl.DataFrame) -> None:
-    """Say what is wrong with the rows, if the sums of a cube counted bad ones.
+    """Raise an error for bad rows counted by the sums of a cube.
 
     Raises:
         DataError: they did.
@@ -290,7 +290,7 @@ def _block_keys(prepared: RunPlan, frame: pl.DataFrame) -> tuple[NDArray[np.uint
 
 
 def digests(prepared: RunPlan) -> list[Total]:
-    """Sums of words that tell rows apart that are units of the same places; none where counts of positives do."""
+    """Digests of words that tell units of equal places apart; none where counts of positives do."""
     request, blocks = prepared.request, prepared.blocks
     if blocks is None or blocks.digests is not None:
         return []
@@ -344,7 +344,7 @@ def _conserve(prepared: RunPlan, state: SumsState) -> dict[str, int]:
 
 
 def _rows_by_model(state: SumsState, prefixes: Mapping[str, str]) -> dict[str, int]:
-    """The number of rows that count for each model, from the counts of a prefix."""
+    """Number of valid rows of each model, from the counts of a prefix."""
     return {model: round(float(state.columns[f"{prefix}n"].sum())) for model, prefix in prefixes.items()}
 
 
@@ -371,7 +371,7 @@ def _no_rows_error(prepared: RunPlan) -> NoRowsLeftError:
 
 
 def sliced_rests(prepared: RunPlan, aggregated: Aggregates) -> list[RestSums | None]:
-    """The sums of the rest of every slice, of the sets that are compared with that or decomposed."""
+    """Sums of the complement of every slice, for sets compared with it or decomposed."""
     compare = prepared.request.suite.compare
     if compare is None:
         return [None] * len(prepared.slices)

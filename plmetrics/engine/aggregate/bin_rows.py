@@ -1,4 +1,4 @@
-"""Sums of rows by bins of their numbers, of all tables of a run, from rows that stream by once in batches."""
+"""Sums of rows by bins of their numbers, for all tables of a run, from a single stream of batches."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _SPARSE = 4
 
 
 class BinRows:
-    """The sums of some tables, each of one model and the slices of one set, and the scan that adds them."""
+    """Sums of some tables, each of one model and the slices of one set, and their scan."""
 
     def __init__(self, prepared: RunPlan, jobs: Sequence[Job]) -> None:
         self._prepared = prepared
@@ -68,7 +68,7 @@ class BinRows:
         self._codes: dict[tuple[int, int], Whole] = {}
 
     def plans(self) -> list[pl.LazyFrame]:
-        """The scan, whose batches are added as they come; none where there are no tables."""
+        """Scan, with batches added on arrival; none without tables."""
         if not self._jobs:
             return []
         rows = self._prepared.table.frame.select(self._row_columns())
@@ -90,7 +90,7 @@ class BinRows:
             yield job, frame.drop(PLACE).with_columns(keys)
 
     def _distinct_values(self) -> list[dict[str, str]]:
-        """The column of rows that each sum of a table is made of, by its name: tables of a model share them."""
+        """Row columns of the sums of each table, by name: tables of a model share them."""
         columns: dict[tuple[str, str], str] = {}
         sources = []
         for job in self._jobs:
@@ -105,7 +105,7 @@ class BinRows:
         return sources
 
     def _row_columns(self) -> list[pl.Expr]:
-        """Numbers that rows are binned by and those that they add, each once, with their cells and blocks."""
+        """Unique numbers of rows to bin and to add, with their cells and blocks."""
         prepared = self._prepared
         numbers = {
             number_column(job.model, key): key_number(prepared, job.model, key)
@@ -126,7 +126,7 @@ class BinRows:
         return columns
 
     def _shape(self, job: Job) -> tuple[int, ...]:
-        """How many slices and bins there are, and blocks where their number is known."""
+        """Numbers of slices and bins, and of blocks if known."""
         classes = len(self._prepared.request.classes)
         shape = [len(job.slices)]
         shape += [classes if is_class(key) else self._bins[job.model, key].size for key in job.table.keys]

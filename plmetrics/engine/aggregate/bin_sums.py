@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 def bin_sums(prepared: RunPlan) -> Question[BinSums]:
-    """The tables of all curves that are drawn from them."""
+    """Tables of all curves of sums by bins."""
     jobs = list(table_jobs(prepared))
     queries = [job for job in jobs if job.table.queries]
     rows = BinRows(prepared, [job for job in jobs if not job.table.queries])
@@ -55,7 +55,7 @@ def bin_sums(prepared: RunPlan) -> Question[BinSums]:
 
 
 def bin_totals(prepared: RunPlan, sums: BinSums) -> BinSums:
-    """The tables with totals in the place of what was added to have them."""
+    """Bin tables with running totals in place of sums."""
     frames = {name: prepared.addition.totals(frame) for name, frame in sums.frames.items()}
     return BinSums(sums.tables, frames, sums.edges)
 
@@ -68,7 +68,7 @@ def _cube(prepared: RunPlan, slices: Slices) -> Cube:
 
 
 def _query_plan(prepared: RunPlan, job: Job) -> pl.LazyFrame:
-    """The queries in which both models take part, by name where they are few; else with those at the ends of bins."""
+    """Queries of both models, by name if they are few; else with those at the ends of bins."""
     model, key = job.model, job.table.keys[0]
     number, name = key_number(prepared, model, key), pl.col(plain_column(QUERY_NAME))
     bins = bins_of(prepared.bin_edges, model, key)

@@ -1,4 +1,4 @@
-"""Numbers and weights that rows add to tables of sums by bins, and the bins of their numbers."""
+"""Numbers and weights of rows for tables of sums by bins, and the bins of these numbers."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 class Job(NamedTuple):
-    """A table of a model and some slices: the number of their set, and that of the first of them in it."""
+    """Table of a model and some slices: the number of their set, and that of the first of them in it."""
 
     model: str
     table: BinTable
@@ -44,7 +44,7 @@ class Job(NamedTuple):
 
 
 class NumberBins:
-    """The bins of a number: the first whose upper edge is not below it; in a histogram bins have their lower edges.
+    """Bins of a number: each up to its upper edge, inclusive; in a histogram from its lower edge.
 
     >>> NumberBins(np.array([0.0, 1.0])).places(np.array([-1.0, 0.0, 0.5, 1.5])).tolist()
     [0, 0, 1, 2]
@@ -59,7 +59,7 @@ class NumberBins:
 
     @property
     def size(self) -> int:
-        """How many there are."""
+        """Number of bins."""
         return len(self._edges) + 1
 
     def places(self, numbers: Array) -> NDArray[np.uint16]:
@@ -79,12 +79,12 @@ def is_class(key: str) -> bool:
 
 
 def number_column(model: str, key: str) -> str:
-    """The column of what the bins of a key are of."""
+    """Column of the binned number of a key."""
     return f"@{'class' if is_class(key) else 'number'}|{model}|{key.split(maxsplit=1)[0]}"
 
 
 def key_number(prepared: RunPlan, model: str, key: str) -> pl.Expr:
-    """Values that the bins of a key are of."""
+    """Values of the binned number of a key."""
     number = number_of(prepared.row_of(model), key.split(maxsplit=1)[0], prepared.request.suite)
     return number.cast(pl.UInt32, strict=False) if is_class(key) else number.cast(pl.Float64)
 
@@ -96,7 +96,7 @@ def run_tables(prepared: RunPlan) -> tuple[BinTable, ...]:
 
 
 def set_places(prepared: RunPlan) -> Iterator[tuple[int, int, Slices]]:
-    """The slices of a run, with the number of their set and that of the first of them in it."""
+    """Slices of a run, with the number of their set and that of the first of them in it."""
     offset: dict[int, int] = {}
     for slices in prepared.slices:
         number = prepared.number_of(slices)
@@ -126,7 +126,7 @@ def _value(prepared: RunPlan, model: str, row: Rows, name: str) -> pl.Expr:
 
 
 def table_sizes(prepared: RunPlan) -> Iterator[tuple[int, int]]:
-    """Of each table at most how many rows it has, and its columns: no more rows than there are, or bins in slices."""
+    """Upper bound of the rows of each table, and its columns: the number of rows, or of bins in slices, if smaller."""
     rows, classes = prepared.rows.read, len(prepared.request.classes)
     for model, table, _, _, slices in table_jobs(prepared):
         places = len(slices)
@@ -136,7 +136,7 @@ def table_sizes(prepared: RunPlan) -> Iterator[tuple[int, int]]:
 
 
 def table_jobs(prepared: RunPlan) -> Iterator[Job]:
-    """Which tables there are, of which models and slices."""
+    """Tables of sums by bins, by model and slices."""
     suite = prepared.request.suite
     drawn: dict[str, set[str]] = {}
     for curve in suite.bin_curves:

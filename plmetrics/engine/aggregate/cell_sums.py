@@ -1,4 +1,4 @@
-"""Sums by cell and block in arrays, added batch by batch: for rows that come in batches anyway, of few cells."""
+"""Sums by cell and block in arrays, added batch by batch: for streamed rows of few cells."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ _BAD = "bad"
 
 
 class BadRowsError(Exception):
-    """Rows of a batch fail a check: nothing that is counted of them means anything."""
+    """Rows of a batch fail a check, so that its counts mean nothing."""
 
 
 class CellSums:
-    """The sums of each cube by cell and block. `columns` are what rows add, to be read with their cells and blocks."""
+    """Sums of each cube by cell and block. `columns` are the summands, read with cells and blocks."""
 
     def __init__(self, prepared: RunPlan, keys: NDArray[np.uint64], shared: Sequence[Total] = ()) -> None:
         """Without rows; `keys` are those of the blocks, ascending, and `shared` sums beside those of metrics."""
@@ -71,14 +71,14 @@ class CellSums:
 
     @property
     def bytes(self) -> int:
-        """How much memory they take."""
+        """Memory of the sums."""
         numbers = sum(
             cube.cells * (len(names) + 1) for cube, names in zip(self._cubes, self._names, strict=True)
         )
         return 8 * len(self.block_keys) * numbers
 
     def take(self, rows: pl.DataFrame) -> pl.DataFrame:
-        """Add a batch of rows beside what follows; gives it without the columns that were there for that.
+        """Add a batch of rows, and give it without the columns of the summands.
 
         Raises:
             BadRowsError: some fail a check.
@@ -100,7 +100,7 @@ class CellSums:
             tally.add({PLACE: place}, {name: rows[name] for name in tally.columns})
 
     def frames(self) -> list[pl.DataFrame] | None:
-        """The sums of the entries that have rows, as a grouping gives them, with the cell in place of keys.
+        """Sums of nonempty entries in the form of a group-by, with the cell in place of keys.
 
         None where a block has no rows: the run is about those that have.
         """
@@ -122,7 +122,7 @@ class CellSums:
 
 
 def sums_beside_counts(prepared: RunPlan, *, digested: bool) -> CellSums | None:
-    """Sums that are added where the same rows are counted on a grid.
+    """Sums of rows that are counted on a grid in the same scan.
 
     None where they are not, or do not tell each sum one by one, or cells are many. With `digested` digests of units are
     asked for.
@@ -148,5 +148,5 @@ def sums_beside_counts(prepared: RunPlan, *, digested: bool) -> CellSums | None:
 
 
 def _column(name: str) -> str:
-    """The column of what rows add to a sum."""
+    """Summand column of a sum."""
     return f"{TERM}{name}"

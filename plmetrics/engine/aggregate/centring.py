@@ -1,4 +1,4 @@
-"""Moments of slices that lie far from the centres of the run, added once more about centres near each entry.
+"""Moments of slices far from the centres of the run, recomputed about centres near each entry.
 
 Where all slices lie near, which sums themselves tell, nothing is read again.
 """
@@ -46,7 +46,7 @@ _MOST = 24
 
 
 def recentre(prepared: RunPlan, cube: Cube, frame: pl.DataFrame) -> pl.DataFrame:
-    """The sums of a cube with the moments that would lose digits about centres of their own, which are columns.
+    """Sums of a cube, with moments of large cancellation about centres of their own, in columns.
 
     A centre is known to 16 digits of its distance from the one before. Where that is not near enough, as beside levels
     that are 10^16 times the spread of others, it is looked for again.
@@ -105,7 +105,7 @@ def _distant(
     cell: NDArray[np.int64],
     moments_of_sums: Mapping[str, Moment],
 ) -> tuple[set[str], NDArray[np.int64]]:
-    """The centres that some slice lies far from, or all rows but a slice; and the cells of these."""
+    """Centres far from some slice or the complement of one, and the cells of these."""
     prefixes = sorted({*prepared.populations().values(), *prepared.scored_populations().values(), EVERY})
     counts = [f"{prefix}n" for prefix in prefixes if f"{prefix}n" in frame.columns]
     compare = prepared.request.suite.compare
@@ -136,7 +136,7 @@ def _distant(
 def _by_cell(
     frame: pl.DataFrame, cell: NDArray[np.int64], names: Collection[str]
 ) -> tuple[NDArray[np.int64], Sums]:
-    """The cells that occur, and some sums of each."""
+    """Nonempty cells, and some sums of each."""
     columns = {name: frame[name].cast(pl.Float64).to_numpy() for name in sorted(names)}
     size = int(cell.max(initial=-1)) + 1
     if size >= len(cell):

@@ -50,21 +50,21 @@ def asked_tests(suite: Suite) -> tuple[ComparisonTest, ...]:
 
 
 def row_tests(suite: Suite) -> tuple[ComparisonTest, ...]:
-    """Those of them that read rows, or sums of them."""
+    """Tests of rows, or of sums of them."""
     folded = suite.columns.fold is not None
     named = {"mcnemar", "delong", *ON_MEANS}
     return tuple(t for t in asked_tests(suite) if t.test in named and not by_fold(t, folded=folded))
 
 
 def dependence(suite: Suite) -> str | None:
-    """Why rows cannot be tested as independent ones that count once; None where they can."""
+    """Reason against tests of rows as independent observations of equal weight; None if they are such."""
     if suite.weighted:
         return "weighted"
     return None if suite.columns.unit is None else "clustered"
 
 
 def dependence_of(test: ComparisonTest, suite: Suite) -> str | None:
-    """The same of one test: DeLong's has a variance of rows that belong together."""
+    """Reason for one test: DeLong's has a variance of dependent rows."""
     reason = dependence(suite)
     return None if reason == "clustered" and test.test == "delong" else reason
 
@@ -75,7 +75,7 @@ def pair_column(model: str, baseline: str, metric: Metric, part: str) -> str:
 
 
 def pair_sums(prepared: RunPlan, metrics: Sequence[Metric]) -> list[Total]:
-    """The sums that tests read of each pair of models: rows that one of them gains, and moments of differences."""
+    """Sums of each pair of models for tests: rows gained by one of them, and moments of differences."""
     suite = prepared.request.suite
     names = {test.test for test in row_tests(suite)} & {"mcnemar", "paired_t", "always_valid"}
     if not names or dependence(suite) is not None or suite.compare is None:
@@ -135,7 +135,7 @@ def _moments(prepared: RunPlan, metric: Metric, pair: tuple[str, str], both: pl.
 
 @dataclass(frozen=True)
 class PairedRows:
-    """The rows that tests rank: losses, scores and classes of each model, and the slice of each row in every set."""
+    """Rows for rank tests: losses, scores and classes of each model, and the slice of each row in every set."""
 
     prepared: RunPlan
     frame: pl.DataFrame
@@ -170,7 +170,7 @@ class PairedRows:
         return self.frame[_GROUP].rank("dense").cast(pl.Int64).to_numpy() - 1
 
     def valid(self, model: str, baseline: str) -> NDArray[np.bool_]:
-        """The rows that count for both models."""
+        """Valid rows of both models."""
         columns = [valid_column(name) for name in (model, baseline)]
         if columns[0] not in self.frame.columns:
             return np.ones(self.frame.height, dtype=np.bool_)
@@ -182,7 +182,7 @@ class PairedRows:
 
 
 def ranking_tests(request: Request) -> tuple[ComparisonTest, ...]:
-    """The tests that rank rows: those that are asked for, and DeLong's where it compares the models' areas."""
+    """Rank tests of a run: those of the suite, and DeLong's for differences of ROC areas."""
     suite = request.suite
     tests = [t for t in row_tests(suite) if t.test in OF_ROWS and dependence_of(t, suite) is None]
     if dependence(suite) is None and compares_areas(request):
@@ -191,7 +191,7 @@ def ranking_tests(request: Request) -> tuple[ComparisonTest, ...]:
 
 
 def compares_areas(request: Request) -> bool:
-    """Whether models are compared by areas under ROC curves whose intervals are DeLong's: so is their test then."""
+    """Whether models are compared by areas under ROC curves with DeLong's intervals: so is their test then."""
     suite = request.suite
     areas = any(metric.paired_test == "delong" for metric in suite.metrics)
     if not areas or suite.uncertainty is None or not request.pairs or suite.apart:
@@ -201,7 +201,7 @@ def compares_areas(request: Request) -> bool:
 
 
 def reads_paired_rows(prepared: RunPlan) -> bool:
-    """Whether a test ranks rows, which are independent and not too many."""
+    """Whether there is a rank test, and rows are independent and not too many."""
     request = prepared.request
     if not ranking_tests(request) or not prepared.exact:
         return False
@@ -209,13 +209,13 @@ def reads_paired_rows(prepared: RunPlan) -> bool:
 
 
 def _column_count(prepared: RunPlan) -> int:
-    """How many columns the rows have that tests rank: a score and losses of each model, classes and cells."""
+    """Number of columns of the rows for rank tests: a score and losses of each model, classes and cells."""
     losses = sum(row_value(metric) is not None for metric in prepared.request.suite.metrics)
     return len(prepared.request.models) * (1 + losses) + len(prepared.cubes) + 1
 
 
 def paired_rows(prepared: RunPlan) -> PairedRows | None:
-    """Bring the rows that tests rank; None where no test does, or rows are dependent or too many.
+    """Rows for rank tests; None without such a test, or for dependent or too many rows.
 
     Raises:
         DataError: a time is null.
@@ -230,7 +230,7 @@ def paired_rows(prepared: RunPlan) -> PairedRows | None:
 
 
 def paired_step(prepared: RunPlan) -> Step:
-    """The scan that brings the rows that tests rank."""
+    """Scan of the rows for rank tests."""
     suite = prepared.request.suite
     tests = ranking_tests(prepared.request)
     models = prepared.request.models

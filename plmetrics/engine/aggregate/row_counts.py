@@ -1,4 +1,4 @@
-"""Counts of rows that are brought anyway: a plan of their own beside them would read along with every row."""
+"""Counts of rows collected for ordered metrics, without a second plan of the same scan."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _FROM_ROWS = {
 
 
 def tells_counts(prepared: RunPlan) -> bool:
-    """Whether rows for ordered metrics tell all that is to be added up: rows without weight, in one cell."""
+    """Whether rows for ordered metrics contain all counts of a run: rows without weight, in one cell."""
     request = prepared.request
     if request.weighted or prepared.view.roles.treatment is not None or not request.orders_scores:
         return False
@@ -33,7 +33,7 @@ def tells_counts(prepared: RunPlan) -> bool:
 
 
 def counted_columns(prepared: RunPlan) -> list[str]:
-    """The columns beside those of rows for ordered metrics that their counts are made from."""
+    """Columns for counts beside those of rows for ordered metrics."""
     return [VALID] if prepared.request.suite.data.missing == "error" else []
 
 

@@ -1,4 +1,4 @@
-"""The rows that ordered metrics need: a plan of their scores, classes, values, weights, cells and blocks."""
+"""Rows for ordered metrics: a plan of their scores, classes, values, weights, cells and blocks."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def rows_plan(
     *,
     unlabelled: bool = False,
 ) -> pl.LazyFrame:
-    """Scores, class, values, weight, cell and block of every row: what one sort per model works on.
+    """Scores, class, values, weight, cell and block of every row, the input of one sort per model.
 
     Columns of the prediction table may be brought `further`; with `unlabelled` there are rows without a label, too, and
     a column that tells them apart.
@@ -85,12 +85,12 @@ def _unsigned_zero(name: str) -> pl.Expr:
 
 
 def positive_column(roles: RoleColumns, model: str) -> str:
-    """The column that says which rows are of the positive class of a model's label."""
+    """Indicator column of the positive class of a model's label."""
     return POSITIVE if roles.label_of(model) == LABEL else f"{POSITIVE}|{model}"
 
 
 def positives(roles: RoleColumns, models: Iterable[str]) -> list[pl.Expr]:
-    """Which rows are of the positive class of each model's label, each such column once."""
+    """Indicator columns of the positive class of each model's label, without duplicates."""
     labels = {positive_column(roles, model): roles.label_of(model) for model in models}
     return [(pl.col(label) == 1).alias(name) for name, label in labels.items()]
 
@@ -101,7 +101,7 @@ def value_column(model: str, value: RowValue) -> str:
 
 
 def class_column(model: str, value: RowValue) -> str:
-    """The column that says which rows of a value are of its positive class."""
+    """Indicator column of the positive class of a value."""
     return f"@class|{model}|{value.key}"
 
 

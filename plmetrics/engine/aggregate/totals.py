@@ -1,4 +1,4 @@
-"""The sums that metrics of a cube need, as expressions and as columns."""
+"""Sums of the metrics of a cube, as expressions and as columns."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 def summed_in(prepared: RunPlan, cube: Cube) -> list[Metric]:
-    """The metrics with sums that a slice set of the cube asks for."""
+    """Metrics with sums in a slice set of the cube."""
     needed = prepared.request.suite.needed(*(part.slice_set.name for part in cube.sets))
     return [metric for metric in needed if metric.atoms()]
 
@@ -101,7 +101,7 @@ def atom_totals(prepared: RunPlan, metrics: Sequence[Metric], rows: Mapping[str,
 def by_population(
     prepared: RunPlan, metrics: Sequence[Metric], model: str
 ) -> Iterator[tuple[str, list[Metric]]]:
-    """The metrics by the prefix of the counts behind them: those that need no label are of more rows, if others do."""
+    """Metrics by the prefix of their counts: those without a label have more rows than others."""
     label_free = prepared.request.label_free
     yield prepared.populations()[model], [metric for metric in metrics if metric.text not in label_free]
     scored = prepared.scored_populations()
@@ -121,7 +121,7 @@ def _by_model(
 
 
 def of_scored_rows(rows: Rows) -> Rows:
-    """The roles of rows that may have no label, whose sums have centres of their own where they are so far apart."""
+    """Roles of rows without labels, with centres of their own if those are far apart."""
     own = {key.removeprefix(SCORED): value for key, value in rows.centres.items() if key.startswith(SCORED)}
     return replace(rows, centres={**rows.centres, **own})
 
@@ -133,7 +133,7 @@ def unique_prefixes(prefixes: Mapping[str, str]) -> dict[str, str]:
 
 
 def score_masks(prepared: RunPlan) -> dict[str, pl.Expr | None]:
-    """Which rows count for each model whatever their label; None for all, where bad ones are an error."""
+    """Masks of valid rows by model, irrespective of the label; None for all, where bad ones are an error."""
     models, missing = prepared.request.models, prepared.request.suite.data.missing
     if missing == "error":
         return dict.fromkeys(models)
@@ -158,7 +158,7 @@ def _differ(prepared: RunPlan, model: str, baseline: str) -> pl.Expr:
 
 
 def atoms(metrics: Sequence[Metric]) -> dict[str, Atom]:
-    """The different atoms of some metrics, by key, and those that others are the rest of."""
+    """Distinct atoms of some metrics by key, and the atoms they are complements in."""
     atoms_of_metrics = [
         atom for metric in metrics for part in metric.atoms().values() for atom in as_tuple(part)
     ]
@@ -169,7 +169,7 @@ def atoms(metrics: Sequence[Metric]) -> dict[str, Atom]:
 def moments(
     prepared: RunPlan, metrics: Sequence[Metric], populations: Mapping[str, str] | None = None
 ) -> dict[str, Moment]:
-    """The columns of some metrics that are moments about centres; `populations` as for `summed_columns`."""
+    """Moments of some metrics about centres; `populations` as for `summed_columns`."""
     out: dict[str, Moment] = {}
     for model, prefix, members in _by_model(prepared, metrics, populations):
         mass = f"{prefix}{'n' if prepared.view.roles.weight_of(model) is None else 'weight'}"
@@ -184,7 +184,7 @@ def moments(
 
 
 def centres_of(prepared: RunPlan, moments_of_sums: Mapping[str, Moment], frame: pl.DataFrame) -> Centres:
-    """The centres that moments are about: of each entry where its sums say so, else those of the run."""
+    """Centres of moments: of each entry if its sums have them, else those of the run."""
     at: dict[str, NDArray[np.float64] | float] = {}
     for name in dict.fromkeys(name for moment in moments_of_sums.values() for name in moment.centres):
         model, key = name.split("|", 1)
@@ -244,7 +244,7 @@ def summed_columns(
     frame: pl.DataFrame,
     populations: Mapping[str, str] | None = None,
 ) -> dict[str, NDArray[np.float64]]:
-    """The columns of a state, from those that were aggregated: what follows from others is completed.
+    """Columns of a state from its aggregates, with derived ones.
 
     `populations` are the prefixes of the counts by model, where others were counted than the run does.
     """
@@ -255,7 +255,7 @@ def summed_columns(
 
 
 def _derive(columns: dict[str, NDArray[np.float64]]) -> None:
-    """Without weights: the weight of a row is 1, and what is not positive is negative."""
+    """Derived columns without weights: rows have weight 1, and all but the positive are negative."""
     for name in [name for name in columns if name == "n" or name.endswith("|n")]:
         prefix = name[:-1]
         if f"{prefix}weight" not in columns:
@@ -268,7 +268,7 @@ def _derive(columns: dict[str, NDArray[np.float64]]) -> None:
 def _complete(
     by_model: Iterable[tuple[str, str, Sequence[Metric]]], columns: dict[str, NDArray[np.float64]]
 ) -> None:
-    """Without weights: counts that are what is left of a total."""
+    """Derived counts without weights: complements in a total."""
     for model, prefix, members in by_model:
         for atom in atoms(members).values():
             name = sum_column(model, atom.key, prefix)

@@ -58,7 +58,7 @@ class OrderPoints:
 
     @classmethod
     def empty(cls, prepared: RunPlan, ordering: Ordering) -> OrderPoints:
-        """Without rows, for the sets that need them. Of arms every score is a point, whether it is read or not."""
+        """Points without rows, for the sets in need of them. Of arms every score is a point, read or not."""
         points, arms = cls({}, {}, {}), ordering.arms
         for index, slices in enumerate(prepared.slices):
             order, scores = _reads(prepared, slices.slice_set.name, ordering)
@@ -71,7 +71,7 @@ class OrderPoints:
         return points
 
     def clear(self) -> None:
-        """Drop all points: who read them may still hold this while the next ones are made."""
+        """Drop all points: a reader may still hold this while the next ones are made."""
         for points in (*self.joined.values(), *self.distinct.values()):
             points.clear()
         for order in self.orders.values():
@@ -94,7 +94,7 @@ class OrderPoints:
 
 
 def order_steps(prepared: RunPlan, sums: CellSums | None) -> Iterator[Step]:
-    """The scans of `models_to_order`, with those of `sums` that they tell; none where the rows came with the sums."""
+    """Scans of `models_to_order`, with those of `sums` they yield; none if the rows came with the sums."""
     request, order = prepared.request, prepared.order
     if prepared.exact and order.way == "rows":
         yield Step("order", does=_in_memory(request))
@@ -113,7 +113,7 @@ def order_steps(prepared: RunPlan, sums: CellSums | None) -> Iterator[Step]:
 
 
 def _in_memory(request: Request) -> str:
-    """Description of what is made of rows in memory: those of bins alone are looked up there, and not sorted."""
+    """Description of results from rows in memory: bins alone need a look-up, and no sort."""
     orders = int(request.orders_scores) + len(request.values)
     if not orders:
         return "rows for curves"
@@ -154,7 +154,7 @@ def models_to_order(
 def models_by_points(
     prepared: RunPlan, aggregated: Aggregates
 ) -> Iterator[tuple[str, str | None, Callable[[int], SlicedPoints]]]:
-    """Each model's points and counts, as a function that gives those of a slice set; see `models_in_order`."""
+    """Points and counts of each model, as a function of the slice set; see `models_in_order`."""
     reader = RangeReader(prepared, aggregated)
     counted = models_on_grids(prepared, aggregated) if _counts_on_grid(prepared) else None
     for together in _groups(prepared):
@@ -175,7 +175,7 @@ def _cutter(
     points: OrderPoints,
     counted: Iterator[tuple[str, str | None, Callable[..., SlicedGrid]]] | None,
 ) -> Callable[..., SlicedPoints]:
-    """Function from the number of a slice set to its points; or to those of the rest of one slice, and that alone."""
+    """Function from the number of a slice set to its points; or to those of the complement of one slice alone."""
     of_grid = None if counted is None else next(counted)[2]
     weighted, arms = ordering.weight is not None, ordering.arms
 
@@ -195,7 +195,7 @@ def _cutter(
 
 
 def _reads(prepared: RunPlan, name: str, ordering: Ordering) -> tuple[bool, bool]:
-    """Whether the order of the rows of a set, and the numbers that they are ordered by are read."""
+    """Whether the order of the rows of a set, and the numbers behind it are read."""
     suite = prepared.request.suite
     metrics = [
         metric
@@ -214,12 +214,12 @@ def _reads(prepared: RunPlan, name: str, ordering: Ordering) -> tuple[bool, bool
 
 
 def _reads_numbers(metric: Metric, ordering: Ordering) -> bool:
-    """Whether a metric reads points of every number; of arms they are that anyway, and numbers need not be kept."""
+    """Whether a metric reads points of every number; arms are such points anyway, without stored numbers."""
     return metric.needs.scores or metric.finds_threshold if ordering.arms else metric.reads_points
 
 
 def _needing_points(prepared: RunPlan, together: Sequence[Ordering]) -> tuple[Ordering, ...]:
-    """The orderings of which a slice set asks for points, not only for bins."""
+    """Orderings with points for a slice set, beyond bins."""
     names = [slices.slice_set.name for slices in prepared.slices]
     return tuple(one for one in together if any(any(_reads(prepared, name, one)) for name in names))
 
@@ -230,7 +230,7 @@ def _counts_on_grid(prepared: RunPlan) -> bool:
 
 
 def _ranges(prepared: RunPlan, ordering: Ordering) -> Iterator[Limits]:
-    """Ranges of a number that hold about as many rows each, by a few of these."""
+    """Ranges of a number with about equally many rows each, by a sample."""
     number = prepared.order.ranges
     if number == 1:
         yield Limits()

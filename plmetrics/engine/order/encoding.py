@@ -108,7 +108,7 @@ class Encoder:
             yield from self._flat(frame if sums is None else sums.take(frame))
 
     def order(self, frame: pl.DataFrame) -> Codes | None:
-        """Keys that bring the rows, and the counts, of a cell together in memory; None where one cell has all."""
+        """Sort keys of rows, and of counts, by cell in memory; None for a single cell."""
         cells = {cube.cells: number for number, cube in enumerate(self._prepared.cubes) if cube.codes}
         most = max(cells, default=1)  # the cube that has most of them
         if most <= 1:
@@ -120,7 +120,7 @@ class Encoder:
         return _numbers(frame[cell_column(number)], _smallest(self._prepared.cubes[number].cells))
 
     def _flat(self, frame: pl.DataFrame) -> Iterator[pl.DataFrame]:
-        """The rows of a batch, once more for each ordering of which a row has several numbers."""
+        """Rows of a batch, repeated for each ordering with several numbers per row."""
         numbers = {part.column: part for part in self.orderings.values() if part.column in frame.columns}
         wide = {name: part for name, part in numbers.items() if part.width > 1}
         if len(wide) < len(numbers) or not wide:
@@ -182,13 +182,13 @@ class Encoder:
         return score
 
     def counted_together(self, names: Sequence[str]) -> list[list[str]]:
-        """The names of orderings, those together of which one is counted across the other."""
+        """Names of orderings, grouped by joint counts of one across the other."""
         across = {name: self.orderings[name].across for name in names}
         labels = set(across.values())
         return [[name, *([] if of is None else [of])] for name, of in across.items() if name not in labels]
 
     def members_in(self, rows: EncodedRows, group: Group) -> Members:
-        """The member of its group that each row is in."""
+        """Member of its group of each row."""
         cells = rows.cells.get(group.cube)
         if cells is None:
             start = np.zeros(min(1, rows.rows), dtype=np.int64)
@@ -204,7 +204,7 @@ class Encoder:
 
 
 def few_rows(frame: pl.DataFrame) -> list[slice]:
-    """The rows of a batch in pieces so small that arrays of them stay in the cache."""
+    """Rows of a batch in pieces with arrays small enough for the cache."""
     return [slice(*step) for step in steps(0, frame.height, STEP_ROWS)]
 
 
@@ -214,7 +214,7 @@ def in_order(values: NDArray[Any], order: Codes | None, some: slice = slice(None
 
 
 def _numbers(column: pl.Series, kind: np.dtype[Any] | None = None) -> NDArray[Any]:
-    """The values of a column, whose parts need not lie together, as one array."""
+    """Values of a column as one contiguous array."""
     parts = [part.to_numpy() for part in column.get_chunks()]
     if len(parts) == 1 and kind in (None, parts[0].dtype):
         return parts[0]
@@ -263,7 +263,7 @@ def _sample_plan(prepared: RunPlan) -> pl.LazyFrame:
 
 
 def _locators(prepared: RunPlan, every: Sequence[Ordering], room: int) -> dict[str, Locator]:
-    """Fine bins from every k-th row; fewer where there are so many slices that bins would not fit."""
+    """Fine bins from every k-th row; fewer for many slices, within memory."""
     if prepared.grids is not None:
         return {name: grid.locator for name, grid in prepared.grids.items()}
     slices = sum(len(part) for part in prepared.slices) * len(every)
@@ -296,7 +296,7 @@ def _locators(prepared: RunPlan, every: Sequence[Ordering], room: int) -> dict[s
 
 
 def count_type(prepared: RunPlan, aggregated: Aggregates) -> type[np.number[Any]]:
-    """The type of fewest bytes that counts all rows of a block exactly, and so running totals of their bins."""
+    """Smallest type for exact counts of all rows of a block, and for running totals of their bins."""
     state = aggregated.sums[0]
     if prepared.request.weighted or "n" not in state.columns:
         return np.float64

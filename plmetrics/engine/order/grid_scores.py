@@ -1,4 +1,4 @@
-"""Scores of models on grids: counted after the sums, or by a pass that adds these, too."""
+"""Scores of models on grids: counted after the sums, or in the same passes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def models_on_grids(
 
 
 def passes_with_sums(prepared: RunPlan, *, digested: bool) -> tuple[GridCounts, list[pl.DataFrame]] | None:
-    """The counts of a run whose first pass adds its sums, too, and these; None where they are better added before.
+    """Counts of a run whose first pass has its sums, too, and these; None where sums are better added before.
 
     With `digested` digests of units are asked for.
     """

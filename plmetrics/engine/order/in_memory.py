@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 def models_in_order(
     prepared: RunPlan, aggregated: Aggregates
 ) -> Iterator[tuple[str, str | None, Callable[[int], SlicedScores]]]:
-    """Each model's rows in ascending order, as a function that cuts them into the slices of a set.
+    """Rows of each model in ascending order, as a function of the slice set.
 
     In between stands what they are ordered by: the key of a value, None for the score.
     """
@@ -58,7 +58,7 @@ def models_in_order(
 def models_by_row(
     prepared: RunPlan, aggregated: Aggregates
 ) -> Iterator[tuple[str, Pairs, Callable[[int], SlicedPairs]]]:
-    """Each model's labels and predictions, and a function that cuts them into the slices of a set."""
+    """Labels and predictions of each model, as a function of the slice set."""
     if aggregated.rows is None or not prepared.request.reads_pairs:
         return
     for model in prepared.request.models:
@@ -99,7 +99,7 @@ def _in_order(
 def _by_value(
     prepared: RunPlan, aggregated: Aggregates, model: str, value: RowValue
 ) -> Callable[[int], SlicedScores]:
-    """Of a single class, every row that has a value is; else the value says which are positive."""
+    """Classes of rows by value: of a single class, every row with a value; else the value tells the positive."""
     assert aggregated.rows is not None
     column = value_column(model, value)
     if value.positive is not None:
@@ -146,7 +146,7 @@ def _packs(prepared: RunPlan, frame: pl.DataFrame) -> bool:
 
 
 def _cutter(prepared: RunPlan, frame: pl.DataFrame, rows: Any) -> Callable[..., Any]:
-    """Function to cut rows into the slices of a set, by its number; or into the rest of one slice, and that alone."""
+    """Function from the number of a slice set to its rows; or to the complement of one slice alone."""
 
     def cut(index: int, rest_of: int | None = None) -> Any:
         codes, slices = set_codes(prepared, frame, index), prepared.slices[index]

@@ -87,7 +87,7 @@ class Ordering:
 
     @property
     def across(self) -> str | None:
-        """The name of the labels that predictions are counted with, or of the other model's scores."""
+        """Name of the counterpart in joint counts: a prediction's labels, or the other model's scores."""
         if self.side == "score":
             return Ordering(self.beside, side="rival", beside=self.model).name
         return f"{self.model}|{_RANKS_OF_LABELS}" if self.side == "prediction" else None
@@ -104,7 +104,7 @@ class Ordering:
 
     @property
     def equal_bins(self) -> int | None:
-        """Number of coarse bins of equal weight; None for bins that serve the order of scores."""
+        """Number of coarse bins of equal weight; None for bins of an order of scores."""
         return RANK_BINS if self.of_ranks else None
 
     @property

@@ -1,4 +1,4 @@
-"""Parts of the counts on a grid, of which a pass makes as many as fit into memory, and their sizes."""
+"""Parts of the counts on a grid, in passes by memory, and their sizes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _CELLS_PER_SLICE = 4
 
 @dataclass(frozen=True, slots=True)
 class GridPart:
-    """Counts that one pass can make: of one ordering, of some members of a group, on bins of one kind.
+    """Counts of a single pass: of one ordering, of some members of a group, on bins of one kind.
 
     With `rest` they are those of all rows but a member's.
     """
@@ -123,7 +123,7 @@ class PartSizes:
     def matching(
         self, parts: Iterable[GridPart], spare: list[NDArray[Any]]
     ) -> dict[GridPart, NDArray[Any] | None]:
-        """An array of the shape of each part's counts, taken from those that are spare."""
+        """Array of the shape of each part's counts, reused from spare ones."""
         out: dict[GridPart, NDArray[Any] | None] = {}
         for part in parts:
             places = [place for place, counts in enumerate(spare) if counts.shape == self.size(part)]

@@ -85,7 +85,7 @@ _WEIGHT, _OUTCOME = "@weight", "@outcome"
 
 
 class RangeReader:
-    """Reads the numbers that rows are ordered by, by class and cell."""
+    """Reader of ordering numbers, by class and cell."""
 
     def __init__(self, prepared: RunPlan, aggregated: Aggregates) -> None:
         self._prepared = prepared
@@ -164,12 +164,12 @@ class RangeReader:
 
 
 def _population(ordering: Ordering) -> str:
-    """Key of orderings with the same rows and classes: the scores of models that are read together."""
+    """Key of orderings with equal rows and classes: the scores of models read together."""
     return "" if ordering.value is None else ordering.name
 
 
 def _further_columns(ordering: Ordering) -> tuple[str, ...]:
-    """The names of the numbers of each row beside the one that it is ordered by."""
+    """Names of the numbers of each row beside its ordering number."""
     names = {_WEIGHT: ordering.weight is not None, _OUTCOME: ordering.arms}
     return tuple(name for name, has in names.items() if has)
 
@@ -202,7 +202,7 @@ def range_plan(prepared: RunPlan, orderings: Sequence[Ordering], limits: Limits)
 
 
 def _present(prepared: RunPlan, ordering: Ordering, limits: Limits) -> Iterator[pl.Expr]:
-    """Mask of the rows whose number is in the range."""
+    """Mask of the rows with a number in the range."""
     if prepared.request.suite.apart:
         yield pl.col(scored_column(ordering.model) if ordering.label_free else valid_column(ordering.model))
     if ordering.value is not None:
@@ -212,7 +212,7 @@ def _present(prepared: RunPlan, ordering: Ordering, limits: Limits) -> Iterator[
 
 
 def numbers_sample(prepared: RunPlan, ordering: Ordering) -> pl.LazyFrame:
-    """A few of the numbers that an ordering orders."""
+    """Sample of the numbers of an ordering."""
     rows = chosen_rows(prepared, max(1, prepared.rows.read // SAMPLE_ROWS))
     numbers = ordering.flat(rows.select(*ordering.expressions(prepared)))
     return numbers.select(ordering.column).filter(pl.col(ordering.column).is_finite())

@@ -1,4 +1,4 @@
-"""The bins that scores are counted in, for metrics and for curves."""
+"""Bins of scores, for metrics and for curves."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def by_quantile(bins: BinKind) -> bool:
 
 
 def wanted_bins(prepared: RunPlan, ordering: Ordering) -> list[BinKind]:
-    """The kinds of bins that metrics and curves read of a number of a model's rows."""
+    """Kinds of bins of a number of a model's rows, for metrics and curves."""
     if ordering.of_areas:
         return ["joint"] if ordering.side == "score" else []
     if ordering.side is not None:
@@ -65,7 +65,7 @@ def wanted_bins(prepared: RunPlan, ordering: Ordering) -> list[BinKind]:
 
 
 def fixed_binnings(prepared: RunPlan, ordering: Ordering) -> list[Binning]:
-    """The bins that are read of an ordering, if all have fixed edges."""
+    """Bins of an ordering, if all have fixed edges."""
     wanted = wanted_bins(prepared, ordering)
     fixed = [bins for bins in wanted if isinstance(bins, Binning) and not by_quantile(bins)]
     return fixed if len(fixed) == len(wanted) else []
@@ -80,7 +80,7 @@ def _joint_bins(prepared: RunPlan, ordering: Ordering) -> list[BinKind]:
 
 
 def key_of(need: OrderedRows) -> str | None:
-    """The key of the number that rows are ordered by, None for the score."""
+    """Key of the ordering number, None for the score."""
     return None if need.by is None else need.by.key
 
 

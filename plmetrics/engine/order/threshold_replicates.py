@@ -1,4 +1,4 @@
-"""Thresholds that rules choose anew in each replicate, and the confusion tables of all slices at them.
+"""Thresholds chosen anew by rules in each replicate, and the confusion tables of all slices at them.
 
 Rows to choose on are resampled with the blocks of their units. Those whose units are not evaluated have draws of their
 own: a threshold that was chosen elsewhere is as uncertain as the rows that it was chosen on are few.
@@ -43,7 +43,7 @@ SCORE = "score"
 
 @dataclass(frozen=True, slots=True)
 class Draws:
-    """Draws of blocks `[replicate, block]`, their keys, and a function that draws so many other blocks."""
+    """Draws of blocks `[replicate, block]`, their keys, and a function for a number of further draws."""
 
     weights: Array
     keys: Keys
@@ -69,7 +69,7 @@ class Draws:
 
 
 def rules_of_replicates(request: Request) -> tuple[ThresholdRule, ...]:
-    """The rules that choose anew in each replicate, each once."""
+    """Distinct rules with a new choice in each replicate."""
     uncertainty = request.suite.uncertainty
     if uncertainty is None or uncertainty.thresholds == "fixed":
         return ()
@@ -79,7 +79,7 @@ def rules_of_replicates(request: Request) -> tuple[ThresholdRule, ...]:
 
 
 def threshold_steps(prepared: RunPlan) -> Iterator[Step]:
-    """For each model the rows that rules choose on, by condition, and those that are evaluated."""
+    """Rows for the choice of rules, by condition, and the evaluated rows, by model."""
     rules = rules_of_replicates(prepared.request)
     if not rules:
         return
@@ -146,7 +146,7 @@ def _conditions(rules: Sequence[ThresholdRule]) -> list[str | None]:
 
 
 def _rows_to_choose_on(prepared: RunPlan, model: str, condition: str | None) -> pl.LazyFrame:
-    """The rows that are evaluated, or all where a condition holds, whatever `where` says; ascending by score."""
+    """Rows for the choice: the evaluated rows, or those of a condition, irrespective of `where`; ascending by score."""
     request, view = prepared.request, prepared.view
     if condition is None:
         return request.arithmetic.sorted(_model_rows(prepared, prepared.table, model), SCORE)
@@ -158,7 +158,7 @@ def _rows_to_choose_on(prepared: RunPlan, model: str, condition: str | None) -> 
 
 
 def _evaluated_rows(prepared: RunPlan, model: str) -> pl.LazyFrame:
-    """The rows that are evaluated, with their cells in each cube."""
+    """Evaluated rows, with their cells in each cube."""
     cells = [cube.cell().alias(cell_column(index)) for index, cube in enumerate(prepared.cubes) if cube.codes]
     return _model_rows(prepared, prepared.table, model, *cells)
 

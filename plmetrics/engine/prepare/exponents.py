@@ -1,4 +1,4 @@
-"""Bounds of the values of each column, which exact sums need before rows are added.
+"""Bounds of the values of each column, needed for exact sums before rows are added.
 
 Where an atom says it of any rows, nothing is looked up but the largest weight. These exponents are constants of the
 run: states add exactly where they are equal.
@@ -53,7 +53,7 @@ def with_exponents(prepared: RunPlan, constants: Constants | None) -> Question[R
 
 
 def adds_in_bins(suite: Suite) -> bool:
-    """Whether numbers with fractions are added in the bins that scores are counted on."""
+    """Whether fractional numbers are added in bins of scores."""
     needs = [leaf.needs for metric in suite.metrics for leaf in leaves(metric)]
     if suite.weighted:
         return bool(suite.row_curves) or any(isinstance(need, (OrderedRows, Ranks)) for need in needs)
@@ -64,7 +64,7 @@ def adds_in_bins(suite: Suite) -> bool:
 
 
 def _in_tables(prepared: RunPlan) -> dict[str, pl.Expr]:
-    """Numbers that rows add to the tables of curves."""
+    """Summands of rows in tables of curves."""
     from plmetrics.engine.aggregate.bin_values import bin_values, run_tables
 
     values: dict[str, pl.Expr] = {}

@@ -1,4 +1,4 @@
-"""The second stage of a run: questions to the rows, whose answers are the run's constants.
+"""Second stage of a run: questions about the rows, with the run's constants as answers.
 
 Slice values, the number of units and rows, centres of labels: what waits for no answer is asked in one scan. What
 nothing asks for is not looked up, and modules of questions that few suites ask are imported where they are asked.
@@ -176,7 +176,7 @@ def with_baseline(view: TableView, values: Mapping[str, float]) -> TableView:
 
 
 def with_stored_models(view: TableView, constants: Constants) -> TableView:
-    """The view with the models that another run made: calibrated ones, and the baseline."""
+    """View with the models of another run: calibrated ones, and the baseline."""
     if constants.calibrators:
         from plmetrics.engine.prepare.calibrators import with_stored_calibrators
 
@@ -261,7 +261,7 @@ def _bin_edges(
     blocks: Blocks | None,
     constants: Constants | None,
 ) -> Question[Mapping[str, NDArray[np.float64]]]:
-    """The edges of the bins that curves of labels and predictions are added in."""
+    """Edges of the bins for curves of labels and predictions."""
     curves = [curve.curve for curve in view.suite.bin_curves]
     if constants is not None or not curves:
         return constant_question({} if constants is None else constants.bin_edges)
@@ -274,7 +274,7 @@ def _bin_edges(
 def _centres(
     request: Request, table: PredictionTable, constants: Constants | None
 ) -> Question[Mapping[str, Mapping[str, float]]]:
-    """The numbers that moments are about, by model and key: means of the first rows, or of all in any order."""
+    """Centres of moments, by model and key: means of the first rows, or of all in any order."""
     if constants is not None:
         return constants.centres
     values = {value.key: value for metric in request.sums for value in metric.centres()}
@@ -312,7 +312,7 @@ def _units_of_rows(request: Request, table: PredictionTable) -> pl.LazyFrame:
 
 
 def every_key(view: TableView, table: PredictionTable) -> pl.LazyFrame:
-    """The keys of all rows of a weight, also of those that are left out."""
+    """Keys of all rows of a weight, excluded ones included."""
     if view.suite.data.missing == "error" or view.suite.task == "ranking":
         return table.scored
     columns = {key.column: key.expression for key in view.roles.keys}
@@ -323,7 +323,7 @@ def every_key(view: TableView, table: PredictionTable) -> pl.LazyFrame:
 
 
 def model_origins(calibrators: Mapping[str, Json], baseline: Mapping[str, float]) -> dict[str, Json]:
-    """Origins of the models that the run adds."""
+    """Origins of the models added by the run."""
     further = {"calibrators": calibrators, "baseline": baseline}
     return {name: dict(values) for name, values in further.items() if values}
 
@@ -348,7 +348,7 @@ def _accounting(request: Request, view: TableView, table: PredictionTable) -> Qu
 
 
 def _row_count(request: Request, view: TableView, table: PredictionTable, *, complete: bool) -> pl.LazyFrame:
-    """The count of rows; where none is left out, from the plan that the other constants come from."""
+    """Count of rows; if none is excluded, from the plan of the other constants."""
     if complete:
         return table.scored.select(pl.len().cast(pl.Int64).alias("read"))
     frame = unchecked_table(view.raw, view.schema, view.roles)
