@@ -125,7 +125,7 @@ def columns_of(footer: bytes, file: SourceFile, complaints: Complaints) -> Foote
 
 
 def common_type(first: pl.DataType, other: pl.DataType) -> pl.DataType | None:
-    """The type that both can be read as, or None. Whole numbers beside others are Float64, exact up to 2^53.
+    """Common type of two, or None. Whole numbers beside others are Float64, exact up to 2^53.
 
     >>> common_type(pl.UInt32(), pl.Int32())
     Int64
