@@ -366,7 +366,7 @@ class RankedRows:
         return self.total(self._all.take(chosen), hits[chosen] * (1.0 - share))
 
     def cascade(self, stop: Array, cut: int) -> Array:
-        """Expected 1 / rank of the last row of a cascade user, with a stopping probability at each row; 0 beyond the cut.
+        """Expected 1 / rank of a cascade user's last row, by the stopping probability of each row; 0 beyond the cut.
 
         Within ties the product of the chances to go on over j of m rows is the mean over all their subsets.
         """

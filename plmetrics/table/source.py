@@ -233,7 +233,7 @@ class Source:
         )
 
     def check_rows(self, *, fill: bool = False, ends: bool = False) -> list[str]:
-        """Report errors without a scan's notice: rows of csv files with more or fewer fields than the header, queries left out.
+        """Report errors silent in a scan: csv rows with more or fewer fields than the header, queries left out.
 
         With `fill`, absent fields are null, and only warned of. With `ends` large files are looked at at their end.
 
