@@ -50,14 +50,14 @@ if TYPE_CHECKING:
 class Run:
     """A run, as features read it.
 
-    `source` is the table, `prepared` the constants of the run, `aggregated` the sums of its scan, `counted` the counts
+    `source` is the table, `plan` the constants of the run, `aggregated` the sums of its scan, `counted` the counts
     of features from that scan, and `counts` earlier counts that features read in place of tables, by key. From the
     stage `order` on there are the subject of the estimates, `analysis`, and the values of ordered metrics. `state` is
     the one that a run without rows was restored from.
     """
 
     source: Source
-    prepared: RunPlan
+    plan: RunPlan
     aggregated: Aggregates
     counts: Mapping[str, object]
     counted: Mapping[str, object] = field(default_factory=dict)
@@ -68,12 +68,12 @@ class Run:
     @property
     def request(self) -> Request:
         """The suite as it was bound to the table."""
-        return self.prepared.request
+        return self.plan.request
 
     @property
     def view(self) -> TableView:
         """The rows to evaluate as they are in the data, not the queries made from them."""
-        return self.prepared.view if self.prepared.rows.pairs is None else self.request.view
+        return self.plan.view if self.plan.rows.pairs is None else self.request.view
 
     def values(self, *metrics: Metric) -> pl.DataFrame:
         """Rows as of the table `metrics`: metrics that the section has summed, of every model in every slice.

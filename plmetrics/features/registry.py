@@ -78,8 +78,8 @@ def looks(
     return asked
 
 
-def counting(prepared: RunPlan) -> Question[dict[str, object]]:
+def counting(plan: RunPlan) -> Question[dict[str, object]]:
     """Questions of features that count rows, by key, knowing what they asked for."""
     from plmetrics.engine.inquiry import answers_by_name
 
-    return answers_by_name({key: cast("Counting", known).count() for key, known in prepared.looks.items()})
+    return answers_by_name({key: cast("Counting", known).count() for key, known in plan.looks.items()})

@@ -65,17 +65,15 @@ class GridCounts:
     `orderings` of the rows of each model and `locators` of fine bins are by name.
     """
 
-    def __init__(
-        self, prepared: RunPlan, block_keys: NDArray[np.uint64], sums: CellSums | None = None
-    ) -> None:
+    def __init__(self, plan: RunPlan, block_keys: NDArray[np.uint64], sums: CellSums | None = None) -> None:
         """Make the first pass; with `sums` it adds these, too."""
-        self._plan = prepared
+        self._plan = plan
         self._count_type: type[np.number[Any]] = np.float64
-        self._room = counting_room(prepared.request.suite, beside_points=prepared.exact)
-        self._encoder = Encoder(prepared, block_keys, self._room)
+        self._room = counting_room(plan.request.suite, beside_points=plan.exact)
+        self._encoder = Encoder(plan, block_keys, self._room)
         self.orderings: Mapping[str, Ordering] = self._encoder.orderings
         self.locators: Mapping[str, Locator] = self._encoder.locators
-        self._sizes = PartSizes(prepared, self.orderings, self.locators, len(block_keys))
+        self._sizes = PartSizes(plan, self.orderings, self.locators, len(block_keys))
         self._counts_by_set: dict[str, dict[tuple[int, BinKind], Array]] = {}
         self._encoded_rows: list[EncodedRows] | None = []
         self._tallies: dict[GridPart, GridTally] = {}
@@ -83,10 +81,10 @@ class GridCounts:
         self._exponent = self._sizes.exponent
         self._complement_sets = [
             index
-            for index, slices in enumerate(prepared.slices)
-            if prepared.exact and compares_rests(prepared.request.suite, slices.slice_set.name)
+            for index, slices in enumerate(plan.slices)
+            if plan.exact and compares_rests(plan.request.suite, slices.slice_set.name)
         ]
-        self.bin_kinds = {name: wanted_bins(prepared, part) for name, part in self.orderings.items()}
+        self.bin_kinds = {name: wanted_bins(plan, part) for name, part in self.orderings.items()}
         bins = list(dict.fromkeys(kind for kinds in self.bin_kinds.values() for kind in kinds))
         first = [part for kind in bins if kind != "coarse" for part in self._shared(kind)]
         later = [kind for kind in bins if kind == "coarse" or not self._shared(kind)]

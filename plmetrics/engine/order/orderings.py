@@ -130,12 +130,12 @@ class Ordering:
         """Whether all rows are of one class."""
         return self.of_ranks or (self.value is not None and self.value.positive is None)
 
-    def expressions(self, prepared: RunPlan) -> Iterator[pl.Expr]:
+    def expressions(self, plan: RunPlan) -> Iterator[pl.Expr]:
         """The columns of the number and of its class, on the canonical table."""
         if self.value is None:
             yield pl.col(self.column)
             return
-        rows = prepared.row_of(self.model)
+        rows = plan.row_of(self.model)
         yield self.value.build(rows).alias(self.column)
         if self.value.positive is not None:
             yield self.value.positive(rows).alias(class_column(self.model, self.value))
@@ -181,11 +181,11 @@ def orderings(request: Request) -> tuple[Ordering, ...]:
     return tuple(out)
 
 
-def sample_columns(prepared: RunPlan, rows: pl.LazyFrame) -> pl.LazyFrame:
+def sample_columns(plan: RunPlan, rows: pl.LazyFrame) -> pl.LazyFrame:
     """Numbers and classes of some rows of the canonical table."""
-    every = orderings(prepared.request)
-    columns = [column for ordering in every for column in ordering.expressions(prepared)]
+    every = orderings(plan.request)
+    columns = [column for ordering in every for column in ordering.expressions(plan)]
     columns = list({column.meta.output_name(): column for column in columns}.values())
-    if prepared.view.roles.treatment is not None:
+    if plan.view.roles.treatment is not None:
         columns.append((pl.col(TREATMENT) == 1).alias(TREATED))
-    return rows.select(*columns, *positives(prepared.view.roles, prepared.request.models))
+    return rows.select(*columns, *positives(plan.view.roles, plan.request.models))

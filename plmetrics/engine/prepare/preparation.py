@@ -91,7 +91,7 @@ def prepare(
     cubes = plan_cubes(slices.slices, key_codes(view, slices), count, crossed)
     exact = sorts_in_memory(request, rows.read, len(cubes))
     chosen = inquiry.answer(_thresholds(request, view, constants))
-    prepared = RunPlan(
+    plan = RunPlan(
         request,
         view,
         table,
@@ -113,8 +113,8 @@ def prepare(
     if request.arithmetic.any_order:
         from plmetrics.engine.prepare.exponents import with_exponents
 
-        prepared = inquiry.answer(with_exponents(prepared, constants))
-    return replace(prepared, steps=tuple(inquiry.steps))
+        plan = inquiry.answer(with_exponents(plan, constants))
+    return replace(plan, steps=tuple(inquiry.steps))
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,8 +81,8 @@ def check_slices(slices: Sequence[Slices]) -> None:
 def _rows(run: Run) -> Source:
     """The rows that are evaluated, under the names that the section has for columns, with settled slice keys."""
     suite = run.request.suite
-    frame = run.prepared.table.frame
-    keys = [key.column for key in run.prepared.table.roles.keys]
+    frame = run.plan.table.frame
+    keys = [key.column for key in run.plan.table.roles.keys]
     unit = [] if suite.columns.unit is None else [UNIT]
     further = {name: pl.col(plain_column(name)) for name in ExperimentPlan.of(suite).further_columns}
     scores = {model.score: pl.col(score_column(name)) for name, model in suite.models.items() if model.score}
@@ -92,9 +92,7 @@ def _rows(run: Run) -> Source:
 
 def _experiment(run: Run, section: ExperimentPlan) -> Experiment:
     suite = run.request.suite
-    sets = tuple(
-        part for part in run.prepared.slices if part.slice_set.keys and not part.slice_set.is_derived
-    )
+    sets = tuple(part for part in run.plan.slices if part.slice_set.keys and not part.slice_set.is_derived)
     return Experiment(
         section.compared,
         section.arm,

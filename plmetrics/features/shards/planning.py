@@ -214,9 +214,9 @@ def shared_constants(suite: Suite, source: Source, stage: Stage) -> State | None
         uneven = check_rows(counted.data.missing, source)
     with memory_settings(budget_of(suite)):
         with stage("constants"), reading(source):
-            prepared = prepare(bound)
-            of_features = {} if needs_rows(prepared) else feature_constants(bound, source)
-        if needs_rows(prepared):
+            plan = prepare(bound)
+            of_features = {} if needs_rows(plan) else feature_constants(bound, source)
+        if needs_rows(plan):
             head, table = state_of_rows(suite, source, None, stage)
             return constants_alone(head, table, head.warnings)
     head = Head(
@@ -225,12 +225,12 @@ def shared_constants(suite: Suite, source: Source, stage: Stage) -> State | None
         fingerprint=fingerprint(counted),
         versions=versions(),
         schema=frame_text(pl.DataFrame(schema=bound.view.schema)),
-        constants=said_of(prepared, settled_keys(prepared), None, of_features),
+        constants=said_of(plan, settled_keys(plan), None, of_features),
         parts=(),
         layout="",
-        rows={"read": prepared.rows.read},
+        rows={"read": plan.rows.read},
         sets=(),
-        warnings=(*uneven, *prepared.warnings),
+        warnings=(*uneven, *plan.warnings),
     )
     return State(head, pl.DataFrame(schema={PART: pl.UInt16}), "")
 

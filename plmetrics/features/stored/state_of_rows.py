@@ -65,15 +65,15 @@ def _state(
         bound = bind(counted if where is None else counted.with_where(where), source, classes=classes)
         countable(bound.suite.model_copy(update={"exact": None}))
         uneven = check_rows(counted.data.missing, source)
-        prepared = prepare(bound, constants, adds=True)
+        plan = prepare(bound, constants, adds=True)
     with stage("aggregate"), reading(source):
-        asked = together(sum_cubes(prepared), sum_bins(prepared))
-        (frames, _), bins = answer(asked, apart=reads_apart(prepared.view))
-        sums = collect_aggregates(prepared, frames, None)
+        asked = together(sum_cubes(plan), sum_bins(plan))
+        (frames, _), bins = answer(asked, apart=reads_apart(plan.view))
+        sums = collect_aggregates(plan, frames, None)
     with stage("count"), reading(source):
         of_features = feature_constants(bound, source) if constants is None else constants.features
-        fields, table = capture(prepared, frames, sums, source, of_features, bins)
-    return head_of(counted, source, fields, (*uneven, *prepared.warnings)), table
+        fields, table = capture(plan, frames, sums, source, of_features, bins)
+    return head_of(counted, source, fields, (*uneven, *plan.warnings)), table
 
 
 def _constants(suite: Suite, stored: StateReference) -> Constants:
