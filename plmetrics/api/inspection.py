@@ -69,9 +69,9 @@ def validate(path: str | Path, set: Mapping[str, object] | None = None) -> Valid
         tables = feature_tables(loaded.suite, base=loaded.folder)
         request = bind(loaded.suite, source, tables, classes=())
         if "engine" in loaded.suite.sections:
-            from plmetrics.api.shards.distribution import check_units
+            from plmetrics.api.shards.distribution import check_distribution
 
-            check_units(loaded.suite, source)
+            check_distribution(loaded.suite, source)
         uneven = check_rows(loaded.suite.data.missing, source, *tables.values(), ends=True)
         runs = EarlierRuns.of(loaded.suite, data_files(source), directory / loaded.suite.name)
         check_feature_counts(request, feature_counts(loaded.suite, runs, base=loaded.folder))

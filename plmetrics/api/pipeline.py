@@ -13,7 +13,7 @@ from plmetrics.api.result import Result
 from plmetrics.api.stopwatch import Stopwatch
 from plmetrics.core.results import CURVES_SCHEMA, DECOMPOSITION_SCHEMA, TABLES
 from plmetrics.features.protocol import Run
-from plmetrics.features.registry import counting, features_of, looks
+from plmetrics.features.registry import counting, feature_questions, features_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -71,7 +71,7 @@ def _run_stages(
         request = bind(part, source, context.tables, label_status=label_status_of(part, context))
         context = replace(context, counts=check_feature_counts(request, context.counts))
         uneven = check_rows(suite.data.missing, request.source, *inputs)
-        plan = prepare(request, looks=looks(request, context.counts), adds=True)
+        plan = prepare(request, features=feature_questions(request, context.counts), adds=True)
         written: dict[str, object] = {"models": suite.models, "data": suite.data}
         written |= {} if context.where is None else {"sections": suite.sections}
         suite = request.suite

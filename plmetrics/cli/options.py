@@ -57,7 +57,7 @@ ReplaceFile = Annotated[bool, Option("--force", help="Replace a file that is the
 Debug = Annotated[bool, Option("--debug", help="Show the traceback of an error.")]
 
 
-class Format(StrEnum):
+class TableFormat(StrEnum):
     """Output format of a table."""
 
     text = "text"

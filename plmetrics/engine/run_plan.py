@@ -79,7 +79,7 @@ class RunPlan:
     """Constants of a run and the plans with them.
 
     `view` has the rows to count, with all models and final slice keys, and `table` their canonical columns. `grids`
-    are the bins of another run to use again, `score_spans` the ends of histograms of scores by model, `looks` the
+    are the bins of another run to use again, `score_spans` the ends of histograms of scores by model, `countings` the
     constants of features by key, `bin_edges` the edges for curves of labels and predictions, `slice_sums` the sums that
     slice values were taken from, and `steps` the work of the preparation.
     """
@@ -98,7 +98,7 @@ class RunPlan:
     added: Mapping[str, Json] = field(default_factory=dict)
     addition: Addition = field(default_factory=Addition)
     grids: Grids | None = None
-    looks: Mapping[str, object] = field(default_factory=dict)
+    countings: Mapping[str, object] = field(default_factory=dict)
     score_spans: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     steps: tuple[Step, ...] = ()
     bin_edges: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)

@@ -154,7 +154,7 @@ class Feature(ABC):
         state_rounding: the reason why its counts in stored states depend on the order of the rows; None if not.
         of_sums: whether its tables follow from sums, or from its counts in a state, so that merged states have them;
             other features have tables of merged states where there are `merged_counts`.
-        counts_rows: whether it counts rows beside the sums, after a `look` at them.
+        counts_rows: whether it counts rows beside the sums, after a question about them (`prepare`).
         shares_constants: whether its counts in stored states add only where its constants are the same.
         divides_units: whether its counts depend on the unit of a row, also without intervals.
         charts: the charts of its tables, by name.
@@ -259,8 +259,8 @@ class Feature(ABC):
         """The condition on further rows of the table that it counts."""
         return None
 
-    def look(self, request: Request, view: TableView, counts: object) -> Question[Counting] | None:  # noqa: ARG002
-        """Question about the rows before they are counted, asked with those of the preparation.
+    def prepare(self, request: Request, view: TableView, counts: object) -> Question[Counting] | None:  # noqa: ARG002
+        """Question about the rows for the constants of a count, asked with those of the preparation.
 
         Args:
             request: the suite as it was bound.

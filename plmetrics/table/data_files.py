@@ -34,11 +34,11 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
     from pathlib import Path
 
-    from plmetrics.table.source import Format
+    from plmetrics.table.source import FileFormat
 
 
 @cache
-def formats() -> dict[str, Format]:
+def formats() -> dict[str, FileFormat]:
     """The formats of files by kind."""
     from plmetrics.table.formats import csv, ipc, ndjson, parquet
 
@@ -185,7 +185,7 @@ def _list_table(kind: str, place: str, complaints: Complaints, version: int | No
 
 
 def _open_format(
-    format_: Format,
+    format_: FileFormat,
     files: Sequence[SourceFile],
     partitions: Partitions,
     complaints: Complaints,

@@ -33,7 +33,7 @@ _RESERVED = (ROW_KEY, ROW_NUMBER, FILE_PATH, _SHIFT)
 _WORD = 1 << 64
 
 
-class Format(Protocol):
+class FileFormat(Protocol):
     """Interface of the modules in `formats`."""
 
     KIND: str
@@ -72,7 +72,7 @@ class Reader:
     With `insert` a column that a file lacks is null there.
     """
 
-    format: Format
+    format: FileFormat
     files: tuple[SourceFile, ...]
     stored: pl.Schema
     partitions: Partitions

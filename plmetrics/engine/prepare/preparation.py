@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from plmetrics.engine.run_plan import SliceSums
     from plmetrics.table.prediction_table import PredictionTable
 
-    Looks = Callable[[TableView], Question[Mapping[str, object]]]
+    FeatureQuestions = Callable[[TableView], Question[Mapping[str, object]]]
 
 MAX_CELLS = 1_000_000
 
@@ -52,7 +52,7 @@ MAX_CELLS = 1_000_000
 def prepare(
     request: Request,
     constants: Constants | None = None,
-    looks: Looks | None = None,
+    features: FeatureQuestions | None = None,
     *,
     adds: bool = False,
 ) -> RunPlan:
@@ -61,7 +61,7 @@ def prepare(
     Args:
         request: the suite as it was bound.
         constants: those of another run, with the same classes.
-        looks: the questions of features about the rows, as a function of the view of the rows in the data.
+        features: the questions of features about the rows, as a function of the view of the rows in the data.
         adds: whether to add the sums of the run at once, where slice values follow from them.
 
     Raises:
@@ -69,7 +69,7 @@ def prepare(
         ConfigError: there are more slices than `max_slices`.
     """
     inquiry = Inquiry(request.steps, apart=reads_apart(request.view))
-    start = _start(request, constants, looks, inquiry)
+    start = _start(request, constants, features, inquiry)
     table = start.view.table()
     rows, looked_up, units = inquiry.answer(
         together(
@@ -105,7 +105,7 @@ def prepare(
         (*start.calibration.warnings, *chosen.warnings, *slices.warnings),
         model_origins(start.calibration.constants, looked_up.baseline),
         grids=None if constants is None else constants.grids,
-        looks=looked_up.looks,
+        countings=looked_up.countings,
         score_spans=looked_up.spans,
         bin_edges=inquiry.answer(_bin_edges(view, table, rows, blocks, constants)),
         slice_sums=looked_up.sums if len(cubes) == 1 else None,
@@ -127,12 +127,14 @@ class _Start:
     view: TableView
     calibration: Calibration
     baseline: Question[Mapping[str, float]]
-    looks: Looks | None
+    features: FeatureQuestions | None
     known: Mapping[str, object] = field(default_factory=dict)
     pairs: int | None = None
 
 
-def _start(request: Request, constants: Constants | None, looks: Looks | None, inquiry: Inquiry) -> _Start:
+def _start(
+    request: Request, constants: Constants | None, features: FeatureQuestions | None, inquiry: Inquiry
+) -> _Start:
     view = request.view
     if constants is not None:
         from plmetrics.engine.prepare.key_constants import pinned_keys
@@ -141,11 +143,11 @@ def _start(request: Request, constants: Constants | None, looks: Looks | None, i
     calibration = inquiry.answer(_calibration(view, constants))
     view, baseline = calibration.view, _baseline(calibration.view, constants)
     if request.suite.task != "ranking":
-        return _Start(view, calibration, baseline, looks)
+        return _Start(view, calibration, baseline, features)
     from plmetrics.engine.ranking.queries import by_query
 
     values = inquiry.answer(baseline)
-    asked = together(by_query(request, with_baseline(view, values)), _feature_looks(looks, view))
+    asked = together(by_query(request, with_baseline(view, values)), _feature_countings(features, view))
     (view, pairs), known = inquiry.answer(asked, stage="rank")
     return _Start(view, calibration, constant_question(values), None, known, pairs)
 
@@ -195,7 +197,7 @@ def _thresholds(request: Request, view: TableView, constants: Constants | None) 
 
 @dataclass(frozen=True, slots=True)
 class _LookUps:
-    """A view with all models and settled keys; its table, baseline, centres, slices, spans of scores, feature looks."""
+    """View with all models and settled keys; its table, baseline, centres, slices, score spans, feature countings."""
 
     view: TableView
     table: PredictionTable
@@ -203,7 +205,7 @@ class _LookUps:
     centres: Mapping[str, Mapping[str, float]]
     values: Mapping[str, pl.DataFrame]
     spans: Mapping[str, tuple[float, float]]
-    looks: Mapping[str, object]
+    countings: Mapping[str, object]
     sums: SliceSums | None
 
 
@@ -216,10 +218,10 @@ def _look_up(
     table = view.table()
     plans = slice_plans(view, table.scored, every_key(view, table))
     centring = _centres(request, table, constants)
-    others = together(_spans(request, table, constants), _feature_looks(start.looks, view))
+    others = together(_spans(request, table, constants), _feature_countings(start.features, view))
     values_of_keys: Question[KeyValues] = _values_alone(plans)
     thresholds = known_thresholds(request, constants)
-    alone = start.looks is None and not start.known
+    alone = start.features is None and not start.known
     if plans and alone and thresholds is not None and request.adds_at_once:
         from plmetrics.engine.prepare.slice_sums import has_few_slices, slice_sums
 
@@ -235,9 +237,9 @@ def _values_alone(plans: Mapping[str, pl.LazyFrame]) -> Question[KeyValues]:
     return (yield from frames_by_name(plans)), None
 
 
-def _feature_looks(looks: Looks | None, view: TableView) -> Question[Mapping[str, object]]:
+def _feature_countings(features: FeatureQuestions | None, view: TableView) -> Question[Mapping[str, object]]:
     """Answers to the questions of features about the rows, by key."""
-    return constant_question({}) if looks is None else looks(view)
+    return constant_question({}) if features is None else features(view)
 
 
 def _spans(

@@ -108,7 +108,7 @@ class WindowsCounting:
         return sum(waiting) + max(ordered, default=0)
 
     @classmethod
-    def look(cls, request: Request, view: TableView) -> Question[WindowsCounting]:
+    def prepare(cls, request: Request, view: TableView) -> Question[WindowsCounting]:
         """Question for the constants: slices, number of distinct values of each column, and edges of bins.
 
         `view` is of the rows as they are in the data.

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from plmetrics.core.names import SuitePath
     from plmetrics.features.drift.subjects import Kind, Subject
-    from plmetrics.features.drift.windows import Window
+    from plmetrics.features.drift.windows import CurrentWindow
     from plmetrics.table.slice_keys import SliceKey
 
 _SETTLED = ("@quantiles|", "@top|")
@@ -45,7 +45,7 @@ class ColumnDescription:
     positive: str | None = None
 
     @classmethod
-    def of(cls, subject: Subject, window: Window) -> ColumnDescription:
+    def of(cls, subject: Subject, window: CurrentWindow) -> ColumnDescription:
         """Description of a subject of a window."""
         dtype = window.view.schema[subject.column]
         zoned = dtype.time_zone is not None if isinstance(dtype, pl.Datetime) else None
@@ -85,7 +85,7 @@ class Description:
     folded: frozenset[str] = frozenset()
 
     @classmethod
-    def of(cls, window: Window) -> Description:
+    def of(cls, window: CurrentWindow) -> Description:
         """Description of the counts of a window; nothing is folded yet."""
         sets: dict[str, tuple[tuple[str, ...], ...]] = {}
         keys: dict[str, Any] = {}
@@ -138,7 +138,7 @@ class Description:
         return next((n for n, group in enumerate(self.groups) if set(columns) <= set(group)), None)
 
 
-def _of_key(key: SliceKey, name: str, window: Window) -> Any:
+def _of_key(key: SliceKey, name: str, window: CurrentWindow) -> Any:
     """Meaning of a key beyond the name of its column."""
     if key.kind == "predicate":
         where = window.view.suite.slices[name].where

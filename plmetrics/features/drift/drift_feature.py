@@ -100,14 +100,14 @@ class DriftFeature(Feature):
         spec = Drift.of(suite)
         return spec.where if spec.reference is None and not spec.is_counted else None
 
-    def look(self, request: Request, view: TableView, counts: object) -> Question[Any]:
+    def prepare(self, request: Request, view: TableView, counts: object) -> Question[Any]:
         """Question about both windows: slices, and number of distinct values of each column."""
-        from plmetrics.features.drift.comparison import drift_look
+        from plmetrics.features.drift.comparison import prepare_drift
 
-        return drift_look(request, view, counts)
+        return prepare_drift(request, view, counts)
 
     def steps(self, request: Request) -> Iterator[Step]:
-        """Purpose alone: its looks and counts are those of the preparation, and of the sums."""
+        """Purpose alone: its questions and counts are those of the preparation, and of the sums."""
         from plmetrics.features.drift.windows import compared_columns
 
         yield Step("drift", does=compared_columns(request.suite))
@@ -121,9 +121,9 @@ class DriftFeature(Feature):
     def capture(self, rows: CountedRows, builder: Builder) -> Mapping[str, Any]:
         """Add the counts of the rows, independent of the reference."""
         from plmetrics.features.drift.stored_counts import write
-        from plmetrics.features.drift.window_counts import window_summary
+        from plmetrics.features.drift.window_counts import count_window
 
-        return write(builder, window_summary(rows.view))
+        return write(builder, count_window(rows.view))
 
     def check_states(self, first: StateReference, other: StateReference) -> None:
         """Check that the counts of two states have one meaning."""

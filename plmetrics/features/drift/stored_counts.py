@@ -19,11 +19,11 @@ from plmetrics.features.drift.window_counts import (
     SUMS,
     TEXT,
     WEIGHTS,
-    Summary,
     Tally,
+    WindowCounts,
     common_description,
     selection,
-    sum_of_summaries,
+    sum_of_counts,
 )
 from plmetrics.features.stored.alignment import AlignedStates, StateReference
 from plmetrics.features.stored.state_files import state_bytes
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 CELLS, COUNTED, SUMMED = "drift_cells", "drift", "drift_sums"
 
 
-def write(builder: Builder, summary: Summary) -> dict[str, Any]:
+def write(builder: Builder, summary: WindowCounts) -> dict[str, Any]:
     """Add the parts of drift counts to a state.
 
     Returns:
@@ -93,25 +93,25 @@ def check_reference(states: Sequence[StateReference], needed: Description, path:
         check_one_meaning(every[0], description, (states[0].place, state.place), path)
 
 
-def reference_of(alike: Sequence[AlignedStates], needed: Description) -> Summary:
+def reference_of(alike: Sequence[AlignedStates], needed: Description) -> WindowCounts:
     """The counts of all states together, as far as they are wanted."""
-    return sum_of_summaries([selection(_summary(group), needed) for group in alike])
+    return sum_of_counts([selection(_summary(group), needed) for group in alike])
 
 
-def sum_of_states(alike: Sequence[AlignedStates]) -> Summary | None:
+def sum_of_states(alike: Sequence[AlignedStates]) -> WindowCounts | None:
     """The counts of states of one suite together; None where one of them has none."""
     if any(state.head.drift is None for group in alike for state in group.states):
         return None
-    return sum_of_summaries([_summary(group) for group in alike])
+    return sum_of_counts([_summary(group) for group in alike])
 
 
-def counts_of(state: SavedState) -> Summary:
+def counts_of(state: SavedState) -> WindowCounts:
     """Drift counts of a state, among several or merged from several."""
     reference = StateReference(state.head, state.table, state.place, state.content)
-    return sum_of_summaries([_summary(AlignedStates(state, [reference]))])
+    return sum_of_counts([_summary(AlignedStates(state, [reference]))])
 
 
-def run_state(view: TableView, summary: Summary, merged: SavedState | None = None) -> State:
+def run_state(view: TableView, summary: WindowCounts, merged: SavedState | None = None) -> State:
     """State of drift counts alone, stored with the results of a run.
 
     Its files are those of `merged`, where the counts are those of a merged state.
@@ -132,7 +132,7 @@ def run_state(view: TableView, summary: Summary, merged: SavedState | None = Non
     return State(head, table, state_bytes(head, table)[1])
 
 
-def _summary(alike: AlignedStates) -> Summary:
+def _summary(alike: AlignedStates) -> WindowCounts:
     """Sum of the counts of states with equal numbers of parts and cells."""
     head = alike.head
     description = common_description(
@@ -158,7 +158,7 @@ def _summary(alike: AlignedStates) -> Summary:
 
     cells = tuple(alike.first.of(number) for number in head.numbers(CELLS))
     groups = range(len(description.groups))
-    return Summary(
+    return WindowCounts(
         description,
         cells,
         tuple(tuple(tally(column.name, n) for n in groups) for column in description.subjects),

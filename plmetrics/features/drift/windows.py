@@ -134,7 +134,7 @@ def _condition(suite: Suite, schema: pl.Schema) -> pl.Expr | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class CurrentWindow:
     """Evaluated rows as one lazy table: slice keys, weights, and a value per subject."""
 
     view: TableView
@@ -153,7 +153,7 @@ class Window:
 
 
 @dataclass(frozen=True, slots=True)
-class Windows(Window):
+class Windows(CurrentWindow):
     """Both windows as one lazy table, told apart by `WINDOW`; `sides` are the windows by themselves.
 
     `reference` is the view of the reference's rows: what a second look at bad rows needs. Its rows that
@@ -164,7 +164,7 @@ class Windows(Window):
     sides: tuple[pl.LazyFrame, ...]
 
 
-def current_window(view: TableView, there: pl.Schema | None = None) -> Window:
+def current_window(view: TableView, there: pl.Schema | None = None) -> CurrentWindow:
     """Evaluated rows, without a reference in the same table.
 
     Models that a run adds are made from the scores of others, and not compared. `there` are the types of the columns of
@@ -182,7 +182,7 @@ def current_window(view: TableView, there: pl.Schema | None = None) -> Window:
         where = predicate(spec.where, view.schema, (*_PATH, "where"), "drift's where")
         current = replace(current, raw=current.raw.filter(~where.fill_null(value=False)))
     subjects = tuple(subjects_of(current, _compared_models(current), spec, there or view.schema))
-    return Window(current, subjects, _side(current, subjects, pl.lit(1)))
+    return CurrentWindow(current, subjects, _side(current, subjects, pl.lit(1)))
 
 
 def _compared_models(view: TableView) -> dict[str, PredictionColumns]:

@@ -18,7 +18,7 @@ from plmetrics.features.explain.states import ShardSizes, StateSize, shard_sizes
 from plmetrics.features.explain.verdict import Figures, Verdict, advice, verdict
 from plmetrics.features.explain.work import Time, Work, expected_time, work_of
 from plmetrics.features.protocol import Feature
-from plmetrics.features.registry import features_of, looks
+from plmetrics.features.registry import feature_questions, features_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -111,7 +111,7 @@ def explain(request: Request, *, data: bool = True) -> Explanation:
         DataError: there are no rows.
         ConfigError: there are too many slices, or the rows do not fit into memory and must.
     """
-    plan = prepare(request, looks=looks(request, {})) if data else None
+    plan = prepare(request, features=feature_questions(request, {})) if data else None
     sets = _sets(request, plan)
     slices = None if plan is None else sum(part.slices or 0 for part in sets)
     values = None if plan is None else sum(map(_values(request), sets))
@@ -168,7 +168,7 @@ def explain(request: Request, *, data: bool = True) -> Explanation:
 def _other_work(request: Request) -> Iterator[str]:
     """Work of a run that the estimate of its time leaves out."""
     for feature in features_of(request.suite):
-        if type(feature).look is not Feature.look or any(feature.steps(request)):
+        if type(feature).prepare is not Feature.prepare or any(feature.steps(request)):
             yield feature.key
     suite = request.suite
     if suite.compare is not None:

@@ -26,7 +26,7 @@ from plmetrics.features.stored.capture import feature_constants, said_of, settle
 from plmetrics.features.stored.merging import read_state
 from plmetrics.features.stored.state_of_rows import check_constants, state_of_rows
 from plmetrics.features.stored.stored_state import stored_state
-from plmetrics.features.stored.support import anchor_tables, check_units, countable
+from plmetrics.features.stored.support import anchor_tables, check_row_identity, countable
 from plmetrics.runs.record import fingerprint, versions
 from plmetrics.states.state_format import FORMAT, PART, Head, State, frame_text
 from plmetrics.suite.yaml.dump import readable, suite_content
@@ -206,7 +206,7 @@ def shared_constants(suite: Suite, source: Source, stage: Stage) -> State | None
     Where scores are counted on a grid, its edges follow from all scores, and take about as long as a state of all rows.
     """
     counted = countable(suite)
-    check_units(counted, source)
+    check_row_identity(counted, source)
     with stage("plan"), reading(source):
         bound = bind(counted, source)
         if not _shares_constants(bound):
@@ -238,7 +238,7 @@ def shared_constants(suite: Suite, source: Source, stage: Stage) -> State | None
 def needs_constants(suite: Suite, source: Source) -> bool:
     """Whether states of some of the rows must share constants; no row is read."""
     counted = countable(suite)
-    check_units(counted, source)
+    check_row_identity(counted, source)
     with reading(source):
         return _shares_constants(bind(counted, source))
 

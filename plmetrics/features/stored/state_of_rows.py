@@ -18,7 +18,7 @@ from plmetrics.features.stored.grids import read_constants, read_grids
 from plmetrics.features.stored.merging import read_state
 from plmetrics.features.stored.state_files import damage_errors, state_bytes, write_state
 from plmetrics.features.stored.stored_state import differences, file_places, head_of, suite_of
-from plmetrics.features.stored.support import check_units, countable
+from plmetrics.features.stored.support import check_row_identity, countable
 from plmetrics.runs.record import fingerprint
 from plmetrics.states.state_format import State
 
@@ -58,7 +58,7 @@ def _state(
     suite: Suite, source: Source, earlier: StateReference | None, stage: Stage, where: str | None
 ) -> tuple[Head, pl.DataFrame]:
     counted = countable(suite)
-    check_units(counted, source)
+    check_row_identity(counted, source)
     constants = None if earlier is None else _constants(counted, earlier)
     with stage("prepare"), reading(source):
         classes = None if constants is None else constants.classes

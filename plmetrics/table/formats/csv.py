@@ -104,7 +104,7 @@ def scan(
     *,
     insert: bool = False,
 ) -> pl.LazyFrame:
-    """One lazy scan of all files, as `source.Format` says."""
+    """Lazy scan of all files; see `source.FileFormat`."""
     rows = pl.scan_csv(
         [file.path for file in files],
         glob=False,
@@ -328,13 +328,13 @@ def _long_types(file: SourceFile, columns: list[str], rows: int | None) -> dict[
     source = open_binary(file.path) if is_address(file.path) else file.path
     table = pl.read_csv(source, columns=names, glob=False, infer_schema=False, n_rows=rows)
     word, number = (f"^({pattern.pattern})$" for pattern in (_NOT_FINITE, _NUMBER))
-    looks = []
+    aggregates = []
     for index, name in enumerate(columns):
         value = pl.col(_polars_name(name))
         words = value.str.contains(f"(?i){word}")
-        looks += [words.any().alias(f"{index} word")]
-        looks += [(~words & ~value.str.contains(number)).any().alias(f"{index} text")]
-    facts = table.select(looks).row(0, named=True)
+        aggregates += [words.any().alias(f"{index} word")]
+        aggregates += [(~words & ~value.str.contains(number)).any().alias(f"{index} text")]
+    facts = table.select(aggregates).row(0, named=True)
     types: dict[str, pl.DataType] = dict.fromkeys(columns, _UNKNOWN)
     for index, name in enumerate(columns):
         if facts[f"{index} text"]:

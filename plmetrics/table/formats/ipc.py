@@ -83,7 +83,7 @@ def scan(
     *,
     insert: bool = False,  # noqa: ARG001
 ) -> pl.LazyFrame:
-    """One lazy scan of all files, as `source.Format` says."""
+    """Lazy scan of all files; see `source.FileFormat`."""
     native = partitions.native
     hive_schema = partitions.schema if native and partitions.schema else None
     return pl.scan_ipc(

@@ -68,7 +68,7 @@ def scan(
     *,
     insert: bool = False,  # noqa: ARG001 (a key that a line lacks is null anyway)
 ) -> pl.LazyFrame:
-    """One lazy scan of all files, as `source.Format` says."""
+    """Lazy scan of all files; see `source.FileFormat`."""
     return pl.scan_ndjson(
         [file.path for file in files],
         schema=stored,
