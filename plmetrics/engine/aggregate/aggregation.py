@@ -18,6 +18,7 @@ from plmetrics.engine.aggregate.totals import (
     cells_of,
     centres_of,
     moments,
+    row_count,
     summed_in,
     sums_of,
     totals,
@@ -282,7 +283,7 @@ def _block_keys(plan: RunPlan, frame: pl.DataFrame) -> tuple[NDArray[np.uint64],
         return np.zeros(1, dtype=np.uint64), np.ones(1, dtype=np.int64)
     if blocks.keys is not None and blocks.units is not None:
         return blocks.keys, blocks.units
-    rows = pl.col("rows" if "rows" in frame.columns else "n").sum()
+    rows = pl.col(row_count(frame.columns)).sum()
     counted = frame.lazy().group_by(BLOCK).agg(rows.alias("n")).sort(BLOCK).collect()
     return counted[BLOCK].to_numpy(), counted["n"].to_numpy()
 

@@ -24,7 +24,7 @@ from plmetrics.table.checks import VALID, bad_rows, scored_column, valid_column
 from plmetrics.table.prediction_columns import part_column, score_column
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -32,6 +32,9 @@ if TYPE_CHECKING:
     from plmetrics.engine.run_plan import RunPlan
     from plmetrics.states.sums import Atom, Rows
     from plmetrics.table.slices import Cube
+
+
+_ROWS = "rows"
 
 
 def summed_in(plan: RunPlan, cube: Cube) -> list[Metric]:
@@ -70,7 +73,7 @@ def totals(plan: RunPlan, metrics: Sequence[Metric]) -> list[Total]:
     for section in request.suite.sections.values():
         out += section.totals(plan.table, every=every)
     if apart or every:
-        out.append(Total.rows("rows"))
+        out.append(Total.rows(_ROWS))
     if request.suite.data.missing == "error":
         out.append(Total.count("bad", bad_rows(unlabelled=request.unlabelled)))
     return out
@@ -214,6 +217,11 @@ def _counts(
             if weight is not None and name == "positives":
                 out.append(Total.count(f"{prefix}{POSITIVE_ROWS}", mask))
     return out
+
+
+def row_count(columns: Container[str]) -> str:
+    """Name of the column with the number of rows: `rows` if some may have no label, else `n`."""
+    return _ROWS if _ROWS in columns else "n"
 
 
 def cells_of(cube: Cube, frame: pl.DataFrame) -> NDArray[np.int64]:

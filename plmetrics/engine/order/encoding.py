@@ -12,6 +12,7 @@ from plmetrics.core.hashing import block_numbers
 from plmetrics.core.threads import parallel_map, steps
 from plmetrics.engine.aggregate.aggregation import families
 from plmetrics.engine.aggregate.row_plan import BLOCK, TREATED, cell_column, rows_plan
+from plmetrics.engine.aggregate.totals import row_count
 from plmetrics.engine.order.orderings import orderings, sample_columns
 from plmetrics.engine.order.score_bins import fixed_binnings
 from plmetrics.engine.step import Step
@@ -300,8 +301,7 @@ def count_type(plan: RunPlan, aggregated: Aggregates) -> type[np.number[Any]]:
     state = aggregated.sums[0]
     if plan.request.weighted or "n" not in state.columns:
         return np.float64
-    rows = state.columns.get("rows", state.columns["n"])  # of these, some may have no label
-    by_block = np.bincount(state.block, weights=rows)
+    by_block = np.bincount(state.block, weights=state.columns[row_count(state.columns)])
     most = float(by_block.max(initial=0.0)) * plan.request.width
     if most <= np.iinfo(np.uint16).max:
         return np.uint16

@@ -37,7 +37,7 @@ from plmetrics.table.prediction_columns import WEIGHT
 from plmetrics.table.slices import Cube, plan_cubes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -170,13 +170,13 @@ class WindowsCounting:
 
 
 def _fits_in_memory(windows: Windows, sources: Sequence[Source]) -> bool:
-    """Whether the files have few enough rows for a sort of all numbers, however many distinct values there are."""
-    rows = [source.rows for source in sources]
-    known = [number for number in rows if number is not None]
-    if windows.view.suite.exact is False or len(known) < len(rows) or sum(known) > EXACT_VALUES:
+    """Whether the files have few enough rows for counts of all numbers by value, however many are distinct."""
+    sizes = [source.rows for source in sources]
+    if windows.view.suite.exact is False or None in sizes:
         return False
-    needed = _bytes(sum(known), sum(known), [1] * len(windows.sets))
-    return len(windows.subjects) * needed // _WAITING + needed <= _SHARE * working_memory(windows.view.suite)
+    rows = sum(filter(None, sizes))
+    numbers = {number: rows for number, subject in enumerate(windows.subjects) if subject.of_numbers}
+    return len(list(_columns_by_value(windows, numbers, rows, [1] * len(windows.sets)))) == len(numbers)
 
 
 def _look_ups(windows: Windows, *, estimates: bool) -> dict[str, pl.LazyFrame]:
@@ -306,28 +306,34 @@ def _key_type(cube: Cube) -> type[pl.DataType]:
 def _columns(windows: Windows, facts: pl.DataFrame, cubes: Sequence[Cube]) -> Question[tuple[_Column, ...]]:
     """By value as far as the memory budget goes, the columns with the fewest values first; the rest on bins."""
     rows, cells = int(facts["rows"].sum()), [cube.cells for cube in cubes]
-    room = _SHARE * working_memory(windows.view.suite)
-    exact = windows.view.suite.exact
-    columns: dict[int, _Column] = {}
     sizes = dict(enumerate(_values(facts, len(windows.subjects))))
-    binned = []
-    for number in sorted(sizes, key=lambda n: sizes[n]):
-        subject = windows.subjects[number]
-        if not subject.of_numbers:
-            columns[number] = _Column(number, subject, too_many=sizes[number] > MOST_CATEGORIES)
-            continue
-        needed = _bytes(sizes[number], rows, cells)
-        is_small = sizes[number] <= FINE_BINS
-        fits = needed <= room and sizes[number] <= EXACT_VALUES
-        if is_small or (exact is not False and (exact is True or fits)):
-            scattered = 2 * sizes[number] > rows
-            columns[number] = _Column(number, subject, scattered=scattered)
-            room -= columns[number].waiting(needed)
-        else:
-            binned.append(number)
+    numbers = {number: size for number, size in sizes.items() if windows.subjects[number].of_numbers}
+    by_value = _columns_by_value(windows, numbers, rows, cells, exact=windows.view.suite.exact)
+    columns = {column.number: column for column in by_value}
+    for number in sizes.keys() - numbers.keys():
+        too_many = sizes[number] > MOST_CATEGORIES
+        columns[number] = _Column(number, windows.subjects[number], too_many=too_many)
+    binned = [number for number in numbers if number not in columns]
     edges = (yield from _edges(windows, facts, binned)) if binned else {}
     columns |= {number: _Column(number, windows.subjects[number], edges[number]) for number in binned}
     return tuple(columns[number] for number in sorted(columns))
+
+
+def _columns_by_value(
+    windows: Windows, sizes: Mapping[int, int], rows: int, cells: Sequence[int], *, exact: bool | None = None
+) -> Iterator[_Column]:
+    """Columns of numbers with counts by value, as many as fit into memory, those with the fewest values first.
+
+    `sizes` are the numbers of distinct values by column. `exact` decides for or against all but columns of few values.
+    """
+    room = _SHARE * working_memory(windows.view.suite)
+    for number in sorted(sizes, key=lambda n: sizes[n]):
+        needed = _bytes(sizes[number], rows, cells)
+        fits = needed <= room and sizes[number] <= EXACT_VALUES
+        if sizes[number] <= FINE_BINS or (fits if exact is None else exact):
+            column = _Column(number, windows.subjects[number], scattered=2 * sizes[number] > rows)
+            room -= column.waiting(needed)
+            yield column
 
 
 def _values(facts: pl.DataFrame, columns: int) -> list[int]:
