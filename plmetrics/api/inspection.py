@@ -52,9 +52,9 @@ def validate(path: str | Path, set: Mapping[str, object] | None = None) -> Valid
         ConfigError: the suite is wrong.
         DataError: files or columns are not what the suite says.
     """
+    from plmetrics.diagnostics.run_warnings import sample_warnings
     from plmetrics.engine.binding.bind import bind
     from plmetrics.engine.faults import check_rows
-    from plmetrics.engine.run_warnings import sample_warnings
     from plmetrics.runs.history.earlier_runs import EarlierRuns
     from plmetrics.suite.yaml.load import load_suite
 

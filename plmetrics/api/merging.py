@@ -287,8 +287,8 @@ class _Sum:
         return result_of_tables(run.plan.request.suite, every, replicates, outputs, record)
 
     def _record(self, run: RestoredRun, metrics: pl.DataFrame) -> RunRecord:
+        from plmetrics.diagnostics.run_warnings import state_warnings
         from plmetrics.engine.prepare.slices import slice_warnings
-        from plmetrics.engine.run_warnings import state_warnings
 
         head, plan, sums = self.total.head, run.plan, run.aggregated
         of_slices = slice_warnings(plan.view.sets)

@@ -354,7 +354,7 @@ def recorded_rows(plan: RunPlan, aggregated: Aggregates) -> RecordedRows:
 
 
 def _record(plan: RunPlan, aggregated: Aggregates, metrics: pl.DataFrame, watch: Stopwatch) -> RunRecord:
-    from plmetrics.engine.run_warnings import run_warnings
+    from plmetrics.diagnostics.run_warnings import run_warnings
 
     return {
         "constants": plan.constants(int(aggregated.units.sum())),

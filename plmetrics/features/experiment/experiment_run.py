@@ -9,8 +9,8 @@ import polars as pl
 
 from plmetrics.core.errors import ConfigError, Problem, errors_at
 from plmetrics.core.results import GATES_SCHEMA, in_schema
+from plmetrics.diagnostics.treatment_balance import SIZEABLE, unlike_shares
 from plmetrics.engine.memory.budget import reads_apart
-from plmetrics.engine.treatment_balance import SIZEABLE, unlike_shares
 from plmetrics.features.experiment.arm_sums import experiment_sums
 from plmetrics.features.experiment.design import Experiment
 from plmetrics.features.experiment.experiment_section import TASK, ExperimentPlan, Sequential

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from plmetrics.diagnostics.run_warnings import sample_warnings
 from plmetrics.engine.memory.budget import LIBRARIES, round_up
-from plmetrics.engine.run_warnings import sample_warnings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

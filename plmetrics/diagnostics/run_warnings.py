@@ -63,7 +63,7 @@ def _of_treatment(plan: RunPlan, aggregated: Aggregates) -> list[str]:
     """Warnings of unbalanced treatment arms."""
     if plan.request.suite.task != "uplift":
         return []
-    from plmetrics.engine.treatment_balance import balance_warnings
+    from plmetrics.diagnostics.treatment_balance import balance_warnings
 
     return balance_warnings(plan, aggregated)
 
@@ -73,7 +73,7 @@ def _by_value(suite: Suite, facts: TableFacts, metrics: pl.DataFrame) -> list[st
     judged = (metric.chance is not None or metric.rises_with_prevalence for metric in suite.metrics)
     if not suite.baseline and not any(judged):
         return []
-    from plmetrics.engine.value_warnings import warnings_by_value
+    from plmetrics.diagnostics.value_warnings import warnings_by_value
 
     return warnings_by_value(suite, metrics, facts.smallest)
 
@@ -111,7 +111,7 @@ def misleading_metrics(
 def _of_gates(suite: Suite) -> list[str]:
     if not suite.gates:
         return []
-    from plmetrics.engine.gate_warnings import gate_warnings
+    from plmetrics.diagnostics.gate_warnings import gate_warnings
 
     return gate_warnings(suite)
 
