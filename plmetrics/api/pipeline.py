@@ -207,14 +207,16 @@ def estimate(
     `counted` are the models' scores from a state, or from the pass of the sums; without them rows are read. `watch`
     is told of each model.
     """
-    from plmetrics.engine.aggregate.aggregation import needs_rows, sliced_rests, sliced_sums
+    from plmetrics.engine.aggregate.aggregation import needs_rows, sliced_complements, sliced_sums
     from plmetrics.inference.analysis import resampling
     from plmetrics.inference.chunks import Population
     from plmetrics.inference.subject import Analysis, SetStates
 
     request = plan.request
     suite = request.suite
-    states = zip(plan.slices, sliced_sums(plan, aggregated), sliced_rests(plan, aggregated), strict=True)
+    states = zip(
+        plan.slices, sliced_sums(plan, aggregated), sliced_complements(plan, aggregated), strict=True
+    )
     sets = [SetStates(*of_set) for of_set in states]
     weights = resampling(suite, aggregated.units)
     if weights is not None and suite.uncertainty is not None and suite.uncertainty.thresholds == "resampled":

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from plmetrics.catalogue.needs import Bins, Need, OrderedRows, Points, Quantiles, Queries, Ranks, Sums
 from plmetrics.engine.arithmetic import Arithmetic
-from plmetrics.suite.sections.basics import ModelColumns
+from plmetrics.suite.sections.basics import REST, ModelColumns
 from plmetrics.suite.tasks import BINNED_CURVES, CLASS_CURVES, CLASS_TASKS
 from plmetrics.table.prediction_table import prediction_table
 from plmetrics.table.slices import SliceSet
@@ -267,6 +267,10 @@ class Request:
         named = dict.fromkeys(gate.rival for gate in suite.gates if gate.rival is not None)
         judged = ((m, b) for b in named for m in self.models if m != b)
         return tuple(dict.fromkeys([*compared, *judged]))
+
+    def has_complements(self, name: str) -> bool:
+        """Whether the slices of a set are compared with their complements."""
+        return self.suite.compare is not None and REST in self.suite.compare.slices.get(name, ())
 
     @property
     def area_pairs(self) -> tuple[tuple[str, str], ...]:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from plmetrics.catalogue.metric import Metric
     from plmetrics.inference.estimate import Estimate
     from plmetrics.inference.weights import ResamplingWeights
-    from plmetrics.states.complements import RestSums
+    from plmetrics.states.complements import ComplementSums
     from plmetrics.states.sums import SlicedSums
 
 Array = NDArray[np.float64]
@@ -100,7 +100,9 @@ class Chunk:
     sums: ModelSums
 
 
-def chunk_of(sums: SlicedSums | RestSums, weights: ResamplingWeights | None, first: int, last: int) -> Chunk:
+def chunk_of(
+    sums: SlicedSums | ComplementSums, weights: ResamplingWeights | None, first: int, last: int
+) -> Chunk:
     """The slices from one up to another, whatever their number."""
     by_block, centres = sums.by_block(first, last), sums.centred_at(first, last)
     model_sums = ModelSums(by_block, weights, centres, sums.replicated(first, last))

@@ -36,12 +36,14 @@ def with_threshold_replicates(
         return draw_weights(np.ones(blocks, dtype=np.int64), uncertainty.replicates, seed).matrix
 
     draws = Draws(weights.matrix, aggregated.block_keys, further)
-    rests = [states.rests is not None for states in sets]
-    replicates = threshold_replicates(plan, aggregated, draws, rests=rests)
+    complements = [states.complements is not None for states in sets]
+    replicates = threshold_replicates(plan, aggregated, draws, complements=complements)
     out = []
-    for states, (columns, columns_of_rests) in zip(sets, replicates, strict=True):
-        of_rests = states.rests
-        if of_rests is not None:
-            of_rests = replace(of_rests, held=replace(of_rests.held, replicates=columns_of_rests))
-        out.append(replace(states, sums=replace(states.sums, replicates=columns), rests=of_rests))
+    for states, (columns, complement_columns) in zip(sets, replicates, strict=True):
+        of_complements = states.complements
+        if of_complements is not None:
+            of_complements = replace(
+                of_complements, held=replace(of_complements.held, replicates=complement_columns)
+            )
+        out.append(replace(states, sums=replace(states.sums, replicates=columns), complements=of_complements))
     return out

@@ -1,4 +1,4 @@
-"""The slices of one set held against others: each against all rows, the rest, one of them, or those before it."""
+"""Slice comparisons: each slice of a set against all rows, its complement, another slice, or the one before it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from plmetrics.core.slice_texts import slice_place
 from plmetrics.inference.chunks import EstimateColumns, chunk_of, concatenate_estimates
 from plmetrics.inference.contrasts import joined_texts, pair_places, sides_of
 from plmetrics.inference.estimate import Estimate
-from plmetrics.inference.subject import MetricPlace, rest_place
+from plmetrics.inference.subject import MetricPlace, complement_place
 from plmetrics.suite.sections.basics import ALL, PAIRS, REST
 from plmetrics.table.tags import result_order
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     Make = Callable[[int, Chunk], Estimates]
 
 NEEDS_ROWS = "needs_exact"
-"""The status of a rest whose ordered metric was counted on a grid, which holds no rests."""
+"""Status of a complement with an ordered metric on a grid, which has no complements."""
 
 
 class SliceContrasts:
@@ -78,16 +78,16 @@ class SliceContrasts:
         if not self._asked:
             return
         states = self._members[index]
-        rests = None
-        if REST in self._asked and states.rests is not None:
-            rest_chunk = chunk_of(states.rests, self._analysis.weights, chunk.first, chunk.last)
-            rests = self._make(rest_place(index), rest_chunk)
+        complements = None
+        if REST in self._asked and states.complements is not None:
+            complement_chunk = chunk_of(states.complements, self._analysis.weights, chunk.first, chunk.last)
+            complements = self._make(complement_place(index), complement_chunk)
         if PAIRS in self._asked:
             self._listed.append(listed)
         for metric in self._analysis.suite.listed(states.slices.slice_set.name):
             for number, (named, member) in enumerate(metric.per_class()):
                 place = MetricPlace(index, metric, number, named)
-                self._chunk(place, member, chunk, estimates.of(member), np.flatnonzero(listed), rests)
+                self._chunk(place, member, chunk, estimates.of(member), np.flatnonzero(listed), complements)
 
     def _chunk(
         self,
@@ -96,7 +96,7 @@ class SliceContrasts:
         chunk: Chunk,
         estimates: Mapping[str, EstimateColumns],
         index: NDArray[np.int64],
-        rests: Estimates | None,
+        complements: Estimates | None,
     ) -> None:
         for kind, reference in enumerate(self._asked):
             for model, of_model in estimates.items():
@@ -106,8 +106,8 @@ class SliceContrasts:
                     continue
                 numbers, contrast = index, "rest" if reference == REST else "slice"
                 if reference == REST:
-                    assert rests is not None
-                    other = self._rest(metric, rests, model, of_model)
+                    assert complements is not None
+                    other = self._complement(metric, complements, model, of_model)
                     others = numbers
                 else:
                     base, numbers = self._base(reference, place.index, chunk, numbers)
@@ -124,13 +124,13 @@ class SliceContrasts:
         its_index, its_number, base = self._anchors[reference]
         return base, places[places + chunk.first != its_number] if its_index == index else places
 
-    def _rest(
-        self, metric: Metric, rests: Estimates, model: str, estimates: EstimateColumns
+    def _complement(
+        self, metric: Metric, complements: Estimates, model: str, estimates: EstimateColumns
     ) -> EstimateColumns:
-        """The estimates of the rests; without a value where a metric of theirs was not ordered."""
+        """The estimates of the complements; without a value where a metric of theirs was not ordered."""
         ordered = [leaf for leaf in leaves(metric) if isinstance(leaf.needs, (OrderedRows, Ranks))]
-        if all(rests.has(leaf, model) for leaf in ordered):
-            return rests.of_model(metric, model)
+        if all(complements.has(leaf, model) for leaf in ordered):
+            return complements.of_model(metric, model)
         return _without_value(estimates, NEEDS_ROWS)
 
     def finish(self) -> None:

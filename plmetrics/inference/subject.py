@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from plmetrics.inference.chunks import EstimateColumns, Population
     from plmetrics.inference.estimate import ReplicateKind
     from plmetrics.inference.weights import ResamplingWeights
-    from plmetrics.states.complements import RestSums
+    from plmetrics.states.complements import ComplementSums
     from plmetrics.states.sums import SlicedSums
     from plmetrics.suite.model import Suite
     from plmetrics.table.slices import Slices
@@ -139,11 +139,11 @@ class Replication:
 
 @dataclass(frozen=True, slots=True)
 class SetStates:
-    """The states of one slice set: its slices, and the sums of each by block; `rests` are those of all other rows."""
+    """States of one slice set: its slices, and the sums of each by block; `complements` are of all other rows."""
 
     slices: Slices
     sums: SlicedSums
-    rests: RestSums | None = None
+    complements: ComplementSums | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,6 +213,6 @@ class MetricPlace:
     named: str = ""
 
 
-def rest_place(index: int) -> int:
+def complement_place(index: int) -> int:
     """The key of the complements of a slice set among ordered values."""
     return -1 - index

@@ -1,8 +1,8 @@
 """Complements of a slice set: for each of its slices, all other rows.
 
-Sums of a rest are those of all other slices and of the rows outside the set, added: nothing is taken off a total, so
-that what is 0 stays 0 and nothing is lost to rounding. Where slices have centres of their own, moments of all rests are
-about one, and those of a rest that lies far from it about its own.
+Sums of a complement are those of all other slices and of the rows outside the set, added: nothing is taken off a
+total, so that what is 0 stays 0 and nothing is lost to rounding. Where slices have centres of their own, moments of all
+complements are about one, and those of a complement that lies far from it about its own.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ Codes = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
-class RestSums:
+class ComplementSums:
     """The sums of the rest of each slice. `held` are those of the rows of no slice, and then of each slice.
 
-    `compared` says whether slices are compared with their rests; else only what is held is read.
+    `compared` says whether slices are compared with their complements; else only what is held is read.
     """
 
     held: SlicedSums
@@ -39,9 +39,9 @@ class RestSums:
         return self.held.slices - 1
 
     def by_block(self, first: int, last: int) -> dict[str, Array]:
-        """Dense `[slice, block]` sums of the rests of the slices from `first` up to `last`."""
+        """Dense `[slice, block]` sums of the complements of the slices from `first` up to `last`."""
         if not self.held.centres.scattered:
-            return _rests(self.held, first, last)
+            return _sums_of_complements(self.held, first, last)
         return self._moved(first, last)[0]
 
     def replicated(self, first: int, last: int) -> dict[str, Array]:
@@ -52,7 +52,7 @@ class RestSums:
         }
 
     def centred_at(self, first: int, last: int) -> dict[str, Array]:
-        """`[slice]` centres of these rests, by name."""
+        """`[slice]` centres of these complements, by name."""
         if not self.held.centres.scattered:
             return self.held.centred_at(first + 1, last + 1)
         return self._moved(first, last)[1]
@@ -62,7 +62,7 @@ class RestSums:
         slice_sums = self.held
         origins = slice_sums.centres.take(slice_sums.code)
         columns, centres = about_common_centre(slice_sums.columns, origins, np.zeros_like(slice_sums.code), 1)
-        sums = _rests(replace(slice_sums, columns=columns, centres=centres), first, last)
+        sums = _sums_of_complements(replace(slice_sums, columns=columns, centres=centres), first, last)
         at = {name: np.full(last - first, float(np.ravel(center)[0])) for name, center in centres.at.items()}
         totals = {name: column.sum(axis=1) for name, column in sums.items()}
         distances = distant(totals, centres.moments)
@@ -78,7 +78,7 @@ class RestSums:
         return sums, at
 
 
-def _rests(sums: SlicedSums, first: int, last: int) -> dict[str, Array]:
+def _sums_of_complements(sums: SlicedSums, first: int, last: int) -> dict[str, Array]:
     """Sums of complements by block, of additive columns."""
     by_block = sums.by_block(first + 1, last + 1)
     low, high = np.searchsorted(sums.code, [first + 1, last + 1])
@@ -102,10 +102,10 @@ def _complement_sums(part: Array, outside: Array) -> Array:
 
 
 @dataclass(frozen=True, slots=True)
-class RestScores:
-    """The scores of one rest, as ordered metrics read them: those of a slice set of one slice.
+class ComplementScores:
+    """The scores of one complement, as ordered metrics read them: those of a slice set of one slice.
 
-    `number` is how many rests there are: together they are resampled row by row only where all their rows are few.
+    `number` is that of all complements: they are resampled row by row only where all their rows together are few.
     """
 
     own: Any
@@ -121,6 +121,6 @@ class RestScores:
         return getattr(self.own, name)
 
 
-def rest_codes(codes: Codes, number: int) -> Codes:
+def complement_codes(codes: Codes, number: int) -> Codes:
     """The code of each row in the rest of a slice, 0 or -1, from its code in the set; -1 is no slice."""
     return np.where(codes == number, np.int64(-1), np.int64(0))

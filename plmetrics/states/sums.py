@@ -193,7 +193,7 @@ class Atom:
     """One sum over rows: `key` is its identity, `build` the row expression.
 
     A Boolean row expression (`counts=True`) is counted, or its weights summed; a Float64 one is summed times
-    weight. With `weighted=False` a Boolean one is counted also under weights: rows of weight above 0. `rest_of`
+    weight. With `weighted=False` a Boolean one is counted also under weights: rows of weight above 0. `complement_of`
     names a total and the atom that, without weights, this one completes it with: whole counts need no second sum.
     No row's value is further from 0 than `most`, weight aside, where that is known of any row that passes the checks.
     `about` says of a sum of distances from centres what it takes to move it to others. `squares` says that the values
@@ -211,7 +211,7 @@ class Atom:
     build: Callable[[Rows], pl.Expr]
     counts: bool = False
     weighted: bool = True
-    rest_of: tuple[str, Atom] | None = None
+    complement_of: tuple[str, Atom] | None = None
     most: float | None = None
     about: Distances | None = None
     squares: bool = False

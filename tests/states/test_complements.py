@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from plmetrics.states.complements import RestSums, rest_codes
+from plmetrics.states.complements import ComplementSums, complement_codes
 from plmetrics.states.sums import SumsState
 
 ENTRIES = st.lists(
@@ -21,7 +21,7 @@ def test_sums_of_a_rest_are_those_of_all_other_entries(
     codes, blocks, values = (np.array([entry[place] for entry in entries]) for place in range(3))
     codes, blocks = codes.astype(np.int64), blocks.astype(np.int64)
     state = SumsState(np.arange(len(entries)), blocks, {"x": values.astype(np.float64)}, 3)
-    made = RestSums(state.roll_up(codes + 1, 5))
+    made = ComplementSums(state.roll_up(codes + 1, 5))
     assert made.slices == 4
     found = made.by_block(first, last)["x"]
     assert found.shape == (last - first, 3)
@@ -33,4 +33,4 @@ def test_sums_of_a_rest_are_those_of_all_other_entries(
 
 
 def test_rows_of_no_slice_are_in_every_rest() -> None:
-    assert rest_codes(np.array([0, 1, -1, 1]), 1).tolist() == [0, -1, 0, -1]
+    assert complement_codes(np.array([0, 1, -1, 1]), 1).tolist() == [0, -1, 0, -1]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from plmetrics.states.complements import RestSums
+from plmetrics.states.complements import ComplementSums
 from plmetrics.states.moments import Centres, Moment, about_common_centre, distant, means, move_moments
 from plmetrics.states.sums import SumsState
 
@@ -86,7 +86,7 @@ def test_moments_keep_their_digits_however_far_levels_lie(part: str) -> None:
     masks = [codes(table["cell"]) == number for number in range(4)]
     sums = totals(sliced, 4)
     if part == "rests":
-        sums = totals(RestSums(state.roll_up(codes(state.cell) + 1, 5)), 4)
+        sums = totals(ComplementSums(state.roll_up(codes(state.cell) + 1, 5)), 4)
         masks = [~mask for mask in masks]
     if part == "replicate":
         sums = {name: held[:, [0, 0, 2]].sum(axis=1) for name, held in sliced.by_block(0, 4).items()}
@@ -106,10 +106,10 @@ def test_a_rest_far_from_all_others_has_a_centre_of_its_own() -> None:
     x = np.where(cell == 0, 1e12, 0.0) + rng.normal(size=len(cell))
     table = {"cell": cell, "block": rng.integers(0, 3, len(cell)), "x": x, "y": x, "w": np.ones(len(cell))}
     state = state_of(table)
-    rests = RestSums(state.roll_up(state.cell + 1, 3))
+    complements = ComplementSums(state.roll_up(state.cell + 1, 3))
     wanted = [covariation(table, cell == other, "x", "x") for other in (1, 0)]
-    assert found(totals(rests, 2), "x", "x") == pytest.approx(wanted, rel=1e-9)
-    assert np.abs(rests.centred_at(0, 2)["x"] - [0.0, 1e12]).max() < 5
+    assert found(totals(complements, 2), "x", "x") == pytest.approx(wanted, rel=1e-9)
+    assert np.abs(complements.centred_at(0, 2)["x"] - [0.0, 1e12]).max() < 5
 
 
 def test_one_odd_entry_does_not_move_the_centre_of_the_others() -> None:

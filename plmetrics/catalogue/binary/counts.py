@@ -55,9 +55,9 @@ def _quadrant(name: str, threshold: float | ThresholdRule) -> Atom:
         return atom(build=lambda rows: ~rows.positive & rows.called(threshold))
     if name == "fn":
         rest = ("positives", _quadrant("tp", threshold))
-        return atom(build=lambda rows: rows.positive & ~rows.called(threshold), rest_of=rest)
+        return atom(build=lambda rows: rows.positive & ~rows.called(threshold), complement_of=rest)
     rest = ("negatives", _quadrant("fp", threshold))
-    return atom(build=lambda rows: ~rows.positive & ~rows.called(threshold), rest_of=rest)
+    return atom(build=lambda rows: ~rows.positive & ~rows.called(threshold), complement_of=rest)
 
 
 class Decision(Metric):
@@ -145,7 +145,7 @@ class DecisionShare(Rate):
         atom = partial(Atom, counts=True, apart=apart)
         selected = atom(f"selected {apart}", lambda rows: rows.called(self.threshold))
         rejected = atom(
-            f"rejected {apart}", lambda rows: ~rows.called(self.threshold), rest_of=("n", selected)
+            f"rejected {apart}", lambda rows: ~rows.called(self.threshold), complement_of=("n", selected)
         )
         return {"selected": selected, "rejected": rejected}
 
@@ -256,7 +256,7 @@ class CellRows(AtThreshold):
 
     def atoms(self) -> Mapping[str, Atom]:
         atom = quadrants(self.threshold, (self.cell,))[self.cell]
-        return {"rows": replace(atom, key=f"{atom.key} rows", weighted=False, rest_of=None, apart=None)}
+        return {"rows": replace(atom, key=f"{atom.key} rows", weighted=False, complement_of=None, apart=None)}
 
     def finalise(self, state: Any) -> Any:
         return state.rows

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 INFINITY = float("inf")
 OUTCOME = RowValue("label", lambda rows: rows.label)
 TREATED = Atom("treated", lambda rows: rows.treated, counts=True)
-CONTROL = Atom("control", lambda rows: ~rows.treated, counts=True, rest_of=("n", TREATED))
+CONTROL = Atom("control", lambda rows: ~rows.treated, counts=True, complement_of=("n", TREATED))
 ARMS: Mapping[str, Atom] = {"treated_weight": TREATED, "control_weight": CONTROL}
 
 

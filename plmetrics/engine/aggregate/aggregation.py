@@ -29,7 +29,6 @@ from plmetrics.engine.run_plan import NoRowsLeftError
 from plmetrics.engine.step import Step
 from plmetrics.engine.streaming import AGGREGATES_PER_NODE
 from plmetrics.states.sums import SumsState, Total
-from plmetrics.suite.sections.basics import REST
 from plmetrics.table.prediction_columns import LABEL, UNIT
 
 if TYPE_CHECKING:
@@ -42,7 +41,7 @@ if TYPE_CHECKING:
     from plmetrics.engine.request import Request
     from plmetrics.engine.run_plan import RunPlan
     from plmetrics.states.bin_sums import BinSums
-    from plmetrics.states.complements import RestSums
+    from plmetrics.states.complements import ComplementSums
     from plmetrics.states.sums import SlicedSums
     from plmetrics.table.slices import Cube, Slices
 
@@ -369,21 +368,21 @@ def _no_rows_error(plan: RunPlan) -> NoRowsLeftError:
     return error
 
 
-def sliced_rests(plan: RunPlan, aggregated: Aggregates) -> list[RestSums | None]:
+def sliced_complements(plan: RunPlan, aggregated: Aggregates) -> list[ComplementSums | None]:
     """Sums of the complement of every slice, for sets compared with it or decomposed."""
     compare = plan.request.suite.compare
     if compare is None:
         return [None] * len(plan.slices)
-    from plmetrics.states.complements import RestSums
+    from plmetrics.states.complements import ComplementSums
 
-    out: list[RestSums | None] = []
+    out: list[ComplementSums | None] = []
     for slices in plan.slices:
         name = slices.slice_set.name
-        has_rests = REST in compare.slices.get(name, ())
-        if not (has_rests or name in compare.decompose):
+        with_complements = plan.request.has_complements(name)
+        if not (with_complements or name in compare.decompose):
             out.append(None)
             continue
-        out.append(RestSums(_rolled_up(plan, aggregated, slices, 1), has_rests))
+        out.append(ComplementSums(_rolled_up(plan, aggregated, slices, 1), with_complements))
     return out
 
 
@@ -392,8 +391,8 @@ def sliced_sums(plan: RunPlan, aggregated: Aggregates) -> list[SlicedSums]:
     return [_rolled_up(plan, aggregated, slices) for slices in plan.slices]
 
 
-def _rolled_up(plan: RunPlan, aggregated: Aggregates, slices: Slices, rest: int = 0) -> SlicedSums:
+def _rolled_up(plan: RunPlan, aggregated: Aggregates, slices: Slices, complement: int = 0) -> SlicedSums:
     index = plan.cube_of(slices)
     state = aggregated.sums[index]
     codes = plan.cubes[index].slice_codes(slices, state.cell)
-    return state.roll_up(codes + rest, len(slices) + rest)
+    return state.roll_up(codes + complement, len(slices) + complement)

@@ -26,7 +26,6 @@ from plmetrics.engine.inquiry import answer
 from plmetrics.engine.streaming import AGGREGATES_PER_NODE
 from plmetrics.states.moments import CENTRE, distant, means
 from plmetrics.states.sums import EVERY, SCORED, sum_by_place
-from plmetrics.suite.sections.basics import REST
 from plmetrics.table.prediction_columns import UNIT
 
 if TYPE_CHECKING:
@@ -108,7 +107,6 @@ def _distant(
     """Centres far from some slice or the complement of one, and the cells of these."""
     prefixes = sorted({*plan.populations().values(), *plan.scored_populations().values(), EVERY})
     counts = [f"{prefix}n" for prefix in prefixes if f"{prefix}n" in frame.columns]
-    compare = plan.request.suite.compare
     cells, columns = _by_cell(
         frame, cell, {*moments_of_sums, *counts, *(moment.mass for moment in moments_of_sums.values())}
     )
@@ -121,8 +119,8 @@ def _distant(
                 name: sum_by_place(codes, column, len(slices) + 1) for name, column in columns.items()
             }
             others = {name: total.sum() - total for name, total in sums.items()}
-        has_rests = compare is not None and REST in compare.slices.get(slices.slice_set.name, ())
-        for of_slice, totals in ((True, sums), (False, others))[: 1 + has_rests]:
+        with_complements = plan.request.has_complements(slices.slice_set.name)
+        for of_slice, totals in ((True, sums), (False, others))[: 1 + with_complements]:
             several = np.any([totals[name] > 1 for name in counts], axis=0)
             several[0] &= not of_slice
             for name, far in distant(totals, moments_of_sums).items():

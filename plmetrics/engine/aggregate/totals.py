@@ -95,7 +95,7 @@ def atom_totals(plan: RunPlan, metrics: Sequence[Metric], rows: Mapping[str, Row
             sums = atoms(members)
             masses = {atom.about.mass for atom in sums.values() if atom.about is not None}
             for atom in sums.values():
-                if row.weight is not None or atom.rest_of is None or atom.key in masses:
+                if row.weight is not None or atom.complement_of is None or atom.key in masses:
                     yield atom.total(sum_column(model, atom.key, population), role, row.weight, mask)
         for atom in atoms(asking).values():
             yield atom.total(f"{model}|{atom.key}", null_non_finite(row), row.weight)
@@ -163,7 +163,7 @@ def atoms(metrics: Sequence[Metric]) -> dict[str, Atom]:
     atoms_of_metrics = [
         atom for metric in metrics for part in metric.atoms().values() for atom in as_tuple(part)
     ]
-    others = [atom.rest_of[1] for atom in atoms_of_metrics if atom.rest_of is not None]
+    others = [atom.complement_of[1] for atom in atoms_of_metrics if atom.complement_of is not None]
     return {atom.key: atom for atom in (*atoms_of_metrics, *others)}
 
 
@@ -278,8 +278,8 @@ def _complete(
     for model, prefix, members in by_model:
         for atom in atoms(members).values():
             name = sum_column(model, atom.key, prefix)
-            if atom.rest_of is not None and name not in columns:
-                total, other = atom.rest_of
+            if atom.complement_of is not None and name not in columns:
+                total, other = atom.complement_of
                 columns[name] = columns[f"{prefix}{total}"] - columns[sum_column(model, other.key, prefix)]
 
 

@@ -5,12 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from plmetrics.catalogue.needs import Quantiles
-from plmetrics.suite.sections.basics import REST
 from plmetrics.suite.tasks import BINNED_CURVES
 
 if TYPE_CHECKING:
     from plmetrics.engine.request import Request
-    from plmetrics.suite.model import Suite
 
 _SCORE, _WEIGHT, _NUMBER = 8, 8, 2
 """Bytes of a number, of a weight or outcome, and of that of a cell."""
@@ -25,23 +23,18 @@ _WHOLE, _BROKEN = 2, 9
 """The same of the weights of both arms, or of their outcomes: whole numbers, or others."""
 
 _IN_ORDER = 4
-"""Bytes a row of a set whose slices are compared with their rests, and of a rest, beside weight and score."""
+"""Bytes a row of a set of slices with complements, and of a complement, beside weight and score."""
 
 _SORTED = 3
 """How often a model's scores are there while they are sorted: by cell, and two slices."""
-
-
-def compares_rests(suite: Suite, name: str) -> bool:
-    """Whether the slices of a set are compared with their rests."""
-    return suite.compare is not None and REST in suite.compare.slices.get(name, ())
 
 
 def points_bytes(request: Request) -> int:
     """Upper bound of the bytes per row of an ordering's points."""
     scores = _reads_numbers(request)
     in_order = _IN_ORDER + _WEIGHT * _further_numbers(request) + _SCORE * int(scores)
-    rests = sum(compares_rests(request.suite, of_set.name) for of_set in request.view.sets)
-    return len(request.view.sets) * _in_a_set(request, scores=scores) + rests * in_order
+    complements = sum(request.has_complements(of_set.name) for of_set in request.view.sets)
+    return len(request.view.sets) * _in_a_set(request, scores=scores) + complements * in_order
 
 
 def _in_a_set(request: Request, *, scores: bool) -> int:
@@ -57,11 +50,11 @@ def bytes_in_hand(request: Request, orders: int, cubes: int) -> int:
     """Bytes per row in a pass: the cells, waiting models' scores, and those being sorted.
 
     Weights are held once, and once more beside the scores that are sorted, as outcomes are; all rows of a set are
-    where rests are made. Numbers that have classes of their own have cells and weights of their own, too.
+    where complements are made. Numbers that have classes of their own have cells and weights of their own, too.
     """
     beside = _WEIGHT * (1 + _SORTED) * _further_numbers(request)
-    rests = any(compares_rests(request.suite, of_set.name) for of_set in request.view.sets)
-    ordered = 0 if not rests else _SCORE * _SORTED + beside // 2
+    complements = any(request.has_complements(of_set.name) for of_set in request.view.sets)
+    ordered = 0 if not complements else _SCORE * _SORTED + beside // 2
     waiting = _SCORE + (_NUMBER * cubes + _WEIGHT * int(request.weighted) if request.values else 0)
     return _NUMBER * cubes + waiting * (orders - 1) + _SCORE * _SORTED + beside + ordered
 

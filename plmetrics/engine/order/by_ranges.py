@@ -16,7 +16,6 @@ import numpy as np
 import polars as pl
 
 from plmetrics.catalogue.needs import Bins, OrderedRows, Points, Quantiles
-from plmetrics.engine.memory.points import compares_rests
 from plmetrics.engine.order.encoding import grid_steps
 from plmetrics.engine.order.grid_scores import models_on_grids
 from plmetrics.engine.order.in_memory import models_in_order
@@ -49,7 +48,7 @@ if TYPE_CHECKING:
 class OrderPoints:
     """The points of an ordering by slice set: joined between positives, and each score, where these are read.
 
-    `orders` are of the sets whose rests are asked for.
+    `orders` are of the sets whose complements are asked for.
     """
 
     joined: dict[int, SetPoints]
@@ -66,7 +65,7 @@ class OrderPoints:
                 points.joined[index] = SetPoints(len(slices), scores=False, arms=arms)
             if scores:
                 points.distinct[index] = SetPoints(len(slices), scores=True, arms=arms)
-            if (order or scores) and compares_rests(plan.request.suite, slices.slice_set.name):
+            if (order or scores) and plan.request.has_complements(slices.slice_set.name):
                 points.orders[index] = SetOrder(len(slices), scores=scores, arms=arms)
         return points
 
@@ -179,14 +178,16 @@ def _cutter(
     of_grid = None if counted is None else next(counted)[2]
     weighted, arms = ordering.weight is not None, ordering.arms
 
-    def cut(index: int, rest_of: int | None = None) -> SlicedPoints:
-        grid = None if of_grid is None else of_grid(index, rest_of)
+    def cut(index: int, complement_of: int | None = None) -> SlicedPoints:
+        grid = None if of_grid is None else of_grid(index, complement_of)
         joined, distinct = points.joined.get(index), points.distinct.get(index)
-        if rest_of is None:
+        if complement_of is None:
             return SlicedPoints(len(plan.slices[index]), joined, distinct, grid, weighted, arms)
         order = points.orders.get(index)
         joined, distinct = (
-            None if held is None or order is None else order.rest(rest_of, scores=held is distinct)
+            None
+            if held is None or order is None
+            else order.complement(complement_of, scores=held is distinct)
             for held in (joined, distinct)
         )
         return SlicedPoints(1, joined, distinct, grid, weighted, arms)

@@ -18,7 +18,7 @@ from plmetrics.engine.aggregate.row_plan import (
     value_column,
 )
 from plmetrics.states.arms import EffectRows
-from plmetrics.states.complements import RestScores, rest_codes
+from plmetrics.states.complements import ComplementScores, complement_codes
 from plmetrics.states.ranks import Pairs
 from plmetrics.states.scores.areas import AreaRows
 from plmetrics.states.scores.coarse import replicates_rows
@@ -148,12 +148,12 @@ def _packs(plan: RunPlan, frame: pl.DataFrame) -> bool:
 def _cutter(plan: RunPlan, frame: pl.DataFrame, rows: Any) -> Callable[..., Any]:
     """Function from the number of a slice set to its rows; or to the complement of one slice alone."""
 
-    def cut(index: int, rest_of: int | None = None) -> Any:
+    def cut(index: int, complement_of: int | None = None) -> Any:
         codes, slices = set_codes(plan, frame, index), plan.slices[index]
-        if rest_of is None or codes is None:
+        if complement_of is None or codes is None:
             return rows.regroup(codes, len(slices))
-        rests = rows.regroup(rest_codes(codes, rest_of), 1)
-        return RestScores(rests, len(slices)) if hasattr(rests, "rows") else rests
+        complements = rows.regroup(complement_codes(codes, complement_of), 1)
+        return ComplementScores(complements, len(slices)) if hasattr(complements, "rows") else complements
 
     return cut
 

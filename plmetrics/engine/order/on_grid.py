@@ -17,11 +17,10 @@ import numpy as np
 
 from plmetrics.core.threads import begin, parallel_map, processors, steps
 from plmetrics.engine.memory.budget import counting_room
-from plmetrics.engine.memory.points import compares_rests
 from plmetrics.engine.order.encoding import FINE_SHARE, Encoder, Group, count_type, few_rows, in_order
 from plmetrics.engine.order.parts import GridPart, PartSizes
 from plmetrics.engine.order.score_bins import by_quantile, wanted_bins
-from plmetrics.states.complements import rest_codes
+from plmetrics.states.complements import complement_codes
 from plmetrics.states.scores.bin_lookup import FixedBins
 from plmetrics.states.scores.grid import (
     ArmsTally,
@@ -82,7 +81,7 @@ class GridCounts:
         self._complement_sets = [
             index
             for index, slices in enumerate(plan.slices)
-            if plan.exact and compares_rests(plan.request.suite, slices.slice_set.name)
+            if plan.exact and plan.request.has_complements(slices.slice_set.name)
         ]
         self.bin_kinds = {name: wanted_bins(plan, part) for name, part in self.orderings.items()}
         bins = list(dict.fromkeys(kind for kinds in self.bin_kinds.values() for kind in kinds))
@@ -109,24 +108,24 @@ class GridCounts:
     def of(self, name: str) -> Callable[..., SlicedGrid]:
         """The grids of an ordering as a function of the slice set, or of the complement of one of its slices."""
 
-        def cut(index: int, rest_of: int | None = None) -> SlicedGrid:
+        def cut(index: int, complement_of: int | None = None) -> SlicedGrid:
             def parts(bins: BinKind) -> Iterator[tuple[int, int, Array]]:
-                rolled = self._slice_counts(name, index, bins, rest_of)
+                rolled = self._slice_counts(name, index, bins, complement_of)
                 if rolled is not None:
                     yield 0, len(rolled), rolled
                     return
                 for part in self._parts_of(name, index, bins):
-                    if rest_of is None and not part.rest:
+                    if complement_of is None and not part.complement:
                         yield part.first, part.last, self._tally_of(part).totals()
-                    elif part.rest and part.first == rest_of:
+                    elif part.complement and part.first == complement_of:
                         yield 0, 1, self._tally_of(part).totals()
 
             weighted = self.orderings[name].weight is not None
-            slices = len(self._plan.slices[index]) if rest_of is None else 1
-            fine = self._fine_counts(name, index, rest_of)
+            slices = len(self._plan.slices[index]) if complement_of is None else 1
+            fine = self._fine_counts(name, index, complement_of)
             fine = np.zeros(0) if fine is None else fine[:, 0]
-            coarse = partial(self._coarse_bins, name, index, 0, slices, rest_of)
-            edges, ends = self.locators[name].edges, self._ends(name, index, rest_of)
+            coarse = partial(self._coarse_bins, name, index, 0, slices, complement_of)
+            edges, ends = self.locators[name].edges, self._ends(name, index, complement_of)
             across = self.orderings[name].across
             labels = None if across is None else self.locators[across].edges
             return SlicedGrid(edges, slices, fine, parts, weighted, coarse, ends, labels)
@@ -143,37 +142,39 @@ class GridCounts:
     def _parts_of(self, *wanted: object) -> Iterator[GridPart]:
         return (part for part in self._parts if (part.ordering, part.group.index, part.bins) == wanted)
 
-    def _ends(self, name: str, index: int, rest_of: int | None) -> Array | None:
+    def _ends(self, name: str, index: int, complement_of: int | None) -> Array | None:
         """Lowest and highest number of each slice; for a complement those of all rows, which enclose it."""
-        ends = self._slice_counts(name, index if rest_of is None else 0, "ends")
+        ends = self._slice_counts(name, index if complement_of is None else 0, "ends")
         return None if ends is None else ends[:, 0, 0]
 
-    def _fine_counts(self, name: str, index: int, rest_of: int | None = None) -> Array | None:
+    def _fine_counts(self, name: str, index: int, complement_of: int | None = None) -> Array | None:
         """Counts of a slice set on fine bins; for a complement those of all rows less its own."""
         counts = self._slice_counts(name, index, "fine")
-        if rest_of is None or counts is None:
+        if complement_of is None or counts is None:
             return counts
         total = self._slice_counts(name, 0, "fine")
         assert total is not None
-        rest: Array = np.maximum(total - counts[rest_of], 0)
-        return rest
+        complement: Array = np.maximum(total - counts[complement_of], 0)
+        return complement
 
-    def _slice_counts(self, name: str, index: int, bins: BinKind, rest_of: int | None = None) -> Array | None:
+    def _slice_counts(
+        self, name: str, index: int, bins: BinKind, complement_of: int | None = None
+    ) -> Array | None:
         """Counts of a slice set, or of a complement, from the first pass; the last two orderings are cached."""
         if name not in self._counts_by_set:
             for earlier in list(self._counts_by_set)[:-1]:
                 self._counts_by_set.pop(earlier, None)
         known = self._counts_by_set.setdefault(name, {})
-        counts = None if rest_of is not None else known.get((index, bins))
+        counts = None if complement_of is not None else known.get((index, bins))
         if counts is None:
-            digits = self._first_digits(name, index, bins, rest_of)
+            digits = self._first_digits(name, index, bins, complement_of)
             counts = None if digits is None else put_together(digits, self._exponent(name, bins))
-            if counts is not None and rest_of is None:
+            if counts is not None and complement_of is None:
                 known[index, bins] = counts
         return counts
 
     def _first_digits(
-        self, name: str, index: int, bins: BinKind, rest_of: int | None = None
+        self, name: str, index: int, bins: BinKind, complement_of: int | None = None
     ) -> tuple[Array, ...] | None:
         """Counts of a slice set in additive parts, rolled up from the shared tally of its group."""
         group = self._sizes.group(index)
@@ -185,10 +186,10 @@ class GridCounts:
             return tally.digits
         slices = self._plan.slices[index]
         codes = self._plan.cubes[group.cube].slice_codes(slices, np.arange(size))
-        if rest_of is not None:
-            codes = rest_codes(codes, rest_of)
+        if complement_of is not None:
+            codes = complement_codes(codes, complement_of)
         roll_up = rolled_ends if bins == "ends" else rolled_up
-        number = len(slices) if rest_of is None else 1
+        number = len(slices) if complement_of is None else 1
         return tuple(roll_up(digits, codes, number) for digits in tally.digits)
 
     def _shared(self, bins: BinKind) -> list[GridPart]:
@@ -307,15 +308,15 @@ class GridCounts:
         for part, tally in tallies.items():
             if part.ordering == name:
                 members = self._encoder.members_in(rows, part.group)
-                if part.rest:
+                if part.complement:
                     members = members.named(
-                        rest_codes(np.arange(self._sizes.members(part.group) + 1), part.first)
+                        complement_codes(np.arange(self._sizes.members(part.group) + 1), part.first)
                     )
                 tally.add(placed, members.take(mask))
 
     def _tally(self, part: GridPart, spare: NDArray[Any] | None = None) -> GridTally:
         table = self._table(part)
-        size, first = self._sizes.size(part), 0 if part.rest else part.first
+        size, first = self._sizes.size(part), 0 if part.complement else part.first
         arms = self.orderings[part.ordering].arms
         alone = part.bins == "coarse" and not arms
         counts = zero_counts(size, self._count_type if alone else np.float64, spare)
@@ -348,28 +349,28 @@ class GridCounts:
 
     def _table(self, part: GridPart) -> NDArray[np.uint16] | None:
         """Lookup of the coarse or quantile bin of each fine bin, by slice of a part; None for other kinds."""
-        rest_of = part.first if part.rest else None
+        complement_of = part.first if part.complement else None
         if part.bins == "coarse" and self.orderings[part.ordering].across is None:
             assert part.group.index is not None
-            return self._coarse_bins(part.ordering, part.group.index, part.first, part.last, rest_of)
+            return self._coarse_bins(part.ordering, part.group.index, part.first, part.last, complement_of)
         if not by_quantile(part.bins):
             return None
         assert isinstance(part.bins, Binning)
         assert part.group.index is not None
-        fine = self._fine_counts(part.ordering, part.group.index, rest_of)
+        fine = self._fine_counts(part.ordering, part.group.index, complement_of)
         assert fine is not None
-        some = fine if rest_of is not None else fine[part.first : part.last]
+        some = fine if complement_of is not None else fine[part.first : part.last]
         return quantile_bins(some[:, 0], part.bins.bins)
 
     def _coarse_bins(
-        self, name: str, index: int, first: int, last: int, rest_of: int | None
+        self, name: str, index: int, first: int, last: int, complement_of: int | None
     ) -> NDArray[np.uint16]:
         """Lookup of the coarse bin of each fine bin, in some slices of a set or in the complement of one."""
         slices, equal = self._plan.slices[index], self.orderings[name].equal_bins
-        if rest_of is not None:
-            rest = self._fine_counts(name, index, rest_of)
-            assert rest is not None
-            return coarse_bins(rest[:, 0], 1, equal)
+        if complement_of is not None:
+            complement = self._fine_counts(name, index, complement_of)
+            assert complement is not None
+            return coarse_bins(complement[:, 0], 1, equal)
         if self._plan.grids is not None:
             grid = self._plan.grids[name]
             return grid.coarse(self._plan.number_of(slices), slices)[first:last]
@@ -393,4 +394,4 @@ class GridCounts:
                         yield GridPart(name, group, bins, first, min(first + step, len(slices)))
                 for number in range(len(slices)) if index in self._complement_sets else ():
                     for bins in kinds:
-                        yield GridPart(name, group, bins, number, number + 1, rest=True)
+                        yield GridPart(name, group, bins, number, number + 1, complement=True)

@@ -30,7 +30,7 @@ _CELLS_PER_SLICE = 4
 class GridPart:
     """Counts of a single pass: of one ordering, of some members of a group, on bins of one kind.
 
-    With `rest` they are those of all rows but a member's.
+    With `complement` they are those of all rows but a member's.
     """
 
     ordering: str
@@ -38,7 +38,7 @@ class GridPart:
     bins: BinKind
     first: int
     last: int
-    rest: bool = False
+    complement: bool = False
 
 
 def exponent_in_bins(plan: RunPlan, ordering: Ordering, bins: BinKind) -> int | None:
@@ -91,7 +91,7 @@ class PartSizes:
             sizes = (len(self._locators[side].edges) + 1 for side in sides)
             return joint_shape(part.bins, *sizes, areas=ordering.of_areas)
         channels = len(ARMS if ordering.arms else CLASSES)
-        if part.rest:
+        if part.complement:
             return shape(part.bins, self._locators[part.ordering].edges, 1, channels)
         if part.bins == "coarse" and part.group.index is not None and self._plan.grids is not None:
             number = self._plan.number_of(self._plan.slices[part.group.index])

@@ -91,11 +91,11 @@ def threshold_steps(plan: RunPlan) -> Iterator[Step]:
 
 
 def threshold_replicates(
-    plan: RunPlan, aggregated: Aggregates, draws: Draws, *, rests: Sequence[bool]
+    plan: RunPlan, aggregated: Aggregates, draws: Draws, *, complements: Sequence[bool]
 ) -> list[tuple[Columns, Columns]]:
     """Replicates of counts at resampled thresholds by slice set, and those of its complements, by column.
 
-    The latter are of the rows of no slice, and then of each slice, where a set's `rests` are asked for.
+    The latter are of the rows of no slice, and then of each slice, where a set's `complements` are asked for.
     """
     rules = rules_of_replicates(plan.request)
     out: list[tuple[Columns, Columns]] = [({}, {}) for _ in plan.slices]
@@ -114,7 +114,7 @@ def threshold_replicates(
             block_numbers(frame[BLOCK].to_numpy(), aggregated.block_keys),
             _weights(frame),
         )
-        for place, (columns, columns_of_rests) in enumerate(out):
+        for place, (columns, complement_columns) in enumerate(out):
             codes, slices = set_codes(plan, frame, place), len(plan.slices[place])
             codes = np.zeros(frame.height, dtype=np.int64) if codes is None else codes
             for rule in rules:
@@ -122,9 +122,9 @@ def threshold_replicates(
                 names = {name: sum_column(model, atom.key) for name, atom in cells.items()}
                 counted = rows.cells(thresholds[rule.text], draws.weights, codes, slices)
                 columns |= {names[name]: column for name, column in counted.items()}
-                if rests[place]:
+                if complements[place]:
                     counted = rows.cells(thresholds[rule.text], draws.weights, codes + 1, slices + 1)
-                    columns_of_rests |= {names[name]: column for name, column in counted.items()}
+                    complement_columns |= {names[name]: column for name, column in counted.items()}
     return out
 
 

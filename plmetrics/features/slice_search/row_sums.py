@@ -51,7 +51,7 @@ def row_values(plan: RunPlan, metric: Metric, models: Iterable[str]) -> list[pl.
             out += _counts(f"{model}|", valid, weight, binary=roles.binary)
         rows = plan.row_of(model)
         for atom in atoms([metric]).values():
-            if weight is not None or atom.rest_of is None:
+            if weight is not None or atom.complement_of is None:
                 out.append(atom.of_row(rows, weight, valid).alias(f"{model}|{atom.key}"))
     named = [value.name.prefix(_SUM) for value in out]
     bad = bad_rows(unlabelled=False).alias(BAD)

@@ -13,7 +13,7 @@ import polars as pl
 from plmetrics.core.hashing import SEARCH_SALT, mix_expr, mix_int
 from plmetrics.engine.aggregate.row_plan import BLOCK
 from plmetrics.features.slice_search.row_sums import GroupingSums, code_column, row_values
-from plmetrics.states.complements import RestSums
+from plmetrics.states.complements import ComplementSums
 from plmetrics.states.sums import SlicedSums, SumsState
 from plmetrics.table.prediction_columns import UNIT
 from plmetrics.table.slices import LOOKUP_CELLS
@@ -54,7 +54,7 @@ class Crossing:
     columns: tuple[int, ...]
     codes: NDArray[np.int64]
     sums: SlicedSums
-    rests: RestSums | None = None
+    rests: ComplementSums | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +125,7 @@ class SearchStates:
                 np.stack(digits_of(occupied, sizes), axis=1),
                 state.roll_up(place + 1, len(occupied) + 1),
             )
-            return Crossing(members, codes, state.roll_up(place, len(occupied)), RestSums(rests))
+            return Crossing(members, codes, state.roll_up(place, len(occupied)), ComplementSums(rests))
         key = cells_of([*digits, state.block], [*sizes, state.blocks])
         occupied, place = _distinct_keys(key, math.prod(sizes) * state.blocks)
         columns = {

@@ -136,11 +136,11 @@ def decompositions(analysis: Analysis) -> pl.DataFrame:
         for subject in subjects(analysis.suite)
     ]
     for name in dict.fromkeys(set_states.slice_set for set_states in tables):
-        rests = states[name].rests
-        assert rests is not None
-        for first in range(0, rests.held.slices, _SLICES_AT_ONCE):
-            last = min(first + _SLICES_AT_ONCE, rests.held.slices)
-            chunk = chunk_of(rests.held, analysis.weights, first, last)
+        complements = states[name].complements
+        assert complements is not None
+        for first in range(0, complements.held.slices, _SLICES_AT_ONCE):
+            last = min(first + _SLICES_AT_ONCE, complements.held.slices)
+            chunk = chunk_of(complements.held, analysis.weights, first, last)
             for set_states in tables:
                 if set_states.slice_set == name:
                     set_states.add(chunk)

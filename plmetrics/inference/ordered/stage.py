@@ -14,7 +14,7 @@ from plmetrics.inference.curves.drawing import Drawing
 from plmetrics.inference.metric_values import MetricValues
 from plmetrics.inference.ordered.metrics import grid_rank_values, ordered_values, rank_values
 from plmetrics.inference.records import end_to_end
-from plmetrics.inference.subject import rest_place
+from plmetrics.inference.subject import complement_place
 from plmetrics.states.class_probabilities import class_value_text
 from plmetrics.states.scores.sliced_grid import SlicedGrid
 
@@ -44,7 +44,7 @@ def ordered_stage(
     """Ordered metrics and curves of every model and slice set.
 
     Scores come model by model, with the key of the value they are if they are none, and as a function that gives those
-    of a slice set by its number. Only `exact` ones, which are sorted rows, give those of a rest.
+    of a slice set by its number. Only `exact` ones, which are sorted rows, give those of a complement.
     """
     out: OrderedByPlace = {}
     weights = analysis.replication.counts if analysis.suite.row_curves else None
@@ -108,7 +108,7 @@ def rank_stage(
 
 @dataclass(frozen=True, slots=True)
 class SliceRows:
-    """One model's rows in a slice set; `of_set` gives those of a rest, None where there are none."""
+    """One model's rows in a slice set; `of_set` gives those of a complement, None where there are none."""
 
     index: int
     model: str
@@ -122,7 +122,7 @@ def _values(
     metrics: Sequence[Metric],
     values: Callable[..., Mapping[str, MetricValues]],
 ) -> OrderedByPlace:
-    """Ordered metrics of the slices of a set and of their rests, with each kind of replicates that they need."""
+    """Ordered metrics of the slices of a set and of their complements, with each kind of replicates that they need."""
     out: OrderedByPlace = {}
     states = analysis.sets[sliced.index]
     varying = analysis.suite.uncertainty is not None and values is ordered_values
@@ -132,16 +132,16 @@ def _values(
         placements = {"placements": True} if kind is None and varying else {}
         for text, ordered in values(of_kind, sliced.rows, here, **placements).items():
             out[sliced.index, sliced.model, text, kind] = ordered
-        if sliced.of_set is None or states.rests is None or not states.rests.compared:
+        if sliced.of_set is None or states.complements is None or not states.complements.compared:
             continue
         # A rest holds nearly all rows: rests are sorted rows of their own, made and dropped one by one.
-        of_rests = [
+        of_complements = [
             values(of_kind, sliced.of_set(sliced.index, number), weights)
-            for number in range(states.rests.slices)
+            for number in range(states.complements.slices)
         ]
-        for text in of_rests[0] if of_rests else ():
-            place = (rest_place(sliced.index), sliced.model, text, kind)
-            out[place] = end_to_end([of_rest[text] for of_rest in of_rests])
+        for text in of_complements[0] if of_complements else ():
+            place = (complement_place(sliced.index), sliced.model, text, kind)
+            out[place] = end_to_end([of_complement[text] for of_complement in of_complements])
     return out
 
 

@@ -1,8 +1,8 @@
 """Complements of a slice set by points: its rows in one order, with every complement a part of it.
 
-A rest holds nearly all rows, so the points of all rests would take far more room than those of the slices. What is kept
-of a row is its slice, its class, and whether its score is a new one: the points of a rest are made from these when they
-are asked for, and dropped.
+A complement has nearly all rows, so the points of all complements would take far more room than those of the slices.
+What is kept of a row is its slice, its class, and whether its score is a new one: the points of a complement are made
+from these when they are asked for, and dropped.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Stretch:
     weight: Array | None
     outcome: Array | None = None
 
-    def rest(self, number: int, *, scores: bool) -> Piece:
+    def complement(self, number: int, *, scores: bool) -> Piece:
         """Points of the complement of a slice."""
         outside = np.flatnonzero(self.code != number)
         key: NDArray[Any] = np.cumsum(self.new)
@@ -77,10 +77,10 @@ class SetOrder:
         """Drop all rows."""
         self._stretches = []
 
-    def rest(self, number: int, *, scores: bool) -> SetPoints:
+    def complement(self, number: int, *, scores: bool) -> SetPoints:
         """The points of all rows but those of a slice, as those of a set of one slice."""
         points = SetPoints(1, scores=scores, arms=self._arms)
-        points.add([stretch.rest(number, scores=scores) for stretch in self._stretches])
+        points.add([stretch.complement(number, scores=scores) for stretch in self._stretches])
         return points
 
     def _stretched(self, classes: tuple[ByCell, ByCell], code: Codes) -> list[Stretch]:
