@@ -51,7 +51,7 @@ OrderedByPlace = dict[tuple[int, str, str, "ReplicateKind | None"], "MetricValue
 
 @dataclass(frozen=True, slots=True)
 class ChunkPlace:
-    """Place of a chunk of slices in `CrossSliceEstimates`: which are listed, and where pairs of models are equal."""
+    """Place of a chunk of slices in `CrossSliceEstimates`: masks of listed slices, and of equal pairs of models."""
 
     index: int
     first: int
@@ -125,7 +125,7 @@ class CrossSliceEstimates:
         kind: ReplicateKind | None,
         order: NDArray[np.int64] | None,
     ) -> EstimateColumns:
-        """The metric from slices in result order; where it has a value for each, in that of the slices again."""
+        """Metric from slices in result order; for one value per slice, in the slices' own order again."""
         texts = [part.text for part in metric.parts()]
         inputs = metric.parts() if metric.reads_overall else ()
         listed = np.concatenate([place.listed for place in self._places])
@@ -155,7 +155,7 @@ def resampling(suite: Suite, units: NDArray[np.int64]) -> ResamplingWeights | No
 def tables(
     analysis: Analysis, ordered: OrderedByPlace, keeper: Keeper | None = None
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """The tables `metrics` and `comparisons`, the latter with a row per pair; with rows that only gates read.
+    """Tables `metrics` and `comparisons`, the latter with a row per pair; with extra rows for gates.
 
     Replicates are handed to the `keeper`, if there is one.
     """
@@ -278,7 +278,7 @@ def _contrasts(analysis: Analysis) -> Contrasts | None:
 
 
 def correct_comparisons(analysis: Analysis, comparisons: pl.DataFrame) -> pl.DataFrame:
-    """The comparisons that the suite asks for, with adjusted p values and readings."""
+    """Comparisons of the suite, with adjusted p values and readings."""
     compare = analysis.suite.compare
     if compare is None:
         return COMPARISONS_SCHEMA.to_frame()
@@ -321,19 +321,19 @@ def _metric_columns(
 
 
 def _is_large(analysis: Analysis, chunk: Chunk) -> bool:
-    """Whether there are so many replicates that metrics are worth a thread each."""
+    """Whether there are enough replicates for a thread per metric."""
     replicates = 1 if analysis.weights is None else len(analysis.weights.counts)
     return replicates * (chunk.last - chunk.first) >= _WORTH_A_THREAD
 
 
 def _equal(chunk: Chunk, model: str, baseline: str) -> NDArray[np.bool_]:
-    """In which slices two models have the same score on every row."""
+    """Mask of slices with equal scores of two models on every row."""
     equal: NDArray[np.bool_] = chunk.sums.total(f"{model}|differs|{baseline}") == 0
     return equal
 
 
 def _slice_mask(analysis: Analysis, states: SetStates, chunk: Chunk) -> NDArray[np.bool_]:
-    """All slices that were found, also where each row is left out, and folds that have rows."""
+    """All slices, also those with every row excluded, and folds with rows."""
     if not states.slices.slice_set.is_derived:
         return np.ones(chunk.last - chunk.first, dtype=np.bool_)
     counts = [chunk.sums.total(f"{analysis.population.models[model]}n") for model in analysis.models]

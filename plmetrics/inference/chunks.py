@@ -1,4 +1,4 @@
-"""The estimates of one metric of one model in some slices, and the slices that are worked on together."""
+"""Estimates of one metric of one model in some slices, and slices in chunks."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Population:
         return self.scored[model] if self.scored and metric.text in self.label_free else self.models[model]
 
     def threshold(self, metric: Metric, model: str) -> float | None:
-        """The threshold that a metric's rule gave a model, NaN if none does what it asks, or that the model has itself.
+        """Threshold by a metric's rule for a model, NaN if none fulfils it, or the model's own.
 
         None without either, and where classes have different ones.
         """
@@ -74,14 +74,14 @@ class Population:
         return cuts[0] if len(cuts) == 1 else next(filter(isnan, cuts), None)
 
     def thresholds_by_class(self, metric: Metric, model: str) -> Mapping[str, float]:
-        """The thresholds that classes of a model have in place of the default one, and those that a rule chose."""
+        """Thresholds of a model's classes in place of the default one, and those chosen by a rule."""
         start, given = class_threshold(DEFAULT_THRESHOLD, ""), self.thresholds.get(model, {})
         keys = threshold_keys(metric)
         return {key: given[key] for key in given if key.startswith(start) or key in keys}
 
 
 def _threshold_in_place(metric: Metric, given: Mapping[str, float]) -> float | None:
-    """The threshold that a model has in place of a metric's number, if it has one; that of a single class always."""
+    """Threshold of a model in place of a metric's number, if it has one; that of a single class always."""
     fixed, classes = metric.fixed_threshold, threshold_classes(metric)
     if fixed is None:
         return None
@@ -93,7 +93,7 @@ def _threshold_in_place(metric: Metric, given: Mapping[str, float]) -> float | N
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """A range of slices of one set, with the sums that estimates of it are made from."""
+    """Range of slices of one set, with the sums of its estimates."""
 
     first: int
     last: int
@@ -103,14 +103,14 @@ class Chunk:
 def chunk_of(
     sums: SlicedSums | ComplementSums, weights: ResamplingWeights | None, first: int, last: int
 ) -> Chunk:
-    """The slices from one up to another, whatever their number."""
+    """Chunk of the slices from one up to another, of any number."""
     by_block, centres = sums.by_block(first, last), sums.centred_at(first, last)
     model_sums = ModelSums(by_block, weights, centres, sums.replicated(first, last))
     return Chunk(first, last, model_sums)
 
 
 def chunks(sums: SlicedSums, weights: ResamplingWeights | None) -> Iterator[Chunk]:
-    """Cut a slice set so that replicates of a chunk fit in memory."""
+    """Chunks of a slice set with replicates within memory."""
     replicates = 1 if weights is None else len(weights.counts)
     of_slice = len(sums.columns) * (sums.blocks + replicates)
     step = min(_SLICES_AT_ONCE, _DRAWN_AT_ONCE // max(1, replicates), _NUMBERS_AT_ONCE // max(1, of_slice))
@@ -121,7 +121,7 @@ def chunks(sums: SlicedSums, weights: ResamplingWeights | None) -> Iterator[Chun
 
 @dataclass(frozen=True, slots=True)
 class EstimateColumns:
-    """An estimate with what the result row says beside it; `labelled` is None where each row must have a label."""
+    """Estimate with further columns of its result row; `labelled` is None where each row must have a label."""
 
     estimate: Estimate
     n: Array

@@ -59,7 +59,7 @@ def by_parts(metric: DerivedMetric, parts: Mapping[str, EstimateColumns]) -> Est
 
 
 def _fewest_blocks(parts: Sequence[Estimate]) -> NDArray[np.int64]:
-    """Of the parts that have a value in a slice, for only these tell in what is made of them; of all if none has."""
+    """Number of blocks, the fewest of the parts with a value in a slice; of all without any."""
     valued = np.array([part.status == "ok" for part in parts], dtype=np.bool_)
     counted = valued | ~valued.any(axis=0)
     blocks = np.where(counted, [part.blocks for part in parts], np.iinfo(np.int64).max)
@@ -119,7 +119,7 @@ def across_slices(metric: AcrossSlices, here: WholeSet) -> EstimateColumns:
 
 
 def _admission(metric: AcrossSlices, here: WholeSet, parts: Sequence[EstimateColumns]) -> Texts:
-    """Reason why each slice takes no part, "ok" for none."""
+    """Reason against each slice's part in the metric, "ok" for none."""
     status: Texts = np.full(len(here.listed), "ok", dtype=object)
     for part in reversed(parts):
         status = np.where(part.estimate.status != "ok", part.estimate.status, status)
@@ -148,7 +148,7 @@ def _groups(
     reference: int | None,
     read: Callable[[EstimateColumns], Array],
 ) -> Groups:
-    """Values of the slices that take part, their replicates, or their bounds."""
+    """Values of the admitted slices, their replicates, or their bounds."""
     texts = [part.text for part in metric.parts()]
     values = {text: read(here.slices[text])[..., index] for text in texts}
     overall = {text: read(here.overall[text])[..., 0] for text in texts} if metric.reads_overall else {}
@@ -163,7 +163,7 @@ def _groups(
 def _value(
     metric: AcrossSlices, point: Groups, replicated: Groups | None, status: str, first: EstimateColumns
 ) -> Estimate:
-    """The metric's estimate, of one entry or of one for each slice that takes part. Its blocks are to be filled in."""
+    """Estimate of the metric, of one entry or of one for each admitted slice. Its blocks are to be filled in."""
     shape = (next(iter(point.values.values())).shape[-1],) if metric.for_each else (1,)
     value: Array = np.full(shape, np.nan)
     replicates = deviations = None
@@ -190,7 +190,7 @@ def _scatter_estimates(
     parts: Mapping[str, EstimateColumns],
     reference: int | None,
 ) -> EstimateColumns:
-    """The estimates of the slices that take part, among all slices of the set."""
+    """Estimates of the admitted slices, among all slices of the set."""
     first = next(iter(parts.values()))
     value, status = np.full(reasons.shape, np.nan), reasons.copy()
     value[index], status[index] = derived.value, derived.status
@@ -210,5 +210,5 @@ def _scatter_estimates(
 
 
 def _threshold(estimates: EstimateColumns, part: slice) -> Array | None:
-    """The threshold at which values were read, where it was found."""
+    """Common threshold of the values, if one was searched."""
     return None if estimates.threshold is None else estimates.threshold[part]

@@ -147,7 +147,7 @@ class Contrasts:
             self._rows.add(where, part.listed, columns, part.first)
 
     def _same_threshold(self, metric: Metric, pair: tuple[str, str]) -> bool:
-        """Models that say the same are only equal where they are judged at the same threshold."""
+        """Models with equal scores are equal only at the same threshold."""
         population = self._analysis.population
         first, second = (population.threshold(metric, model) for model in pair)
         by_class = (population.thresholds_by_class(metric, model) for model in pair)
@@ -163,7 +163,7 @@ class Contrasts:
         baselines: Any,
         numbers: Codes,
     ) -> None:
-        """Slices of one model, with what each is held against.
+        """Slices of one model, with the reference of each.
 
         Args:
             place: where the rows stand.
@@ -219,7 +219,7 @@ class Contrasts:
         return difference.refuse(~sides.same_size, UNEQUAL_ROWS) if metric.additive else difference
 
     def _nearer(self, sides: ContrastSides, metric: Metric) -> dict[str, NDArray[np.float64]]:
-        """By how much the model is nearer to 0 than the baseline, and the p value of that, where 0 is best."""
+        """Decrease of the distance to 0, the best value, from the baseline to the model, and its p value."""
         if metric.direction != "zero":
             nothing = np.full(sides.equal.shape, np.nan)
             return {"nearer": nothing, "nearer_p": nothing}
@@ -249,7 +249,7 @@ class Contrasts:
 
 
 def pairs_by_scale(suite: Suite, pairs: Sequence[tuple[str, str]]) -> dict[str, set[tuple[str, str]]]:
-    """On which scales pairs of models are compared: those of the suite's comparison, and those that gates judge."""
+    """Scales of the compared pairs of models: those of the suite's comparison, and those of gates."""
     compare = suite.compare
     requested: dict[str, set[tuple[str, str]]] = {}
     if compare is not None:
@@ -262,7 +262,7 @@ def pairs_by_scale(suite: Suite, pairs: Sequence[tuple[str, str]]) -> dict[str, 
 
 
 def _kind(estimate: Estimate) -> ReplicateKind | None:
-    """How the replicates were made that a comparison reads; None without any."""
+    """Kind of the replicates of a comparison; None without any."""
     return None if estimate.replicates is None else estimate.kind
 
 
@@ -277,7 +277,7 @@ def sides_of(
 
 
 def _unequal_noise(sides: ContrastSides, metric: Metric, scale: str) -> Flags:
-    """Where noise adds more to one side than to the other, which has more rows or fewer."""
+    """Mask of comparisons with more noise on one side, by its number of rows."""
     pair, bears = (sides.model, sides.baseline), bearable(metric, scale)
     if any(side.replicates is None for side in pair):
         return np.zeros(sides.equal.shape, dtype=np.bool_)
@@ -313,7 +313,7 @@ def _room(estimate: Estimate, slices: int) -> int:
 
 
 def pair_places(listed: Sequence[int]) -> tuple[Codes, Codes]:
-    """Every pair of some slices: the later ones, and the earlier ones that they are held against.
+    """Every pair of some slices: the later ones, and the earlier ones as their references.
 
     >>> [found.tolist() for found in pair_places([0, 2, 5])]
     [[2, 5, 5], [0, 0, 2]]

@@ -1,4 +1,4 @@
-"""An estimate: one metric of one model in some slices, with all that its interval is made from."""
+"""An estimate: one metric of one model in some slices, with the input of its interval."""
 
 from __future__ import annotations
 
@@ -59,13 +59,13 @@ class Estimate:
 
 
 def most_groups(estimates: Sequence[Estimate]) -> NDArray[np.int64] | None:
-    """The numbers of blocks that count in any of several estimates of the same slices."""
+    """Numbers of nonempty blocks in any of several estimates of the same slices."""
     groups = [estimate.groups for estimate in estimates if estimate.groups is not None]
     return reduce(np.maximum, groups) if groups else None
 
 
 def effective_blocks(masses: tuple[Array, ...]) -> NDArray[np.int64]:
-    """How many equal blocks would spread as much: floor((sum m)^2 / sum m^2), the least over the masses.
+    """Effective number of equal blocks: floor((sum m)^2 / sum m^2), the least over the masses.
 
     Each of `masses` is `[..., block]`, not negative. A mass of 0 in all blocks counts as 0 blocks.
 
@@ -88,7 +88,7 @@ def equal_blocks(mass: Array) -> Array:
 
 
 def kish_sizes(equal: Array, blocks: int | None, rows: Array) -> Array:
-    """Effective numbers of units, (sum w)^2 / sum w^2, of which `equal` blocks are left where units share `blocks`.
+    """Effective numbers of units, (sum w)^2 / sum w^2, reduced to `equal` blocks where units share `blocks`.
 
     On average over the hashes that put units into K blocks, sum W^2 = sum w^2 + ((sum w)^2 - sum w^2) / K, W the
     weight of a block: that is solved for the number of units, which is at most that of rows. Units that share no block
@@ -106,7 +106,7 @@ def kish_sizes(equal: Array, blocks: int | None, rows: Array) -> Array:
 
 
 def whole_blocks(number: Array) -> NDArray[np.int64]:
-    """The whole part of effective numbers, which rounding takes nothing from; 0 for what is none."""
+    """Whole part of effective numbers, robust to rounding; 0 for NaN."""
     integral: NDArray[np.int64] = np.floor(np.nan_to_num(number, posinf=0.0) + _BELOW_INTEGER).astype(
         np.int64
     )

@@ -208,7 +208,7 @@ class Estimates:
         return {model: self._cached(metric, model, kind) for model in self._analysis.models}
 
     def of_kinds(self, metric: Metric) -> dict[ReplicateKind | None, dict[str, EstimateColumns]]:
-        """One listed metric of every model, with each kind of replicates that it needs."""
+        """One listed metric of every model, with each kind of its replicates."""
         by_kind = {kind: self.of_kind(metric, kind) for kind in self._analysis.replication.kinds(metric)}
         error = self._analysis.suite.standard_error(metric)
         if error is not None and "influence" in by_kind:

@@ -100,7 +100,7 @@ class Levels:
         return self._made[place]
 
     def _alike(self) -> dict[tuple[str, str], NDArray[np.bool_]]:
-        """In which levels pairs of models have the same score on every row."""
+        """Mask of levels with equal scores of pairs of models on every row."""
         sums = self._analysis.sets[self.level].sums
         return {
             (model, baseline): np.concatenate(
@@ -114,7 +114,7 @@ class Levels:
 
 
 def _places(slices: Slices, crossing: Slices) -> Numbers:
-    """For each crossed slice the number of that among some slices which it lies in, -1 where it is excluded."""
+    """Number of the enclosing slice among some for each crossed slice, -1 if it is excluded."""
     keys = [key.column for key in slices.slice_set.keys]
     numbered = slices.values.with_row_index("@place")
     joined = crossing.values.select(keys).join(

@@ -1,4 +1,4 @@
-"""Finalising a metric on a state, or on a view of points or bins: values in its range, NaN where undefined, and why."""
+"""Values of a metric from a state, or a view of points or bins: in its range, NaN where undefined, and the reason."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class MetricValues:
 
 @contextmanager
 def finalising(metric: Metric) -> Iterator[None]:
-    """No warnings of NumPy, and words for a metric that reads what its state does not have.
+    """Context without warnings of NumPy, and with an error for metrics that read undeclared columns.
 
     Raises:
         ConfigError: it does.
@@ -73,7 +73,7 @@ def finalise(metric: Metric, view: View) -> Array:
 
 
 def _declared_view(metric: Metric, view: View) -> View:
-    """The state without scores for a metric that does not declare them: not every state of its rows has some."""
+    """State without scores for a metric without declared scores: not every state of its rows has some."""
     need = metric.needs
     return view.without("score") if isinstance(need, OrderedRows) and not need.scores else view
 
@@ -88,7 +88,7 @@ def value_or_nan(metric: Metric, view: View) -> Array:
 
 
 def conditions(metric: Metric, view: View) -> list[tuple[str, NDArray[np.bool_]]]:
-    """Why the metric's value may be undefined, and where it is, without warnings; sums beyond numbers come first."""
+    """Conditions of an undefined value with their reasons, without warnings; overflow of sums comes first."""
     with finalising(metric):
         particular = [
             (status, np.asarray(condition))
@@ -101,7 +101,7 @@ def conditions(metric: Metric, view: View) -> list[tuple[str, NDArray[np.bool_]]
 
 
 def _overflow_mask(metric: Metric, view: View) -> NDArray[np.bool_]:
-    """Where a sum that the metric reads is not finite."""
+    """Mask of slices with a non-finite sum of the metric."""
     out = np.zeros(np.shape(view.weight), dtype=np.bool_)
     names = dict.fromkeys((*COUNTS, *metric.atoms()))
     columns = {id(column): column for name in names if (column := getattr(view, name, None)) is not None}

@@ -1,4 +1,4 @@
-"""Sums whose replicates have a threshold of their own: what `uncertainty: {thresholds: resampled}` asks for."""
+"""Sums with a threshold of each replicate, for `uncertainty: {thresholds: resampled}`."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _ELSEWHERE = 0x5E1EC7
 def with_threshold_replicates(
     sets: Sequence[SetStates], plan: RunPlan, aggregated: Aggregates, weights: ResamplingWeights
 ) -> list[SetStates]:
-    """The states of the slice sets, with replicates of what is counted at a threshold that is chosen in each."""
+    """States of the slice sets, with replicates of counts at a threshold chosen in each."""
     uncertainty = plan.request.suite.uncertainty
     assert uncertainty is not None
 

@@ -1,4 +1,4 @@
-"""Records of arrays that have an entry for each slice along their last axis: some of the slices, and parts as one.
+"""Records of arrays with an entry for each slice along their last axis: selection of slices, and concatenation.
 
 Arrays may stand in lists and tuples, and in records within a record; what is no array stays as it is.
 """
@@ -29,7 +29,7 @@ def entries_of(record: Record, index: slice | NDArray[np.int64]) -> Record:
 
 
 def end_to_end(records: Sequence[Record]) -> Record:
-    """The slices of several records, one after another; None in place of what one of them lacks.
+    """Slices of several records, one after another; None for a field absent in one of them.
 
     >>> end_to_end([(np.array([1, 2]), None, "t"), (np.array([3]), np.array([0]), "t")])
     (array([1, 2, 3]), None, 't')

@@ -118,7 +118,7 @@ class SliceContrasts:
     def _base(
         self, reference: str, index: int, chunk: Chunk, places: NDArray[np.int64]
     ) -> tuple[Estimates, NDArray[np.int64]]:
-        """References of the slices, and the slices that have one: none is compared with itself."""
+        """References of the slices, and the slices with one: none is compared with itself."""
         if reference == ALL:
             return self._overall, places
         its_index, its_number, base = self._anchors[reference]

@@ -50,7 +50,7 @@ class Replication:
         self._methods: dict[str, tuple[IntervalMethod, ...]] = {}
 
     def methods(self, metric: Metric) -> tuple[IntervalMethod, ...]:
-        """The intervals of a metric, the one that is judged first; none without uncertainty."""
+        """Intervals of a metric, the one for gates first; none without uncertainty."""
         if self._suite.uncertainty is None:
             return ()
         if metric.text not in self._methods:
@@ -58,26 +58,26 @@ class Replication:
         return self._methods[metric.text]
 
     def judged(self, metric: Metric) -> ReplicateKind | None:
-        """The kind of replicates that a metric's estimates are compared with, or judged by alone."""
+        """Kind of replicates for comparisons and gates of a metric's estimates."""
         chosen = self.methods(metric)
         if not chosen:
             return None
         return chosen[0].of_differences(metric) if self._compared else chosen[0].replicates
 
     def refused(self, metric: Metric) -> str:
-        """Reason why a metric's estimates have no replicates."""
+        """Reason for the absence of a metric's replicates."""
         chosen = self.methods(metric)
         if not metric.value_kind.is_resampled:
             return "not_estimable"
         return chosen[0].refused or "not_requested" if chosen else "not_requested"
 
     def kinds(self, metric: Metric) -> tuple[ReplicateKind | None, ...]:
-        """All kinds of replicates that a metric needs, the one that is judged first."""
+        """All kinds of replicates of a metric, the one for gates first."""
         kinds_read = [kind for chosen in self.methods(metric) for kind in chosen.reads]
         return tuple(dict.fromkeys([self.judged(metric), *kinds_read]))
 
     def of_leaf(self, metric: Metric) -> tuple[ReplicateKind | None, ...]:
-        """The kinds of replicates that a metric of a state family needs, also for metrics made from it."""
+        """Kinds of replicates of a metric of a state family, also for metrics made from it."""
         return self._leaves.get(metric.text) or self.kinds(metric)
 
     @cached_property
@@ -111,7 +111,7 @@ class Replication:
         return 0 if self._units is None else len(self._units)
 
     def weights(self, kind: ReplicateKind | None) -> ResamplingWeights | Nudges | None:
-        """The weights that replicates of a kind are made with; None without replicates."""
+        """Resampling weights of a kind of replicates; None without replicates."""
         if kind is None or kind == "bootstrap":
             return None if kind is None else self._weights
         return None if self._units is None else Nudges(kind, self._units)
@@ -129,7 +129,7 @@ class Replication:
         return None if self._weights is None else self._weights.matrix
 
     def by_kind(self, metrics: Iterable[Metric]) -> dict[ReplicateKind | None, Sequence[Metric]]:
-        """The metrics that need each kind of replicates."""
+        """Metrics by their kinds of replicates."""
         groups: dict[ReplicateKind | None, list[Metric]] = {}
         for metric in metrics:
             for kind in self.of_leaf(metric):
@@ -148,7 +148,7 @@ class SetStates:
 
 @dataclass(frozen=True, slots=True)
 class Analysis:
-    """Subject of the inference: metrics, models and pairs, and the states that they are estimated from.
+    """Subject of the inference: metrics, models and pairs, and the states of their estimates.
 
     `contrasts` is whether a feature takes differences of its own.
     """
@@ -163,7 +163,7 @@ class Analysis:
     replication: Replication = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        """Derive the replicates that are needed from the other fields."""
+        """Derive the kinds of replicates from the other fields."""
         compared = bool(self.pairs) or self.suite.compare is not None or self.contrasts
         replication = Replication(self.suite, self.weights, self.units, compared=compared)
         object.__setattr__(self, "replication", replication)
@@ -180,7 +180,7 @@ class Analysis:
 
 
 def base_analysis(analysis: Analysis) -> Analysis:
-    """The analysis of the slice sets that the suite names and crosses, without those that features make from them."""
+    """Analysis of the slice sets of the suite and their crosses, without those of features."""
     sets = [
         part
         for part in analysis.sets
@@ -191,7 +191,7 @@ def base_analysis(analysis: Analysis) -> Analysis:
 
 @dataclass(frozen=True, slots=True)
 class SliceEstimates:
-    """A metric's estimates in some slices of a set, by model; where pairs of models are equal, and which are listed.
+    """A metric's estimates in some slices of a set, by model; masks of equal pairs of models, and of listed slices.
 
     `judged` are those that gates and comparisons read; `of_kind` are all, by the kind of their replicates.
     """

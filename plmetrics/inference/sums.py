@@ -93,7 +93,7 @@ class ModelSums:
         return self._equal[id(mass)]
 
     def held(self, column: str) -> NDArray[np.int64]:
-        """`[slice]` numbers of blocks in which a column is not 0."""
+        """Numbers `[slice]` of blocks with a nonzero entry of a column."""
         occupied: NDArray[np.int64] = np.count_nonzero(self._blocks[column], axis=1)
         return occupied
 
@@ -166,7 +166,7 @@ def _replicate_columns(weights: ResamplingWeights, columns: Mapping[str, Array])
 
 
 def following(columns: Mapping[str, Array]) -> dict[str, tuple[str, str | None]]:
-    """The columns of whole numbers `[slice, block]` that are the same as one before, or what another leaves of one.
+    """Columns of whole numbers `[slice, block]` equal to one before, or to a difference of two.
 
     Two are found alike by a sum of all entries with odd factors, modulo 2^64, and then looked at. What others are
     taken from is a number of all rows of a kind.
@@ -199,7 +199,7 @@ def _remainder(columns: Mapping[str, Array], total: str, other: str | None) -> A
 
 
 def _sign(column: Array) -> int:
-    """A number that equal columns share, and the difference of two has the difference of theirs: modulo 2^64."""
+    """Additive fingerprint of a column modulo 2^64, equal for equal columns."""
     slices, blocks = column.shape
     by_slice = column @ (mix(np.arange(1, blocks + 1, dtype=np.uint64)) % _FACTORS).astype(np.float64)
     odd = mix(np.arange(1, slices + 1, dtype=np.uint64)) | np.uint64(1)

@@ -76,7 +76,7 @@ class ResultRows:
         first: int,
         turn: int = 0,
     ) -> None:
-        """Add one batch: `place` is (model, slice set, metric, class), `keep` the chunk's slices that are listed.
+        """Add one batch: `place` is (model, slice set, metric, class), `keep` the mask of the chunk's listed slices.
 
         Of several rows for the same estimate, `turn` says which comes first.
         """
@@ -106,7 +106,7 @@ class ResultRows:
         return pl.concat([self._schema.to_frame(), pl.DataFrame(data)], how="diagonal")
 
     def _result_places(self, places: Any) -> Any:
-        """The places, with slices that overlap in the order of their set."""
+        """Places, with overlapping slices in the order of their set."""
         if not any(part.slice_set.is_tagged for part in self._slices):
             return places
         from plmetrics.table.tags import result_places
@@ -168,7 +168,7 @@ def _pick(values: Any, index: Any) -> Any:
 def metric_columns(
     model: str, metric: Metric, estimates: EstimateColumns, interval: Intervals | None, *, hard: bool
 ) -> dict[str, Any]:
-    """The columns of `metrics` for one batch. `hard` predictions were made at a threshold that is not known."""
+    """Columns of `metrics` for one batch. `hard` predictions have an unknown threshold."""
     columns: dict[str, Any] = {
         "model": model,
         "metric": metric.text,
@@ -197,7 +197,7 @@ def metric_columns(
 
 
 def _threshold(metric: Metric, estimates: EstimateColumns, *, hard: bool) -> Any:
-    """The threshold of the value: the metric's own, or one that was found."""
+    """Threshold of the value: the metric's own, or a searched one."""
     return None if hard else metric.fixed_threshold if estimates.threshold is None else estimates.threshold
 
 
@@ -279,7 +279,7 @@ def with_nearness(comparisons: pl.DataFrame, nearness: pl.DataFrame, level: floa
 
 
 def _family() -> pl.Expr:
-    """The label of a metric's family: what is compared as usual leaves no trace in it."""
+    """Label of a metric's family: the usual scale leaves no trace in it."""
     usual = {"contrast": ["model"], "scale": ["difference"], "test": list(TESTS.values())}
     parts = [pl.when(~pl.col(name).is_in(words)).then(pl.col(name)) for name, words in usual.items()]
     return pl.concat_str([pl.col("metric"), pl.col("slice_set"), *parts], separator=" / ", ignore_nulls=True)

@@ -1,4 +1,4 @@
-"""W, the weights that blocks have in each replicate: how often each is drawn, or with one moved; and its products."""
+"""W, the weights of blocks in each replicate: multiplicities, or shifts of a single one; and its products."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class ResamplingWeights:
 
     @cached_property
     def single(self) -> NDArray[np.float32]:
-        """The weights in single precision, for products whose terms and sums are whole numbers below 2^24."""
+        """Weights in single precision, for products with whole terms and sums below 2^24."""
         return self.counts.astype(np.float32)
 
     def parts(self, kind: type[np.floating[Any]]) -> Iterator[tuple[slice, NDArray[Any]]]:
@@ -82,7 +82,7 @@ class ResamplingWeights:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Nudges:
-    """Weights with one block moved at a time: by -1, which leaves it out, or by `TILT` up and then down.
+    """Weights with one block changed at a time: by -1, to leave it out, or by `TILT` up and then down.
 
     They are never written out as a matrix of blocks x blocks: a replicate is the total and a little of one block.
     `units` are the numbers of units in each block.
@@ -93,7 +93,7 @@ class Nudges:
 
     @property
     def steps(self) -> tuple[float, ...]:
-        """Steps that are added to a block's weight, for all blocks by one step and then for all by the next."""
+        """Steps added to a block's weight, for all blocks by one step and then for all by the next."""
         return (-1.0,) if self.kind == "jackknife" else (TILT, -TILT)
 
     @property
@@ -130,7 +130,7 @@ class Nudges:
             return np.concatenate([total + step * states for step in self.steps], axis=-1)
 
     def among(self, states: NDArray[np.float64], present: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Replicates `[replicate, ...]` of states `[block, ...]` of those blocks alone that have any."""
+        """Replicates `[replicate, ...]` of states `[block, ...]`, from the nonempty blocks alone."""
         out = np.repeat(states.sum(axis=0)[None], len(self), axis=0)
         for turn, step in enumerate(self.steps):
             out[turn * len(self.units) + present] += step * states
@@ -184,7 +184,7 @@ def _strides(size: int) -> NDArray[np.uint64]:
 
 
 def _count(words: NDArray[np.uint64]) -> NDArray[np.int64]:
-    """Turn words `[replicate, draw]` into how often each block was drawn `[replicate, block]`."""
+    """Multiplicities of blocks `[replicate, block]` from words `[replicate, draw]`."""
     replicates, blocks = words.shape
     cell = (mix(words) % np.uint64(blocks)).view(np.int64)
     cell += np.arange(replicates)[:, None] * blocks
@@ -218,7 +218,7 @@ def exact_in_single(counts: Values) -> bool:
 
 
 def occupied_blocks(counts: NDArray[Any]) -> list[BlockIndex] | None:
-    """The blocks in which each slice of `[slice, block, ...]` has anything; None where leaving others out saves little.
+    """Nonempty blocks of each slice of `[slice, block, ...]`; None where leaving others out saves little.
 
     >>> occupied_blocks(np.eye(4)[:2, :, None] * np.ones(16))
     [array([0]), array([1])]
@@ -241,7 +241,7 @@ def exact_occupied_blocks(counts: NDArray[Any]) -> list[BlockIndex] | None:
 def drawn_counts(
     weights: NDArray[Any], counts: NDArray[Any], blocks_of_slices: Sequence[BlockIndex] | None
 ) -> Array:
-    """Replicates of counts, from the blocks that are held alone: `[slice, block, ...] -> [slice, replicate, ...]`."""
+    """Replicates of counts, from the nonempty blocks: `[slice, block, ...] -> [slice, replicate, ...]`."""
     if blocks_of_slices is None:
         return resample(weights, counts)
     parts = []
@@ -254,7 +254,7 @@ def drawn_counts(
 def drawn_bins(
     weights: Array | Nudges, single: NDArray[np.float32] | None, counts: NDArray[Any]
 ) -> NDArray[Any]:
-    """Replicates of fixed bins `[slice, block, bin, channel]`, whose first channels are rows and positives.
+    """Replicates of fixed bins `[slice, block, bin, channel]`, with rows and positives as the first channels.
 
     `single` is W in single precision, None where a replicate is not made of whole blocks.
     """

@@ -45,7 +45,7 @@ PAIRED, PAIRED_ROWS = "paired: both runs are of the same units", "paired: both r
 def run_comparisons(
     now: Side, before: Side, scales: Sequence[ContrastScale], metrics: Sequence[Metric] = ()
 ) -> pl.DataFrame:
-    """The rows of `comparisons` that hold a run against an earlier one.
+    """Rows of `comparisons` of a run against an earlier one.
 
     Args:
         now: the run. Its rows come first, in its order.
@@ -78,7 +78,7 @@ def run_comparisons(
 
 
 def _totals_of_unequal_rows(both: pl.DataFrame, metrics: Sequence[Metric]) -> NDArray[np.bool_]:
-    """The totals that are of more rows, or of more weight, in one of the runs."""
+    """Totals over more rows, or more weight, in one of the runs."""
     near = (pl.col("weight") - pl.col("weight|b")).abs() <= ROUNDING * pl.col("weight").abs()
     same = (pl.col("n") == pl.col("n|b")) & near
     total = pl.col("metric").is_in([metric.text for metric in metrics if metric.additive])
@@ -92,7 +92,7 @@ def _of_noise(
     scale: str,
     metrics: Sequence[Metric],
 ) -> NDArray[np.bool_]:
-    """The norms that may differ because noise adds more to the run with fewer rows."""
+    """Norms with more noise in the run of fewer rows."""
     text = both["metric"].to_numpy()
     rows = both.select(pl.col("n", "n|b").cast(pl.Float64)).to_numpy().T
     noisy = np.zeros(len(text), dtype=np.bool_)
@@ -113,7 +113,7 @@ def _nearer(
     level: float,
     metrics: Sequence[Metric],
 ) -> list[pl.Series]:
-    """By how much the run is nearer to 0 than the earlier one, and the p value of that, where 0 is best."""
+    """Decrease of the distance to 0, the best value, since the earlier run, and its p value."""
     zero = both["metric"].is_in([metric.text for metric in metrics if metric.direction == "zero"]).to_numpy()
     now, before = (replace(side, value=np.abs(side.value)) for side in sides)
     difference = independent_difference(now, before, level=level)
@@ -126,7 +126,7 @@ def _nearer(
 
 
 def _tests_and_notes(height: int, pairing: Pairing, now: Side) -> tuple[Array, Array]:
-    """The test of each row, and what its note says of the samples."""
+    """Test of each row, and its note on the samples."""
     words = pairing.shared.words
     tests, notes = np.full((2, height), INDEPENDENT_TEST, dtype=object)
     notes[:] = NOTE if words is None else f"taken as {NOTE}: {words}"

@@ -1,4 +1,4 @@
-"""Decomposition of the change of a mean: slices that moved (within), and shares of slices that did (mix).
+"""Decomposition of the change of a mean: changed values of slices (within), and changed shares of slices (mix).
 
 A mean is the sum over slices of share x value, the share being that of its denominator. With w and m before (0) and
 after (1), within = (w0 + w1)/2 (m1 - m0) and mix = (w1 - w0) (m0 + m1)/2 of each slice add up to w1 m1 - w0 m0, and
@@ -79,12 +79,12 @@ class SetMetric:
 
 
 def subjects(suite: Suite) -> Iterator[SetMetric]:
-    """The means that the suite decomposes."""
+    """Means of the suite's decompositions."""
     return (subject for subject in _chosen(suite) if subject.own.mean)
 
 
 def ordered_subjects(suite: Suite) -> Iterator[SetMetric]:
-    """The metrics of the order of scores that the suite decomposes: those that it names."""
+    """Metrics of the order of scores among the suite's decompositions: those named there."""
     chosen: Mapping[str, Sequence[str]] = {} if suite.compare is None else suite.compare.decompose
     return (
         subject for subject in _chosen(suite) if chosen[subject.slice_set] and subject.own.of_score_shares
@@ -92,7 +92,7 @@ def ordered_subjects(suite: Suite) -> Iterator[SetMetric]:
 
 
 def _chosen(suite: Suite) -> Iterator[SetMetric]:
-    """Names that the suite gives, or all where it gives none."""
+    """Names of the suite, or all by default."""
     chosen: Mapping[str, Sequence[str]] = {} if suite.compare is None else suite.compare.decompose
     for name in suite.slices:
         for metric in suite.listed(name) if name in chosen else ():
@@ -103,7 +103,7 @@ def _chosen(suite: Suite) -> Iterator[SetMetric]:
 
 
 def left_out(suite: Suite) -> list[str]:
-    """A word on metrics that were not decomposed, for they are no means; each that is named was decomposed."""
+    """Note on metrics without a decomposition, as they are no means; each metric named in the suite has one."""
     chosen: Mapping[str, Sequence[str]] = {} if suite.compare is None else suite.compare.decompose
     between_intervals = suite.compare is not None and isinstance(suite.compare.run, IntervalReference)
     decomposable = {(subject.slice_set, subject.metric.text) for subject in subjects(suite)}
@@ -121,7 +121,7 @@ def left_out(suite: Suite) -> list[str]:
 
 
 def decompositions(analysis: Analysis) -> pl.DataFrame:
-    """The table `decomposition` of every pair of models that is compared.
+    """Table `decomposition` of every compared pair of models.
 
     Intervals are those of `paired_difference` on replicates of each part. A mix that is 0 in all of them, as that of
     models that share their weights, is 0 for sure; so are all parts of models that say the same of every row.
@@ -217,7 +217,7 @@ class _Models:
     def _parts(
         self, chunk: Chunk
     ) -> tuple[dict[str, tuple[Array, Array | None]], NDArray[np.int64], NDArray[np.bool_]]:
-        """Values and replicates of the parts of a chunk's slices, their blocks, and which slices have rows."""
+        """Values and replicates of the parts of a chunk's slices, their blocks, and the mask of slices with rows."""
         before, after = (
             self._shares(self._state(chunk, model), mass)
             for model, mass in zip(self._models, self._whole, strict=True)

@@ -34,7 +34,7 @@ _IN_ALL = 1 << 24
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Worth:
-    """A metric of some mixtures: its value, how wrong bins may make it, and `ok` or why it is undefined."""
+    """Metric of some mixtures: its value, its error bound from bins, and `ok` or the reason why it is undefined."""
 
     value: Array
     bound: Array
@@ -64,7 +64,7 @@ class SlicedPair:
 
     @classmethod
     def of(cls, before: Array, after: Array) -> Self:
-        """On the bins that hold anything."""
+        """Restriction to nonempty bins."""
         occupied = (before.sum(axis=(0, 1)) + after.sum(axis=(0, 1))) > 0
         return cls.alike(before[..., occupied], after[..., occupied])
 
@@ -96,7 +96,7 @@ class SlicedPair:
         return self.joined(_IN_ALL // mixtures)
 
     def worths(self, metrics: Sequence[Metric], kinds: Kinds) -> list[Worth]:
-        """Metrics of mixtures, by what of each slice is as in the second table `[mixture, slice]`.
+        """Metrics of mixtures, by the parts of each slice from the second table `[mixture, slice]`.
 
         Of many mixtures, bins are joined; values are then moved by what that costs the two tables themselves.
         """
@@ -114,7 +114,7 @@ class SlicedPair:
         return out
 
     def of_kinds(self) -> tuple[Array, Array, Array, Array]:
-        """The weight in slices of each kind. A slice that is in one table alone is like itself in the other."""
+        """Weight in slices of each kind. A slice of one table alone has equal parts in the other."""
         first, second = (side.sum(axis=(-2, -1), keepdims=True) for side in (self.before, self.after))
         both = (first > 0) & (second > 0)
         growth = np.divide(second, first, out=np.zeros_like(first), where=both)
@@ -125,13 +125,13 @@ class SlicedPair:
 
 
 def _worths(pair: SlicedPair, metrics: Sequence[Metric], kinds: Kinds) -> list[Worth]:
-    """Metrics of mixtures on the bins that there are."""
+    """Metrics of mixtures on nonempty bins."""
     sides = np.concatenate(pair.of_kinds()).reshape(4 * pair.slices, -1)
     return weighted_worths(sides, np.hstack([kinds == kind for kind in range(4)]), metrics)
 
 
 def weighted_worths(sides: Array, weights: NDArray[Any], metrics: Sequence[Metric]) -> list[Worth]:
-    """Metrics of mixtures of parts, `[part, class x bin]`, in which these have weights, `[mixture, part]`."""
+    """Metrics of mixtures of parts, `[part, class x bin]`, with weights `[mixture, part]`."""
     bins = sides.shape[1] // 2
 
     def of_some(step: tuple[int, int]) -> list[Worth]:

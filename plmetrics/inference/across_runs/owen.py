@@ -37,7 +37,7 @@ _MIXTURES, _FEWEST_PAIRS = 1 << 12, 16
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Coalitions:
-    """Coalitions `[coalition, part]`, from none to all, and the steps from one to the next that a part makes.
+    """Coalitions `[coalition, part]`, from none to all, and the steps of parts from one to the next.
 
     `before` and `after` are the places of the coalitions that a step leads from and to, `share` in how large a share of
     orders it is made: `[part, step]`. Steps of `sampled` orders go by order, each next to its reverse.
@@ -90,7 +90,7 @@ class Coalitions:
         return total
 
     def error(self, terms: Sequence[Array]) -> Array | None:
-        """The standard error of `mean` that comes of the draw of orders; None where every coalition is there."""
+        """Standard error of `mean` from the sampling of orders; None with all coalitions."""
         if not self.sampled:
             return None
         steps = np.sum(terms, axis=0)
@@ -101,7 +101,7 @@ class Coalitions:
 
 @dataclass(frozen=True, slots=True)
 class OwenValues:
-    """Numbers of slices, how wrong bins may make them, and their standard errors where orders were drawn."""
+    """Numbers of slices, their error bounds from bins, and their standard errors from sampled orders."""
 
     value: Array
     bound: Array
@@ -110,7 +110,7 @@ class OwenValues:
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """The mixtures whose worth is asked for: those of coalitions, and those half a step on from others.
+    """Evaluated mixtures: those of coalitions, and those half a step on from others.
 
     `coalitions` say what slices do, `halves` what of that is within: these are the former where they are few.
     """
@@ -130,7 +130,7 @@ class Steps:
 
     @classmethod
     def single(cls, slices: int, seed: int) -> Self:
-        """One order and its reverse, by which it is told how values vary."""
+        """One order and its reverse, the unit of variation of the values."""
         both = Coalitions.along_orders(slices, 1, seed)
         return cls(both, both)
 

@@ -1,4 +1,4 @@
-"""Replicates that a run retains with its results, and their units, by which it pairs with another run.
+"""Retained replicates of a run, and their units, for pairs with another run.
 
 A replicate's weights follow from the seed, its number and the blocks. Runs of one seed whose blocks hold the same units
 have drawn the same units in each replicate, so that replicates of one may be held against those of the other.
@@ -42,7 +42,7 @@ MANY = 1 << 23
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RunReplicates:
-    """Replicates and units that a run keeps.
+    """Retained replicates and units of a run.
 
     `rows` has a row per estimate with replicates, of one key in the order of the table `metrics`: of what kind they
     are, and the effective blocks, and the blocks with rows, that their standard error is made from. `units` has a row
@@ -66,7 +66,7 @@ class RunReplicates:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sharing:
-    """Whether two runs are of the same units and replicates, and else in words what they share, if that is known."""
+    """Whether two runs have equal units and replicates, and else their overlap in words, if known."""
 
     paired: bool
     words: str | None = None
@@ -207,7 +207,7 @@ def sharing(now: RunReplicates | None, before: RunReplicates | None) -> Sharing:
 
 
 def _overlap(now: pl.DataFrame, before: pl.DataFrame) -> str | None:
-    """Share of units that two runs have in common, None if there is none."""
+    """Share of units common to two runs, None if there is none."""
     both = now.join(before, on=["block", "units", "digest"], how="semi").height
     if not both:
         return None

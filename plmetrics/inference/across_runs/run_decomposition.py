@@ -65,7 +65,7 @@ class RunMeans:
 
 
 def run_decompositions(suite: Suite, now: Side, before: Side, level: float) -> pl.DataFrame:
-    """The table `decomposition` of this run against an earlier one, for the models that both have.
+    """Table `decomposition` of this run against an earlier one, for the models of both.
 
     Shares are those of the weight of rows, which results hold, or of the metric's denominator, such as the
     called rows of precision or the queries of NDCG: runs that decompose it keep that, else one row says so
@@ -161,7 +161,7 @@ class _Runs:
             yield sample(self._overall, suffix, resampled=side.resampled)
 
     def _of(self, suffix: str, side: Side, overall: Sample, masses: Mapping[str, float] | None) -> RunMeans:
-        """One run, with what its slices leave over as one more."""
+        """One run, with the remainder of its slices as one more."""
         slices_sample = sample(self._slices, suffix, resampled=side.resampled)
         weight = self._slices[f"weight{suffix}"].fill_null(0.0).to_numpy()
         weight_of_rows = total = float(self._overall[f"weight{suffix}"].fill_null(0.0).sum())
@@ -232,7 +232,7 @@ class _Runs:
 
 
 def _errors(before: RunMeans, after: RunMeans) -> dict[str, Array]:
-    """By how much each part moves with the values of either run: `[run, slice]`."""
+    """Sensitivity of each part to the values of either run: `[run, slice]`."""
     w0, w1 = before.shares.share, after.shares.share
     both = (w0 != 0) & (w1 != 0)
     sides = np.stack([before.error, after.error])
@@ -255,7 +255,7 @@ def _freedom(before: RunMeans, after: RunMeans) -> Array:
 def _errors_of_shares(
     before: RunMeans, after: RunMeans
 ) -> tuple[dict[str, Array], dict[str, tuple[Array, Array]]]:
-    """By how much each part moves with the shares of either run, `[run, slice]`; and all together, with the freedom.
+    """Sensitivity of each part to the shares of either run, `[run, slice]`; and all together, with the freedom.
 
     With c the change of a part per share, its variance is c^2 w (1 - w) / n in a slice, and in all together
     (sum of w c^2 - (sum of w c)^2) / n.
@@ -310,7 +310,7 @@ def _combine_errors(error: Array, freedom: Array, axis: int) -> tuple[Array, Arr
 
 
 def decomposition_masses(analysis: Analysis) -> list[RecordedMasses]:
-    """The denominators of the means that the suite decomposes, where they are not the weight of all rows."""
+    """Denominators of the decomposed means, if other than the weight of all rows."""
     own = [subject for subject in subjects(analysis.suite) if subject.own.mean == "mass"]
     sets = {states.slices.slice_set.name: states for states in analysis.sets} if own else {}
     whole = _model_sums(analysis.sets[0].sums)
@@ -335,7 +335,7 @@ def decomposition_masses(analysis: Analysis) -> list[RecordedMasses]:
 
 
 def masses_of(kept: Sequence[RecordedMasses], subject: SetMetric, model: str) -> Mapping[str, float] | None:
-    """Masses that a run kept of a mean of a model; None if it kept none."""
+    """Retained masses of a model's mean in a run; None without any."""
     place = (model, subject.metric.text, subject.named, subject.slice_set)
     return next(
         (

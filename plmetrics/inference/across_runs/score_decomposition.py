@@ -1,4 +1,4 @@
-"""Decomposition, by slice, of the change of a metric of ordered scores, which is a mean of no rows.
+"""Decomposition, by slice, of the change of a metric of ordered scores, which is no mean of rows.
 
 A slice's part is its Shapley value, the worth of a coalition being the metric on rows that are as in this run in its
 slices and as in the earlier one elsewhere. Both runs weigh the same in such a mixture, and a slice has the share of the
@@ -103,7 +103,7 @@ def score_decomposition(
 
 
 def _of_columns(change: SlicedChange, subjects: Sequence[SetMetric]) -> Iterator[pl.DataFrame]:
-    """Rows of what the shares of the values of each column do, where all of them have a value."""
+    """Rows of the effects of the shares of each column's values, if all rows have a value."""
     names, codes = column_codes(change.values)
     if not 1 <= len(names) <= MOST_COLUMNS:
         return
@@ -127,7 +127,7 @@ def _of_columns(change: SlicedChange, subjects: Sequence[SetMetric]) -> Iterator
 def refused_decomposition(
     constants: Mapping[str, str | None], subjects: Sequence[SetMetric], status: str, note: str
 ) -> pl.DataFrame:
-    """A row without a value for each metric, and why."""
+    """Row without a value for each metric, and the reason."""
     missing, why = np.full(1, np.nan), np.full(1, status, dtype=object)
     return pl.concat(
         part_rows(
@@ -212,7 +212,7 @@ def _note(change: SlicedChange, steps: Steps, *, undefined: bool, lacks: bool) -
 
 
 def _without_intervals(value: Array, status: Texts, interval_status: str = "undefined_value") -> Difference:
-    """Values that have no interval, for a reason."""
+    """Values without an interval, for a reason."""
     reasons = np.where(status == "ok", interval_status, "undefined_value")
     return Difference.without_intervals(value, status, reasons)
 
@@ -228,7 +228,7 @@ class Variation:
 def variations(
     sides: tuple[Array, Array], metrics: Sequence[Metric], replicates: int, seed: int
 ) -> list[Variation | None]:
-    """Variances of the parts of some metrics; None for norms, which noise makes larger.
+    """Variances of the parts of some metrics; None for norms, whose noise is one-sided.
 
     Args:
         sides: the scores of the earlier run and of this one, `[slice, block, class, bin]`.
@@ -283,7 +283,7 @@ def _parts(steps: Steps, worths: Sequence[Array]) -> list[Array]:
 
 
 def _blocks(sides: Sequence[Array]) -> NDArray[np.int64]:
-    """The effective blocks of each part: of the smaller class, in the run that has fewer of those with the slice."""
+    """Effective blocks of each part: of the smaller class, in the run with fewer blocks of the slice."""
     least = []
     for counts in sides:
         mass = np.concatenate([counts, counts.sum(axis=0, keepdims=True)]).sum(axis=-1)
@@ -334,7 +334,7 @@ def column_parts(pair: SlicedPair, codes: NDArray[np.int64], metrics: Sequence[M
 
 
 def _of_unit_weight(side: Array, other: Array) -> Array:
-    """The rows of each slice with a weight of 1 in all; a slice that is in one table alone is like itself there."""
+    """Rows of each slice with a weight of 1 in all; a slice of one table alone has equal rows in the other."""
     mass, other_mass = (part.sum(axis=(-2, -1), keepdims=True) for part in (side, other))
     rows, total = np.where(mass > 0, side, other), np.where(mass > 0, mass, other_mass)
     scaled: Array = np.divide(rows, total, out=np.zeros_like(rows), where=total > 0)

@@ -51,7 +51,7 @@ _AT_ONCE = 1 << 21
 
 
 def align(now: pl.DataFrame, before: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
-    """The rows of either run, with columns of the earlier one called `name|b`; those that it alone has come last.
+    """Rows of either run, with columns of the earlier one called `name|b`; those of the earlier run alone come last.
 
     `here` and `here|b` are not null where a run has the row. In tables of older versions slices may share a text: their
     rows are matched in their order where both runs have as many, else not at all.
@@ -80,7 +80,7 @@ def aligned_metrics(now: pl.DataFrame, before: pl.DataFrame) -> pl.DataFrame:
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """A run: what it is called, its table `metrics`, and how its intervals were made (None: it has none).
+    """Run: its name, its table `metrics`, and the method of its intervals (None: it has none).
 
     `units` is how many units it has, and `groups` into how many blocks they fell; 0 where that is not known. `kept`
     are its replicates, if it kept them, and `masses` the denominators of means that it decomposed.
@@ -96,7 +96,7 @@ class Side:
 
     @property
     def level(self) -> float:
-        """The confidence level of its intervals, or that of comparisons without any."""
+        """Confidence level of its intervals, or that of comparisons without any."""
         return 0.95 if self.uncertainty is None else self.uncertainty.level
 
     @property
@@ -117,7 +117,7 @@ class Pairing:
 
 
 def pairing_of(both: pl.DataFrame, now: Side, before: Side) -> Pairing:
-    """The pairs of two runs whose rows are aligned."""
+    """Pairs of two runs with aligned rows."""
     shared = sharing(now.kept, before.kept)
     if not shared.paired or now.kept is None or before.kept is None:
         return Pairing(shared, None)
@@ -150,7 +150,7 @@ def _numbers(column: pl.Series) -> NDArray[np.float64]:
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """The rows of a table that have replicates of one kind in both runs, and their places in what either kept."""
+    """Rows of a table with replicates of one kind in both runs, and their places in either run."""
 
     kind: ReplicateKind
     rows: NDArray[np.int64]
@@ -159,7 +159,7 @@ class Kind:
 
 
 class PairedRuns:
-    """Comparison of the values that two runs over the same units both have.
+    """Comparison of the values of two runs over the same units.
 
     Args:
         both: a row per value of either run: the keys, and `value` and `status`, with a suffix for one of the runs.
@@ -184,7 +184,7 @@ class PairedRuns:
 
     @property
     def paired(self) -> NDArray[np.bool_]:
-        """Which rows have replicates in both runs."""
+        """Mask of rows with replicates in both runs."""
         is_paired = np.zeros(self._both.height, dtype=np.bool_)
         for kind in self._kinds:
             is_paired[kind.rows] = True
@@ -193,7 +193,7 @@ class PairedRuns:
     def onto(
         self, independent: Difference, scale: ContrastScale, level: float, *, absolute: bool = False
     ) -> Difference:
-        """Differences with those that are paired in their places; or ratios, or relative changes.
+        """Differences, with paired ones in their places; or ratios, or relative changes.
 
         Args:
             independent: of all rows, as independent samples.
@@ -209,7 +209,7 @@ class PairedRuns:
         return Difference(**fields)
 
     def differences(self, level: float) -> Difference:
-        """Differences of the rows that are paired, and nothing of the others."""
+        """Differences of the paired rows, without values for the others."""
         nothing = Difference.without_intervals(np.full(self._both.height, np.nan), None, None)
         return self.onto(nothing, "difference", level)
 
@@ -254,7 +254,7 @@ class PairedRuns:
         return model, baseline
 
     def _equal_rows(self) -> NDArray[np.bool_]:
-        """The rows of models of which every number that both runs have is the same, in each replicate."""
+        """Rows of models with equal numbers in both runs, in each replicate."""
         same = self._same_values()
         for kind, part in self._parts():
             model, baseline = self._sides(kind, part)
@@ -275,7 +275,7 @@ class PairedRuns:
 
 
 def _kinds(both: pl.DataFrame, mine: pl.DataFrame, its: pl.DataFrame) -> Iterator[Kind]:
-    """The rows that either run has replicates of, of the same kind; of slices whose text is one in both."""
+    """Rows with replicates of the same kind in either run; of slices with equal text in both."""
     nth = pl.int_range(pl.len()).over(KEYS).alias(_OCCURRENCE)
     of = pl.len().over(*KEYS, "kind").alias(_OCCURRENCES)
 
@@ -295,7 +295,7 @@ def _kinds(both: pl.DataFrame, mine: pl.DataFrame, its: pl.DataFrame) -> Iterato
 
 
 def _same_replicates(first: Estimate, second: Estimate) -> NDArray[np.bool_]:
-    """In which slices the replicates differ by rounding alone."""
+    """Mask of slices with replicates equal but for rounding."""
     assert first.replicates is not None
     assert second.replicates is not None
     with np.errstate(invalid="ignore"):

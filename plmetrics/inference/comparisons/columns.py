@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def tested_columns(text: str, form: str | None, tested: TestOutcomes) -> pl.DataFrame:
-    """The columns of `comparisons` that a test fills, a row per place."""
+    """Columns of `comparisons` for a test, a row per place."""
     ok = tested.status == "ok"
     nothing = np.full(len(ok), np.nan)
     columns = {"difference": tested.estimate, "lower": tested.lower, "upper": tested.upper}
@@ -46,7 +46,7 @@ def tested_columns(text: str, form: str | None, tested: TestOutcomes) -> pl.Data
 
 
 def posterior_columns(text: str, posteriors: Sequence[Posterior], rope: float) -> pl.DataFrame:
-    """The columns of `comparisons` that a Bayesian test fills, a row per place; its probabilities are words."""
+    """Columns of `comparisons` for a Bayesian test, a row per place; its probabilities are in the note."""
     numbers = {"difference": "estimate", "lower": "lower", "upper": "upper"}
     bounded = [each.lower is not None for each in posteriors]
     intervals = [

@@ -1,4 +1,4 @@
-"""Corrections of p values for how many there are."""
+"""Corrections of p values for multiple tests."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def adjust(p: Array, method: str) -> Array:
 
 
 def adjusted(p_values: Any, *, method: Correction = "holm") -> list[float | None]:
-    """P values of one family of tests, corrected for how many they are, in the order given.
+    """Adjusted p values of one family of tests, in the order given.
 
     Args:
         p_values: from 0 to 1; None where there is none, which does not count as a test.

@@ -1,4 +1,4 @@
-"""DeLong's test of models whose scores were counted together on a grid."""
+"""DeLong's test of models with joint counts of scores on a grid."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def area_tests(
     pair: tuple[str, str],
     alternative: str,
 ) -> TestOutcomes:
-    """Tests of the areas of two models in the slices of a set, whose bins are finer than those of the covariance."""
+    """Tests of the areas of two models in the slices of a set, with finer bins than those of the covariance."""
     counted, sums = ordered[index, pair[0], f"{AREAS}{pair[1]}", None], analysis.sets[index].sums
     assert counted.placements is not None
     areas = {

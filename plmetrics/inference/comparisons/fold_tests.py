@@ -30,7 +30,7 @@ _REPEATS, _OF_REPEAT = 5, 2
 
 
 def outer_folds(folds: pl.DataFrame) -> pl.DataFrame:
-    """The values that models are compared on: of outer folds, held out, of metrics without classes and of one setting.
+    """Values for comparisons of models: of outer folds, held out, of metrics without classes and of one setting.
 
     >>> from plmetrics.core.results import FOLDS_SCHEMA
     >>> outer_folds(FOLDS_SCHEMA.to_frame()).height
@@ -81,7 +81,7 @@ def fold_tests(
 
 
 class _Folds:
-    """The folds of a pair of models that have a value of both, in order, by group."""
+    """Folds of a pair of models with a value of both, in order, by group."""
 
     def __init__(self, groups: pl.DataFrame, frame: pl.DataFrame) -> None:
         self.groups = groups
@@ -121,7 +121,7 @@ class _Folds:
         return t_tests(n, mean, spread, ratio=ratio, level=level)
 
     def posteriors(self, test: ComparisonTest, level: float) -> pl.DataFrame:
-        """The columns of a Bayesian test, whose probabilities stand in the note, in every group."""
+        """Columns of a Bayesian test in every group, with its probabilities in the note."""
         from plmetrics.inference.comparisons.posteriors import bayesian_signed_rank, correlated_t
 
         ratio = self._ratio() if test.ratio is None else np.full(self._size, test.ratio)

@@ -47,7 +47,7 @@ class Sample:
 
     @property
     def error(self) -> Array:
-        """The standard error that Student's quantiles are multiplied by; NaN with fewer than 2 blocks."""
+        """Standard error, the factor of Student's quantiles; NaN with fewer than 2 blocks."""
         factor = block_factor(np.maximum(self.blocks, 2)) if self.resampled else 1.0
         return np.where(self.blocks >= 2, factor * self.std_error, np.nan)
 

@@ -51,7 +51,7 @@ _MOST_OF_RATIOS = 0.1
 
 
 def is_inflated(metric: Metric, scale: str) -> bool:
-    """Whether noise distorts contrasts of a metric: of a norm that is best at 0, where it may be nothing but noise.
+    """Whether noise distorts contrasts of a metric: of a norm with 0 as its best value, possibly nothing but noise.
 
     Without its share of noise (`noise` reduced) a norm has differences, but no ratios: it may be 0.
     """
@@ -76,7 +76,7 @@ def noise(estimate: Estimate) -> Array:
 
 @dataclass(frozen=True, slots=True)
 class Bearable:
-    """Noise that a contrast of norms over different numbers of rows bears.
+    """Admissible noise of a contrast of norms over different numbers of rows.
 
     `most` is a part of the value. With `far` more is borne where the values are far apart beside it.
     """
@@ -86,7 +86,7 @@ class Bearable:
 
 
 def bearable(metric: Metric, scale: str) -> Bearable | None:
-    """Noise that a contrast of a metric bears, None for those that are made whatever the noise.
+    """Admissible noise of a contrast of a metric, None for unconditional contrasts.
 
     A bin of one row has a gap of up to 1, which resampling does not move: replicates do not show the noise of the
     largest gap, and no distance is far beyond it.
@@ -104,7 +104,7 @@ def bearable(metric: Metric, scale: str) -> Bearable | None:
 
 
 def unequal_noise(model: Estimate, baseline: Estimate, bears: Bearable) -> NDArray[np.bool_]:
-    """Where noise is no small part of one of two norms, and may be what they differ by."""
+    """Mask of differences of two norms explicable by unequal noise."""
     model_noise, baseline_noise = noise(model), noise(baseline)
     large: NDArray[np.bool_] = (model_noise > bears.most * model.value) | (
         baseline_noise > bears.most * baseline.value
@@ -118,7 +118,7 @@ def unequal_noise(model: Estimate, baseline: Estimate, bears: Bearable) -> NDArr
 
 
 def hides_noise(metric: Metric, rows: NDArray[np.integer]) -> NDArray[np.bool_]:
-    """Where bins of a norm hold so few rows that replicates show only a part of the noise.
+    """Mask of norms with bins of so few rows that replicates show only a part of the noise.
 
     A bin of one row has the same gap in every replicate that has the row.
 
@@ -134,7 +134,7 @@ def hides_noise(metric: Metric, rows: NDArray[np.integer]) -> NDArray[np.bool_]:
 
 
 def leaves_noise(metric: Metric, scale: str) -> bool:
-    """Whether a contrast is made although noise is left in it, which `noise_bounds` allows for."""
+    """Whether a contrast has remaining noise, covered by `noise_bounds`."""
     rest = metric.direction == "higher" or metric.noise == "reduced"
     return metric.value_kind.is_norm and scale == "difference" and rest
 
@@ -142,7 +142,7 @@ def leaves_noise(metric: Metric, scale: str) -> bool:
 def noise_bounds(
     difference: Difference, model: Estimate, baseline: Estimate, where: NDArray[np.bool_], level: float
 ) -> Difference:
-    """The difference of norms with an interval and p value that also hold once left noise is taken off.
+    """Difference of norms with an interval and p value valid also without the remaining noise.
 
     The left noise e is `_LEFT` times what the replicates' mean difference exceeds the difference d. The interval covers
     both d -+ h and d - e -+ h, and the p value is the larger one of the two, 1 if they differ in sign.

@@ -48,7 +48,7 @@ class Difference:
     def without_intervals(
         cls, difference: Array, status: Any, reason: Any, blocks: NDArray[np.int64] | None = None
     ) -> Difference:
-        """Differences that have no interval, for a reason: one for all, or one each."""
+        """Differences without an interval, for a reason: one for all, or one each."""
         nothing = np.full(difference.shape, np.nan)
         none, reasons, statuses = (
             np.full(difference.shape, words, dtype=object) for words in (None, reason, status)
@@ -166,7 +166,7 @@ def paired_ratio(
     absent: str = "not_requested",
     relative: bool = False,
 ) -> Difference:
-    """The ratio model / baseline slice by slice; or the relative change, which is the ratio - 1.
+    """Ratio model / baseline slice by slice; or the relative change, the ratio - 1.
 
     Interval and p value are those of the difference of the logarithms, as in `paired_difference`, and the ends are
     transformed back: p is below 1 - level exactly where the interval excludes 1 (a change: 0). The standard error is
@@ -231,7 +231,7 @@ def paired_ratio(
 
 
 def ratio_status(model: Estimate, baseline: Estimate, ratio: Array) -> Texts:
-    """Why there is no ratio, "ok" where there is."""
+    """Reason for the absence of a ratio, "ok" without one."""
     status: Texts = np.where(model.status != "ok", model.status, baseline.status).astype(object)
     ok = status == "ok"
     status[ok & (baseline.value < 0)] = "nonpositive_values"
@@ -288,7 +288,7 @@ def _log(values: Array) -> Array:
 
 
 def _groups(model: Estimate, baseline: Estimate) -> NDArray[np.int64] | None:
-    """How many blocks count in either."""
+    """Number of nonempty blocks in either."""
     if model.groups is None or baseline.groups is None:
         return None
     return np.maximum(model.groups, baseline.groups)

@@ -1,4 +1,4 @@
-"""Bayesian comparisons of two models with a region of practical equivalence: how likely is which side better."""
+"""Bayesian comparisons of two models with a region of practical equivalence: the probability of either side."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _AT_ONCE = 1 << 22
 
 @dataclass(frozen=True, slots=True)
 class Posterior:
-    """Posterior probabilities that model - baseline lies below, within and above the region of practical equivalence.
+    """Posterior probabilities of model - baseline below, within and above the region of practical equivalence.
 
     `estimate` is the mean difference, between `lower` and `upper` with the probability of the level where the posterior
     is one of it. What cannot be said of these values is None, and `status` the reason.
@@ -148,7 +148,7 @@ def bayesian_signed_rank(
 
 
 def _mass(weights: Array, means: Array, rope: float) -> Array:
-    """The weight of the pairs whose mean is above the rope, half of those at its end, for each draw of weights."""
+    """Weight of the pairs with a mean above the rope, half of those at its end, for each draw of weights."""
     over = (means > rope) + 0.5 * (means == rope)
     mass: Array = ((weights @ over) * weights).sum(axis=1)
     return mass

@@ -36,7 +36,7 @@ def rank_tests(
     *,
     level: float = 0.95,
 ) -> Iterator[pl.DataFrame]:
-    """The rows of `comparisons` for tests of ranks: of each metric that says which side is better.
+    """Rows of `comparisons` for rank tests, of each metric with a better side.
 
     Slices or folds where a model has no value are left out. `contrast` is models; Friedman's test has one row, whose
     `difference` is the statistic, Nemenyi's one a pair, with the difference of mean ranks (rank 1 is the best).
@@ -77,7 +77,7 @@ def rank_tests(
 def _blocks(
     table: pl.DataFrame, metric: Metric, slice_set: str, keys: list[str], models: tuple[str, ...]
 ) -> pl.DataFrame:
-    """A row per slice or fold in which every model has a value, a column per model."""
+    """A row per slice or fold with a value of every model, a column per model."""
     rows = table.filter(
         pl.col("metric") == metric.text, pl.col("slice_set") == slice_set, pl.col("class").is_null()
     )

@@ -1,4 +1,4 @@
-"""Readings of comparisons: what a difference says in a word, for tables and reports alike."""
+"""Readings of comparisons: the meaning of a difference in a word, for tables and reports alike."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def _word(more: pl.Expr, direction: pl.Expr) -> pl.Expr:
 
 
 def _within_margin(gates: Sequence[Gate]) -> pl.Expr:
-    """Whether the whole interval lies within the margin of a gate that speaks of the row."""
+    """Whether the whole interval lies within the margin of a gate on the row."""
     return reduce(pl.Expr.or_, map(_within, gates), pl.lit(value=False)).fill_null(value=False)
 
 
@@ -107,6 +107,6 @@ def _within(gate: Gate) -> pl.Expr:
 
 
 def _in_slices(gate: Gate) -> pl.Expr:
-    """Whether a row is of the slices that a gate judges."""
+    """Whether a row is of the slices of a gate."""
     names = [gate.slices] if isinstance(gate.slices, str) else list(gate.slices)
     return pl.lit(value=True) if "all" in names else pl.col("slice_set").is_in(names)

@@ -1,4 +1,4 @@
-"""Shifts by Hodges and Lehmann: by how much values of one arm lie above those of another, without a mean.
+"""Shifts by Hodges and Lehmann: the typical excess of one arm's values over another's, without a mean.
 
 The estimate is the median of all differences (of pairs: of all means of two), the interval the shifts that the test of
 Mann and Whitney (of Wilcoxon) does not reject: from one rank of them to another.
@@ -149,7 +149,7 @@ def _differences_at(
 
 
 class _Values:
-    """The distinct values of an arm by cell, with how many there are of each."""
+    """Distinct values of an arm by cell, with their multiplicities."""
 
     def __init__(self, cell: Counts, value: Array, count: Counts) -> None:
         self.value, self.count = value, count
@@ -162,12 +162,12 @@ class _Values:
         return np.searchsorted(self._cell, place), np.searchsorted(self._cell, place, side="right")
 
     def sizes(self, place: Counts) -> Counts:
-        """How many distinct values cells have."""
+        """Number of distinct values of cells."""
         first, last = self.ends(place)
         return last - first
 
     def at_least(self, place: Counts, value: Array) -> Counts:
-        """The first value of a cell that is not below another."""
+        """First value of a cell at or above a bound."""
         return np.searchsorted(self._key, _keys(place, value))
 
 
@@ -179,7 +179,7 @@ def _keys(cell: Counts, value: Array) -> NDArray[np.complex128]:
 
 
 class _Search:
-    """A search for differences by rank, each between two numbers that come closer until few pairs are left.
+    """Search for differences by rank, each bracketed by two numbers until few pairs are left.
 
     A line is a value of the first arm, for each difference that is looked for in its cell; those of the second arm that
     make a difference above the lower and not above the upper number are a range of places.
@@ -216,7 +216,7 @@ class _Search:
         return self._among_pairs()
 
     def _between(self, searched: Counts, aside: float | None) -> Array:
-        """Numbers between the lower and the upper ones: halfway, or beside where ranks say that differences are."""
+        """Numbers between the lower and the upper ones: halfway, or interpolated by ranks."""
         lower, upper, below = self._lower[searched], self._upper[searched], self._below[searched]
         halfway = lower / 2.0 + upper / 2.0
         if aside is None:
@@ -231,7 +231,7 @@ class _Search:
         return np.repeat(self._begin[searched] - begin, size) + np.arange(size.sum())
 
     def _pairs(self) -> Counts:
-        """How many distinct pairs are left of each."""
+        """Number of distinct pairs left of each."""
         return np.add.reduceat(self._to - self._from, self._begin[:-1])
 
     def _narrow(self, searched: Counts, middle: Array) -> None:
@@ -248,7 +248,7 @@ class _Search:
         self._to[lines[goes_up]], self._from[lines[~goes_up]] = at[goes_up], at[~goes_up]
 
     def _among_pairs(self) -> Array:
-        """By sorting the pairs that are left; the upper number where that is the only one left."""
+        """Selection by a sort of the remaining pairs; the upper number if that is the only one left."""
         found = self._upper.copy()
         pairs = self._pairs()
         short = np.flatnonzero(pairs <= self._few)
@@ -270,7 +270,7 @@ class _Search:
 
 
 def _walsh_means(values: Array) -> Callable[[int], float]:
-    """Function from a rank to the mean of two values of that rank."""
+    """Function from a rank to the Walsh average of that rank."""
     n = len(values)
     if n * n <= _AT_HAND:
         return _ranks_of(((values[:, None] + values) / 2.0)[np.triu_indices(n)])
@@ -288,7 +288,7 @@ def _ranks_of(values: Array) -> Callable[[int], float]:
 
 
 def _smallest(below: Callable[[float], int], rank: int, low: float, high: float) -> float:
-    """The smallest number that so many lie at or below, to a rounding of it."""
+    """Smallest number with so many at or below it, to a rounding of it."""
     for _ in range(200):
         middle = (low + high) / 2.0
         if not low < middle < high:
@@ -298,14 +298,14 @@ def _smallest(below: Callable[[float], int], rank: int, low: float, high: float)
 
 
 def _exact_rank(ways: Sequence[int] | Array, tail: float) -> int:
-    """The rank of an interval's lower end: the smallest number of which the chance of no more is above the tail."""
+    """Rank of an interval's lower end: the smallest with a lower tail probability above the level."""
     running = np.cumsum(np.asarray(ways, dtype=np.float64))
     return int(np.searchsorted(running, tail * running[-1], side="right"))
 
 
 @lru_cache(maxsize=16)
 def _rank_sums(first: int, second: int) -> Array:
-    """In how many orders of two arms each number of pairs has the first arm's value above.
+    """Number of orders of two arms for each value of the Mann-Whitney statistic.
 
     The product over i of (1 - q^(second + i)) / (1 - q^i), a power series.
     """
@@ -321,7 +321,7 @@ def _rank_sums(first: int, second: int) -> Array:
 
 @lru_cache(maxsize=16)
 def _signed_ranks(n: int) -> tuple[int, ...]:
-    """In how many ways signs of ranks give each sum of the positive ones."""
+    """Number of sign patterns for each sum of the positive ranks."""
     ways = [1] + [0] * (n * (n + 1) // 2)
     for rank in range(1, n + 1):
         for place in range(len(ways) - 1, rank - 1, -1):

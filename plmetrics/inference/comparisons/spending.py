@@ -1,4 +1,4 @@
-"""Group sequential tests: a few looks at planned sizes, whose errors are spent by a function of the information.
+"""Group sequential tests: a few looks at planned sizes, with errors spent by a function of the information.
 
 At each look the two-sided error of the whole plan is spent as far as the function says for the share of the planned
 information that is there, and the limit of |z| is what spends just that, given all limits before.
@@ -39,7 +39,7 @@ _LEAST_STEP = 1e-4
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GroupSequential:
-    """The looks of a plan: the share of the information at each, the error that is spent by then, and limits of |z|.
+    """Looks of a plan: the share of the information at each, the error spent by then, and limits of |z|.
 
     `p_value` is NaN where no statistics are given; `stopped` is the number of the first look, from 1, whose statistic
     reaches its limit, None if none does.
@@ -53,7 +53,7 @@ class GroupSequential:
 
 
 def spent_error(information: Array, error: float, spending: str) -> Array:
-    """How much of a two-sided error is spent when so much of the planned information is there.
+    """Spent part of a two-sided error at a share of the planned information.
 
     >>> spent_error(np.array([0.5, 1.0]), 0.05, "obrien_fleming").round(5).tolist()
     [0.00305, 0.05]
@@ -67,7 +67,7 @@ def spent_error(information: Array, error: float, spending: str) -> Array:
 def group_sequential(
     information: Any, z: Any = None, *, spending: str = "obrien_fleming", level: float = 0.95
 ) -> GroupSequential:
-    """Limits of |z| for the looks at an experiment that keep the level over all of them.
+    """Limits of |z| for the looks at an experiment, at one level over all of them.
 
     Args:
         information: the share of the planned information, such as of the units, at each look, ascending; the last
@@ -110,7 +110,7 @@ def group_sequential(
 
 
 def sequential_limits(shares: Array, error: float, spending: str) -> Array:
-    """The limit of |z| at each look that spends a two-sided error."""
+    """Limit of |z| at each look, from the spent two-sided error."""
     spent = spent_error(shares, error, spending) / 2.0
     steps = np.diff(spent, prepend=0.0)
     limits = np.full(len(shares), _LARGEST)
@@ -129,7 +129,7 @@ def sequential_limits(shares: Array, error: float, spending: str) -> Array:
 
 
 def sequential_p_values(shares: Array, z: Array, spending: str) -> Array:
-    """The smallest two-sided error at which the last look stops, of many statistics there."""
+    """Smallest two-sided error with a stop at the last look, for many statistics."""
     limits, nominal = _limits_by_error(tuple(shares.tolist()), spending)
     size = np.abs(z)
     p: Array = 2.0 * ndtr(-np.interp(size, limits, nominal))
@@ -138,7 +138,7 @@ def sequential_p_values(shares: Array, z: Array, spending: str) -> Array:
 
 @lru_cache(maxsize=8)
 def _limits_by_error(shares: tuple[float, ...], spending: str) -> tuple[Array, Array]:
-    """The limits of the last look, ascending, and those that a single look would have: almost a line."""
+    """Limits of the last look, ascending, and those of a single look: almost a line."""
     limits = [sequential_limits(np.array(shares), float(error), spending)[-1] for error in _ERRORS]
     order = np.argsort(limits)
     return np.array(limits)[order], np.asarray(ndtri(1.0 - _ERRORS / 2.0))[order]
@@ -175,7 +175,7 @@ def look_shares(units: float, planned: float, earlier: Sequence[float]) -> Array
 
 
 def _shares(information: Any) -> Array:
-    """The shares of the information, ascending; what is beyond the plan ends it."""
+    """Shares of the information, ascending; sizes beyond the plan end it."""
     shares = numbers(np.atleast_1d(information), "information")
     if len(shares) == 0 or shares[0] <= 0 or any(later <= first for first, later in pairwise(shares)):
         msg = "information must be shares above 0, each larger than the one before"
@@ -188,7 +188,7 @@ def _shares(information: Any) -> Array:
 
 
 def _limit(nodes: Array, mass: Array, spread: float, root: float, step: float) -> float:
-    """The limit of z at which paths leave upwards with a chance of `step`, by bisection."""
+    """Limit of z with an upward exit probability of `step`, by bisection."""
     low, high = 0.0, _LARGEST
     for _ in range(60):
         middle = (low + high) / 2.0

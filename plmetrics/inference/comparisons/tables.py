@@ -1,4 +1,4 @@
-"""The rows of `comparisons` that `compare.tests` asks for: tests of two models in every slice."""
+"""Rows of `comparisons` for `compare.tests`: tests of two models in every slice."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def with_tests(
     folds: pl.DataFrame,
     areas: OrderedByPlace,
 ) -> pl.DataFrame:
-    """The comparisons with the tests that the suite asks for, each behind the bootstrap of its place.
+    """Comparisons with the tests of the suite, each behind the bootstrap of its place.
 
     Tests of all models together stand at the end.
 
@@ -101,7 +101,7 @@ def with_tests(
 
 
 def with_areas(comparisons: pl.DataFrame, analysis: Analysis, rows: PairedRows | None) -> pl.DataFrame:
-    """The comparisons with DeLong's test in place of the delta form of areas whose intervals are DeLong's.
+    """Comparisons with DeLong's test in place of the delta form, for areas with DeLong's intervals.
 
     Args:
         comparisons: with one row per pair and scale.
@@ -192,7 +192,7 @@ def _is_of(test: ComparisonTest, metric: Metric) -> bool:
 
 
 def _without_folds(analysis: Analysis) -> Iterator[pl.DataFrame]:
-    """Tests of folds that are not there, for they are too many to be listed."""
+    """Omitted tests of folds, which are too many to be listed."""
     suite = analysis.suite
     assert suite.compare is not None
     by_folds = [t for t in asked_tests(suite) if by_fold(t, folded=suite.columns.fold is not None)]
@@ -225,7 +225,7 @@ def _no_outcomes(slices: int, reason: str) -> TestOutcomes:
 
 
 class _InSet:
-    """The tests in the slices of one set; what several of them read is made once."""
+    """Tests in the slices of one set, with cached shared inputs."""
 
     def __init__(
         self, analysis: Analysis, rows: PairedRows | None, index: int, areas: OrderedByPlace | None = None
@@ -269,7 +269,7 @@ class _InSet:
         )
 
     def _reason(self, metric: Metric, test: ComparisonTest, pair: tuple[str, str]) -> str | None:
-        """Why there is no such test."""
+        """Reason for the absence of a test."""
         suite = self._analysis.suite
         reason = dependence(suite) if self._rows is None else dependence_of(test, suite)
         if reason is not None:
@@ -300,7 +300,7 @@ class _InSet:
 
     @property
     def _apart(self) -> bool:
-        """Whether a model has rows of its own, so that its placements differ from pair to pair."""
+        """Whether a model has its own rows, so that its placements differ from pair to pair."""
         return self._analysis.suite.apart
 
     def _delong(self, metric: Metric, pair: tuple[str, str], alternative: str) -> TestOutcomes:
@@ -324,13 +324,13 @@ class _InSet:
         )
 
     def _kept(self, model: str, baseline: str) -> Any:
-        """The rows of two models that are in a slice: an index, that copies nothing where it is all of them."""
+        """Index of the rows of two models in a slice, without a copy if it is all of them."""
         assert self._rows is not None
         keep = self._rows.valid(model, baseline) & (self._code >= 0)
         return slice(None) if keep.all() else keep
 
     def _placements(self, model: str, keep: Any = None) -> Array:
-        """The placements of a model's rows, among those that are kept."""
+        """Placements of a model's rows among the selected ones."""
         assert self._rows is not None
         keep = self._kept(model, model) if keep is None else keep
         return placements(self._rows.scores(model)[keep], self._rows.positive()[keep], self._code[keep])
@@ -350,7 +350,7 @@ class _InSet:
 
 
 def _deviations(n: Codes, mean: Array, squares: Array) -> Array:
-    """Standard deviations from sums of squares; what is within rounding of them is no spread.
+    """Standard deviations from sums of squares, 0 within rounding.
 
     NaN where squares overflowed or have lost their digits.
     """

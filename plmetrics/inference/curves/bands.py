@@ -1,4 +1,4 @@
-"""Pointwise bands of curves of a binary score, from the replicates that the areas under them have."""
+"""Pointwise bands of curves of a binary score, from the replicates of the areas under them."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def replicates_of(sliced: SlicedScores, weights: Array) -> Iterator[Replicates]:
 
 
 def drawn_classes(weights: Array, counts: NDArray[Any]) -> Array:
-    """Replicates `[slice, replicate, bin, class]` of counts by block: in single precision where that is exact."""
+    """Replicates `[slice, replicate, bin, class]` of counts by block: in single precision if exact."""
     if not exact_in_single(counts):
         return drawn_counts(weights, counts, None)
     single = weights.astype(np.float32), counts.astype(np.float32, copy=False)
@@ -137,7 +137,7 @@ def interpolate(x: Array, xs: Array, ys: Array) -> Array:
 
 
 def _to_the_right(x: Array, end: float) -> Array:
-    """A little beyond x, up to an end: at x itself rounding would say on which side of a jump it is."""
+    """A little beyond x, up to an end: at x itself rounding would decide the side of a jump."""
     return np.minimum(x + _RIGHT, end)
 
 
@@ -146,7 +146,7 @@ def _recall_at_fpr(x: Array, hits: Array, alarms: Array) -> Array:
 
 
 def _precision_at_recall(x: Array, hits: Array, alarms: Array) -> Array:
-    """Of the first rows that reach it; NaN for a recall of 0."""
+    """Precision of the first rows with the recall; NaN for a recall of 0."""
     recall = hits / hits[:, -1:]
     called = interpolate(_to_the_right(-x[::-1], 0.0), -recall[:, ::-1], alarms[:, ::-1])[:, ::-1]
     right = x * hits[:, -1:]
@@ -168,7 +168,7 @@ def _lift_at_share(x: Array, hits: Array, alarms: Array) -> Array:
 
 
 def _highest_lift(points: Operating) -> Array:
-    """All that is called is positive, or all positives are called."""
+    """Upper limit of lift: all called rows are positive, or all positives are called."""
     with np.errstate(divide="ignore"):
         most: Array = 1 / points.share
     return most

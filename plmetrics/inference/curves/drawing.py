@@ -91,7 +91,7 @@ class Drawing:
         *,
         named: bool,
     ) -> dict[str, list[Points]]:
-        """The points of a curve that is counted in bins; with `named` its classes are named by others."""
+        """Points of a curve counted in bins; with `named` its classes have other names."""
         binning = curve_binning(curve, self._spans.get(model, UNIT_SPAN))
         if curve.curve == "reliability":
             return {curve.curve: reliability(sliced, binning, weights, self._level)}
@@ -158,7 +158,7 @@ class Drawing:
 
 
 def _of_class(points: Points, name: str | None) -> Points:
-    """Points with the name of the class that they are of, if they are of one."""
+    """Points with the name of their class, if they have one."""
     if name is None or not points:
         return points
     return {**points, "class": np.full(len(points["x"]), name, dtype=object)}
@@ -167,7 +167,7 @@ def _of_class(points: Points, name: str | None) -> Points:
 def _with_bands(
     curves: Sequence[Curve], points: Operating, replicates: Replicates | None, level: float, *, weighted: bool
 ) -> dict[str, Points]:
-    """The points of some curves in one slice, none of a curve that is undefined there."""
+    """Points of some curves in one slice, without those of undefined curves."""
     out: dict[str, Points] = {}
     for curve in curves:
         if curve.curve == "corp":

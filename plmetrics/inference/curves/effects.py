@@ -1,4 +1,4 @@
-"""Curves of predicted effects: what is gained by treating the highest first, and predicted against observed effects.
+"""Curves of predicted effects: gain of a treatment by rank, and predicted against observed effects.
 
 Bands of gained outcomes are pointwise, from replicates of coarse counts of both arms.
 """
@@ -103,7 +103,7 @@ def effect_points(
 
 
 def _tenths(weight: Array) -> NDArray[np.int64]:
-    """The tenth of the weight that each bin is in as a whole, bins ascending."""
+    """Tenth of the weight of each whole bin, bins ascending."""
     ends = np.unique(quantile_places(weight[None, :, None], TENTHS)[0]) if len(weight) else np.zeros(0)
     return np.searchsorted(ends, np.arange(len(weight)))
 
@@ -123,7 +123,7 @@ def _band(
     weights: Array,
     level: float,
 ) -> Array:
-    """Percentiles of the effects of replicates, those of wider bins moved by what these are off over all rows."""
+    """Percentiles of the effects of replicates, corrected by the bias of wider bins over all rows."""
     assert by_block.block is not None
     tops = part.upper()[np.flatnonzero(np.diff(tenth, append=TENTHS))]
     there = np.unique(tenth)[np.minimum(np.searchsorted(tops, by_block.upper()), len(tops) - 1)]

@@ -1,4 +1,4 @@
-"""Curves whose points are values of metrics: coverage, histograms of the probability integral transform, confusions."""
+"""Curves of metric values: coverage, histograms of the probability integral transform, confusions."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def _shares(analysis: Analysis, *, resampled: bool) -> pl.DataFrame:
 def values_of_curves(
     analysis: Analysis, drawn: Mapping[Any, tuple[str, ...]], uncertainty: Uncertainty | None = None
 ) -> pl.DataFrame:
-    """The values that curves are drawn from, as rows of the table `metrics`; `drawn` are the metrics and their sets."""
+    """Values behind curves, as rows of the table `metrics`; `drawn` are the metrics and their sets."""
     alone: dict[str, Any] = {
         "metrics": tuple(drawn),
         "metric_slices": {metric.text: sets for metric, sets in drawn.items()},

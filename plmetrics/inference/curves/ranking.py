@@ -45,24 +45,24 @@ class Operating:
 
     @property
     def recall(self) -> Array:
-        """Share of the positives that are called."""
+        """True positive rate."""
         share: Array = self.hits / self.positives
         return share
 
     @property
     def fpr(self) -> Array:
-        """Share of the negatives that are called."""
+        """False positive rate."""
         share: Array = self.alarms / self.negatives
         return share
 
     @property
     def precision(self) -> Array:
-        """Share of positives among what is called, 1 for nothing."""
+        """Precision, 1 without calls."""
         return np.where(self.calls > 0, self.hits / np.where(self.calls > 0, self.calls, 1.0), 1.0)
 
     @property
     def share(self) -> Array:
-        """Share of all that is called."""
+        """Share of called rows."""
         share: Array = self.calls / self.calls[-1]
         return share
 
@@ -74,7 +74,7 @@ class Operating:
 
 
 def points_of(curve: Curve, points: Operating) -> tuple[Points, NDArray[np.int64]] | None:
-    """The points of a curve that are drawn, and their numbers among the operating points; None where it is undefined.
+    """Drawn points of a curve, and their numbers among the operating points; None if it is undefined.
 
     A curve without the point at which nothing is called begins with the number 1.
     """
@@ -108,7 +108,7 @@ def hull_points(points: Operating) -> Points:
 
 
 def _interpolated_precision(points: Operating, _: Curve) -> Points:
-    """The largest precision at that recall or more, at the threshold that has it."""
+    """Largest precision at that recall or more, at its threshold."""
     precision = points.precision[1:][::-1]
     best = np.maximum.accumulate(precision)
     at = np.maximum.accumulate(np.where(precision == best, np.arange(len(best)), 0))
@@ -123,7 +123,7 @@ def _interpolated_precision(points: Operating, _: Curve) -> Points:
 
 
 def _cost(points: Operating, curve: Curve) -> Points:
-    """Expected cost by threshold. Where nothing is called stands just above the highest score, if that is known."""
+    """Expected cost by threshold. The point without calls is just above the highest score, if that is known."""
     missed = points.positives - points.hits
     cost = (curve.cost_fp * points.alarms + curve.cost_fn * missed) / (points.positives + points.negatives)
     threshold = points.threshold.copy()

@@ -54,7 +54,7 @@ def reliability(
 
 
 def _bins(part: Array, weights: Array | None, level: float, *, weighted: bool) -> dict[str, Any]:
-    """Bins of one slice `[block, bin, channel]`, those that have weight."""
+    """Nonempty bins of one slice `[block, bin, channel]`."""
     weight, positive, score = np.moveaxis(part.sum(axis=0), -1, 0)
     occupied = weight > 0
     rate = positive[occupied] / weight[occupied]
@@ -99,7 +99,7 @@ def recalibration(
 
 
 def _band(middle: Array, replicates: Replicates, level: float) -> tuple[Array, Array]:
-    """Percentiles at points whose middle rows are given, from the regressions of the coarse bins that these are in."""
+    """Percentiles at points, by their middle rows, from the regressions of the coarse bins around these."""
     counts = replicates.counts
     mass = counts.sum(axis=2)
     drawn = _forward_fill(ops.isotonic(counts[1:, :, 1], mass[1:]), mass[1:])
@@ -109,7 +109,7 @@ def _band(middle: Array, replicates: Replicates, level: float) -> tuple[Array, A
 
 
 def _forward_fill(rates: Array, mass: Array) -> Array:
-    """Rates with those of empty bins: that of the bin before, and before all that of the first."""
+    """Rates with those of empty bins filled: from the bin before, and before all from the first."""
     occupied = mass > 0
     lowest = np.take_along_axis(rates, occupied.argmax(axis=1)[:, None], axis=1)
     rising: Array = np.maximum(np.maximum.accumulate(rates, axis=1), lowest)

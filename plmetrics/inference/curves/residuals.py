@@ -80,7 +80,7 @@ def _conditional(part: SliceBins, by: str, value: str, level: float) -> Points:
 
 
 def _recall(part: SliceBins, level: float) -> Points:
-    """Share of the rows of a bin of the label whose prediction falls into the same bin, with a t band."""
+    """Share of the rows of a label's bin with a prediction in the same bin, with a t band."""
     group, tops = _equal_bins(part)
     stays = np.searchsorted(tops[:-1], _values(part, 1)) == group
     mass, together = _totals(group, len(tops), part.weight, part.weight * stays)
@@ -128,13 +128,13 @@ def _quantiles(part: SliceBins) -> Points:
 
 
 def _of_bins(values: Array, weight: Array, levels: Array) -> Array:
-    """Quantiles of values, of which those of one bin of residuals may come from several bins of predictions."""
+    """Quantiles of values, with bins of residuals spread over several bins of predictions."""
     order = np.argsort(values, kind="stable")
     return averaged_inverse(values[order], weight[order], levels)
 
 
 def _values(part: SliceBins, key: int = 0) -> Array:
-    """Numbers that place entries: the upper edge of the bin, and above the last one a number beyond it."""
+    """Representative numbers of entries: the upper edge of the bin, and above the last one a number beyond it."""
     values = part.upper(key)
     edges = part.edges[key]
     last: Array = np.where(
@@ -144,7 +144,7 @@ def _values(part: SliceBins, key: int = 0) -> Array:
 
 
 def _equal_bins(part: SliceBins) -> tuple[Places, Array]:
-    """The bin of equal weight of each entry, of which there are 20 or fewer, and the upper edge of each.
+    """Equal-weight bin of each entry, at most 20, and the upper edge of each.
 
     They end where the weighted distribution reaches i / 20.
     """

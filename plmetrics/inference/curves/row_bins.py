@@ -35,7 +35,7 @@ def row_bin_curves(
     classes: Sequence[str],
     blocks: NDArray[np.uint64],
 ) -> pl.DataFrame:
-    """The curves of every model and slice set that asks for them, as rows of the table `curves`.
+    """Curves of every model and slice set of the suite, as rows of the table `curves`.
 
     Args:
         analysis: what is estimated.

@@ -1,4 +1,4 @@
-"""Fewer points for a curve: those that keep its largest deviation small."""
+"""Thinned points of a curve, with a small maximal deviation."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def thin(x: Array, y: Array, most: int = MOST_POINTS, *, threshold: Array | None
 
 
 def _with_neighbours(threshold: Array) -> Array:
-    """The thresholds; one that is not known is that of the point after it, or before it."""
+    """Thresholds, with an unknown one from the point after it, or before it."""
     known = np.flatnonzero(np.isfinite(threshold))
     if not len(known):
         return np.zeros(len(threshold))
@@ -64,7 +64,7 @@ def _choose(places: list[Array], most: int) -> NDArray[np.int64]:
 
 
 def _farthest(places: list[Array], retained: NDArray[np.int64]) -> tuple[NDArray[np.int64], Array]:
-    """For each line between neighbours that are kept, the point farthest from it, and how far that is."""
+    """Farthest point from each line between retained neighbours, and its distance."""
     first, last = retained[:-1], retained[1:]
     line = np.repeat(np.arange(len(first)), last - first)
     inside = slice(retained[0], retained[-1])
@@ -99,7 +99,7 @@ def _outline(places: list[Array]) -> NDArray[np.int64]:
 def _where_largest(
     values: Array, group: NDArray[np.int64], starts: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], Array]:
-    """The place of the first largest value of each group of neighbours, and that value."""
+    """Place of the first largest value of each group of neighbours, and that value."""
     most = np.maximum.reduceat(values, starts)
     at = np.flatnonzero(values == most[group])
     return at[np.flatnonzero(np.diff(group[at], prepend=-1))], most

@@ -1,1 +1,1 @@
-"""Interval forms, one module each, and the ladder that chooses among them."""
+"""Interval forms, one module each, and the ladder of choices among them."""

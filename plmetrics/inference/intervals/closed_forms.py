@@ -1,4 +1,4 @@
-"""Intervals in closed form, from an estimate and its size alone, or from how placements of an ROC area vary."""
+"""Intervals in closed form, from an estimate and its size alone, or from the variance of an ROC area's placements."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def wilson(value: Array, n: Array, level: float) -> tuple[Array, Array]:
 
 
 def clopper_pearson(value: Array, n: Array, level: float) -> tuple[Array, Array]:
-    """All shares under which neither so few nor so many of n are a surprise; NaN where n is 0.
+    """All shares with neither so few nor so many of n as a surprise; NaN where n is 0.
 
     The ends are quantiles of beta distributions: from 0 where none of n are counted, up to 1 where all are. `n` counts
     independent rows. Source: Clopper and Pearson (1934), The use of confidence or fiducial limits illustrated in the
@@ -132,7 +132,7 @@ def delong(area: Array, variances: Parts, level: float) -> Parts:
 
 
 def delong_logit(area: Array, variances: Parts, sizes: Parts, level: float) -> Parts:
-    """DeLong's interval on the logit scale, with Student's quantiles: inside (0, 1) whatever the area.
+    """DeLong's interval on the logit scale, with Student's quantiles: inside (0, 1) for any area.
 
     The degrees of freedom are (v1 + v0)^2 / (v1^2 / (P - 1) + v0^2 / (N - 1)), as of a difference of two means.
 

@@ -127,7 +127,7 @@ class _Analytic:
     def _read_rows(
         self, estimate: Estimate, error: Array, rows: NDArray[np.int64], constant: NDArray[np.bool_]
     ) -> None:
-        """Where the sums of rows say the standard error, it is that, and rows say the degrees of freedom.
+        """Standard error and degrees of freedom from the sums of rows, if they have them.
 
         Replicates of numbers that are large beside their differences seem constant where sums around a centre are not.
         """
@@ -195,7 +195,7 @@ class _Analytic:
         return delong_logit(area, estimate.placements, sizes, self._level)
 
     def _closed_error(self) -> Array:
-        """The standard error that goes with a closed form."""
+        """Standard error to go with a closed form."""
         value, sizes = self._estimate.value, self._estimate.sizes
         with np.errstate(divide="ignore", invalid="ignore"):
             if self._kind.is_area:

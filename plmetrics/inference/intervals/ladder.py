@@ -1,4 +1,4 @@
-"""The ladder: which form of interval an estimate gets, slice by slice, and the reason where it gets none."""
+"""The ladder: the form of interval of an estimate, slice by slice, and the reason without one."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def interval(
     acceleration: Array | None = None,
     smooth: bool = True,
 ) -> Intervals:
-    """Choose and compute the interval of each slice; the first rung that holds decides.
+    """Interval of each slice; the first applicable rung decides.
 
     1. value undefined: `undefined_value`; fewer than 2 blocks: `too_few_units`;
     2. more than 5 % of the replicates undefined: `undefined_replicates`;
@@ -155,7 +155,7 @@ def _rungs(
 def _bca_ends(
     estimate: Estimate, acceleration: Array, level: float, method: Texts, index: NDArray[np.int64]
 ) -> tuple[Array, Array]:
-    """Ends of `bca`, and of `percentile`, under that name, where there is no correction."""
+    """Ends of `bca`, and of `percentile`, under that name, without a correction."""
     assert estimate.replicates is not None
     lower, upper = bca(estimate.value, estimate.replicates, acceleration, level)
     plain = ~np.isfinite(lower)

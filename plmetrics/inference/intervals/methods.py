@@ -1,4 +1,4 @@
-"""Choice of intervals: from the method that a suite names to a form for each metric, and the replicates it reads."""
+"""Choice of intervals: from a method of the suite to a form for each metric, and its kind of replicates."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ class IntervalMethod:
 
     @property
     def doubt(self) -> str:
-        """Notes where a form counts rows that do not count alike, empty elsewhere."""
+        """Notes on forms that count rows of unequal weight, empty elsewhere."""
         words = {"clustered": "independent of each other", "weighted": "of the same weight"}
         return f"{self.form} takes rows as {words[self.refused]}" if self.refused in words else ""
 
     @property
     def reads(self) -> tuple[ReplicateKind | None, ...]:
-        """All kinds of replicates that it reads: bca's acceleration is that of a jackknife."""
+        """All required kinds of replicates: bca's acceleration is that of a jackknife."""
         return (self.replicates, "jackknife") if self.form == "bca" else (self.replicates,)
 
     def of_differences(self, metric: Metric) -> ReplicateKind | None:
-        """The replicates whose differences say how precise a difference of two estimates is."""
+        """Replicates for the precision of a difference of two estimates."""
         if self.replicates is not None or self.refused:
             return self.replicates
         return "influence" if metric.differentiable else "bootstrap"
@@ -55,12 +55,12 @@ class RowDesign:
 
     @property
     def doubt(self) -> str:
-        """Why a form that counts rows is refused, empty if it is not."""
+        """Reason against a form that counts rows, empty without one."""
         return "clustered" if self.clustered else "weighted" if self.weighted else ""
 
 
 def methods_of(metric: Metric, uncertainty: Uncertainty, rows: RowDesign) -> tuple[IntervalMethod, ...]:
-    """The intervals of a metric, in the order of the suite's methods; the first is the one that is judged.
+    """Intervals of a metric, in the order of the suite's methods; the first is for gates.
 
     A form that does not apply to the metric gives none. If no method applies, one entry says so.
 
@@ -77,7 +77,7 @@ def methods_of(metric: Metric, uncertainty: Uncertainty, rows: RowDesign) -> tup
 
 
 def chooses_anew(metric: Metric, uncertainty: Uncertainty) -> bool:
-    """Whether a threshold that the metric reads is chosen in each replicate."""
+    """Whether a threshold of the metric is chosen anew in each replicate."""
     if uncertainty.thresholds == "fixed":
         return False
     rules = (leaf.chosen_threshold for leaf in leaves(metric))
@@ -85,7 +85,7 @@ def chooses_anew(metric: Metric, uncertainty: Uncertainty) -> bool:
 
 
 def _resampled_choice(name: str, metric: Metric, form: str, _: RowDesign) -> IntervalMethod | None:
-    """The bootstrap: no other method knows that the threshold might have been another."""
+    """Bootstrap, the only method with a varying threshold."""
     if name in {"auto", "bootstrap"}:
         name = form
     elif name not in BOOTSTRAP_FORMS:
@@ -115,7 +115,7 @@ def _bootstrap_method(form: str, metric: Metric) -> IntervalMethod:
 
 
 def _suitable_form(metric: Metric, rows: RowDesign) -> IntervalMethod | None:
-    """The form that suits a metric, None where only the bootstrap does. Forms that count rows give way to delta."""
+    """Suitable form of a metric, None for the bootstrap alone. Forms that count rows give way to delta."""
     form = metric.usual_form
     if form in metric.closed_forms:
         return IntervalMethod("delta", "influence") if rows.doubt else IntervalMethod(form)
@@ -130,7 +130,7 @@ def _resampling_form(form: str, metric: Metric, refusal: str) -> IntervalMethod:
 
 
 def _form(name: str, metric: Metric, rows: RowDesign) -> IntervalMethod | None:
-    """A form by its name. What is both a closed form and one of the bootstrap is the former where that applies."""
+    """Form by its name. A name of both a closed form and a bootstrap is the former where that applies."""
     if name == "t" and metric.usual_form == "t":
         return IntervalMethod("t", "influence")
     if name in metric.closed_forms:

@@ -21,7 +21,7 @@ _TINY = float(np.finfo(np.float64).tiny)
 
 
 def percentile(replicates: Array, level: float) -> tuple[Array, Array]:
-    """Ends that a further replicate falls outside of with probability (1 - level)/2 on each side.
+    """Ends with a probability of (1 - level)/2 of a further replicate beyond each.
 
     The replicates are `[replicate, slice]`; those that are undefined play no part.
 
@@ -92,7 +92,7 @@ def _neighbours(replicates: Array, ranks: NDArray[np.int64]) -> tuple[Array, Arr
 
 
 def _rank_replicates(replicates: Array) -> tuple[Array, NDArray[np.int64]]:
-    """Replicates in ascending order, those that are undefined last, and how many are defined, by slice."""
+    """Replicates in ascending order, undefined ones last, and the number of defined ones, by slice."""
     if is_finite(replicates):
         return np.sort(replicates, axis=0), np.full(replicates.shape[1], len(replicates))
     finite = np.isfinite(replicates)
@@ -147,7 +147,7 @@ def bca(value: Array, replicates: Array, acceleration: Array, level: float) -> t
 
 
 def acceleration(left_out: Array, value: Array, groups: NDArray[np.int64] | None = None) -> Array:
-    """How fast the standard error grows with the value, from the values without one block each.
+    """Acceleration: the rate of change of the standard error with the value, from a jackknife over blocks.
 
     a = sum u^3 / (6 (sum u^2)^1.5), u the mean of the `left_out` `[block, slice]` less each of them; NaN where one of
     them is undefined or all are equal. `groups` are the numbers of blocks that count, all if not given.
@@ -204,7 +204,7 @@ def centred_interval(
 def centred_minimum(
     value: Array, replicates: Array, deviations: Array | None, least: float, level: float
 ) -> tuple[Array, Array]:
-    """The same for the smallest of several estimates, which noise makes smaller: upper end value + c.
+    """Centred interval of the smallest of several estimates, which noise makes smaller: upper end value + c.
 
     Args:
         value: `[slice]`, the smallest one.
@@ -225,7 +225,7 @@ def centred_minimum(
 def centred_ratio(
     value: Array, replicates: Array, deviations: Array | None, least: float, level: float
 ) -> tuple[Array, Array]:
-    """Centred interval of a smallest ratio r of at most 1, whose negative logarithm is a size: 0 without a difference.
+    """Centred interval of a smallest ratio r of at most 1, its negative logarithm a size: 0 without a difference.
 
     Args:
         value: `[slice]`, the ratio.

@@ -1,4 +1,4 @@
-"""Spread of the replicates of a slice: how many are undefined, and whether they differ."""
+"""Spread of the replicates of a slice: the number of undefined ones, and whether they differ."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _ROUNDING = {"bootstrap": 1e-12, "jackknife": 1e-13, "influence": 1e-14}
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Spread:
-    """The replicates' number that are undefined, the standard error they say, and whether all are equal, by slice.
+    """Number of undefined replicates, their standard error, and whether all are equal, by slice.
 
     `kind` is how they were made.
     """
@@ -39,7 +39,7 @@ class Spread:
     kind: ReplicateKind = "bootstrap"
 
     def student_error(self, blocks: NDArray[np.int64]) -> Array:
-        """The standard error that Student's quantiles with `blocks` - 1 degrees of freedom are multiplied by.
+        """Standard error to multiply by Student's quantiles with `blocks` - 1 degrees of freedom.
 
         Resampling G blocks takes sqrt((G - 1) / G) off a standard error, which is put back here; the other kinds of
         replicates have it in them. Slices with fewer than 2 blocks have none.
@@ -86,7 +86,7 @@ def replicate_spread(
 
 
 def _number_and_width(replicates: Array) -> tuple[NDArray[np.int64], Array]:
-    """How many replicates of each slice are defined, and how far apart these are; -inf where none are."""
+    """Number of defined replicates of each slice, and their range; -inf without any."""
     if len(replicates) > 0:
         with np.errstate(over="ignore", invalid="ignore"):
             width = np.max(replicates, axis=0) - np.min(replicates, axis=0)
@@ -98,7 +98,7 @@ def _number_and_width(replicates: Array) -> tuple[NDArray[np.int64], Array]:
 
 
 def is_finite(replicates: Array) -> bool:
-    """Whether it is sure, at a glance, that no replicate is NaN or infinite, and that there are some."""
+    """Whether all replicates are surely finite, by a cheap test, and there are some."""
     with np.errstate(over="ignore", invalid="ignore"):
         return len(replicates) > 0 and bool(np.isfinite(replicates.sum()))
 
@@ -109,7 +109,7 @@ def standard_error(
     value: Array | None = None,
     groups: NDArray[np.int64] | None = None,
 ) -> Array:
-    """The standard error `[slice]` that replicates `[replicate, slice]` of a kind say.
+    """Standard error `[slice]` from replicates `[replicate, slice]` of a kind.
 
     Those of a bootstrap: their standard deviation. With one of G blocks left out: the root of (G - 1)/G times the sum
     of squares around their mean (jackknife). With one block tilted: the root of G/(G - 1) times the sum of squares of
@@ -153,7 +153,7 @@ def standard_deviation(replicates: Array) -> Array:
 
 
 def _finite_deviation(replicates: Array) -> Array:
-    """Standard deviation of finite replicates: a few slices at a time, whose replicates stay in the cache."""
+    """Standard deviation of finite replicates: a few slices at a time, within the processor's cache."""
     if len(replicates) < 2:
         return np.full(replicates.shape[1], np.nan)
     squares = np.empty(replicates.shape[1])
@@ -167,7 +167,7 @@ def _finite_deviation(replicates: Array) -> Array:
 
 
 def block_factor(blocks: NDArray[np.int64]) -> Array:
-    """sqrt(G / (G - 1)): what resampling G blocks with replacement takes off a standard error; 2 blocks or more.
+    """Factor sqrt(G / (G - 1)) against the smaller standard error of G resampled blocks; 2 blocks or more.
 
     >>> block_factor(np.array([2])).round(4)
     array([1.4142])

@@ -1,4 +1,4 @@
-"""The form `t`: symmetric on the scale on which an estimate is closest to normal, with quantiles of Student."""
+"""Form `t`: symmetric on the scale closest to normal, with quantiles of Student."""
 
 from __future__ import annotations
 

@@ -75,7 +75,7 @@ def ordered_values(
 
 
 def _sharing_bins(metrics: Sequence[Metric]) -> dict[Binning, list[Metric]]:
-    """The metrics that read each kind of fixed bins: what they read is counted and resampled once."""
+    """Metrics by their kind of fixed bins, which are counted and resampled once."""
     by_binning: dict[Binning, list[Metric]] = {}
     for metric in metrics:
         if isinstance(metric.needs, Bins):

@@ -1,4 +1,4 @@
-"""Quantiles of a number of each row: exact values, and replicates that move along the exact distribution.
+"""Quantiles of a number of each row: exact values, and replicates along the exact distribution.
 
 A replicate's quantile is looked for among the rows themselves where rows x replicates are few. Else it is looked for
 on coarse bins: where it falls says how many of all rows lie below, and the exact distribution then says what value
@@ -83,7 +83,7 @@ def quantile_values(
 def _of_parts(
     metrics: Sequence[Metric], sliced: SlicedPoints, weights: Array | None
 ) -> dict[str, MetricValues]:
-    """Values of quantiles from points that came in ranges."""
+    """Values of quantiles from points in ranges."""
 
     def on_part(make: Callable[[], Mapping[str, Any]]) -> list[MetricValues]:
         point = value_view(make())
@@ -108,7 +108,7 @@ def _level(metric: Metric) -> Array:
 
 
 def _ends(metric: Metric, state: Mapping[str, Segments]) -> tuple[Array, Array]:
-    """Between what a quantile on a grid lies; the lowest and the highest number of all are known."""
+    """Bounds of quantiles on a grid, within the lowest and the highest number of all."""
     low, high = (finalise(metric, value_view({**state, "score": state[end]})) for end in ("score", "highest"))
     level = _level(metric)
     return (high if level == 1.0 else low), (low if level == 0.0 else high)
@@ -191,7 +191,7 @@ class _Distribution:
         self._place = np.repeat(np.arange(len(value.sizes)), value.sizes) + shares * _BELOW_ONE
 
     def values(self, slices: NDArray[np.int64], shares: Array) -> Array:
-        """The smallest value with at least so large a share at or below it; NaN for a share that is none."""
+        """Smallest value with at least so large a share at or below it; NaN for an invalid share."""
         shape = np.broadcast_shapes(slices.shape, shares.shape)
         if len(self._value) == 0:
             return np.full(shape, np.nan)
@@ -216,7 +216,7 @@ _BELOW_ONE = 1.0 - 1e-9
 
 
 class _InPieces:
-    """The distribution of one long slice, looked up by share in the pieces that shares fall into."""
+    """Distribution of one long slice, looked up by share in the pieces with these shares."""
 
     def __init__(self, state: Mapping[str, Pieces]) -> None:
         self._mass, self._value = state["positive"], state["score"]
@@ -238,7 +238,7 @@ class _InPieces:
 
 
 class _Distributions:
-    """The distributions of all slices whose points came in ranges; those of a few are held at a time."""
+    """Distributions of all slices with points in ranges; those of a few are in memory at a time."""
 
     def __init__(self, sliced: SlicedPoints) -> None:
         assert sliced.distinct is not None

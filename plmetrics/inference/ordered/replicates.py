@@ -70,7 +70,7 @@ _WORTH_A_THREAD = 1 << 20
 def coarse_replicates(
     metrics: Sequence[Metric], sliced: SlicedScores, weights: Array | Nudges, values: Mapping[str, Array]
 ) -> tuple[dict[str, Array], dict[str, Array]]:
-    """Replicates `[replicate, slice]` of some metrics by text, and the deviations of those that are norms.
+    """Replicates `[replicate, slice]` of some metrics by text, and the deviations of norms.
 
     `values` are those on points, which replicates are moved to; `weights` is W or which block is moved.
     """
@@ -110,7 +110,7 @@ def coarse_replicates(
 
 
 def _remove_rounding(replicates: Array, values: Array) -> None:
-    """Make replicates that differ by what single precision leaves of equal ones equal to the slice's value."""
+    """Set replicates to the slice's value if they differ from it by rounding in single precision alone."""
     low, high = np.fmin.reduce(replicates), np.fmax.reduce(replicates)
     flat = (low < high) & (high - low <= _ROUNDING_IN_SINGLE * np.maximum(np.abs(low), np.abs(high)))
     for place in np.flatnonzero(flat):
@@ -141,7 +141,7 @@ def _replicate_batches(
 
 @dataclass(frozen=True, slots=True)
 class _SliceBatch:
-    """The sum of a few slices' coarse counts as metrics read it, and what coarse bins cost each metric's value."""
+    """Sum of a few slices' coarse counts in the form of metrics, and the bias of coarse bins by metric."""
 
     coarse: View
     shifts: list[Array]
@@ -166,7 +166,7 @@ class _SliceBatch:
     def replicates(
         self, metrics: Sequence[Metric], channels: tuple[str, ...], draw: Draw
     ) -> list[Replicated]:
-        """A share of the replicates, moved by what coarse bins cost, and their deviations if asked for.
+        """Some of the replicates, corrected by the bias of coarse bins, and their deviations on request.
 
         What bins hide of a norm they hide of its deviations: a norm that is all noise must reach 0.
         """
@@ -199,7 +199,7 @@ class _Drawing:
 
     @classmethod
     def of(cls, weights: Array | Nudges, sliced: SlicedScores) -> _Drawing:
-        """The weights that suit some scores.
+        """Suitable weights for some scores.
 
         Which slices are looked at together, and so whether their counts fit into single precision, depends on
         processors and memory: tables that must not tell are made without it.
@@ -233,7 +233,7 @@ class _Drawing:
         return [partial(draw, part, counts, blocks_of_slices) for part in _parts(weights, points)]
 
     def _shares_of_rows(self, counts: RowCounts) -> list[Draw]:
-        """Shares of the replicates of counts as rows, whose running totals are whole numbers."""
+        """Some of the replicates of counts as rows, with whole numbers as running totals."""
         assert not isinstance(self.weights, Nudges)
         most = len(counts.place) * np.max(self.weights, initial=0.0)
         weights = self.weights if self.single is None or most >= WHOLE_IN_SINGLE else self.single
@@ -286,7 +286,7 @@ def _of_running_totals(
 
 
 def stack(parts: Mapping[str, list[Array]], axis: int) -> dict[str, Array]:
-    """The parts of each metric as one array, in one order in memory for any parts: sums along it depend on that."""
+    """Parts of each metric as one array, in one memory order for any parts, as sums along it depend on that."""
     return {text: np.ascontiguousarray(np.concatenate(arrays, axis=axis)) for text, arrays in parts.items()}
 
 
@@ -300,7 +300,7 @@ def are_of_rows(rows: int, weights: Array | Nudges, slices: int) -> bool:
 def exact_replicates(
     metrics: Sequence[Metric], sliced: SlicedScores, weights: Array | Nudges
 ) -> tuple[dict[str, Array], dict[str, Array]]:
-    """Replicates `[replicate, slice]` of some metrics by text, and the deviations of those that are norms."""
+    """Replicates `[replicate, slice]` of some metrics by text, and the deviations of norms."""
     replicates: dict[str, Array] = {}
     deviations: dict[str, Array] = {}
     for scores in (False, True):
@@ -332,7 +332,7 @@ def _replicates(
 def _groups(
     sliced: SlicedScores, weights: Array | Nudges, *, scores: bool
 ) -> Sequence[tuple[Codes, SlicedScores | ShortSlices]]:
-    """Slices that are resampled together, with their numbers: all, where weights are no whole numbers."""
+    """Slice groups for joint resampling, with their numbers: all, for weights other than whole numbers."""
     tilted = isinstance(weights, Nudges) and weights.kind == "influence"
     whole = not tilted and (isinstance(weights, Nudges) or bool((weights == np.rint(weights)).all()))
     if whole and not scores and isinstance(sliced, SlicedRows) and not sliced.weighted:

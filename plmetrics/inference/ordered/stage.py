@@ -122,7 +122,7 @@ def _values(
     metrics: Sequence[Metric],
     values: Callable[..., Mapping[str, MetricValues]],
 ) -> OrderedByPlace:
-    """Ordered metrics of the slices of a set and of their complements, with each kind of replicates that they need."""
+    """Ordered metrics of the slices of a set and of their complements, with each kind of their replicates."""
     out: OrderedByPlace = {}
     states = analysis.sets[sliced.index]
     varying = analysis.suite.uncertainty is not None and values is ordered_values
@@ -166,7 +166,7 @@ def _in_order(need: Need, value: str | None) -> bool:
 
 
 def _curves_of(analysis: Analysis, slices: Slices, value: str | None) -> list[Curve]:
-    """The curves that are drawn for a slice set from scores, or by its key from another value, each once."""
+    """Curves of a slice set from scores, or by its key from another value, each once."""
     name = slices.slice_set.name
     requested = [curve for curve in analysis.suite.row_curves if name == "overall" or name in curve.slices]
     requested = [curve for curve in requested if drawn_from(curve, value)]

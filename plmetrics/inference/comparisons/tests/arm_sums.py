@@ -1,4 +1,4 @@
-"""Two arms from their sums, in many places at once: what the tests of `arms` and the readout of an experiment read.
+"""Two arms from their sums, in many places at once: the input of the tests of `arms` and of experiments' readouts.
 
 Arrays hold a place each: the size, mean and standard deviation (ddof 1) of an arm `a` and of the arm `b` it is
 compared with. Rows do not matter any more, so slices and arms cost an entry each.
@@ -39,7 +39,7 @@ class Moments:
 
     @classmethod
     def of(cls, n: Any, mean: Any, sd: Any, freedom: Any = None) -> Moments:
-        """From whatever holds numbers; what is not finite becomes 0. The freedom is n - 1, if it is not given."""
+        """Sums from columns of numbers; 0 for non-finite ones. The freedom is n - 1 by default."""
         size, means, spreads = (
             np.where(np.isfinite(part), part, 0.0)
             for part in (np.atleast_1d(np.asarray(values, dtype=np.float64)) for values in (n, mean, sd))

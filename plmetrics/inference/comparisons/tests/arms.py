@@ -1,4 +1,4 @@
-"""Two arms, groups or periods: tests of rows that are not paired."""
+"""Two arms, groups or periods: tests of unpaired rows."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from plmetrics.inference.comparisons.tests.wilcoxon import middle_ranks
 
 
 def welch_t(a: Any, b: Any, *, level: float = 0.95) -> TestResult:
-    """Welch's t test of two means, of arms whose variances may differ.
+    """Welch's t test of two means, of arms with possibly different variances.
 
     Args:
         a: the values of one arm.

@@ -274,7 +274,7 @@ def placements(score: Array, positive: Flags, code: Codes | None = None) -> Arra
 
 
 def _below(rows: Codes, code: Codes | None) -> Array:
-    """For each run of equal scores the share of its slice's rows of a class that lie below it."""
+    """Share of a slice's rows of a class below each run of equal scores."""
     if code is None:
         alone: Array = (np.cumsum(rows) - rows / 2.0) / max(float(rows.sum()), 1.0)
         return alone

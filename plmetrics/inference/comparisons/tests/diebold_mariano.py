@@ -1,4 +1,4 @@
-"""Diebold and Mariano's test: losses of two forecasts of the same series, whose errors may be correlated in time."""
+"""Diebold and Mariano's test: losses of two forecasts of the same series, with autocorrelated errors."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def diebold_mariano(model: Any, baseline: Any, *, horizon: int = 1, level: float
 def diebold_mariano_tests(
     differences: Array, code: Codes, slices: int, *, horizon: int = 1, level: float = 0.95
 ) -> TestOutcomes:
-    """Tests in S slices, of differences that lie slice by slice in order of time.
+    """Tests in S slices, of differences grouped by slice in order of time.
 
     Raises:
         ConfigError: the horizon is less than 1.

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ModelRanks:
-    """Ranks of models `[block, model]`, 1 the best, and what ties take from Friedman's statistic."""
+    """Ranks of models `[block, model]`, 1 the best, and the tie correction of Friedman's statistic."""
 
     models: tuple[str, ...]
     ranks: Array
@@ -43,7 +43,7 @@ class ModelRanks:
 
 
 def rank_models(models: Mapping[str, Any], *, higher_is_better: bool = True) -> ModelRanks:
-    """Rank the models in each block; values that are equal, to about ten digits, share the middle rank.
+    """Ranks of the models in each block; values equal to about ten digits share the middle rank.
 
     Raises:
         ConfigError: there are fewer than two models, or their values do not belong together.
@@ -136,7 +136,7 @@ def friedman_of(ranking: ModelRanks, *, tie_correction: bool = True) -> TestResu
 
 
 def iman_davenport(models: Mapping[str, Any], *, tie_correction: bool = True) -> TestResult:
-    """Friedman's test with the F distribution, which is less conservative.
+    """Friedman's test with the F distribution, less conservative than chi-squared.
 
     F = (N - 1) chi2 / (N (k - 1) - chi2) with (k - 1, (k - 1)(N - 1)) degrees of freedom, for k models in N blocks.
 
@@ -179,7 +179,7 @@ def iman_davenport_of(ranking: ModelRanks, *, tie_correction: bool = True) -> Te
 
 
 def freedom_of(df: str, k: int, blocks: int) -> float:
-    """Degrees of freedom of the studentised range: infinite, or k (N - 1), which small numbers of blocks ask for.
+    """Degrees of freedom of the studentised range: infinite, or k (N - 1) for small numbers of blocks.
 
     Raises:
         ConfigError: `df` is another word.
@@ -188,7 +188,7 @@ def freedom_of(df: str, k: int, blocks: int) -> float:
 
 
 def critical_difference(k: int, blocks: int, level: float = 0.95, df: str = "infinite") -> float:
-    """How far the mean ranks of two models must lie apart: q sqrt(k (k + 1) / 6N), q the studentised range / sqrt 2.
+    """Critical difference of mean ranks: q sqrt(k (k + 1) / 6N), q the studentised range / sqrt 2.
 
     >>> round(critical_difference(4, 14), 3)
     1.254
@@ -202,7 +202,7 @@ def critical_difference(k: int, blocks: int, level: float = 0.95, df: str = "inf
 def nemenyi(
     models: Mapping[str, Any], *, higher_is_better: bool = True, level: float = 0.95, df: str = "infinite"
 ) -> pl.DataFrame:
-    """Which pairs of models differ in mean rank by more than chance explains.
+    """Nemenyi's test of all pairs of models by mean ranks.
 
     Args:
         models: the values of each model by name, one in each block: a data set, a fold or a slice.

@@ -1,4 +1,4 @@
-"""McNemar's test: which of two models is right on the rows where just one of them is."""
+"""McNemar's test of two models on their discordant rows."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def mcnemar(
 
 
 def _has_fractions(values: NDArray[Any]) -> bool:
-    """Whether some value is a number that is not whole."""
+    """Whether some value is not a whole number."""
     return values.dtype.kind == "f" and bool((np.isfinite(values) & (values != np.floor(values))).any())
 
 

@@ -54,7 +54,7 @@ class TestResult:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TestOutcomes:
-    """The outcomes of one test in S places at once; NaN is what is not there, and `status` says why."""
+    """Outcomes of one test in S places at once; an absent number is NaN, with the reason in `status`."""
 
     __test__: ClassVar[bool] = False
 
@@ -86,7 +86,7 @@ def optional_number(value: Any) -> float | None:
 
 
 def statuses(n: Any, *reasons: tuple[str, Any]) -> Texts:
-    """The first reason that holds in each place, "ok" where none does."""
+    """First applicable reason in each place, "ok" without one."""
     status = np.full(np.shape(n), OK, dtype=object)
     for name, condition in reversed(reasons):
         status[np.broadcast_to(condition, status.shape)] = name
@@ -131,7 +131,7 @@ def as_pair(model: Any, baseline: Any) -> tuple[Array, Array]:
 
 
 def same_length(*columns: tuple[str, Sequence[Any] | NDArray[Any]]) -> None:
-    """Refuse columns that do not belong together.
+    """Refuse columns of unequal length.
 
     Raises:
         ConfigError: their lengths differ.
@@ -203,7 +203,7 @@ def order_within(values: Array, code: Codes | None = None) -> Codes:
 
 
 def run_starts(*ordered: NDArray[np.generic]) -> Codes:
-    """Where runs of equal values begin in columns that are in order together.
+    """Starts of runs of equal values in columns sorted together.
 
     >>> run_starts(np.array([1.0, 1.0, 2.0, 2.0]), np.array([0, 0, 0, 1])).tolist()
     [0, 2, 3]
@@ -217,7 +217,7 @@ def run_starts(*ordered: NDArray[np.generic]) -> Codes:
 
 
 def round_digits(values: Array) -> Array:
-    """The values to about ten digits: what differs in its last bits alone was the same before it was computed.
+    """Values rounded to about ten digits, equal for numbers that differ by rounding alone.
 
     >>> round_digits(np.array([0.3 - 0.2, 0.4 - 0.3])).tolist() == round_digits(np.array([0.1, 0.1])).tolist()
     True

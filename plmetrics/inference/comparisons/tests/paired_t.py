@@ -59,7 +59,7 @@ def paired_t(model: Any, baseline: Any, *, level: float = 0.95) -> TestResult:
 
 
 def corrected_resampled_t(model: Any, baseline: Any, *, ratio: float, level: float = 0.95) -> TestResult:
-    """Student's t for scores of folds or repeated splits, whose training sets overlap.
+    """Student's t for scores of folds or repeated splits with overlapping training sets.
 
     The variance of the mean is s^2 (1/k + n_test/n_train) for k scores, with k - 1 degrees of freedom: the second term
     stands for what the overlap hides.
@@ -142,7 +142,7 @@ def five_by_two(differences: Array) -> TestOutcomes:
 
 
 def moments(differences: Array) -> tuple[Array, Array, Array]:
-    """How many differences there are, their mean and their standard deviation (ddof 1), an array of one each."""
+    """Number, mean and standard deviation (ddof 1) of the differences, an array of one each."""
     n = len(differences)
     mean = float(differences.mean()) if n else np.nan
     spread = float(differences.std(ddof=1)) if n > 1 else np.nan

@@ -19,7 +19,7 @@ _CERTAIN = 35.0
 
 
 def power_of_proportions(share_a: Array, share_b: Array, n_a: Array, n_b: Array, level: float) -> Array:
-    """The chance that the two-sided test of two shares finds their difference; NaN where nothing can vary."""
+    """Power of the two-sided test of two shares; NaN without variance."""
     pooled = (share_a * n_a + share_b * n_b) / np.maximum(n_a + n_b, 1)
     size_a, size_b = np.maximum(n_a, 1), np.maximum(n_b, 1)
     alike = np.sqrt(share_variance(pooled) * (1 / size_a + 1 / size_b))
@@ -30,7 +30,7 @@ def power_of_proportions(share_a: Array, share_b: Array, n_a: Array, n_b: Array,
 
 
 def power_of_means(effect: Array, n_a: Array, n_b: Array, level: float) -> Array:
-    """The chance that the two-sided t test finds a difference of `effect` standard deviations; NaN for tiny arms."""
+    """Power of the two-sided t test for a difference of `effect` standard deviations; NaN for tiny arms."""
     sound = (np.minimum(n_a, n_b) >= 2) & np.isfinite(effect)
     size_a, size_b = np.where(sound, n_a, 2.0), np.where(sound, n_b, 2.0)
     freedom = size_a + size_b - 2
@@ -46,7 +46,7 @@ def power_of_means(effect: Array, n_a: Array, n_b: Array, level: float) -> Array
 def required_for_proportions(
     share_a: Array, share_b: Array, power: float, level: float, ratio: float = 1.0
 ) -> Array:
-    """Units that the arm `a` needs to tell two shares apart; NaN where they are equal or no shares."""
+    """Required size of the arm `a` to tell two shares apart; NaN for equal or invalid shares."""
     sound = (share_a != share_b) & (np.minimum(share_a, share_b) >= 0) & (np.maximum(share_a, share_b) <= 1)
     first, second = np.where(sound, share_a, 0.25), np.where(sound, share_b, 0.5)
     pooled = share_variance((first + ratio * second) / (1 + ratio))
@@ -56,7 +56,7 @@ def required_for_proportions(
 
 
 def required_for_means(effect: Array, power: float, level: float, ratio: float = 1.0) -> Array:
-    """Units that the arm `a` needs to find `effect` standard deviations; NaN for 0 or above 2^48 units."""
+    """Required size of the arm `a` for `effect` standard deviations; NaN for 0 or above 2^48 units."""
     sound = np.isfinite(effect) & (effect != 0)
     size = np.where(sound, effect, 1.0)
 
@@ -79,7 +79,7 @@ def required_for_means(effect: Array, power: float, level: float, ratio: float =
 
 
 def detectable_proportion(share_b: Array, n_a: Array, n_b: Array, power: float, level: float) -> Array:
-    """The smallest rise of a share that the test finds with a power; NaN where no share would do.
+    """Smallest rise of a share detectable with a power; NaN without one.
 
     >>> detectable_proportion(np.array([0.1]), np.array([3841.0]), np.array([3841.0]), 0.8, 0.95).round(4).tolist()
     [0.02]
@@ -98,7 +98,7 @@ def detectable_proportion(share_b: Array, n_a: Array, n_b: Array, power: float, 
 
 
 def detectable_effect(n_a: Array, n_b: Array, power: float, level: float) -> Array:
-    """The smallest difference of means, in standard deviations, that the t test finds with a power.
+    """Smallest difference of means, in standard deviations, detectable by the t test with a power.
 
     >>> detectable_effect(np.array([64.0]), np.array([64.0]), 0.8, 0.95).round(3).tolist()
     [0.499]
@@ -124,7 +124,7 @@ def share_variance(share: Array) -> Array:
 
 
 def _smallest(enough: Callable[[Array], Any], high: Array) -> Array:
-    """By halves the smallest number that is enough, between 0 and one that is."""
+    """Smallest sufficient number by bisection, from 0 to a sufficient one."""
     low = np.zeros(high.shape)
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
@@ -134,7 +134,7 @@ def _smallest(enough: Callable[[Array], Any], high: Array) -> Array:
 
 
 def required_n_proportions(p1: float, p2: float, *, power: float = 0.8, level: float = 0.95) -> int:
-    """How many units each of two equal arms needs to tell two shares apart.
+    """Required size of each of two equal arms to tell two shares apart.
 
     n = (z_{1-a/2} sqrt(2 p q) + z_{power} sqrt(p1 q1 + p2 q2))^2 / (p1 - p2)^2, p the mean of the two, rounded up.
 
@@ -162,7 +162,7 @@ def required_n_proportions(p1: float, p2: float, *, power: float = 0.8, level: f
 
 
 def power_proportions(p1: float, p2: float, n: int, *, level: float = 0.95) -> float:
-    """The chance that the two-sided test of two shares finds their difference with n units in each arm.
+    """Power of the two-sided test of two shares with n units in each arm.
 
     The inverse of `required_n_proportions`: the tail on the wrong side is left out.
 
@@ -186,7 +186,7 @@ def power_proportions(p1: float, p2: float, n: int, *, level: float = 0.95) -> f
 
 
 def required_n_means(difference: float, sd: float, *, power: float = 0.8, level: float = 0.95) -> int:
-    """How many units each of two equal arms needs to tell two means apart with the two-sided t test.
+    """Required size of each of two equal arms to tell two means apart with the two-sided t test.
 
     Args:
         difference: the difference of the means that is to be found.
@@ -217,7 +217,7 @@ def required_n_means(difference: float, sd: float, *, power: float = 0.8, level:
 
 
 def power_means(difference: float, sd: float, n: int, *, level: float = 0.95) -> float:
-    """The chance that the two-sided t test finds a difference of two means with n units in each arm.
+    """Power of the two-sided t test of two means with n units in each arm.
 
     Args:
         difference: the true difference.

@@ -1,4 +1,4 @@
-"""Two samples: tests that they come from one distribution, and distances between them, the measures of drift."""
+"""Two samples: tests of one common distribution, and distances between them, the measures of drift."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def ks_2samp(a: Any, b: Any, *, method: str = "auto") -> TestResult:
 
 
 def _exact(apart: int, n_a: int, n_b: int) -> float:
-    """1 - the chance that a random order of both samples stays nearer than `apart` / (n_a n_b) at each step.
+    """1 - the probability that a random order of both samples stays within `apart` / (n_a n_b) at each step.
 
     The chance to stand at each (i, j) is carried along diagonals i + j, so that it does not overflow.
     """
@@ -94,7 +94,7 @@ def _asymptotic(distance: float, n_a: int, n_b: int) -> float:
 
 
 def chi2_2samp(a: Any, b: Any) -> TestResult:
-    """Pearson's chi-squared test that two rows of counts have the same shares.
+    """Pearson's chi-squared test of equal shares in two rows of counts.
 
     Args:
         a: how many units of one sample fall into each category.
@@ -167,7 +167,7 @@ def psi(reference: Any, current: Any, *, bins: int = 10, floor: float = 1e-4) ->
 
 
 def jensen_shannon(reference: Any, current: Any, *, bins: int = 10) -> TestResult:
-    """Jensen-Shannon distance of the shares of bins, which are those of `psi`: the root of the divergence to base 2.
+    """Jensen-Shannon distance of the shares in the bins of `psi`: the root of the divergence to base 2.
 
     Args:
         reference: the values before.
@@ -191,7 +191,7 @@ def jensen_shannon(reference: Any, current: Any, *, bins: int = 10) -> TestResul
 
 
 def wasserstein(reference: Any, current: Any, *, scale: str = "unit") -> TestResult:
-    """The area between two distribution functions: how far values moved on average, at the least.
+    """Area between two distribution functions: the least mean displacement of values.
 
     Args:
         reference: the numbers before.
@@ -240,7 +240,7 @@ def _segment(values: NDArray[Any]) -> Segments:
 
 
 def _by_bin(reference: Any, current: Any, bins: int) -> tuple[Segments, Segments]:
-    """How many values of each sample fall into each bin or category; nulls into the last."""
+    """Counts of each sample by bin or category; nulls in the last."""
     if not 2 <= bins <= _MOST_BINS:
         msg = f"bins must be from 2 to {_MOST_BINS:,}, not {bins!r}"
         raise ConfigError(msg)
@@ -280,7 +280,7 @@ def _by_category(first: pl.Series, second: pl.Series) -> tuple[Segments, Segment
 
 
 def _value_counts(values: Array) -> tuple[Array, Array]:
-    """The values, ascending, and how often each occurs."""
+    """Distinct values, ascending, and their counts."""
     ascending, count = np.unique(values, return_counts=True)
     return ascending, count.astype(np.float64)
 

@@ -1,4 +1,4 @@
-"""A test that may be read at any time, as often as one likes."""
+"""An anytime-valid test, for any number of looks."""
 
 from __future__ import annotations
 

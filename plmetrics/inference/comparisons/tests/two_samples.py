@@ -36,7 +36,7 @@ _FEW_EXPECTED = 5
 
 
 def shares(weight: Segments) -> Segments:
-    """The share of each point in its segment's total, 0 where that is 0."""
+    """Share of each point in its segment's total, 0 for a total of 0."""
     totals = weight.total()
     divisor = np.where(totals > 0, totals, 1.0)
     if len(divisor) > 1:
@@ -67,7 +67,7 @@ def by_bin(values: Segments, weight: Segments, edges: Array, absent: Array) -> S
 
 
 def psi(reference: Segments, current: Segments, floor: float) -> Array:
-    """Population stability index: sum of (c - r) ln(c / r) over bins, shares of less than `floor` taken as that."""
+    """Population stability index: sum of (c - r) ln(c / r) over bins, with shares of at least `floor`."""
     before, now = (np.maximum(shares(sample).values, floor) for sample in (reference, current))
     index: Array = Segments((now - before) * np.log(now / before), reference.offsets).total()
     return index
@@ -93,7 +93,7 @@ def _against(distribution: Segments, middle: Segments) -> Array:
 
 @dataclass(frozen=True, slots=True)
 class Homogeneity:
-    """Pearson's test that two samples share their distribution over bins; `few` where an expected count is below 5."""
+    """Pearson's test of a common distribution over bins; `few` for an expected count below 5."""
 
     statistic: Array
     p_value: Array
@@ -101,7 +101,7 @@ class Homogeneity:
 
 
 def chi2_homogeneity(reference: Segments, current: Segments) -> Homogeneity:
-    """Pearson's chi2 of a table of two rows, over the bins that occur, without a continuity correction.
+    """Pearson's chi2 of a table of two rows, over nonempty bins, without a continuity correction.
 
     With one bin the samples are the same: statistic 0, p 1.
     """
@@ -187,7 +187,7 @@ def quantile(values: Segments, weight: Segments, share: float) -> Array:
 
 
 def _first_without(passed: Segments, values: Segments) -> Array:
-    """The first value of each segment that is not passed, else its last; any number for an empty one."""
+    """First value of each segment not passed, else its last; any number for an empty one."""
     count = np.minimum(Segments(passed.values.astype(np.int64), passed.offsets).total(), passed.sizes - 1)
     place = values.offsets[:-1] + np.maximum(count, 0).astype(np.int64)
     padded = np.append(values.values, 0.0)
@@ -232,7 +232,7 @@ def moments(values: Segments, weight: Segments, offset: Any = 0.0, square: Any =
 
 
 def _ends(values: Segments, weight: Segments) -> tuple[Values, Values]:
-    """The least and the largest value that has weight."""
+    """Least and largest value with weight."""
     occupied = weight.values > 0
     low = -Segments(np.where(occupied, -values.values, -np.inf), values.offsets).largest()
     high = Segments(np.where(occupied, values.values, -np.inf), values.offsets).largest()
@@ -252,7 +252,7 @@ class Welch:
 def welch(
     reference: SampleMoments, current: SampleMoments, rows_reference: Array, rows_current: Array
 ) -> Welch:
-    """Welch's t test, two-sided, current minus reference; samples that are one and the same constant have p 1.
+    """Welch's t test, two-sided, current minus reference; equal constant samples have p 1.
 
     NaN where a sample has fewer than two rows, or both are constants that differ.
     """
