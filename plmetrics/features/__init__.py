@@ -1,1 +1,1 @@
-"""Features: parts of a run that only some suites ask for, a folder each, from the key of the suite to the report."""
+"""Features: optional parts of a run, a folder each, from the key of the suite to the report."""

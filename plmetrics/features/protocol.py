@@ -1,4 +1,4 @@
-"""Features: parts of a run that only some suites ask for, from a key in the suite to a part of the report."""
+"""Features: optional parts of a run, from a key in the suite to a part of the report."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class Run:
         return self.plan.view if self.plan.rows.pairs is None else self.request.view
 
     def values(self, *metrics: Metric) -> pl.DataFrame:
-        """Rows as of the table `metrics`: metrics that the section has summed, of every model in every slice.
+        """Rows of the form of the table `metrics`: summed metrics of the section, of every model in every slice.
 
         They are there behind the stage `order`.
         """
@@ -111,7 +111,7 @@ class Outputs:
 
 @dataclass(frozen=True, slots=True)
 class CountedRows:
-    """Rows that a feature counts for a stored state.
+    """Rows for a feature's counts in a stored state.
 
     `view` has the rows as they are in the data, `source` is the table, and `constants` are those of the feature, looked
     up in these rows or in others.
@@ -124,10 +124,10 @@ class CountedRows:
 
 
 class Counting(Protocol):
-    """Constants of the rows of a feature, with which it counts them."""
+    """Constants of the rows of a feature, and its counts with them."""
 
     def count(self) -> Question[object]:
-        """Question that counts rows: its first plans share the scan of the sums."""
+        """Question for the counts of rows: its first plans share the scan of the sums."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +140,7 @@ class FeatureTable:
 
 
 class Feature(ABC):
-    """A feature: hooks into the stages of a run, which do nothing by default. Methods import their modules themselves.
+    """Feature: hooks into the stages of a run, without effect by default. Methods import their modules themselves.
 
     Attributes:
         key: its key in the suite.
@@ -184,7 +184,7 @@ class Feature(ABC):
         return self.section.read(value, (self.key,), problems, read_metric)
 
     def fill(self, raw: Mapping[str, object]) -> Mapping[str, object]:
-        """The plain suite with other keys that the section implies."""
+        """Plain suite with further keys implied by the section."""
         return raw
 
     def path(self, suite: Suite) -> SuitePath:  # noqa: ARG002
@@ -198,15 +198,15 @@ class Feature(ABC):
         return {key: plain_path(item) if key in self.paths else item for key, item in value.items()}
 
     def table(self, suite: Suite, argument: object, base: Path | None) -> Source | None:  # noqa: ARG002
-        """The table that it reads beside the rows; relative paths start from `base`."""
+        """Table beside the rows; relative paths start from `base`."""
         return None
 
     def counts(self, suite: Suite, argument: object, base: Path | None, runs: EarlierRuns) -> object:  # noqa: ARG002
-        """Counts of earlier rows that it reads in place of a table; `runs` chooses among the runs of a folder."""
+        """Counts of earlier rows in place of a table; `runs` chooses among the runs of a folder."""
         return None
 
     def columns(self, suite: Suite) -> Sequence[str]:  # noqa: ARG002
-        """Columns of the rows that it reads beside those of roles, metrics and slices."""
+        """Columns of the rows beside those of roles, metrics and slices."""
         return ()
 
     def bind(self, suite: Suite, schema: pl.Schema, table: Source | None) -> None:  # noqa: B027
@@ -217,7 +217,7 @@ class Feature(ABC):
         """
 
     def check_request(self, request: Request) -> None:  # noqa: B027
-        """Check on zero rows the plans that it makes for a bound request.
+        """Check the plans of a bound request on zero rows.
 
         Raises:
             DataError: columns of its table are absent or of a wrong type.
@@ -235,7 +235,7 @@ class Feature(ABC):
         return counts
 
     def requirements(self, suite: Suite) -> Sequence[Requirement]:  # noqa: ARG002
-        """Requirements on columns of the rows; rows that violate one are bad."""
+        """Requirements on columns of the rows; rows in violation of one are bad."""
         return ()
 
     def slice_sets(
@@ -244,7 +244,7 @@ class Feature(ABC):
         sets: Sequence[SliceSet],
         schema: pl.Schema,  # noqa: ARG002
     ) -> tuple[Sequence[SliceSet], Sequence[SliceKey]]:
-        """The slice sets of the run with those that it makes of them, and the keys that it adds."""
+        """Slice sets of the run with those derived from them, and the additional keys."""
         return sets, ()
 
     def check_slices(self, suite: Suite, slices: Sequence[Slices]) -> Sequence[str]:  # noqa: ARG002
@@ -252,11 +252,11 @@ class Feature(ABC):
         return ()
 
     def compares(self, suite: Suite) -> bool:  # noqa: ARG002
-        """Whether it compares estimates, whose replicates must then be of one kind."""
+        """Whether it compares estimates, with replicates of one kind."""
         return False
 
     def rows(self, suite: Suite) -> str | None:  # noqa: ARG002
-        """The condition on further rows of the table that it counts."""
+        """Condition on further counted rows of the table."""
         return None
 
     def prepare(self, request: Request, view: TableView, counts: object) -> Question[Counting] | None:  # noqa: ARG002
@@ -270,7 +270,7 @@ class Feature(ABC):
         return None
 
     def steps(self, request: Request) -> Iterable[Step]:  # noqa: ARG002
-        """The steps that read rows for it."""
+        """Steps with reads of rows for it."""
         return ()
 
     @abstractmethod
@@ -278,7 +278,7 @@ class Feature(ABC):
         """Its tables, gates and warnings."""
 
     def constants(self, request: Request, source: Source) -> Mapping[str, Json]:  # noqa: ARG002
-        """Constants, looked up in rows, that stored states must share to add; only of one with `shares_constants`.
+        """Constants, looked up in rows, shared by additive states; only with `shares_constants`.
 
         Args:
             request: the suite as it was bound.
@@ -287,16 +287,16 @@ class Feature(ABC):
         return {}
 
     def refusal(self, suite: Suite) -> str | None:  # noqa: ARG002
-        """Reason why stored states cannot hold it as a suite asks for it; None where they can."""
+        """Reason against a suite's section in stored states; None without one."""
         return self.state_refusal
 
     def anchor(self, section: Section, folder: Path) -> Section:
-        """The section for stored states, whose relative paths (`state_paths`) start from the folder of the suite."""
+        """Section for stored states, with relative paths (`state_paths`) from the folder of the suite."""
         paths = {key: path for key in self.state_paths if (path := getattr(section, key)) is not None}
         return section.model_copy(update={key: anchored_path(path, folder) for key, path in paths.items()})
 
     def state_table(self, suite: Suite) -> Source | None:  # noqa: ARG002
-        """The table that it reads beside the rows for its counts in stored states; see `anchor`."""
+        """Table beside the rows for its counts in stored states; see `anchor`."""
         return None
 
     def merge_gap(self, suite: Suite) -> Problem | None:  # noqa: ARG002
@@ -304,7 +304,7 @@ class Feature(ABC):
         return None
 
     def merged_counts(self, suite: Suite, runs: EarlierRuns) -> object:  # noqa: ARG002
-        """The counts that merged states are judged against, as `counts`; files that are absent raise no error."""
+        """Reference counts of merged states, as `counts`; absent files raise no error."""
         return None
 
     def capture(self, rows: CountedRows, builder: Builder) -> Mapping[str, Json] | None:  # noqa: ARG002
@@ -316,14 +316,14 @@ class Feature(ABC):
         return None
 
     def check_states(self, first: StateReference, other: StateReference) -> None:  # noqa: B027
-        """Check that its counts in two stored states add.
+        """Check that its counts in two stored states add up.
 
         Raises:
             ConfigError: they have another meaning in the second.
         """
 
     def merge(self, alike: Sequence[AlignedStates], builder: Builder) -> Mapping[str, Json] | None:  # noqa: ARG002
-        """Add its counts in stored states to the state that they are merged into.
+        """Add its counts in stored states to the merged state.
 
         Returns:
             Their entry in the head of the state.
@@ -331,11 +331,11 @@ class Feature(ABC):
         return None
 
     def files(self, state: State) -> Mapping[str, bytes]:  # noqa: ARG002
-        """The files of a run folder that hold its counts of the rows, by name."""
+        """Files of its counts of the rows in a run folder, by name."""
         return {}
 
     def stored_state(self, folder: Place) -> State | None:  # noqa: ARG002
-        """Its counts of the rows of a run, from the folder of that run; None where there are none."""
+        """Its counts of the rows of a run, from the folder of that run; None without any."""
         return None
 
     def page_rows(self, summary: Summary) -> pl.DataFrame | None:

@@ -49,7 +49,7 @@ def features() -> tuple[Feature, ...]:
 
 
 def features_of(suite: Suite) -> tuple[Feature, ...]:
-    """The features that a suite asks for."""
+    """Features of a suite."""
     by_role = {key for role, key in _ROLES.items() if getattr(suite.columns, role) is not None}
     return features_in({*suite.sections, *by_role})
 
@@ -62,7 +62,7 @@ def features_in(keys: Container[str]) -> tuple[Feature, ...]:
 def feature_questions(
     request: Request, counts: Mapping[str, object]
 ) -> Callable[[TableView], Question[dict[str, object]]] | None:
-    """Questions of features before the rows are counted, by key, given what is evaluated; None where there are none.
+    """Questions of features about the evaluated rows before any count, by key; None without any.
 
     `counts` are what features read in place of tables, by key.
     """
@@ -79,7 +79,7 @@ def feature_questions(
 
 
 def counting(plan: RunPlan) -> Question[dict[str, object]]:
-    """Questions of features that count rows, by key, knowing what they asked for."""
+    """Questions of features for their counts of rows, by key, from their constants."""
     from plmetrics.engine.inquiry import answers_by_name
 
     return answers_by_name({key: cast("Counting", known).count() for key, known in plan.countings.items()})

@@ -246,14 +246,14 @@ class Labels(TypedDict, total=False):
     coverage: float | None
 
 class LeakageLimits(TypedDict, total=False):
-    """How much leakage is borne: so many rows, or below 1 a share of them."""
+    """Admissible leakage: so many rows, or below 1 a share of them."""
     keys: float
     time: float
     folds: float
     duplicates: float
 
 class Leakage(TypedDict, total=False):
-    """Checks that the rows to evaluate were not known in training. What goes beyond its limit is a failed gate."""
+    """Checks that the rows to evaluate were not known in training. An excess over a limit is a failed gate."""
     train: Table | None
     keys: str | Sequence[str] | None
     train_keys: str | Sequence[str] | None
@@ -305,11 +305,11 @@ class HighVariance(TypedDict, total=False):
     gap: float
 
 class StillImproving(TypedDict, total=False):
-    """When more training rows would help: the last of three sizes is better than the first by more than that."""
+    """Rule for more training rows: the last of three sizes is better than the first by more than that."""
     delta: float
 
 class Diagnosis(TypedDict, total=False):
-    """Limits of the plain rules that read training and learning curves."""
+    """Limits of the plain rules on training and learning curves."""
     high_bias: HighBias | None
     high_variance: HighVariance
     still_improving: StillImproving
@@ -329,7 +329,7 @@ class CrossValidation(TypedDict, total=False):
     truth: str | None
 
 class Sequential(TypedDict, total=False):
-    """Looks at an experiment while it runs: intervals and p values that hold at all of them together."""
+    """Sequential analysis of an experiment while it runs: intervals and p values valid at all looks together."""
     mixture: float | Mapping[str, float] | None
     spending: Literal["obrien_fleming", "pocock"] | None
     planned: float | None
@@ -349,7 +349,7 @@ class ExperimentGate(TypedDict, total=False):
     on_undefined: Literal["inconclusive", "fail", "skip"]
 
 class ExperimentPlan(TypedDict, total=False):
-    """The arms of an experiment, its outcomes, and the plan by which each arm is compared with the control."""
+    """Arms of an experiment, its outcomes, and the plan for comparisons of each arm with the control."""
     arm: Required[str]
     control: Required[str | float | bool]
     outcomes: str | Sequence[str]

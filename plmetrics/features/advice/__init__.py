@@ -1,1 +1,1 @@
-"""Advice: a first suite for a table, and the metrics that suit it."""
+"""Advice: a first suite for a table, and suitable metrics."""

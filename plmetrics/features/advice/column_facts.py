@@ -20,7 +20,7 @@ _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 @dataclass(frozen=True, slots=True)
 class ColumnFacts:
-    """Facts of a column: finite values only in `low` and `high`, which are texts unless it holds numbers."""
+    """Facts of a column: finite values only in `low` and `high`, texts for a column of other than numbers."""
 
     name: str
     dtype: pl.DataType
@@ -63,7 +63,7 @@ class ColumnFacts:
 
     @property
     def is_date(self) -> bool:
-        """Whether it holds dates, or texts that begin with one."""
+        """Whether the column is of dates, or of texts with a date at their start."""
         if self.dtype.is_temporal():
             return self.dtype != pl.Time
         texts = self.dtype == pl.String and self.low is not None

@@ -1,4 +1,4 @@
-"""Vocabulary of column names: the words by which labels, scores, weights, units, queries and arms are known."""
+"""Vocabulary of column names: the usual words for labels, scores, weights, units, queries and arms."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def is_positive(value: object) -> bool:
 
 
 def column_by_name(names: Iterable[str], words: frozenset[str]) -> str | None:
-    """The first column that is called so."""
+    """First column with one of some names."""
     return next((name for name in names if "_".join(pieces(name)) in words), None)
 
 

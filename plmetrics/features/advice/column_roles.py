@@ -39,7 +39,7 @@ _NAMELESS = "''"
 
 
 class AttributeRoles(TypedDict):
-    """The roles of the columns that are neither label nor prediction."""
+    """Roles of the columns other than label and prediction."""
 
     weight: str | None
     units: tuple[str, ...]
@@ -67,7 +67,7 @@ def guess_roles(sample: pl.DataFrame, facts: Facts, wishes: Wishes) -> Roles:
 def attribute_roles(
     sample: pl.DataFrame, facts: Facts, label: str, predictions: Iterable[str]
 ) -> AttributeRoles:
-    """Choose weight, units, folds, dates and slices among the columns that are neither label nor prediction."""
+    """Weight, units, folds, dates and slices among the columns other than label and prediction."""
     occupied = {label, *predictions, *(name for name in facts if is_score_name(name))}
     weight = next(
         (name for name, column in facts.items() if _is_weight(column) and name not in occupied), None
@@ -88,7 +88,7 @@ def attribute_roles(
 
 
 def require_columns(facts: Facts, wishes: Wishes) -> None:
-    """See that columns that were named are there.
+    """Check that named columns exist.
 
     Raises:
         AmbiguousRoles: one is not, or cannot be named.
@@ -117,7 +117,7 @@ def has_slices(column: ColumnFacts) -> bool:
 
 
 def choose_unit(units: Sequence[str], facts: Facts) -> str | None:
-    """The key that repeats and has the fewest values, of those that have enough to resample."""
+    """Repeated key with the fewest values, of those with enough to resample."""
     columns = [facts[name] for name in units]
     fit = [
         candidate
@@ -128,7 +128,7 @@ def choose_unit(units: Sequence[str], facts: Facts) -> str | None:
 
 
 def choose_positive(label: ColumnFacts, name: str | None = None) -> Any:
-    """The label that counts as positive; None where that goes without saying. `name` is its text, if known."""
+    """Positive label; None for an obvious one. `name` is its text, if known."""
     if label.zero_one:
         return None
     ends = (label.low, label.high)
@@ -152,7 +152,7 @@ def named_scores(facts: Facts, label: str | None) -> list[str]:
 
 
 def question(message: str, candidates: Sequence[ColumnFacts], option: str) -> AmbiguousRoles:
-    """Open question as an error: the candidate columns, the best guesses first, and the option that decides."""
+    """Open question as an error: the candidate columns, the best guesses first, and the option for a decision."""
     if not candidates:
         return AmbiguousRoles(
             Problem(f"{message}: none has a fitting type", hint=f"name one with {option} COLUMN")
@@ -164,7 +164,7 @@ def question(message: str, candidates: Sequence[ColumnFacts], option: str) -> Am
 
 
 def explained_variance(sample: pl.DataFrame, column: str, scores: Sequence[str]) -> float:
-    """The largest share of a column's variance that one of the scores explains as it stands."""
+    """Largest share of a column's variance explained by one of the scores as it stands."""
     shares = [-1.0]
     for score in scores:
         pair = sample.select(pl.col(column, score).cast(pl.Float64)).filter(
@@ -242,7 +242,7 @@ def _guess_scores(facts: Facts, label: str, named: Sequence[str]) -> tuple[tuple
 
 
 def class_columns(facts: Facts, label: str) -> list[str]:
-    """The columns of decimal numbers that are called like one of the two values of the label."""
+    """Columns of decimal numbers with the name of one of the two values of the label."""
     if not facts[label].two_valued:
         return []
     values = {str(facts[label].low), str(facts[label].high)}
@@ -261,7 +261,7 @@ def _decimal_columns(facts: Facts, label: str) -> list[ColumnFacts]:
 
 
 def _class_of(name: str, values: Iterable[str]) -> str | None:
-    """The value of a label that a column is called after."""
+    """Value of a label in the name of a column."""
     fitting = [value for value in values if name == value or pieces(name)[-1:] == [value.lower()]]
     return fitting[0] if len(fitting) == 1 else None
 
@@ -269,7 +269,7 @@ def _class_of(name: str, values: Iterable[str]) -> str | None:
 def _positive_scores(
     sample: pl.DataFrame, label: ColumnFacts, scores: Sequence[str]
 ) -> tuple[tuple[str, ...], str | None]:
-    """The scores without the complements of others, and the text of the positive label that they are called after."""
+    """Scores without the complements of others, and the text of the positive label in their names."""
     if not label.two_valued:
         return tuple(scores), None
     values = [str(value) for value in (label.low, label.high)]
@@ -288,7 +288,7 @@ def _positive_scores(
 
 
 def _without_synonyms(sample: pl.DataFrame, names: Sequence[str]) -> list[str]:
-    """Columns without those whose values go one to one with those of an earlier one."""
+    """Columns without one-to-one duplicates of earlier ones."""
     chosen: list[str] = []
     for name in names:
         size = sample[name].n_unique()

@@ -1,4 +1,4 @@
-"""Questions about a table whose answers make a suite: each has the guess as its default."""
+"""Questions about a table for a suite, each with the guess as its default."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Prompt(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """Choices that were given as options or as answers."""
+    """Choices by options or answers."""
 
     wishes: Wishes
     goals: tuple[str, ...] = ()
@@ -98,7 +98,7 @@ def ask(sample: TableSample, answers: Answers, prompt: Prompt) -> Answers:
 
 
 def _plainer(sample: TableSample, first: Wishes, last: Wishes) -> Wishes:
-    """The wishes without the answers that the table gives anyway, whose reasons then stand in the suite."""
+    """Wishes without those equal to the guesses, for reasons in the suite."""
     try:
         guess, roles = (recognised_roles(sample.rows, sample.sampled, wishes) for wishes in (first, last))
         same = _task(sample, guess) == _task(sample, roles) and replace(
@@ -110,7 +110,7 @@ def _plainer(sample: TableSample, first: Wishes, last: Wishes) -> Wishes:
 
 
 def _ask_columns(sample: TableSample, wishes: Wishes, prompt: Prompt) -> Wishes:
-    """Ask for the columns of a task, each with the guess that follows from the answers before."""
+    """Questions for the columns of a task, each with a guess from earlier answers."""
     task = wishes.task
     if task == "ranking" and wishes.query is None:
         query = _column(sample, wishes, prompt, "query", "Which column tells queries apart?", _is_key)
@@ -149,7 +149,7 @@ def _column(
 
 
 def _guess(sample: TableSample, wishes: Wishes, prompt: Prompt) -> Roles | None:
-    """The roles as far as they can be guessed; else what is open is shown."""
+    """Guessed roles; without a guess the open question is shown."""
     try:
         return recognised_roles(sample.rows, sample.sampled, wishes)
     except AmbiguousRoles as error:

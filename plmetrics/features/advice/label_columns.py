@@ -24,7 +24,7 @@ _MOST_COLUMNS = 400
 
 
 def label_set_roles(sample: pl.DataFrame, facts: Facts, wishes: Wishes) -> Roles | None:
-    """The roles of a table with several columns of 0 and 1, and a column of numbers that goes with each.
+    """Roles of a table with several columns of 0 and 1, and a column of numbers for each.
 
     With a label that is named the other labels are those that are called likewise.
     """
@@ -71,7 +71,7 @@ def label_set_roles(sample: pl.DataFrame, facts: Facts, wishes: Wishes) -> Roles
 
 
 def shared_prefix(columns: Mapping[str, str], names: Sequence[str]) -> str | None:
-    """Prefix of the columns of all classes, before the class, that no other column has.
+    """Prefix of the columns of all classes, before the class, and of no other column.
 
     >>> shared_prefix({"a": "is_a", "b": "is_b"}, ["is_a", "is_b", "id"])
     'is_'
@@ -94,7 +94,7 @@ def _families(labels: Sequence[str], scores: Sequence[str]) -> Families:
 
 
 def _shared_names(label: str, score: str) -> Iterator[tuple[str, tuple[str, str]]]:
-    """The classes that the names of a label and a score may share, with the rests of the names."""
+    """Possible common classes in the names of a label and a score, with the remainders of the names."""
     for name, stem in ((_suffix(label, score), "{}*"), (_suffix(label[::-1], score[::-1])[::-1], "*{}")):
         if not name:
             continue
@@ -106,7 +106,7 @@ def _shared_names(label: str, score: str) -> Iterator[tuple[str, tuple[str, str]
 
 
 def _suffix(first: str, second: str) -> str:
-    """The longest end of two names that begins a word in both, and is not all of a score's."""
+    """Longest common end of two names that begins a word in both, and is not all of a score's."""
     size = 0
     while size < min(len(first), len(second)) and first[-1 - size] == second[-1 - size]:
         size += 1

@@ -74,7 +74,7 @@ class Advice:
         return pl.DataFrame(rows, schema=ADVICE_SCHEMA)
 
     def cautions(self) -> list[str]:
-        """The metrics of each rule that advises against some, and the reason."""
+        """Metrics of each rule against some, and the reason."""
         return [f"{names_text(rule.metrics)}: {rule.caution(self.facts)}" for rule in self.against]
 
 
@@ -105,14 +105,14 @@ def advise(facts: TableFacts, goals: Sequence[Goal] = ()) -> Advice:
 
 
 def _is_of_probabilities(rule: AdviceRule) -> bool:
-    """Whether a rule speaks of metrics that read probabilities alone."""
+    """Whether a rule is of metrics of probabilities alone."""
     return all(registry.find(rule.task, parse_call(text).name).probability for text in rule.metrics)
 
 
 def gate_examples(
     texts: Sequence[str], facts: TableFacts, models: Sequence[str] = ()
 ) -> Iterator[tuple[str, str]]:
-    """Gates of the first metrics that have a limit, and of the second model against the first; with reasons."""
+    """Gates of the first metrics with a limit, and of the second model against the first; with reasons."""
     gates = [gate for text in texts if (gate := _chance_gate(text, facts)) is not None]
     primary = [text for text in texts if parse_call(text).name in (*_CHANCE, *_OWN)]
     higher = [text for text in primary if _direction(facts.task, text) == "higher" and _is_single(text)]

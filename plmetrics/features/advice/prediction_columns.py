@@ -36,7 +36,7 @@ _TRIMMED = "_-. :()[]*"
 
 
 def quantile_roles(sample: pl.DataFrame, facts: Facts, wishes: Wishes) -> Roles | None:
-    """The roles of a table with columns that are named after levels of quantiles."""
+    """Roles of a table with columns named after levels of quantiles."""
     label = wishes.label
     names = [name for name, column in facts.items() if column.numeric and name != label]
     families = levels_of_columns(names)
@@ -68,7 +68,7 @@ def quantile_roles(sample: pl.DataFrame, facts: Facts, wishes: Wishes) -> Roles 
 
 
 def levels_of_columns(names: Sequence[str]) -> dict[str, dict[float, str]]:
-    """Columns that are named like quantiles, by the prefix of the level.
+    """Columns with names of quantiles, by the prefix of the level.
 
     >>> levels_of_columns(["id", "pred_0.1", "pred_0.9", "q05", "q95"])
     {'pred_': {0.1: 'pred_0.1', 0.9: 'pred_0.9'}, '': {0.05: 'q05', 0.95: 'q95'}}
@@ -106,7 +106,7 @@ def class_roles(sample: pl.DataFrame, facts: Facts, wishes: Wishes) -> Roles | N
 
 
 def called_roles(sample: pl.DataFrame, facts: Facts, wishes: Wishes) -> Roles | None:
-    """The roles of a table whose models give a class and no score."""
+    """Roles of a table with classes and no scores of models."""
     targets = [wishes.label] if wishes.label is not None else [name for name in facts if is_label_name(name)]
     if wishes.label is None and not targets:
         targets = list(facts)
@@ -192,7 +192,7 @@ def _classes(sample: pl.DataFrame, column: str) -> list[str]:
 
 
 def _columns_by_affix(classes: Sequence[str], names: Sequence[str]) -> Iterator[tuple[str, dict[str, str]]]:
-    """Columns that are named after every class, with the same words before and behind; by these words."""
+    """Columns named after every class, with common words before and behind; by these words."""
     present = set(names)
     for name in names:
         before, separator, behind = name.rpartition(classes[0])
@@ -204,7 +204,7 @@ def _columns_by_affix(classes: Sequence[str], names: Sequence[str]) -> Iterator[
 def _columns_in_order(
     sample: pl.DataFrame, classes: Sequence[str], names: Sequence[str]
 ) -> dict[str, dict[str, str]]:
-    """The columns that stand side by side and sum to 1, for the classes in their order."""
+    """Adjacent columns with sum 1, for the classes in their order."""
     size = len(classes)
     runs = [names[start : start + size] for start in range(len(names) - size + 1)]
     run = next((run for run in runs if are_shares_of_one(sample, run)), None)
@@ -212,7 +212,7 @@ def _columns_in_order(
 
 
 def _call_columns(sample: pl.DataFrame, facts: Facts, label: str, wishes: Wishes) -> list[str]:
-    """The columns of the label's type that hold nothing but values of the label."""
+    """Columns of the label's type with values of the label alone."""
     column = facts[label]
     most = _MOST_CODES if column.numeric else _MOST_CLASSES
     if not 2 <= column.distinct <= most or (column.numeric and not column.dtype.is_integer()):

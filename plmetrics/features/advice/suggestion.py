@@ -1,4 +1,4 @@
-"""The entry points of advice: a first suite for a table, and the metrics that suit it."""
+"""Entry points of advice: a first suite for a table, and suitable metrics."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def suggest(
     treatment: str | None = None,
     goal: str | Sequence[str] = (),
 ) -> Suggestion:
-    """Metrics that suit a table, and those that mislead on it, each with the reason.
+    """Suitable metrics of a table, and misleading ones, each with the reason.
 
     Looks at a sample of rows, and at the ends of the chosen columns in all rows.
 
@@ -219,7 +219,7 @@ class TableSample:
 
 
 def _place(data: object, folder: Path) -> tuple[str, str]:
-    """The path of data as a suite in a folder gives it, and a name that may be one of a folder."""
+    """Path of data for a suite in a folder, and a name suitable for a folder."""
     if not isinstance(data, (str, Path)):
         return _NO_PATH, "evaluation"
     text = str(data)
@@ -259,13 +259,13 @@ def _first_metrics(table: TableDescription) -> MetricsText:
 
 
 def _plain_metrics(look: TableSample, table: TableDescription) -> MetricsText:
-    """The metrics that rules advise, without reasons."""
+    """Metrics advised by rules, without reasons."""
     metrics = _advised_metrics(advise(_survey(look, table, (None, None))), table, ())
     return replace(metrics, chosen=[(text, "") for text, _ in metrics.chosen], comments=())
 
 
 def _advised_metrics(advice: Advice, table: TableDescription, goals: Sequence[Goal]) -> MetricsText:
-    """The metrics that rules advise, a reason behind each unless the one before has the same; then what to avoid."""
+    """Metrics advised by rules, a reason behind each unless equal to the one before; then those to avoid."""
     if table.roles.arms is not None:
         return MetricsText([])
     chosen, before = [], None
@@ -303,7 +303,7 @@ def _goals(names: Sequence[str]) -> tuple[Goal, ...]:
 
 
 def _check_goals(goals: Sequence[Goal], task: str) -> None:
-    """See that goals belong to a task.
+    """Check that goals belong to a task.
 
     Raises:
         CallError: one does not.
@@ -317,7 +317,7 @@ def _check_goals(goals: Sequence[Goal], task: str) -> None:
 
 
 def _goal_notes(goals: Sequence[Goal], facts: TableFacts) -> list[str]:
-    """Facts of a table that goals lack."""
+    """Facts of a table required by goals but absent."""
     notes = [
         f"Goal {goal.name} has no metric for this table: {goal.lacks}."
         for goal in goals
@@ -352,7 +352,7 @@ def _check(costs: Costs) -> None:
 
 
 def _available(roles: Roles) -> tuple[Roles, str | None]:
-    """The roles without a task that has no metrics, and a note that says so."""
+    """Roles without a task that has no metrics, and a note on that."""
     if roles.task is None or roles.task in registry.tasks():
         return roles, None
     note = f"The table looks like one of task {roles.task} ({roles.reasons['task']}), which is not available here."

@@ -39,7 +39,7 @@ _UNCERTAINTY = [
 
 @dataclass(frozen=True, slots=True)
 class MetricsText:
-    """The section `metrics`: texts with reasons, which stand from the column `width` on, then `comments`.
+    """Section `metrics`: texts with reasons, from the column `width` on, then `comments`.
 
     `gates` are examples for these metrics, with reasons, and `curves` those that go with them.
     """
@@ -66,7 +66,7 @@ class MetricsText:
 
 
 def suite_text(table: TableDescription, head: Sequence[str], metrics: MetricsText) -> str:
-    """The suite, as the text of a YAML file that begins with comments."""
+    """Suite as the text of a YAML file, after comments."""
     notes = [f"# {note}" for note in table.roles.notes]
     sections = [
         [*map(printable, (*head, *notes)), *task_lines(table)],
@@ -114,7 +114,7 @@ def _age_bins(age: ColumnFacts) -> list[int]:
 
 
 def _period(day: ColumnFacts) -> str | None:
-    """The calendar period that makes a few dozen slices at most of a column of dates."""
+    """Calendar period with a few dozen slices at most of a column of dates."""
     days = days_between(day) if day.dtype.is_temporal() else None
     if not days or day.nulls:
         return None
@@ -129,7 +129,7 @@ def _compare(table: TableDescription) -> Iterator[str]:
 
 
 def _gates(metrics: MetricsText) -> Iterator[str]:
-    """Examples that may be uncommented."""
+    """Examples to uncomment."""
     if metrics.gates:
         yield line("# gates:", "a run fails, with exit code 3, where one does not hold")
         width = max(len(text) for text, _ in metrics.gates) + 6

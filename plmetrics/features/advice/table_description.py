@@ -1,4 +1,4 @@
-"""A table with its roles, and the sections of a suite that say so: data, columns and models."""
+"""Table with its roles, and their sections of a suite: data, columns and models."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class TableDescription:
 
     @property
     def task(self) -> str:
-        """The task that fits the label.
+        """Task for the label.
 
         Raises:
             AmbiguousRoles: none that is there.
@@ -65,7 +65,7 @@ class TableDescription:
 
     @property
     def positive(self) -> Any:
-        """The label that counts as positive; None where that goes without saying."""
+        """Positive label; None for an obvious one."""
         if self.task != "binary" or self.roles.where is not None:
             return None
         return choose_positive(self.label, self.roles.positive)
@@ -83,7 +83,7 @@ class TableDescription:
 
     @property
     def unit(self) -> str | None:
-        """The column of the units of resampling: a key that repeats, else the date of forecasts."""
+        """Column of the resampling units: a repeated key, else the date of forecasts."""
         unit = choose_unit(self.roles.units, self.facts)
         if unit is not None or self.task not in {"regression", "quantile"}:
             return unit
@@ -175,7 +175,7 @@ def _unit_line(table: TableDescription) -> str:
 
 
 def model_lines(table: TableDescription) -> Iterator[str]:
-    """The section `models`, or that of an experiment, which has none."""
+    """Section `models`, or that of an experiment, without any."""
     roles = table.roles
     if roles.arms is not None:
         yield from _experiment_lines(table)
@@ -204,7 +204,7 @@ def _levels_text(levels: Sequence[float]) -> str:
 
 
 def _parts(parts: Mapping[str, str]) -> str:
-    """A model whose prediction is a class, or has a column for each class or level."""
+    """Model with a class as its prediction, or with a column for each class or level."""
     if "prediction" in parts:
         return f"{{prediction: {yaml_scalar(parts['prediction'])}}}"
     kind = "proba" if next(iter(parts)).startswith("proba|") else "quantiles"
@@ -267,5 +267,5 @@ def line(text: str, reason: str = "", indent: int = 0, width: int = REASON_COLUM
 
 
 def model_name(column: str) -> str:
-    """A model's name: that of its column, without characters that names may not have."""
+    """Model name: that of its column, without invalid characters."""
     return re.sub(r"[\x00-\x1f/\\|]+", "_", column).strip() or "model"

@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 
 class AmbiguousRoles(ConfigError):  # noqa: N818
-    """An error of a table whose roles are ambiguous: the caller must give them."""
+    """Error of a table with ambiguous roles, to be given by the caller."""
 
     title = "the table leaves open what to evaluate"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wishes:
-    """Facts of a table that the caller gives; the rest is guessed."""
+    """Facts of a table from the caller; others are guessed."""
 
     task: str | None = None
     label: str | None = None
@@ -32,7 +32,7 @@ class Wishes:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns that are named."""
+        """Named columns."""
         return tuple(
             name for name in (self.label, self.query, self.treatment, *self.scores) if name is not None
         )
@@ -40,7 +40,7 @@ class Wishes:
 
 @dataclass(frozen=True, slots=True)
 class LongTable:
-    """A table with a row per quantile: the columns that tell forecasts apart, the level and the value."""
+    """Table with a row per quantile: the key columns of forecasts, the level and the value."""
 
     by: tuple[str, ...]
     level: str
@@ -101,7 +101,7 @@ class Roles:
 
 @contextmanager
 def list_advice(rows: pl.DataFrame) -> Iterator[None]:
-    """Add advice on columns of lists to errors where the others leave open what to evaluate."""
+    """Add advice on columns of lists to errors without another candidate."""
     try:
         yield
     except AmbiguousRoles as error:

@@ -80,12 +80,12 @@ def _is_arm(column: ColumnFacts) -> bool:
 
 
 def _is_outcome(column: ColumnFacts) -> bool:
-    """Whether a column can be an outcome, which is a name in results too."""
+    """Whether a column can be an outcome, a name in results too."""
     return (column.numeric or column.zero_one) and column.low is not None and column.name.isprintable()
 
 
 def _outcomes(facts: Facts, arm: str) -> list[str]:
-    """The columns that are called like outcomes, else all numbers that are no keys, ages or things from before."""
+    """Columns with names of outcomes, else all numbers other than keys, ages or pre-experiment values."""
     numbers = [
         name
         for name, column in facts.items()
@@ -150,7 +150,7 @@ def _label(sample: pl.DataFrame, facts: Facts, wishes: Wishes, level: str, value
 def _forecast_columns(
     sample: pl.DataFrame, facts: Facts, level: str, value: str, label: str
 ) -> tuple[str, ...]:
-    """The key columns of forecasts: all but numbers with fractions, and columns that vary within a forecast.
+    """Key columns of forecasts: all but numbers with fractions, and columns that vary within a forecast.
 
     Empty where rows of one forecast have a level twice: then this is no table of quantiles.
     """

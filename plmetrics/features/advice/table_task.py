@@ -58,7 +58,7 @@ def recognised_roles(sample: pl.DataFrame, facts: Facts, wishes: Wishes) -> Role
 
 
 def _require_numbers(facts: Facts, roles: Roles) -> None:
-    """See that labels that a task takes as numbers are some, and queries are none with fractions."""
+    """Check that labels of a numeric task are numbers, and queries are none with fractions."""
     label, query = facts[roles.label], roles.query
     if roles.task in _OF_NUMBERS and not (label.numeric or (roles.task == "uplift" and label.zero_one)):
         msg = f"column '{label.name}' holds {label.kind}, but labels of task '{roles.task}' are numbers"
@@ -76,7 +76,7 @@ def _task_reason(roles: Roles) -> str:
 
 
 def _unfit(facts: Facts, wishes: Wishes) -> AmbiguousRoles:
-    """Error on a table that does not fit the task asked for, with what was seen."""
+    """Error of a table unfit for the requested task, with its facts."""
     shown = ", ".join(list(facts)[:12]) + (" ..." if len(facts) > 12 else "")
     msg = f"the table does not look like one of task '{wishes.task}': {_WANTED[wishes.task or '']}"
     return AmbiguousRoles(Problem(f"{msg}; its columns are {shown}", hint=_HINTS.get(wishes.task or "")))
@@ -101,7 +101,7 @@ _HINTS = {
 
 
 def _ranking(sample: pl.DataFrame, facts: Facts, wishes: Wishes) -> Roles | None:
-    """The roles of documents that are ranked by query."""
+    """Roles of documents ranked by query."""
     named = wishes.query or column_by_name(facts, QUERIES)
     group = named or column_by_name(facts, GROUPS)
     if group is None and wishes.task != "ranking":
@@ -132,13 +132,13 @@ def _ranking(sample: pl.DataFrame, facts: Facts, wishes: Wishes) -> Roles | None
 
 
 def _roles_without(column: str | None, sample: pl.DataFrame, facts: Facts, wishes: Wishes) -> Roles:
-    """The roles of all columns but that of queries or arms."""
+    """Roles of all columns but that of queries or arms."""
     others = {name: facts[name] for name in facts if name != column}
     return guess_roles(sample, others, replace(wishes, query=None, treatment=None))
 
 
 def _of_queries(sample: pl.DataFrame, query: str, names: Sequence[str]) -> tuple[str, ...]:
-    """The columns that are the same in all rows of a query."""
+    """Columns constant within each query."""
     if not names:
         return ()
     values = sample.group_by(query).agg(pl.col(*names).n_unique()).select(names)
@@ -214,7 +214,7 @@ def _is_soft(facts: Facts, roles: Roles) -> bool:
 
 
 def _soft_roles(sample: pl.DataFrame, roles: Roles, wishes: Wishes) -> Roles:
-    """The roles of a label between 0 and 1: of two classes where what lies between is rare, else of numbers."""
+    """Roles of a label between 0 and 1: of two classes if values between are rare, else of numbers."""
     label = sample[roles.label]
     between = float(((label > 0) & (label < 1)).to_numpy().mean())
     amount = f"{100 * between:.2g} %"

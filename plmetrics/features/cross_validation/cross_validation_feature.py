@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class CrossValidationFeature(Feature):
-    """Estimates fold by fold, which a column of folds alone asks for."""
+    """Estimates fold by fold, for a suite with a column of folds."""
 
     key = "cross_validation"
     section = CrossValidation
@@ -68,13 +68,13 @@ class CrossValidationFeature(Feature):
     def slice_sets(
         self, suite: Suite, sets: Sequence[SliceSet], schema: pl.Schema
     ) -> tuple[Sequence[SliceSet], Sequence[SliceKey]]:
-        """The sets of the rows that are held out, with those of its folds behind them."""
+        """Slice sets of the held-out rows, with those of its folds behind them."""
         from plmetrics.features.cross_validation.fold_slices import with_folds
 
         return with_folds(suite, sets, schema)
 
     def check_slices(self, suite: Suite, slices: Sequence[Slices]) -> list[str]:
-        """Check the folds that there are, and the names of splits."""
+        """Check of the folds in the data, and the names of splits."""
         from plmetrics.features.cross_validation.fold_slices import check_folds, fold_warnings
 
         check_folds(suite, slices, self.path(suite))

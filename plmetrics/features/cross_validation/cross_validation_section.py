@@ -1,4 +1,4 @@
-"""The section `cross_validation` of a suite: which columns say how rows were trained and left out."""
+"""Section `cross_validation` of a suite: the columns of folds, repeats and splits."""
 
 from __future__ import annotations
 
@@ -53,13 +53,13 @@ class HighVariance(Strict):
 
 
 class StillImproving(Strict):
-    """When more training rows would help: the last of three sizes is better than the first by more than that."""
+    """Rule for more training rows: the last of three sizes is better than the first by more than that."""
 
     delta: Limit = Field(default=0.02, description="The improvement over the last 3 training sizes.")
 
 
 class Diagnosis(Strict):
-    """Limits of the plain rules that read training and learning curves."""
+    """Limits of the plain rules on training and learning curves."""
 
     high_bias: HighBias | None = Field(
         default=None, description="Level that training rows must reach; not judged if not given."
@@ -118,7 +118,7 @@ class CrossValidation(Section):
     )
 
     def axes(self, fold: str | None) -> dict[str, str]:
-        """The column of each axis that there is, in the order of `AXES`."""
+        """Column of each axis of the table, in the order of `AXES`."""
         columns = {
             "configuration": self.configuration,
             "split": self.split,
@@ -131,7 +131,7 @@ class CrossValidation(Section):
 
     @classmethod
     def read(cls, value: Any, path: SuitePath, problems: Findings, read_metric: ReadMetric) -> Self | None:
-        """The section from plain values, which do not hold the fold itself."""
+        """Section from plain values, without the fold itself."""
         if isinstance(value, Mapping) and "fold" in value:
             hint = "write columns: {fold: ...}"
             problems.add("the column of the fold stands in columns", (*path, "fold"), hint)
@@ -178,7 +178,7 @@ def folds_of(suite: Suite) -> CrossValidation | None:
 
 
 def deciding(metrics: tuple[Metric, ...], spec: CrossValidation) -> Metric | None:
-    """The metric that chooses and is diagnosed: the one named, or the first that says which side is better."""
+    """Metric for choice and diagnosis: the named one, or the first with a better side."""
     return spec.metric or next((metric for metric in metrics if _decides(metric)), None)
 
 

@@ -47,7 +47,7 @@ def validation_curve(selection: Selection) -> Figure:
 
 
 def _fold_curve(selection: Selection, kind: str, name: str, across: str, hint: str) -> Figure:
-    """A panel a model: rows that were trained on in grey, others in colour; sizes of a geometric row on a log axis."""
+    """Panel per model: training rows in grey, others in colour; sizes of a geometric row on a log axis."""
     table = selection.summary.cross_validation.filter(pl.col("kind") == kind, pl.col("class").is_null())
     if table.is_empty():
         raise NothingToDraw(Problem(f"the result has no {name.lower()}", hint=hint))

@@ -1,4 +1,4 @@
-"""Folds as slices: the slice sets that a run adds for a cross-validation, and the rows that its metrics are of.
+"""Folds as slices: additional slice sets of a cross-validation, and the rows of its metrics.
 
 Every set that is asked for, `overall` among them, is crossed with the columns that say how rows were trained and left
 out: `folds|SET` has a slice for each fold, `pooled|SET` has their rows together. They ride in the run's cubes like any
@@ -39,7 +39,7 @@ _PATH = (_MAKER,)
 
 @dataclass(frozen=True, slots=True)
 class FoldKeys:
-    """The key of each axis, in order; which rows are held out, and which are no inner ones. None for all."""
+    """Key of each axis, in order; masks of held-out rows, and of rows outside inner folds. None for all."""
 
     axes: Mapping[str, SliceKey]
     held_out: SliceKey | None
@@ -72,7 +72,7 @@ def _path(axis: str, spec: CrossValidation) -> SuitePath:
 
 
 def _axis(axis: str, column: str, path: SuitePath, schema: pl.Schema) -> SliceKey:
-    """The key of an axis; NaN, as in whole numbers that were floats because some are absent, is no fold."""
+    """Key of an axis; NaN, as in whole numbers stored as floats because some are absent, is no fold."""
     name = str(path[-1])
     dtype = require(schema, column, name, path)
     if dtype.is_nested() or dtype in {pl.Binary, pl.Object}:
@@ -87,7 +87,7 @@ def _axis(axis: str, column: str, path: SuitePath, schema: pl.Schema) -> SliceKe
 
 
 def _held_out(axes: Mapping[str, SliceKey]) -> SliceKey | None:
-    """Rows that were not trained on, and that are no inner ones: those that metrics are of."""
+    """Held-out rows outside inner folds: the rows of metrics."""
     conditions = []
     if "split" in axes:
         conditions.append((axes["split"].expression.cast(pl.String) != TRAIN).fill_null(value=True))
@@ -103,7 +103,7 @@ def _predicate(name: str, holds: pl.Expr) -> SliceKey:
 def with_folds(
     suite: Suite, sets: Sequence[SliceSet], schema: pl.Schema
 ) -> tuple[tuple[SliceSet, ...], tuple[SliceKey, ...]]:
-    """The sets of a run, of the rows that are held out, with those of its folds behind them; and their further keys."""
+    """Sets of a run, of the held-out rows, with those of its folds behind them; and their further keys."""
     keys = fold_keys(suite, schema)
     spec = folds_of(suite)
     if keys is None or spec is None:
@@ -148,7 +148,7 @@ def _fold_sets(part: SliceSet, fold_key: FoldKeys) -> list[SliceSet]:
 
 
 def check_folds(suite: Suite, slices: Sequence[Slices], path: SuitePath) -> None:
-    """Check the folds in the data; `path` is that of the key that asks for them.
+    """Check of the folds in the data; `path` is that of their key in the suite.
 
     Raises:
         ConfigError: there are more folds than can be told apart.

@@ -83,7 +83,7 @@ def by_fold(values: pl.DataFrame, pooled: pl.DataFrame) -> pl.DataFrame:
 
 
 def by_repeat(values: pl.DataFrame, pooled: pl.DataFrame) -> pl.DataFrame:
-    """A row per group: the mean of the repeats' means, and how these differ; `folds` counts repeats."""
+    """Row per group: the mean of the repeats' means, and their spread; `folds` counts repeats."""
     repeats = outer_rows(values).filter(pl.col("repeat").is_not_null())
     means = summarise(repeats, [*GROUP, "repeat"])
     return join_pooled_values(summarise(means, GROUP), pooled)
@@ -156,7 +156,7 @@ def with_intervals(
 
 
 def choices(values: pl.DataFrame, metric: int, direction: str, *, by_model: bool) -> pl.DataFrame:
-    """The configuration that the inner folds of each outer fold choose, and their mean of it.
+    """Configuration chosen by the inner folds of each outer fold, and their mean of it.
 
     The mean over its inner folds is best in the metric's direction; the first in order wins ties. Inner folds without a
     value are left out, and so is a configuration without any. Slices take the choice of all rows. `metric` is the
@@ -249,7 +249,7 @@ def words(chosen: pl.DataFrame, models: list[str], metric: str, *, by_model: boo
 
 
 def _as_model(summary: pl.DataFrame, *, by_model: bool) -> pl.DataFrame:
-    """No one model has what is chosen among them."""
+    """Results of a choice among models, as of no single model."""
     return summary.with_columns(pl.lit(None, dtype=pl.Int64).alias("@model")) if by_model else summary
 
 

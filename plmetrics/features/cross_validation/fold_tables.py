@@ -94,7 +94,7 @@ def cross_validation_tables(
 
 
 def _in_order(parts: Sequence[pl.DataFrame]) -> pl.DataFrame | None:
-    """All rows in the order of results: what is chosen among models behind them."""
+    """All rows in the order of results, with choices among models last."""
     if not parts:
         return None
     table = pl.concat(parts, how="diagonal_relaxed")
@@ -144,7 +144,7 @@ class Folds:
         return rows.sort(["@model", "@set", "@slice", "@metric", "@class", "@cell"])
 
     def noted(self, table: pl.DataFrame) -> pl.DataFrame:
-        """The summaries, with a word on folds that are not listed and rows that have none."""
+        """Summaries, with a note on unlisted folds and folds without rows."""
         words = []
         if self.number > MOST_LISTED:
             words.append(f"{self.number:,} folds are not listed one by one")
@@ -191,12 +191,12 @@ class Folds:
         return with_intervals(means, self.values, self.analysis.level, self._totals(), sizes=sizes)
 
     def _totals(self) -> list[int]:
-        """The numbers of metrics that grow with the rows."""
+        """Numbers of metrics that grow with the rows."""
         computed = self.analysis.suite.computed
         return [number for number, metric in enumerate(computed) if metric.additive]
 
     def _without_totals(self) -> pl.DataFrame | None:
-        """The values of folds by which parts of different sizes can be compared."""
+        """Values of folds comparable between parts of different sizes."""
         if self.values is None:
             return None
         return self.values.filter(~pl.col("@metric").is_in(self._totals()))

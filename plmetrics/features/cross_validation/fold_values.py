@@ -1,4 +1,4 @@
-"""The values of all metrics in all folds, as one frame, from which all summaries of folds are made.
+"""Values of all metrics in all folds as one frame, the input of all summaries of folds.
 
 Frames hold numbers in place of names (`IDENTITY`), so that rows sort into the order of results;
 `KeyNames` puts the names back.
@@ -39,7 +39,7 @@ _VALUES = {"value": pl.Float64, "n": pl.Int64, "weight": pl.Float64, "status": p
 
 
 def left_join(frame: pl.DataFrame, other: pl.DataFrame, on: str | Sequence[str]) -> pl.DataFrame:
-    """The rows of a frame in their order, with what another one has of their keys; a null is a key like others."""
+    """Rows of a frame in their order, joined with another by their keys; a null is a key like others."""
     return frame.join(other, on=on, how="left", nulls_equal=True, maintain_order="left")
 
 
@@ -104,7 +104,7 @@ class FoldSet:
     axes: Mapping[str, SliceKey]
 
     def cells(self, analysis: Analysis) -> pl.DataFrame:
-        """The slice and the axes of every cell of the set, those of slices that are left out not among them."""
+        """Slice and axes of every cell of the set, without those of excluded slices."""
         values = self.states.slices.values.with_row_index(_CELL).with_columns(pl.col(_CELL).cast(pl.Int64))
         source = analysis.sets[self.source].slices
         key_columns = [key.column for key in source.slice_set.keys]
@@ -135,7 +135,7 @@ def _with_axis(cells: pl.DataFrame, axis: str, key: SliceKey) -> pl.DataFrame:
 
 
 def derived_sets(analysis: Analysis, kind: str, axes: Sequence[str]) -> Iterator[FoldSet]:
-    """The sets `KIND|SET` of a run, with the keys of their axes, which stand last."""
+    """Sets `KIND|SET` of a run, with the keys of their axes at the end."""
     sets = [states.slices.slice_set for states in analysis.sets]
     for number, states in enumerate(analysis.sets):
         slice_set = states.slices.slice_set
@@ -159,7 +159,7 @@ def without_replicates(analysis: Analysis) -> Analysis:
 
 
 def values_of(analysis: Analysis, ordered: Ordered, derived: FoldSet) -> pl.DataFrame:
-    """A row for every model, metric, class and cell that has rows: `GROUP`, the other axes, and the value."""
+    """Row for every model, metric, class and nonempty cell: `GROUP`, the other axes, and the value."""
     plain = without_replicates(analysis)
     numbers = {metric.text: number for number, metric in enumerate(analysis.suite.computed)}
     name = analysis.sets[derived.source].slices.slice_set.name
@@ -183,7 +183,7 @@ def _classes(metric: Metric) -> Iterator[tuple[int, Metric]]:
 
 
 def _occupied_cells(analysis: Analysis, chunk: Chunk) -> Any:
-    """The cells of a chunk that have rows of any model."""
+    """Cells of a chunk with rows of any model."""
     counts = [chunk.sums.total(f"{analysis.population.models[model]}n") for model in analysis.models]
     return np.flatnonzero(np.sum(counts, axis=0) > 0)
 

@@ -44,7 +44,7 @@ _SIZES = 3
 
 
 def pooled_gaps(analysis: Analysis, ordered: Ordered, derived: FoldSet) -> pl.DataFrame:
-    """A row per model, metric and slice: value on training rows less that on validation rows, with its interval.
+    """Row per model, metric and slice: value on training rows less that on validation rows, with its interval.
 
     Where there are no validation rows, those of the test stand in, and the note says so.
     """
@@ -77,7 +77,7 @@ def _by_split(rows: pl.DataFrame, on: Sequence[str], *columns: str) -> pl.DataFr
 
 
 def _pairs(cells: pl.DataFrame) -> pl.DataFrame:
-    """The cells of training rows, beside the cells of the others that they are held against."""
+    """Cells of training rows, with the compared cells of other rows."""
     pairs = _by_split(cells, _WITHIN, "@cell")
     others = pl.coalesce("@cell|valid", "@cell|test").alias("@other")
     return pairs.with_columns(others).drop_nulls(["@cell|train", "@other"])
@@ -150,7 +150,7 @@ def gaps(pooled: Sequence[pl.DataFrame], folds: pl.DataFrame | None) -> pl.DataF
 
 
 def diagnosis(curve: pl.DataFrame, rules: Diagnosis, direction: str, *, sizes: bool) -> pl.DataFrame:
-    """A row per rule that can be judged, with its verdict as words.
+    """Row per applicable rule, with its verdict as words.
 
     `curve` holds `value` of one metric by split and x. With `sizes` x is the number of training rows.
     """

@@ -1,4 +1,4 @@
-"""Bias, variance and noise of a model that was trained several times, under squared error.
+"""Bias, variance and noise of a repeatedly trained model, under squared error.
 
 The mean squared error of the m predictions of a row is (mean p - f)^2 + variance of p + (y - f)^2, but for a cross term
 that is 0 on average over the noise of y; the variance divides by m, so that nothing else is missing. Where the label

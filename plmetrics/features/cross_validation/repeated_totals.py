@@ -1,4 +1,4 @@
-"""Sums behind bias, variance and noise of a model that was trained several times.
+"""Sums for bias, variance and noise of a repeatedly trained model.
 
 They are made by the scan that sums what metrics read. Of the m predictions p of a row with label y and label
 without noise f (y where it is not known): (mean p - f)^2, the mean of (p - mean p)^2, (y - f)^2 and the mean of

@@ -137,7 +137,7 @@ def experiment_sums(source: Source, experiment: Experiment, *, apart: bool = Fal
 def _tables_by_set(
     frames: Mapping[str, pl.DataFrame], plan: str, places: Sequence[pl.DataFrame]
 ) -> list[pl.DataFrame]:
-    """The tables of a plan by slice set, with the places of their slices; of sets that it was not run for none."""
+    """Tables of a plan by slice set, with the places of their slices; of sets outside the plan none."""
     keys = [f"{plan}|{at}" for at in range(len(places))]
     return [
         table_with_places(frames[key], place)
@@ -196,7 +196,7 @@ def _keys(columns: Sequence[str], experiment: Experiment) -> list[str]:
 
 
 def _values(experiment: Experiment, constants: ArmConstants) -> list[dict[str, pl.Expr]]:
-    """The numbers of a row that each outcome adds up."""
+    """Summands of a row for each outcome."""
     return [
         centred_numbers(outcome, index, constants.centres[index])
         for index, outcome in enumerate(experiment.outcomes)

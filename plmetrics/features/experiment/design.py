@@ -63,7 +63,7 @@ class Experiment:
 
 
 def experiment_columns(schema: pl.Schema, experiment: Experiment) -> dict[str, pl.Expr]:
-    """Columns of a row that a readout reads.
+    """Columns of a row for a readout.
 
     Raises:
         DataError: a column is absent, or of a type that its role cannot take.
@@ -84,7 +84,7 @@ def experiment_columns(schema: pl.Schema, experiment: Experiment) -> dict[str, p
 
 
 def _key(schema: pl.Schema, column: str, role: str) -> pl.Expr:
-    """The values of a column that rows are grouped by."""
+    """Grouping values of a column."""
     dtype = require(schema, column, "slices" if role == "by" else role, (role,))
     if dtype.is_nested() or dtype in {pl.Binary, pl.Object}:
         what = "slices" if role == "by" else role
@@ -143,7 +143,7 @@ def slices_in(
 
 
 def add_slices(sets: Sequence[Slices], slices: list[tuple[str, str]], places: list[pl.DataFrame]) -> None:
-    """Append slices that are known: lines of others, such as rows where a condition does not hold, have no place."""
+    """Append known slices: lines of others, such as rows where a condition does not hold, have no place."""
     for part in sets:
         first = len(slices)
         slices += [(part.slice_set.name, text) for text in part.texts()]
@@ -211,7 +211,7 @@ def experiment_constants(rows: pl.LazyFrame, experiment: Experiment) -> ArmConst
 
 
 def _facts(outcome: ArmOutcome, index: int) -> list[pl.Expr]:
-    """Of one outcome: missing numbers, sums of those of rows that miss none, and values other than 0 and 1."""
+    """Facts of one outcome: missing numbers, sums of those of complete rows, and values other than 0 and 1."""
     sound, facts = is_sound(outcome, index), []
     for part in outcome.columns():
         name, number = part_column(part, index), pl.col(part_column(part, index))

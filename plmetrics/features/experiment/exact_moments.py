@@ -1,4 +1,4 @@
-"""Sizes, means and variances of the arms of an experiment that are the same, to the last bit, in any order of rows.
+"""Sizes, means and variances of the arms of an experiment, equal to the last bit in any order of rows.
 
 Means come first, from exact sums, then the squares of what lies around them: two passes with a look at sizes before
 each, instead of one whose last digits depend on the order of the rows.
@@ -38,7 +38,7 @@ def exact_moments(
     *,
     apart: bool = False,
 ) -> list[pl.DataFrame]:
-    """For each set of keys and its cells what `moments` gives; `apart` as in `experiment_sums`."""
+    """Moments, as by `moments`, for each set of keys and its cells; `apart` as in `experiment_sums`."""
     rows = rows.with_columns(value for numbers in outcomes for value in numbers.values())
     names = {part_column(part, index) for index, numbers in enumerate(outcomes) for part in numbers}
     most = answer(largest(rows, {name: pl.col(name) for name in sorted(names)}))
@@ -76,7 +76,7 @@ def _ratios(
     *,
     apart: bool,
 ) -> list[pl.DataFrame]:
-    """The sums of each number by cell, of how many values, and the ratios of outcomes and covariates."""
+    """Sums of each number by cell, their numbers of values, and the ratios of outcomes and covariates."""
     summed = [pl.len().cast(pl.Int64).alias(_ROWS)]
     for name, power in exponents.items():
         summed += [pl.col(name).sum(), *fixed_sums(name, pl.col(name), power)]

@@ -65,7 +65,7 @@ def experiment_outputs(run: Run) -> Outputs:
 
 
 def check_slices(slices: Sequence[Slices]) -> None:
-    """Refuse slices that a row may be in several of.
+    """Refuse overlapping slices.
 
     Raises:
         ConfigError: a slice set is by tags.
@@ -79,7 +79,7 @@ def check_slices(slices: Sequence[Slices]) -> None:
 
 
 def _rows(run: Run) -> Source:
-    """The rows that are evaluated, under the names that the section has for columns, with settled slice keys."""
+    """Evaluated rows, under the section's names for columns, with final slice keys."""
     suite = run.request.suite
     frame = run.plan.table.frame
     keys = [key.column for key in run.plan.table.roles.keys]
@@ -124,7 +124,7 @@ def _plan(suite: Suite) -> Plan:
 
 
 def _spending(section: ExperimentPlan) -> Spending | None:
-    """The looks of a plan that spends its error."""
+    """Looks of a plan with error spending."""
     sequential = section.sequential
     if not isinstance(sequential, Sequential) or sequential.spending is None:
         return None
@@ -133,7 +133,7 @@ def _spending(section: ExperimentPlan) -> Spending | None:
 
 
 def _unlike_arms(table: pl.DataFrame) -> Iterator[str]:
-    """A warning for each arm and slice set whose slices have other shares of it.
+    """Warning for each arm and slice set with unequal shares of it.
 
     Args:
         table: the table `experiment`; its first outcome is looked at.
@@ -206,7 +206,7 @@ def _gate_rows(gate: ExperimentGate, suite: Suite, table: pl.DataFrame, *, wrong
 
 
 def _selection(gate: ExperimentGate, suite: Suite) -> pl.Expr:
-    """The rows of the table that a gate judges."""
+    """Rows of the table for a gate."""
     named = (gate.slices,) if isinstance(gate.slices, str) else gate.slices
     sets = ["overall", *suite.slices] if "all" in named else list(named)
     chosen = (pl.col("test") != "sample_ratio") & pl.col("slice_set").is_in(sets)
@@ -216,7 +216,7 @@ def _selection(gate: ExperimentGate, suite: Suite) -> pl.Expr:
 
 
 def _name(gate: ExperimentGate, rule: str) -> pl.Expr:
-    """The gate's name, with the arm that it is about."""
+    """Gate's name, with its arm."""
     if gate.name is None:
         return pl.format("{} {}", _metric(gate), pl.lit(rule))
     if gate.measure == "sample_ratio" or gate.arm is not None:
@@ -225,14 +225,14 @@ def _name(gate: ExperimentGate, rule: str) -> pl.Expr:
 
 
 def _metric(gate: ExperimentGate) -> pl.Expr:
-    """Measure and arm that are judged; the outcome stands where other gates have the model."""
+    """Measure and arm of the gate; the outcome is in the place of other gates' model."""
     if gate.measure == "sample_ratio":
         return pl.lit(gate.measure)
     return pl.format("{} in {}", pl.lit(gate.measure), "arm")
 
 
 def _empty_gate(gate: ExperimentGate, rule: str) -> pl.DataFrame:
-    """The row of a gate that finds nothing to judge, such as an arm without rows."""
+    """Row of a gate without a matching row, such as of an arm without rows."""
     return unmatched_gate(
         gate=gate.name or f"{gate.measure} {rule}",
         level=gate.level,

@@ -1,4 +1,4 @@
-"""The section `experiment` of a suite: arms, outcomes and the plan by which they are compared."""
+"""Section `experiment` of a suite: arms, outcomes and the plan of their comparison."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class ExperimentGate(Strict):
 
 
 class Sequential(Strict):
-    """Looks at an experiment while it runs: intervals and p values that hold at all of them together."""
+    """Sequential analysis of an experiment while it runs: intervals and p values valid at all looks together."""
 
     mixture: Positive | dict[Column, Positive] | None = Field(
         default=None,
@@ -84,7 +84,7 @@ class Sequential(Strict):
 
 
 class ExperimentPlan(Section):
-    """The arms of an experiment, its outcomes, and the plan by which each arm is compared with the control."""
+    """Arms of an experiment, its outcomes, and the plan for comparisons of each arm with the control."""
 
     example: ClassVar[str | None] = "write experiment: {arm: variant, control: A, outcomes: [bought]}"
 
@@ -147,7 +147,7 @@ class ExperimentPlan(Section):
 
     @property
     def further_columns(self) -> tuple[str, ...]:
-        """The columns that are read beside those of outcomes: the arm, parts of ratios, covariates and strata."""
+        """Columns beside those of outcomes: the arm, parts of ratios, covariates and strata."""
         parts = [column for outcome in self.compared for column, _ in outcome.columns().values()]
         return each_once((self.arm, *(name for name in parts if name not in self.outcomes), *self.strata))
 
@@ -244,7 +244,7 @@ class ExperimentPlan(Section):
 
 
 def experiment_defaults(raw: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The suite of an experiment with what its section says already: each outcome is a model of its own.
+    """Suite of an experiment with the implications of its section: each outcome is a model of its own.
 
     >>> plan = {"arm": "variant", "control": "A", "outcomes": ["bought"]}
     >>> experiment_defaults({"task": "experiment", "experiment": plan})["models"]
@@ -275,7 +275,7 @@ def experiment_defaults(raw: Mapping[str, Any]) -> Mapping[str, Any]:
 def _models(
     outcomes: Sequence[object], ratios: Mapping[str, Any], quantiles: Mapping[str, Any]
 ) -> dict[str, str]:
-    """The outcomes whose means are metrics; without any, numerators of ratios and columns of quantiles."""
+    """Outcomes with means as metrics; without any, numerators of ratios and columns of quantiles."""
     pairs = (*ratios.values(), *quantiles.values())
     columns = outcomes or [pair[0] for pair in pairs if isinstance(pair, (list, tuple)) and pair]
     return {str(name): str(name) for name in columns}

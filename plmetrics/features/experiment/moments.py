@@ -121,7 +121,7 @@ class _Ratio:
 def quantile_moments(
     rows: pl.LazyFrame, column: str, keys: Sequence[str], level: float, index: int
 ) -> pl.LazyFrame:
-    """For each cell a quantile of a number, `mean|i`, and the variance of that, `variance|i`; rows are units.
+    """Quantile of a number for each cell, `mean|i`, and its variance, `variance|i`; rows are units.
 
     The quantile is the averaged inverse of the distribution function. Its standard error is the distance of the
     quantiles level -+ z sqrt(level (1 - level) / n) over 2 z (Woodruff 1952); none where one of them is outside of
@@ -148,7 +148,7 @@ def quantile_moments(
 
 
 def value_counts(rows: pl.LazyFrame, column: str, keys: Sequence[str], arm: str, arms: int) -> pl.LazyFrame:
-    """How many rows of each arm, `arm|i`, have each value of a number, in order by cell."""
+    """Number of rows of each arm, `arm|i`, with each value of a number, in order by cell."""
     counted = rows.filter(pl.col(column).is_finite()).group_by(*keys, column)
     return counted.agg(
         (pl.col(arm) == place).sum().cast(pl.Int64).alias(f"arm|{place}") for place in range(arms)

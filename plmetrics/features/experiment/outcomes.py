@@ -1,4 +1,4 @@
-"""Outcomes of an experiment: means, ratios of sums, and covariates that were known before."""
+"""Outcomes of an experiment: means, ratios of sums, and pre-experiment covariates."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SIZES = {VALUE: SIZE, COVARIATE: COVARIATE_SIZE}
 
 @dataclass(frozen=True, slots=True)
 class ArmOutcome:
-    """An outcome by its name: the mean of `value` over rows, or its sum over that of `size`.
+    """Outcome by its name: the mean of `value` over rows, or its sum over that of `size`.
 
     `covariate` is a column, or those of a ratio, that the mean is adjusted by. With `quantile` it is that of `value`.
     """
@@ -58,7 +58,7 @@ def part_column(part: str, index: int) -> str:
 
 
 def outcome_columns(schema: pl.Schema, outcomes: Sequence[ArmOutcome]) -> dict[str, pl.Expr]:
-    """The numbers of a row that outcomes read.
+    """Numbers of a row for outcomes.
 
     Raises:
         DataError: a column is absent, or holds neither numbers nor booleans.
@@ -76,7 +76,7 @@ def outcome_columns(schema: pl.Schema, outcomes: Sequence[ArmOutcome]) -> dict[s
 def check_columns(
     outcomes: Sequence[ArmOutcome], strata: Sequence[str], schema: pl.Schema, *, known: Sequence[str]
 ) -> None:
-    """See that the columns of a suite's outcomes and strata are there, but for those that are `known` to be.
+    """Check that the columns of a suite's outcomes and strata exist, but for `known` ones.
 
     Raises:
         DataError: some are absent, or hold neither numbers nor booleans; all are named.

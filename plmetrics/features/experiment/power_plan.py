@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Clusters:
-    """Groups that are assigned together: their mean size, the correlation within them, and how sizes vary."""
+    """Groups assigned together: their mean size, the correlation within them, and the variation of sizes."""
 
     size: float = 1.0
     icc: float = 0.0
@@ -41,7 +41,7 @@ class Clusters:
 
 @dataclass(frozen=True, slots=True)
 class PowerPlan:
-    """Two arms that are planned: units of each, the effect and the power with which they find it."""
+    """Plan of two arms: units of each, the effect and the power to detect it."""
 
     outcome: str
     baseline: float
@@ -66,7 +66,7 @@ def power_plan(
     level: float = 0.95,
     clusters: Clusters | None = None,
 ) -> PowerPlan:
-    """Units for an effect, the effect that units find, or the power of both: whichever is left open.
+    """Units for an effect, the detectable effect of units, or the power of both: the open one of them.
 
     Two-sided tests: z of two proportions as in Fleiss, or the t test of two means with equal variances.
 
@@ -172,7 +172,7 @@ def _units_for(
 def _detectable(
     baseline: float, sd: float | None, arm: Array, control: Array, power: float, level: float
 ) -> float:
-    """The smallest effect, a rise of a share, that units find."""
+    """Smallest detectable effect of units, as a rise of a share."""
     if sd is None:
         return float(detectable_proportion(np.array([baseline]), arm, control, power, level)[0])
     return sd * float(detectable_effect(arm, control, power, level)[0])

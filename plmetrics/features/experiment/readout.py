@@ -173,7 +173,7 @@ def _one_of(value: str, allowed: Sequence[str], role: str) -> None:
 def by_outcome(
     by_name: float | Mapping[str, float] | None, outcomes: Sequence[str], role: str
 ) -> dict[str, float] | None:
-    """The number of each outcome that has one, from one for all or by name.
+    """Number of each outcome, from one for all or by name.
 
     Raises:
         ConfigError: a name is no outcome, or a number is 0 or infinite.

@@ -36,7 +36,7 @@ def readout_text(readout: pl.DataFrame, width: int, *, color: bool = False) -> s
 
 
 def readout_lines(readout: pl.DataFrame, width: int) -> list[Text]:
-    """The lines of that text."""
+    """Lines of that text."""
     ratio = readout.filter(test="sample_ratio").row(0, named=True)
     outcomes = readout.filter(pl.col("test") != "sample_ratio")
     parts = [_of_outcome(part.rows(named=True), width) for part in outcomes.partition_by("outcome")]
@@ -70,7 +70,7 @@ def _of_outcome(rows: Sequence[Row], width: int) -> list[Text]:
 
 
 def _notes(rows: Sequence[Row]) -> list[str]:
-    """The notes of some lines, with the slices of each where it is not that of all."""
+    """Notes of some lines, with their slices if not common to all."""
     slices: dict[str, list[str]] = {}
     for row in rows:
         if row["note"]:

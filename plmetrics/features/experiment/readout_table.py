@@ -49,7 +49,7 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Spending:
-    """Looks at planned sizes: the function that spends the error, the units at the end and at earlier looks."""
+    """Looks at planned sizes: the error spending function, the units at the end and at earlier looks."""
 
     function: str
     planned: float
@@ -73,7 +73,7 @@ class Plan:
 
 
 def readout_table(experiment: ExperimentSums, plan: Plan) -> pl.DataFrame:
-    """A row per outcome, slice and arm, and one that compares the arms' sizes with the plan."""
+    """Row per outcome, slice and arm, and one comparison of the arms' sizes with the plan."""
     frames = [_of_outcome(experiment, sums, plan) for sums in experiment.sums]
     table = _correct(pl.concat(frames), plan.correction)
     return pl.concat([table, _sample_ratio(experiment, plan)])
@@ -135,7 +135,7 @@ def _status(sums: ArmSums, test: TestOutcomes, plan: Plan) -> NDArray[np.str_]:
 
 
 def _test_name(sums: ArmSums, plan: Plan) -> str:
-    """How means were made comparable, or what their variance comes from."""
+    """Adjustment of means, or the source of their variance."""
     if plan.sequential:
         return "always_valid" if plan.spending is None else "group_sequential"
     if sums.outcome.quantile is not None:
@@ -170,7 +170,7 @@ def _outcome_value(values: Mapping[str, float] | None, outcome: str, default: fl
 
 
 def _always_valid(test: TestOutcomes, control: Moments, mixture: float | None, level: float) -> TestOutcomes:
-    """The test that may be read at any time, on a scale of a tenth of the control's spread if none is given."""
+    """Anytime-valid test, on a scale of a tenth of the control's spread by default."""
     estimate, error = np.asarray(test.estimate), np.asarray(test.std_error)
     spread = np.where(control.sd > 0, control.sd, 1.0) * _SMALL_EFFECT
     scale = spread if mixture is None else np.full(spread.shape, abs(mixture))
@@ -183,7 +183,7 @@ def _always_valid(test: TestOutcomes, control: Moments, mixture: float | None, l
 
 
 def _at_this_look(test: TestOutcomes, experiment: ExperimentSums, plan: Plan) -> TestOutcomes | None:
-    """The test at the size that there is, where looks at planned sizes spend the error."""
+    """Test at the current size, for looks at planned sizes with error spending."""
     if plan.spending is None:
         return None
     from plmetrics.inference.comparisons.spending import look_shares, sequential_tests
@@ -222,7 +222,7 @@ def _shift_columns(sums: ArmSums, arms: int, level: float) -> dict[str, Array]:
 def _power_columns(
     arm: Moments, control: Moments, mde: float | None, *, binary: bool, plan: Plan
 ) -> dict[str, Array]:
-    """The effect that units are counted for, how many each arm needs, and the power of those that there are."""
+    """Detectable effect, required size of each arm, and the power of the current size."""
     plannable = np.minimum(arm.n, control.n) >= (1 if binary else 2)
     effect = (
         np.where(plannable, arm.mean - control.mean, np.nan) if mde is None else np.full(arm.n.shape, mde)
@@ -282,7 +282,7 @@ def _notes(experiment: ExperimentSums, sums: ArmSums, plan: Plan) -> list[str | 
 
 
 def _to_frame(columns: Mapping[str, Any], height: int) -> pl.DataFrame:
-    """The columns in the schema's order; what is not finite is null, and what is not given."""
+    """Columns in the schema's order; null for non-finite and absent ones."""
     framed = []
     for name, dtype in EXPERIMENT_SCHEMA.items():
         values = columns.get(name, [None] * height)
@@ -340,7 +340,7 @@ def _sample_ratio(experiment: ExperimentSums, plan: Plan) -> pl.DataFrame:
 
 
 def readout_warnings(table: pl.DataFrame, experiment: ExperimentSums) -> Iterator[str]:
-    """A text on arms of other sizes than planned, and on each covariate that was not known before.
+    """Warning of arms of other sizes than planned, and of each covariate measured after the start.
 
     The means of the latter differ between an arm and the control by more than chance makes of them.
     """

@@ -35,7 +35,7 @@ _MINUTES, _HOURS = 120, 7200
 
 
 def explain_json(explanation: Explanation) -> str:
-    """One JSON object; what was not looked up is null."""
+    """One JSON object; facts without a look-up are null."""
     content = dataclasses.asdict(explanation) | {"streams": explanation.streams}
     return indented_json(content)
 
@@ -153,12 +153,12 @@ def _times(part: Pass) -> str:
 
 
 def _rows_of(part: Pass) -> str:
-    """Number of rows that a pass reads, in all its scans."""
+    """Number of rows of a pass, in all its scans."""
     return "" if part.rows is None or not part.scans else count(part.rows * part.scans)
 
 
 def _does(part: Pass) -> str:
-    """Purpose of a pass, and how many sums it makes."""
+    """Purpose of a pass, and its number of sums."""
     if not part.aggregates:
         return part.does
     plans = f" in {part.plans} plans" if part.plans > 1 else ""
@@ -207,7 +207,7 @@ def _time(explanation: Explanation, width: int) -> list[Text]:
 
 
 def _state(explanation: Explanation, width: int) -> list[Text]:
-    """Content of a state, and a few of the things that need the rows."""
+    """Content of a state, and a few of the things that need rows."""
     state = explanation.state
     if state is None:
         return []

@@ -32,7 +32,7 @@ __all__ = ["CubeSize", "Explanation", "Input", "Pass", "SetSize", "StateSize", "
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """Input of a run. `pruned` is how many files `where` rules out by their folders, None if that is not known."""
+    """Input of a run. `pruned` is the number of files excluded by `where` on their folders, None if unknown."""
 
     kind: str
     files: int
@@ -45,7 +45,7 @@ class Input:
 
 @dataclass(frozen=True, slots=True)
 class SetSize:
-    """A slice set: its columns, and its number of slices, None where that depends on the data."""
+    """Slice set: its columns, and its number of slices, None if it depends on the data."""
 
     name: str
     by: tuple[str, ...]
@@ -54,7 +54,7 @@ class SetSize:
 
 @dataclass(frozen=True, slots=True)
 class CubeSize:
-    """A group of slice sets that one grouping serves. `entries` is about how many rows its state will have."""
+    """Group of slice sets with one grouping. `entries` is the estimated number of rows of its state."""
 
     sets: tuple[str, ...]
     keys: tuple[str, ...]
@@ -166,7 +166,7 @@ def explain(request: Request, *, data: bool = True) -> Explanation:
 
 
 def _other_work(request: Request) -> Iterator[str]:
-    """Work of a run that the estimate of its time leaves out."""
+    """Work of a run outside the estimate of its time."""
     for feature in features_of(request.suite):
         if type(feature).prepare is not Feature.prepare or any(feature.steps(request)):
             yield feature.key
@@ -191,7 +191,7 @@ def _input(request: Request) -> Input:
 
 
 def _pruned_files(request: Request) -> int | None:
-    """Number of files that the scan skips, as `where` reads the columns in their folders alone."""
+    """Number of files skipped by the scan, as `where` reads the columns in their folders alone."""
     condition, reader = request.suite.data.where, request.source.reader
     if condition is None or reader is None:
         return 0 if request.source.files else None
@@ -203,7 +203,7 @@ def _pruned_files(request: Request) -> int | None:
 
 
 def _sets(request: Request, plan: RunPlan | None) -> tuple[SetSize, ...]:
-    """Sets of one name, the slices of which may overlap, are one."""
+    """Slice sets, with possibly overlapping sets of one name as one."""
     by: dict[str, dict[str, None]] = {}
     sizes: dict[str, int | None] = {}
     for part in request.view.sets:
@@ -271,7 +271,7 @@ def expected_entries(plan: RunPlan, cube: Cube, blocks: int) -> int:
 
 
 def _occurring(cube: Cube) -> int:
-    """Largest number of cells with rows: the crossings that were found, times those of other keys."""
+    """Largest number of nonempty cells: the observed crossings, times those of other keys."""
     number, covered = 1, set[str]()
     for part in cube.sets:
         columns = set(part.slice_set.columns)

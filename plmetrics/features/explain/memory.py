@@ -62,7 +62,7 @@ _QUERY_ROW = 80
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """Sizes that memory depends on: rows, widths of columns that are read, entries of cubes, and blocks."""
+    """Sizes behind memory: rows, widths of columns, entries of cubes, and blocks."""
 
     rows: int
     width: int
@@ -89,7 +89,7 @@ def row_width(schema: pl.Schema, columns: Sequence[str]) -> int:
 
 
 def foreseen(plan: RunPlan, sizes: Sizes) -> Foreseen:
-    """The memory of a run whose first stage was done."""
+    """Memory of a run after its first stage."""
     reading = _reading(plan, sizes)
     before = _before(plan, sizes)
     sums = _sums(plan, sizes)
@@ -115,7 +115,7 @@ def _reading(plan: RunPlan, sizes: Sizes) -> int:
 
 
 def _before(plan: RunPlan, sizes: Sizes) -> dict[str, int]:
-    """Rows that are sorted for constants, and rows of queries."""
+    """Rows sorted for constants, and rows of queries."""
     request, rows = plan.request, sizes.rows
     weight = _NUMBER if request.weighted else 0
     parts: dict[str, int] = {}
@@ -135,12 +135,12 @@ def _before(plan: RunPlan, sizes: Sizes) -> dict[str, int]:
 
 
 def _sorts_values(plan: RunPlan) -> bool:
-    """Whether numbers of rows are sorted in memory: what was read is gone then, and what is counted takes less."""
+    """Whether numbers of rows are sorted in memory: read rows are gone then, and counts take less."""
     return bool(plan.request.values) and plan.exact and plan.order.way == "rows"
 
 
 def _of_features(plan: RunPlan) -> tuple[dict[str, int], int]:
-    """Counts of features, and the rows that wait for the slowest of them; and the latter by themselves."""
+    """Counts of features, and the rows waiting for the slowest of them; and the latter by themselves."""
     counts = {f"counts of {key}": getattr(known, "bytes", 0) for key, known in plan.countings.items()}
     waiting = 0
     if counts and not reads_apart(plan.view):

@@ -140,7 +140,7 @@ def _scans(step: Step) -> int:
 
 
 def _of_features(request: Request, after: str) -> Iterator[Step]:
-    """The steps of the features that run after a stage."""
+    """Steps of the features after a stage."""
     for feature in features_of(request.suite):
         if feature.after == after:
             yield from feature.steps(request)
@@ -178,7 +178,7 @@ def _looked_up(request: Request) -> Iterator[str]:
 
 
 def _sorts(request: Request) -> str:
-    """How rows of a ranking become queries."""
+    """Way from rows of a ranking to queries."""
     orders = len({value.ties for value in request.query_values} - {None})
     sorts = len(request.models) * orders
     return f"{sorts} {'sort' if sorts == 1 else 'sorts'} in memory, {orders} a model"

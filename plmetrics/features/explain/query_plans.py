@@ -1,4 +1,4 @@
-"""Inspection of the plans of Polars: reads of the files, columns of them, and operations that do not stream."""
+"""Inspection of the plans of Polars: reads of the files, their columns, and operations without streaming."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _PROJECTED = re.compile(r"^\s*PROJECT (?:\*|(\d+))/(\d+) COLUMNS", re.MULTILINE)
 
 
 def fallbacks(plan: pl.LazyFrame) -> list[str]:
-    """The parts of a plan that collect all their input before they go on, instead of streaming.
+    """Parts of a plan that collect all their input first, instead of streaming.
 
     Polars marks them in the graph of the physical plan by their colour, and nowhere else.
 

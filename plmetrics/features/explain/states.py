@@ -45,7 +45,7 @@ _MEGA = 1e6
 
 @dataclass(frozen=True, slots=True)
 class StateSize:
-    """Size of a state: how many of the metrics, about how many rows of parquet and bytes.
+    """Size of a state: the number of its metrics, and the estimated rows of parquet and bytes.
 
     `needs_rows` are what a state does not hold, as place and reason: `state` refuses the suite until they are left out.
     Without a look at the data sizes are None; `scores` are the bytes that counts of scores take. What drift counts is
@@ -62,7 +62,7 @@ class StateSize:
 
 @dataclass(frozen=True, slots=True)
 class _CountSize:
-    """About what the counts of one slice set take, of one model and on one kind of bins."""
+    """Estimated size of the counts of one slice set, of one model and on one kind of bins."""
 
     rows: int
     bytes: float
@@ -152,7 +152,7 @@ def _scores(plan: RunPlan, blocks: int) -> Iterator[_CountSize]:
 
 
 def _bins(plan: RunPlan) -> Iterator[_CountSize]:
-    """The sums by bins that curves are drawn from."""
+    """Sums by bins for curves."""
     if not plan.request.suite.bin_curves:
         return
     from plmetrics.engine.aggregate.bin_values import table_sizes
@@ -226,7 +226,7 @@ def shard_sizes(request: Request, state: StateSize) -> ShardSizes | None:
 
 
 def adding_seconds(states: int, size: float, scores: float) -> float:
-    """Processor seconds of reading and adding states of some bytes each, of which some are counts of scores."""
+    """Processor seconds for reading and adding states of some bytes each, with some of them counts of scores."""
     known = costs().seconds
     sums = (size - scores) / _MEGA * known["megabytes of sums merged"]
     return states * (known["states merged"] + sums + scores / _MEGA * known["megabytes of scores merged"])

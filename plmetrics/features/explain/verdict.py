@@ -47,7 +47,7 @@ class Figures:
 
     @property
     def bytes(self) -> int:
-        """Memory of the process at the peak, its libraries among that."""
+        """Memory of the process at the peak, its libraries included."""
         return self.peak + LIBRARIES
 
 
@@ -91,7 +91,7 @@ def verdict(figures: Figures) -> Verdict:
 
 
 def _share(needed: int, budget: int) -> str:
-    """Both sizes in one unit, with as many digits as it takes to see which is the larger.
+    """Both sizes in one unit, with enough digits to tell them apart.
 
     >>> _share(3_100_000_000, 15_249_000_000), _share(4_010_000_000, 4_000_000_000), _share(250_000_000, 300_000_000)
     ('3.1 of 15.2 GB', '4.01 of 4.00 GB', '250 of 300 MB')

@@ -146,7 +146,7 @@ def _order(plan: RunPlan, sizes: Sizes) -> Iterator[Work]:
 
 
 def _orderings(request: Request) -> list[tuple[str, int]]:
-    """Number of values of each row that are ordered: scores, and others such as errors."""
+    """Number of sorted values of each row: scores, and others such as errors."""
     scores = sum(ordering.value is None for ordering in orderings(request))
     return [("scores", scores), ("values", len(orderings(request)) - scores)]
 
@@ -228,12 +228,12 @@ class Time:
 
 @cache
 def costs() -> Costs:
-    """The constants that come with the package."""
+    """Constants of the package."""
     return Costs(**json.loads(files(__package__).joinpath(FILE).read_text(encoding="utf-8")))
 
 
 def expected_time(work: Iterable[Work], omissions: Sequence[str] = ()) -> Time:
-    """The time of some work; what was not measured is named, as what a run does beside it."""
+    """Estimated time of some work; unmeasured work is named, as other work of a run."""
     known = costs()
     stages: dict[str, float] = {}
     unmeasured: dict[str, None] = dict.fromkeys(omissions)

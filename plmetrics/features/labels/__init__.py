@@ -1,1 +1,1 @@
-"""Labels that come later: rows without one, and how they differ from the others."""
+"""Delayed labels: rows without one, and their difference to the others."""

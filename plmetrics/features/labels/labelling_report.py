@@ -1,4 +1,4 @@
-"""Labels: how many rows have one, and how the scores of these differ from the others'."""
+"""Labels: the number of rows with one, and the difference of their scores to the others'."""
 
 from __future__ import annotations
 

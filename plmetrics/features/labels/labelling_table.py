@@ -1,4 +1,4 @@
-"""The table `labelling`: how scores of rows with a label differ from those of rows without one."""
+"""Result table `labelling`: differences of scores between rows with a label and rows without one."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class LabelsFeature(Feature):
-    """Rows whose labels come later, and how their scores differ from those of rows with a label."""
+    """Rows with delayed labels, and the differences of their scores to those of labelled rows."""
 
     key = "labels"
     section = Labels

@@ -1,4 +1,4 @@
-"""Attributes that tell the label by themselves: a sign that they were made after it.
+"""Attributes predictive of the label by themselves: a sign of their origin after it.
 
 Of a class, an attribute's strength is the share of the errors of always saying the most frequent class that knowing
 the attribute's value takes away, (sum_v max_c n_vc - max_c n_c) / (n - max_c n_c); or, of two classes and a column with
@@ -37,7 +37,7 @@ _CONSTANT = 2.0**-48
 
 @dataclass(frozen=True, slots=True)
 class LabelSums:
-    """Moments of a label that is a number, and of an attribute beside it, that no order of the rows rounds.
+    """Moments of a numeric label, and of an attribute beside it, exact in any order of the rows.
 
     `centres` are the means that values are taken around, so that squares lose nothing; each sum is `ordered_sum`, which
     has room for 2^26 rows of a group, and `exponents` say how large its terms are.
@@ -115,7 +115,7 @@ Strength = tuple[float, str, str]
 
 
 def attribute_candidates(view: TableView) -> tuple[str, ...]:
-    """The columns to look at: those that are named, else all that play no role and hold plain values."""
+    """Candidate columns: the named ones, else all of plain values outside roles."""
     suite = view.suite
     spec = Leakage.of(suite)
     if not spec.attributes:
@@ -131,7 +131,7 @@ def attribute_candidates(view: TableView) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class AttributesCounting:
-    """Counting of how well each column tells the label.
+    """Counting of the strength of association between each column and the label.
 
     `rows` have raw columns beside the canonical label, which is there; `facts` are what was looked up of the columns,
     `others` the rows with another label than the most frequent one, and `room` how many values may be grouped at once.
@@ -207,7 +207,7 @@ class AttributesCounting:
 
 
 class _Column:
-    """One attribute: the plan that looks it up, and the finding."""
+    """Plans of one attribute, and its finding."""
 
     def __init__(self, name: str, dtype: pl.DataType, task: str) -> None:
         self.name = name
@@ -287,7 +287,7 @@ def _r2_of_means(groups: pl.DataFrame) -> float:
 
 
 def _area(counted: pl.DataFrame) -> Strength:
-    """The area under the ROC curve of a column's order, whichever way up; nulls are below all values."""
+    """Area under the ROC curve of a column's order, in the better direction; nulls are below all values."""
     ordered = counted.sort(_VALUE, nulls_last=False).select(pl.col("p", "n").cast(pl.Float64))
     positives = ordered["p"].to_numpy()
     negatives = ordered["n"].to_numpy() - positives

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class LeakageFeature(Feature):
-    """Rows of the training table, of other folds or repeated, and attributes that tell the label."""
+    """Rows of the training table, of other folds or repeated, and attributes predictive of the label."""
 
     key = "leakage"
     counts_rows = True
@@ -37,7 +37,7 @@ class LeakageFeature(Feature):
     of_sums = True
 
     def refusal(self, suite: Suite) -> str | None:
-        """Values of attributes are too many for a state, and a frame is no file that another process can read."""
+        """Reason against a state: values of attributes are too many, and a frame is no file for another process."""
         from plmetrics.features.leakage.leakage_section import Leakage
         from plmetrics.suite.sections.section import HANDED_OVER
 
@@ -79,7 +79,7 @@ class LeakageFeature(Feature):
         yield Step("leakage", does=leakage_text(request.view))
 
     def run(self, run: Run) -> Outputs:
-        """Say what the checks found."""
+        """Report the findings of the checks."""
         from plmetrics.features.leakage.leakage_table import leakage_gates, leakage_table, leakage_warnings
 
         if run.state is None:

@@ -99,7 +99,7 @@ class LeakageCounting:
 
 
 def _passes_of_keys(view: TableView, train: Source | None, checks: LeakagePlans) -> Iterator[Question[int]]:
-    """In how many passes keys are looked up, and grouped by, so that the memory budget has room for them."""
+    """Number of passes of key look-ups, and of groupings by keys, within the memory budget."""
     if checks.keys and checks.train is not None and train is not None:
         columns = len(checks.keys) + _IN_TABLE
         what = "looking up the keys of the training table"
@@ -203,7 +203,7 @@ def _other_training() -> DataError:
 
 
 def _row_of(name: str, frame: pl.DataFrame) -> pl.DataFrame:
-    """A frame as one row of lists, whose names are no other part's."""
+    """Frame as one row of lists, with names unique among parts."""
     texts = frame.with_columns(pl.selectors.categorical().cast(pl.String))
     return texts.select(pl.all().implode().name.prefix(f"@{KIND}|{name}|"))
 

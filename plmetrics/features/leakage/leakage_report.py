@@ -20,7 +20,7 @@ _COLUMNS = [Column("check"), Column("columns"), Column("verdict"), Column("found
 
 
 def leakage(summary: Summary, width: int) -> list[Text]:
-    """A line a finding, attributes last and the strongest first, and one for all that passed."""
+    """Line per finding, attributes last and the strongest first, and one for all passed checks."""
     frame = summary.leakage
     if frame.is_empty():
         return []

@@ -22,7 +22,7 @@ Limit = Annotated[int, Field(ge=0)] | Annotated[float, Field(gt=0, lt=1)]
 
 
 class LeakageLimits(Strict):
-    """How much leakage is borne: so many rows, or below 1 a share of them."""
+    """Admissible leakage: so many rows, or below 1 a share of them."""
 
     keys: Limit = Field(default=0, description="Rows whose keys stand in the training table.")
     time: Limit = Field(default=0, description="Rows no later than the last training row.")
@@ -31,7 +31,7 @@ class LeakageLimits(Strict):
 
 
 class Leakage(Section):
-    """Checks that the rows to evaluate were not known in training. What goes beyond its limit is a failed gate."""
+    """Checks that the rows to evaluate were not known in training. An excess over a limit is a failed gate."""
 
     cosmetic: ClassVar[Mapping[str, Any]] = {"train": True}
     example: ClassVar[str | None] = "write leakage: {train: train.parquet, keys: [id]}"

@@ -1,4 +1,4 @@
-"""The table `leakage` of findings against limits, with the gates and warnings that follow."""
+"""Result table `leakage` of findings against limits, with its gates and warnings."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def _verdict(spec: Leakage, bad: bool | None) -> str:  # noqa: FBT001
 
 
 def leakage_gates(table: pl.DataFrame) -> pl.DataFrame:
-    """A gate per check, for the table `gates`; that of attributes is about the one that tells most."""
+    """Gate per check, for the table `gates`; that of attributes is of the strongest one."""
     checks = table.partition_by("check", maintain_order=True)
     return gate_table([_gate(rows) for rows in checks])
 
@@ -112,7 +112,7 @@ def _note(rows: pl.DataFrame, worst: dict[str, Any]) -> str | None:
 
 
 def _attributes(rows: pl.DataFrame) -> str | None:
-    """The attributes that tell too much, strongest first."""
+    """Too predictive attributes, strongest first."""
     bad = rows.filter(pl.col("verdict").is_in(_BAD)).sort("observed", descending=True, maintain_order=True)
     return name_list(bad["columns"].to_list(), _NAMED) or None
 

@@ -1,4 +1,4 @@
-"""Rows that were known before: in the training table, in another fold, twice, or no later than training ended.
+"""Previously known rows: in the training table, in another fold, twice, or no later than the end of training.
 
 Every check is a plan that streams: a semi join by the keys, or a grouping by them. Rows of weight 0 are absent, and
 weights do not matter otherwise: a row that leaks is a row. Of a cross-validation the held-out rows count, as for its
@@ -46,7 +46,7 @@ _NANOSECONDS = {"ns": 1, "us": 1_000, "ms": 1_000_000}
 
 @dataclass(frozen=True, slots=True)
 class LeakageFinding:
-    """Finding of a check: rows out of `of`, or, of an attribute, how well it tells the label by `measure`.
+    """Finding of a check: rows out of `of`, or the strength of an attribute by `measure`.
 
     Both are None where nothing can be said: no row has a key or a time, or too few rows have another label.
     """
@@ -100,7 +100,7 @@ def _pairs(spec: Leakage) -> list[tuple[str, str, SuitePath]]:
 def _comparison_type(
     name: str, train_name: str, schema: pl.Schema, train: Source | None, path: SuitePath
 ) -> pl.DataType:
-    """The type in which a column is compared."""
+    """Comparable type of a column."""
     dtype = require(schema, name, f"leakage's {path[1]}", path)
     if train is None:
         _plain(name, dtype, path)
@@ -132,7 +132,7 @@ def _orderable(name: str, dtype: pl.DataType) -> None:
 
 
 def evaluated_columns(view: TableView, columns: Sequence[str]) -> pl.LazyFrame:
-    """Raw columns of the rows that count, beside the canonical ones."""
+    """Raw columns of the valid rows, beside the canonical ones."""
     roles, raw = view.roles, view.raw
     held_out = view.sets[0].within
     if held_out is not None:
@@ -218,14 +218,14 @@ class LeakagePlans:
         return plans
 
     def keyed_plans(self, number: int, passes: int) -> dict[str, pl.LazyFrame]:
-        """Look-ups by key in one of some passes, by name: of the keys whose hash belongs to it."""
+        """Look-ups by key in one of some passes, by name: of the keys with a hash of the pass."""
         plans = self.lookups(number, passes)
         for check, (groups, by) in self.groups(number, passes).items():
             plans |= _sample_plans(check, groups.filter(REPEATED[check]), by)
         return plans
 
     def lookups(self, number: int, passes: int) -> dict[str, pl.LazyFrame]:
-        """Rows whose keys are in the training table."""
+        """Rows with keys in the training table."""
         if not self.keys or self.train is None:
             return {}
         known = self.train.filter(*_of_pass(self.keys, number, passes))
@@ -250,7 +250,7 @@ class LeakagePlans:
         return out
 
     def _keyed(self, number: int, passes: int) -> pl.LazyFrame:
-        """The rows of a pass that have keys."""
+        """Rows of a pass with keys."""
         present = pl.all_horizontal(pl.col(self.keys).is_not_null())
         return self.rows.filter(present, *_of_pass(self.keys, number, passes))
 
@@ -288,7 +288,7 @@ class LeakagePlans:
 def _sample_plans(
     check: str, frame: pl.LazyFrame, by: list[str], rows: pl.Expr | None = None
 ) -> dict[str, pl.LazyFrame]:
-    """How many rows, and the first of them by value, so that it does not depend on their order."""
+    """Number of rows, and the first of them by value, independent of their order."""
     counted = pl.col("n").sum() if rows is None else rows
     return {
         check: frame.select(counted.alias("rows")),
@@ -305,7 +305,7 @@ def _of_pass(by: Sequence[str], number: int, passes: int) -> list[pl.Expr]:
 
 
 def join_passes(name: str, one: pl.DataFrame, other: pl.DataFrame) -> pl.DataFrame:
-    """Union of the findings of two passes: how many rows, or the first of them by value."""
+    """Union of the findings of two passes: the number of rows, or the first of them by value."""
     both = pl.concat([one, other])
     return both.sort(both.columns).head(1) if name.endswith(EXAMPLE) else both.sum()
 
@@ -317,7 +317,7 @@ def _fold_type(dtype: pl.DataType) -> pl.DataType:
 def _equatable(
     names: tuple[str, str], types: tuple[pl.DataType, pl.DataType], common: pl.DataType
 ) -> tuple[pl.Expr, pl.Expr]:
-    """A key of both tables as values that are equal where they mean the same.
+    """Key of both tables as comparable values.
 
     A float of 32 bits is compared in 32 bits: 0.1 has other digits in 64, and would never be found.
     """

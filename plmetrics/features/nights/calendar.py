@@ -1,4 +1,4 @@
-"""Half-open intervals of a calendar: their names, their order, and those that lie before one."""
+"""Half-open intervals of a calendar: names, order, and earlier intervals."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _EXAMPLES = {"h": "2026-11-20T05:00", "d": "2026-11-20", "w": "2026-W47 or its M
 
 @dataclass(frozen=True, slots=True, order=True)
 class Interval:
-    """The moments from `start` to before `end`, in UTC; `key` is its name, by which intervals of a calendar sort."""
+    """Moments from `start` to before `end`, in UTC; `key` is its name, the sort key of intervals of a calendar."""
 
     start: datetime
     end: datetime
@@ -57,7 +57,7 @@ class Calendar:
         return ZoneInfo(self.timezone)
 
     def interval(self, text: str) -> Interval:
-        """The interval that a text names: its name, its start, or its start and end with a slash.
+        """Interval from a text: its name, its start, or its start and end with a slash.
 
         Raises:
             ConfigError: it is no moment, or no interval of this calendar begins or ends there.
@@ -71,15 +71,15 @@ class Calendar:
         return interval
 
     def moment(self, text: str) -> datetime:
-        """The start that a text names."""
+        """Start of an interval from a text."""
         return self.starting(self._moment(text.strip())).start
 
     def instant(self, text: str) -> datetime:
-        """The moment that a text names, whether or not an interval begins there."""
+        """Moment from a text, at the start of an interval or not."""
         return self._moment(text)
 
     def starting(self, start: datetime) -> Interval:
-        """The interval that begins at a moment.
+        """Interval with a moment as its start.
 
         Raises:
             ConfigError: none does.
@@ -91,12 +91,12 @@ class Calendar:
         return interval
 
     def containing(self, moment: datetime) -> Interval:
-        """The interval that a moment lies in."""
+        """Interval around a moment."""
         start = self._floor(moment)
         return Interval(start, self.every.after(start, self.zone), self._key(start))
 
     def shifted(self, interval: Interval, by: Duration, times: int) -> Interval:
-        """The interval that is so much later, or earlier where `times` is negative.
+        """Interval so many times later, or earlier if `times` is negative.
 
         Intervals of hours begin at hours of UTC: of two that share hours of the clock, it is the one that shares more.
         """
@@ -110,14 +110,14 @@ class Calendar:
         return self.containing(interval.end)
 
     def between(self, start: datetime, end: datetime) -> Iterator[Interval]:
-        """The intervals that begin from one moment to before another."""
+        """Intervals with a start from one moment to before another."""
         interval = self.containing(start)
         while interval.start < end:
             yield interval
             interval = self.following(interval)
 
     def before(self, interval: Interval, span: Duration) -> list[Interval]:
-        """The intervals that lie within a span before one, the first one first."""
+        """Intervals within a span before one, the first one first."""
         earliest = span.before(interval.start, self.zone)
         inside = (other for other in self.between(earliest, interval.start) if other.start >= earliest)
         return [other for other in inside if other.end <= interval.start]

@@ -58,7 +58,7 @@ _MOST_METRICS, _MOST_LINES = 4, 12
 
 
 def sparkline(values: Sequence[float | None], changes: Sequence[int] = ()) -> str:
-    """Values as blocks between the lowest and the highest of them; a point for each that is absent.
+    """Values as blocks between the lowest and the highest of them; a point for each absent one.
 
     A bar comes before the values that `changes` numbers: another level begins there.
 
@@ -91,7 +91,7 @@ def history_text(history: History, rows: pl.DataFrame, width: int = 100, *, colo
 
 
 def history_json(history: History, rows: pl.DataFrame) -> str:
-    """One JSON object: exit code, the folder, what could not be read, and the rows as a list of records."""
+    """One JSON object: exit code, the folder, unreadable parts, and the rows as a list of records."""
     moments = pl.col(MOMENT).dt.to_string("iso:strict")
     return json_text(
         {
@@ -113,7 +113,7 @@ def history_csv(rows: pl.DataFrame) -> str:
 
 
 def series_of(rows: pl.DataFrame) -> list[pl.DataFrame]:
-    """The values of each metric, class, slice and model; what has no values is in none."""
+    """Values of each metric, class, slice and model, without empty series."""
     values = rows.filter(pl.col("model").is_not_null())
     return values.partition_by("metric", "class", "slice_set", "slice", "model", maintain_order=True)
 
@@ -148,7 +148,7 @@ def moves(rows: pl.DataFrame, width: int) -> list[Text]:
 
 
 def _head(history: History, rows: pl.DataFrame, width: int) -> list[Text]:
-    """The name of the suite, the first and the last interval, and how many there are of each kind."""
+    """Name of the suite, the first and the last interval, and the number of each kind."""
     places = _places(rows)
     kinds = places["status"].to_list()
     current = places.filter(pl.col("status") == CURRENT)
@@ -219,7 +219,7 @@ def _estimate(row: Row) -> ValueText:
 
 
 def _places(rows: pl.DataFrame) -> pl.DataFrame:
-    """The intervals and runs that rows are of, one row each."""
+    """Intervals and runs of rows, one row each."""
     columns = ("interval", "start", "run_id", "verdict", "status", "accepted")
     return rows.select(columns).unique(["start", "run_id"], keep="first", maintain_order=True)
 
@@ -237,7 +237,7 @@ def _verdict(place: Mapping[str, Any]) -> Text:
 
 
 def _marks(place: Mapping[str, Any]) -> str:
-    """Marks of a result that is not the usual one."""
+    """Marks of an unusual result."""
     words = [] if place["status"] == CURRENT else [place["status"]]
     if place["verdict"] == "fail" and place["accepted"] and place["status"] != MISSING:
         words.append("accepted")
@@ -278,7 +278,7 @@ def recent_lines(summary: Summary, width: int) -> list[Text]:
 
 
 def _recent(summary: Summary) -> pl.DataFrame | None:
-    """The rows of the last intervals up to that of a result; None without an earlier one, or where none can be read."""
+    """Rows of the last intervals up to that of a result; None without an earlier one, or where none can be read."""
     assert summary.folder is not None
     try:
         history = read_history(summary.folder.parent, last=_READ, until=summary.record["interval"]["key"])
@@ -290,7 +290,7 @@ def _recent(summary: Summary) -> pl.DataFrame | None:
 
 
 def _metrics(history: History) -> list[str]:
-    """The metrics that gates are about, in the order of the result; the first one without any."""
+    """Metrics of gates, in the order of the result; the first one without any."""
     rows = history.frame.filter(pl.col("model").is_not_null(), pl.col("slice_set") == OVERALL)
     names = rows["metric"].unique(maintain_order=True).to_list()
     gated = set(history.gates["metric"].drop_nulls())

@@ -42,7 +42,7 @@ def select(
     models: Sequence[str] | None = None,
     slices: Sequence[str] | None = None,
 ) -> pl.DataFrame:
-    """The rows of a history that are of the metrics, models and slices asked for, and those without values.
+    """Rows of a history of the requested metrics, models and slices, and those without values.
 
     A metric is named by its text, or by its name without parameters. A slice is named by its text, as `region=north`,
     by its set and value in the same form, or by its set alone: then all slices of it.
@@ -96,7 +96,7 @@ def _slice_condition(name: str) -> pl.Expr:
 
 
 def home_of(text: str | PathLike[str]) -> Place:
-    """The folder of a suite's runs that a path names: itself, its latest.json, a run in it, or its parent.
+    """Folder of a suite's runs from a path: itself, its latest.json, a run in it, or its parent.
 
     Raises:
         AbsentRun: there is no such folder, or no runs in it.
@@ -124,7 +124,7 @@ def home_of(text: str | PathLike[str]) -> Place:
 
 
 def every_of(key: str) -> str | None:
-    """How long the interval of a name is; None where it is the name of none.
+    """Length of an interval from its name; None for other names.
 
     >>> every_of("2026-11-20"), every_of("2026-11-20T06Z.6h"), every_of("notes")
     ('1d', '6h', None)

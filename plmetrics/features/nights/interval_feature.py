@@ -1,4 +1,4 @@
-"""The features `interval` and `keep`: what they add to a run is what its record says of its interval."""
+"""Features `interval` and `keep`: the interval in the record of a run."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class IntervalFeature(Feature):
         return Outputs({})
 
     def page_rows(self, summary: Summary) -> pl.DataFrame | None:
-        """The values of the last intervals up to that of the result, from the runs beside it, the last one first."""
+        """Values of the last intervals up to that of the result, from the runs beside it, the last one first."""
         if summary.folder is None or not summary.record.get(self.key):
             return None
         from plmetrics.features.nights.history_report import page_rows
@@ -50,7 +50,7 @@ class IntervalFeature(Feature):
 
 
 class KeepFeature(Feature):
-    """How long what is written of intervals is there."""
+    """Retention of the output of intervals."""
 
     key = "keep"
     section = Keep

@@ -125,7 +125,7 @@ def read_history(
 
 
 def _one_calendar(manifests: Manifests, keys: list[str], words: list[str]) -> tuple[Calendar, list[str]]:
-    """The calendar of the last interval, and the names that are of it: a suite may have changed its intervals."""
+    """Calendar of the last interval, and the names of its intervals: a suite may have changed them."""
     groups: dict[str, list[str]] = {}
     for key in keys:
         groups.setdefault(every_of(key) or "", []).append(key)
@@ -158,7 +158,7 @@ def _intervals(calendar: Calendar, keys: Sequence[str], last: int | None) -> lis
 
 
 def _parts(manifests: Manifests, keys: Sequence[str], superseded: bool) -> list[_Part]:  # noqa: FBT001
-    """The runs of intervals that are read, of each the current one first."""
+    """Runs of the selected intervals, of each the current one first."""
     if not superseded:
         return [_part_of_interval(manifests.home, each, CURRENT) for each in manifests.current_of(keys)]
     parts = []
@@ -177,7 +177,7 @@ def _parts(manifests: Manifests, keys: Sequence[str], superseded: bool) -> list[
 def _frame_of(
     parts: Sequence[_Part], read: Callable[[_Part], _Tables], words: list[str]
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """The rows of runs in the columns of a history, and the gates of the last one that counts.
+    """Rows of runs in the columns of a history, and the gates of the last valid one.
 
     A run that cannot be read has a row without values.
     """
@@ -228,7 +228,7 @@ def _estimates(tables: Sequence[tuple[int, _Tables]]) -> pl.DataFrame:
 
 
 def _control_bands(gates: pl.DataFrame) -> pl.DataFrame:
-    """The gates that hold a value against a control band, with the ends of that; one of them may be open."""
+    """Gates with control bands, with the ends of these; one of them may be open."""
     ends = pl.col("rule").str.extract(_BAND_RULE, 1)
     number = r"(-?[\d.]+(?:e[-+]?\d+)?)"
     return gates.filter(ends.is_not_null()).with_columns(
@@ -238,7 +238,7 @@ def _control_bands(gates: pl.DataFrame) -> pl.DataFrame:
 
 
 def _together(tables: Sequence[tuple[int, pl.DataFrame]], schema: pl.Schema) -> pl.DataFrame:
-    """Tables of one kind below each other, with the number of the part that each row is of."""
+    """Tables of one kind below each other, with the number of the part of each row."""
     sizes = [table.height for _, table in tables]
     frame = pl.concat([schema.to_frame(), *(table for _, table in tables)], how="diagonal_relaxed")
     numbers = np.repeat(np.array([number for number, _ in tables], dtype=np.int64), sizes)
@@ -246,7 +246,7 @@ def _together(tables: Sequence[tuple[int, pl.DataFrame]], schema: pl.Schema) -> 
 
 
 def _listed_tables(manifests: Manifests, manifest: Manifest) -> _Tables:
-    """The values of a run and its gates, by the hashes that its manifest lists."""
+    """Values of a run and its gates, by the hashes in its manifest."""
     metrics = _listed_table(manifests, manifest, "metrics", METRICS_SCHEMA)
     if f"{manifest.run}/{table_file('gates')}" not in manifest.files:
         return metrics, GATES_SCHEMA.to_frame()  # Tables without rows are not written.
@@ -287,7 +287,7 @@ def _conform_table(table: pl.DataFrame, place: str, schema: pl.Schema) -> pl.Dat
 
 
 def _gap_rows(gaps: Sequence[Interval], lost: set[str]) -> pl.DataFrame:
-    """A row for each interval without a result, or whose manifests cannot be read."""
+    """Row for each interval without a result, or with unreadable manifests."""
     rows = {
         "interval": [gap.key for gap in gaps],
         "start": [gap.start for gap in gaps],

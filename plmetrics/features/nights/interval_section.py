@@ -68,7 +68,7 @@ def _format(text: str) -> str:
 
 
 class IntervalSection(Section):
-    """Rows of a growing table that one run evaluates: those of one interval of time."""
+    """Rows of a growing table for one run: those of one interval of time."""
 
     cosmetic: ClassVar[Any] = True
     example: ClassVar[str | None] = "write interval: {partition: day, every: 1d}, or {column: scored_at}"
@@ -100,7 +100,7 @@ class IntervalSection(Section):
         return Calendar(Duration.of(self.every), self.timezone)
 
     def check(self, fields: Mapping[str, Any], problems: Findings) -> None:  # noqa: ARG002
-        """Note what does not fit together."""
+        """Note settings that do not fit together."""
         if (self.partition is None) == (self.column is None):
             msg = "interval needs one of partition and column, which say when rows are of"
             problems.add(
@@ -121,7 +121,7 @@ class IntervalSection(Section):
 
 
 class Keep(Section):
-    """How long results and states of intervals are there, before `plmetrics gc` removes them."""
+    """Retention of results and states of intervals, until `plmetrics gc` removes them."""
 
     cosmetic: ClassVar[Any] = True
     example: ClassVar[str | None] = "write keep: {states: 400d, runs: 90d}"
@@ -142,7 +142,7 @@ class Keep(Section):
 
 
 def references(suite: Suite) -> dict[tuple[str, str], IntervalReference]:
-    """References that an interval is compared with, by their keys in the suite."""
+    """References of an interval, by their keys in the suite."""
     compared = None if suite.compare is None else suite.compare.run
     drift = suite.sections.get("drift")
     named = {("compare", "run"): compared, ("drift", "reference"): getattr(drift, "reference", None)}
@@ -150,14 +150,14 @@ def references(suite: Suite) -> dict[tuple[str, str], IntervalReference]:
 
 
 def adds_states(suite: Suite) -> bool:
-    """Whether states of the intervals are written, as several that are compared with need, and score counts."""
+    """Whether states of the intervals are written, for references of several intervals, and score counts."""
     compared = references(suite).get(("compare", "run"))
     kept = (Keep.find(suite) or Keep()).states is not None
     return kept or (compared is not None and (compared.adds or decomposes_scores(suite)))
 
 
 def decomposes_scores(suite: Suite) -> bool:
-    """Whether changes of metrics of the order of scores are taken apart, which the states of both sides count."""
+    """Whether changes of metrics of the order of scores are decomposed, from counts in the states of both sides."""
     from plmetrics.inference.across_runs.decomposition import ordered_subjects
 
     return ("compare", "run") in references(suite) and any(ordered_subjects(suite))

@@ -54,7 +54,7 @@ _SHAPE: Shape = {
 
 @dataclass(frozen=True, slots=True)
 class Acceptance:
-    """A person's acceptance of a result whose gates failed: reason, name and time."""
+    """A person's acceptance of a result with failed gates: reason, name and time."""
 
     because: str
     by: str
@@ -144,22 +144,22 @@ class Manifests:
     home: Place
 
     def interval_keys(self) -> list[str]:
-        """The names of the intervals that have manifests, in their order."""
+        """Names of the intervals with manifests, in their order."""
         with environment_faults("the intervals cannot be listed"), suppress(FileNotFoundError):
             names = names_in(self.home / INTERVALS)
             return sorted(name for name in names if not name.startswith("."))
         return []
 
     def is_empty(self, key: str) -> bool:
-        """Whether nothing was ever written of an interval: its folder is what a killed run leaves."""
+        """Whether nothing was ever written of an interval: its folder remains of a killed run."""
         return not _names(self.home / INTERVALS / key)
 
     def current(self, key: str) -> Manifest | None:
-        """The manifest of an interval that counts; None without one."""
+        """Manifest in force of an interval; None without one."""
         return next(self.latest_first(key), None)
 
     def current_of(self, keys: Sequence[str]) -> list[Manifest]:
-        """The manifests that count of some intervals, in their order; of a bucket several are read at once."""
+        """Manifests in force of some intervals, in their order; of a bucket several are read at once."""
         if isinstance(self.home, Path):
             manifests = list(map(self.current, keys))
         else:
@@ -170,7 +170,7 @@ class Manifests:
         return [manifest for manifest in manifests if manifest is not None]
 
     def latest_first(self, key: str) -> Iterator[Manifest]:
-        """The manifests of an interval, the last one first. What is no manifest is passed over."""
+        """Manifests of an interval, the last one first, without invalid ones."""
         folder = self.home / INTERVALS / key
         for name in reversed(_names(folder)):
             with suppress(OSError):
@@ -189,7 +189,7 @@ class Manifests:
         return self._commit(replace(manifest, **changes), manifest.sequence)
 
     def _commit(self, manifest: Manifest, after: int | None) -> Manifest | None:
-        """Write a manifest with the next number, as long as that of number `after` counts."""
+        """Write a manifest with the next number, as long as that of number `after` is in force."""
         folder = self.home / INTERVALS / manifest.interval
         with environment_faults(f"the manifest of {manifest.interval} cannot be written"):
             make_directory(folder)
@@ -210,7 +210,7 @@ class Manifests:
                     return None
 
     def sizes_fit(self, manifest: Manifest) -> bool:
-        """Whether the files of a manifest are there, as large as they were written; nothing is read for that."""
+        """Whether the files of a manifest exist with their recorded sizes; nothing is read for that."""
         sizes = sizes_in(self.home / manifest.run)
         files = manifest.files.items()
         return all(

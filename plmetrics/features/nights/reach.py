@@ -1,4 +1,4 @@
-"""Reach of later intervals of a suite into the past: what lies there stays, however short `keep` is."""
+"""Reach of later intervals of a suite into the past, exempt from a short `keep`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class LookBack:
-    """Reach of a look back: the moments from which states and run folders are read, and the runs named themselves."""
+    """Start of the states and run folders within reach, and the runs named themselves."""
 
     states: datetime
     folders: datetime
@@ -28,7 +28,7 @@ class LookBack:
 
 
 def reach_of(suite: Suite, calendar: Calendar, manifests: Sequence[Manifest]) -> LookBack | None:
-    """References of the last interval with a result, and of those that it looks back to.
+    """References of the last interval with a result, and of those within its reach.
 
     `manifests` are those in force, of any order.
     """
@@ -63,7 +63,7 @@ def reach_of(suite: Suite, calendar: Calendar, manifests: Sequence[Manifest]) ->
 
 
 def _first_again(suite: Suite, calendar: Calendar, newest: Interval) -> Interval:
-    """The first interval that is looked at again together with the last one."""
+    """First interval evaluated again together with the last one."""
     section = IntervalSection.find(suite)
     if section is None or section.lookback is None:
         return newest

@@ -1,4 +1,4 @@
-"""Earlier intervals that an interval is compared with and counted after."""
+"""Earlier intervals as references of an interval, and its successors in order."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _ANY, _ACCEPTED = "any", "accepted"
 
 @dataclass(slots=True, kw_only=True)
 class EarlierIntervals(EarlierRuns):
-    """The intervals before one, which are looked up by their names: when they were evaluated has no meaning.
+    """Earlier intervals, looked up by their names: the time of their evaluation has no meaning.
 
     `suite` is what is asked of each, `merge` makes the result of states of a span of time.
     """
@@ -58,7 +58,7 @@ class EarlierIntervals(EarlierRuns):
     def of_intervals(
         self, key: str, reference: IntervalReference, choice: str, reader: Callable[[StoredRun], T]
     ) -> list[T]:
-        """Earlier intervals that are read; see `EarlierRuns.of_intervals`."""
+        """Earlier intervals of a reference; see `EarlierRuns.of_intervals`."""
         rejections: list[dict[str, str]] = []
         candidates = self._candidates(reference, rejections)
         most = None if reference.adds else 1
@@ -78,7 +78,7 @@ class EarlierIntervals(EarlierRuns):
         return self._read(key, older, _ACCEPTED, reader, rejections, band.last)
 
     def candidates(self) -> list[object]:
-        """The results among which references and gates choose, as far as manifests and sizes of files tell."""
+        """Candidate results for references and gates, as far as manifests and sizes of files tell."""
         named = list(references(self.suite).values())
         bands = [gate.within for gate in self.suite.gates if gate.within is not None]
         named += [IntervalReference(window=band.window) for band in bands if band.window is not None]
@@ -106,7 +106,7 @@ class EarlierIntervals(EarlierRuns):
         rejections: list[dict[str, str]],
         most: int | None,
     ) -> list[T]:
-        """Contents of the first candidates that may serve, at most so many."""
+        """Contents of the first suitable candidates, at most so many."""
         values: list[T] = []
         taken: list[Manifest] = []
         unusable: list[dict[str, str]] = []
@@ -132,7 +132,7 @@ class EarlierIntervals(EarlierRuns):
         return values
 
     def pass_over(self, key: str, reasons: Mapping[str, str]) -> None:
-        """Note of runs that were taken why they cannot serve after all; see `EarlierRuns.pass_over`."""
+        """Note the reason against selected runs; see `EarlierRuns.pass_over`."""
         entry = self.record[key]
         of_runs = {manifest.run: manifest.interval for manifest in self._taken[key]}
         taken = [manifest for manifest in self._taken[key] if manifest.run not in reasons]
@@ -162,11 +162,11 @@ class EarlierIntervals(EarlierRuns):
         return self.merge(states, span)
 
     def reference_runs(self, key: str) -> list[StoredRun]:
-        """The runs that were taken as the reference of a key of the suite, the last one first."""
+        """Reference runs of a key of the suite, the last one first."""
         return [self._stored(run) for run in self.record.get(key, {}).get("runs", ())]
 
     def lack_files_alone(self, before: Mapping[str, Any]) -> bool:
-        """Whether references are others than before only because files of results that still count were removed."""
+        """Whether references changed only because files of results still in force were removed."""
         if list(before.get("history", ())) != self.history:
             return False
         for key, entry in before.get("references", {}).items():
@@ -178,7 +178,7 @@ class EarlierIntervals(EarlierRuns):
         return True
 
     def results_before(self, most: int) -> list[StoredResult]:
-        """The results of the intervals before this one, the latest first, whatever their verdicts."""
+        """Results of the intervals before this one, the latest first, irrespective of verdicts."""
         from plmetrics.runs.history.previous_runs import results_of
 
         results: list[StoredResult] = []
@@ -197,7 +197,7 @@ class EarlierIntervals(EarlierRuns):
     def _candidates(
         self, reference: IntervalReference, rejections: list[dict[str, str]]
     ) -> Iterator[Manifest]:
-        """The manifests of the intervals that a reference names, the last one first."""
+        """Manifests of the intervals of a reference, the last one first."""
         if reference.run is not None:
             yield from self._of_run(reference.run)
         elif reference.previous:
@@ -228,14 +228,14 @@ class EarlierIntervals(EarlierRuns):
         return reversed(self._keys)
 
     def _last(self, most: int) -> Iterator[Manifest]:
-        """The manifests of the last intervals, as far back as so many that may serve."""
+        """Manifests of the last intervals, as far back as so many suitable ones."""
         manifests = self._latest_first()
         while most > 0 and (manifest := next(manifests, None)) is not None:
             most -= self._rejection(manifest, _ACCEPTED) is None
             yield manifest
 
     def _of_run(self, run_id: str) -> Iterator[Manifest]:
-        """The manifest of a run, also of one that was superseded."""
+        """Manifest of a run, also of a superseded one."""
         for key in self._keys_latest_first():
             for manifest in self.manifests.latest_first(key):
                 if manifest.run == run_id:
@@ -243,7 +243,7 @@ class EarlierIntervals(EarlierRuns):
                     return
 
     def _rejection(self, manifest: Manifest, choice: str) -> str | None:
-        """Why a result may not serve; None where it may."""
+        """Reason against a result as a reference; None without one."""
         interval = self.calendar.named(manifest.interval)
         if interval is None or not manifest.of(interval):
             return f"it is an interval of the time zone {manifest.timezone}"
@@ -254,7 +254,7 @@ class EarlierIntervals(EarlierRuns):
         return None
 
     def _check_files(self, manifest: Manifest) -> None:
-        """Check that the files of a result are as they were written.
+        """Check that the files of a result are unchanged.
 
         Raises:
             DataError: they are not.
@@ -273,7 +273,7 @@ class EarlierIntervals(EarlierRuns):
         return StoredRun(self.home / run, read_record(self.home / run))
 
     def _note(self, key: str, taken: list[Manifest], rejections: list[dict[str, str]]) -> None:
-        """Say in the record what was taken, and what was passed over."""
+        """Record the selected and the rejected runs."""
         self._taken[key] = taken
         self.record[key] = {
             "run": taken[0].run if taken else None,
@@ -284,7 +284,7 @@ class EarlierIntervals(EarlierRuns):
 
 
 def intervals_of(reference: IntervalReference, calendar: Calendar, interval: Interval) -> list[Interval]:
-    """The intervals that a reference names by their time, the last one first, none of them overlapping `interval`."""
+    """Intervals of a reference by time, the last one first, without overlaps with `interval`."""
     if reference.window is not None:
         return calendar.before(interval, Duration.of(reference.window))[::-1]
     if reference.same_weekday is not None:
@@ -302,7 +302,7 @@ def _span_name(first: str, last: str) -> str:
 
 
 def _words(unusable: Sequence[Mapping[str, str]]) -> list[str]:
-    """Results that cannot serve, one text for each reason."""
+    """Rejected results, one text for each reason."""
     reasons: dict[str, list[str]] = {}
     for entry in unusable:
         reasons.setdefault(entry["reason"], []).append(entry["interval"])
@@ -317,7 +317,7 @@ def _words(unusable: Sequence[Mapping[str, str]]) -> list[str]:
 def metrics_reader(
     suite: Suite, calendar: Calendar, interval: Interval
 ) -> Callable[[StoredRun], tuple[int, pl.DataFrame]]:
-    """Reads the weekday of a run's interval, counted from that of `interval`, and its table `metrics`.
+    """Reader of the weekday of a run's interval, counted from that of `interval`, and its table `metrics`.
 
     Raises:
         DataError: the table cannot be read, or its values mean something else; so does what is returned.

@@ -1,4 +1,4 @@
-"""The rows of an interval: the condition on them in SQL, the first folder that has some, and whether labels are due."""
+"""Rows of an interval: their condition in SQL, the first nonempty folder, and whether labels are due."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _HINT = "name the first one: --interval 2026-11-20"
 
 
 def conjunction(first: str | None, second: str) -> str:
-    """The condition that two hold.
+    """Conjunction of two conditions.
 
     >>> conjunction("age > 3 OR vip", "day = 1")
     '(age > 3 OR vip) AND (day = 1)'
@@ -44,7 +44,7 @@ def conjunction(first: str | None, second: str) -> str:
 
 
 def partition_condition(section: IntervalSection, interval: Interval) -> str | None:
-    """The condition on names of folders, which rules out files before they are opened; None for a column.
+    """Condition on names of folders, for files to skip; None for a column.
 
     What is no date among the names is of no interval; it makes the column one of texts, also where others are dates.
     """
@@ -82,7 +82,7 @@ def rows_condition(section: IntervalSection, interval: Interval, schema: pl.Sche
 
 
 def or_no_time(section: IntervalSection, condition: str) -> str:
-    """The condition on the rows of an interval, and on those without a time, which are counted."""
+    """Condition on the rows of an interval, and on those without a time, which are counted."""
     assert section.column is not None
     return f'({condition}) OR "{_escape(section.column)}" IS NULL'
 
@@ -144,7 +144,7 @@ def _escape(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Maturity:
-    """The labels of an interval: whether they are due, and the share of rows that must have one.
+    """Labels of an interval: whether they are due, and the required share of labelled rows.
 
     A suite without the section `labels` has a label for every row.
     """
@@ -161,7 +161,7 @@ class Maturity:
         return cls(status == "unlabelled", labels.coverage or 0.0)
 
     def awaits(self, metrics: pl.DataFrame) -> bool:
-        """Whether rows have no label that is still to come; `metrics` is the table of the interval."""
+        """Whether labels of rows are still to come; `metrics` is the table of the interval."""
         return not self.due and _labelled_share(metrics) < 1
 
     def lacks(self, metrics: pl.DataFrame) -> bool:
@@ -171,7 +171,7 @@ class Maturity:
 
 
 def _labelled_share(metrics: pl.DataFrame) -> float:
-    """The share of all rows that have a label, of the model with the fewest."""
+    """Share of labelled rows, of the model with the fewest."""
     if LABELLED not in metrics.columns:
         return 1.0
     shares = metrics.filter(slice_set="overall")[LABELLED].drop_nulls().to_list()
@@ -204,7 +204,7 @@ def first_partition(suite: Suite, section: IntervalSection, base: Path) -> Inter
 
 
 def _moment(section: IntervalSection, text: str) -> Any:
-    """The time of the clocks that a folder's name says; None where it says none."""
+    """Local time in a folder's name; None without one."""
     try:
         if section.format is not None:
             return datetime.strptime(text, section.format)

@@ -58,7 +58,7 @@ _NEGLIGIBLE = 1e-12
 
 
 def score_changes(suite: Suite, now: IntervalState, runs: Sequence[StoredRun], baseline: str) -> pl.DataFrame:
-    """Rows of the table `decomposition` for the metrics of ordered scores that the suite names.
+    """Rows of the table `decomposition` for the suite's metrics of ordered scores.
 
     `runs` are those of the intervals that it is compared with, whose states are added, and which are called `baseline`.
 
@@ -118,7 +118,7 @@ class SideScores:
 
     @classmethod
     def of(cls, scores: FineScores, model: str, number: int, slices: Slices, whole: Slices) -> Self:
-        """Counts of the slices of a set, which goes by its number in the states."""
+        """Counts of the slices of a set, by its number in the states."""
         of_slices = scores.counts(number, model, slices.values)
         of_all = scores.counts(0, model, whole.values)
         rest = of_all - of_slices.sum(axis=0, keepdims=True)
@@ -130,7 +130,7 @@ class SideScores:
         return np.concatenate([self.of_slices, self.rest]) if rest else self.of_slices
 
     def blocks(self, starts: NDArray[np.int64], *, rest: bool) -> Array:
-        """Counts by block, on bins that begin at some of the fine ones."""
+        """Counts by block, on bins with some of the fine ones as their starts."""
         counts = self.scores.blocks(self.number, self.model, self.slices, self.of_slices, starts)
         if not rest:
             return counts
@@ -165,7 +165,7 @@ def _change(
 def _heaviest(
     sides: tuple[FineScores, FineScores], number: int, model: str, values: pl.DataFrame
 ) -> tuple[pl.DataFrame, str | None]:
-    """The slices that weigh most in either run, and a word on those that were left to the rest."""
+    """Slices with the largest weight in either run, and a note on the remaining ones."""
     if values.height <= MOST_SLICES:
         return values, None
     weights = [side.weights(number, model, values) for side in sides]
@@ -176,7 +176,7 @@ def _heaviest(
 
 @dataclass(frozen=True, slots=True)
 class FineScores:
-    """Parts of states that add: the slices of some sets, and the counts of scores in these."""
+    """Parts of additive states: the slices of some sets, and the counts of scores in these."""
 
     states: tuple[SavedState, ...]
 
@@ -191,12 +191,12 @@ class FineScores:
         )
 
     def values(self, number: int) -> list[pl.DataFrame]:
-        """The values that tell the slices of a set apart, state by state."""
+        """Key values of the slices of a set, state by state."""
         places = ((saved, saved.head.number("slices", (number,))) for saved in self.states)
         return [saved.values(place) for saved, place in places if place is not None]
 
     def counts(self, number: int, model: str, values: pl.DataFrame) -> Array:
-        """Weight of each class on fine bins `[slice, class, bin]`, in those slices of a set that have such values."""
+        """Weight of each class on fine bins `[slice, class, bin]`, in the slices of a set with such values."""
         part = self._part(number, model, "fine")
         counts = np.zeros((values.height, *part.size))
         flat, width = counts.reshape(-1), counts.shape[1] * counts.shape[2]
@@ -205,7 +205,7 @@ class FineScores:
         return np.moveaxis(part.totals(counts), -1, 1)
 
     def weights(self, number: int, model: str, values: pl.DataFrame) -> Array:
-        """The weight of those slices of a set that have such values."""
+        """Weight of the slices of a set with such values."""
         part = self._part(number, model, "fine")
         bins, numbers = part.size
         weights = np.zeros((values.height, numbers))
@@ -217,7 +217,7 @@ class FineScores:
     def blocks(
         self, number: int, model: str, slices: Slices, fine: Array, starts: NDArray[np.int64]
     ) -> Array:
-        """Weight by block, on the bins that begin at some fine ones: `[slice, block, class, bin]`.
+        """Weight by block, on bins with some fine ones as their starts: `[slice, block, class, bin]`.
 
         States count blocks on coarse bins of each slice. What a block has in one of them is spread over the fine bins
         as all rows `[slice, class, bin]` are. Blocks of states that number them apart are folded alike.
@@ -265,7 +265,7 @@ class FineScores:
     def _entries(
         self, number: int, model: str, values: pl.DataFrame, width: int
     ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.generic]]]:
-        """The slots and counts of those slices of a set that have such values, a few at a time and state by state."""
+        """Slots and counts of the slices of a set with such values, a few at a time and state by state."""
         for saved in self.states:
             place = saved.head.number("scores", (number,), model, "fine")
             named = saved.head.number("slices", (number,))

@@ -26,7 +26,7 @@ _NAMED = 5
 def states_of_intervals(
     places: Sequence[State | str | PathLike[str]], interval: str, *, allow_missing: bool
 ) -> tuple[tuple[Place, ...], list[str]]:
-    """The states of the intervals of a span in the one folder given, and in words those that are left out.
+    """States of the intervals of a span in the one folder given, and in words the omitted ones.
 
     Raises:
         AbsentDataError: intervals are missing that must not be.
@@ -41,7 +41,7 @@ def states_of_intervals(
 
 
 def states_of_span(home: Place, text: str, *, allow_missing: bool = False) -> tuple[list[Place], list[str]]:
-    """The states of the results in force, and what is missing of them.
+    """States of the results in force, and the missing ones.
 
     `text` is a span, 2026-03-01/2026-04-01, half-open, or the name of a month, a week or a day.
 
@@ -103,7 +103,7 @@ def _span(calendar: Calendar, text: str) -> tuple[datetime, datetime]:
 
 
 def _lack(manifests: Manifests, manifest: Manifest) -> str | None:
-    """Why the state of an interval cannot be added; None where it can."""
+    """Reason against adding the state of an interval; None without one."""
     if f"{manifest.run}/{STATE}" not in manifest.files:
         return "it has no state"
     return manifests.damage(manifest)

@@ -1,4 +1,4 @@
-"""States of intervals: what windows of several intervals add up."""
+"""States of intervals, for windows of several intervals."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _ABSENT = ("interval", "keep", "drift", "leakage", "find_slices", "cross_validat
 
 @dataclass(frozen=True, slots=True)
 class IntervalState:
-    """The state of an interval, the content of its file, and what was odd about the constants that it shares."""
+    """State of an interval, the content of its file, and warnings on its shared constants."""
 
     reference: StateReference
     content: bytes
@@ -61,14 +61,14 @@ def state_suite(suite: Suite) -> Suite:
 
 
 def constants_file(home: Place, suite: Suite) -> Place:
-    """The state whose constants the next interval of a suite takes, if it is there."""
+    """State with the constants for the next interval of a suite, if it exists."""
     identity = fingerprint(state_suite(suite))
     file = constants_path(home, identity)
     return file if file.is_file() else constants_path(home, identity, labelled=False)
 
 
 def constants_path(home: Place, identity: str, *, labelled: bool = True) -> Place:
-    """The state whose constants all states of a fingerprint share.
+    """Path of the state with the shared constants of a fingerprint.
 
     What is chosen by labels, as the grid of scores, needs some: until an interval has them, others share constants
     without, and are counted again once their labels are there.
@@ -87,7 +87,7 @@ def counts_apart(home: Place, run: str, suite: Suite) -> bool:
 
 
 def constants_of_states(home: Place, names: Iterable[str]) -> Iterator[Place]:
-    """The files of the constants that states below a folder were made with."""
+    """Files of the constants of states below a folder."""
     for name in names:
         with suppress(PlmetricsError):
             yield constants_path(home, stored_state(home / name).head.fingerprint)
@@ -103,7 +103,7 @@ def state_of_interval(
     *,
     labelled: bool,
 ) -> IntervalState:
-    """The state of the rows of an interval, made with the constants that all intervals of the suite share.
+    """State of the rows of an interval, made with the shared constants of the suite's intervals.
 
     The first interval makes them; where two do so at once, the second one counts again with those of the first. Where
     their file is damaged, or all such files are gone, they are those of the last state that was made with them; where
@@ -146,7 +146,7 @@ def _state_of(file: Place, identity: str) -> StateReference | None:
 
 
 def _restore(home: Place, file: Place, identity: str, words: list[str]) -> StateReference | None:
-    """The state of the last interval that was made with the same constants, which takes the place of a damaged file.
+    """State of the last interval with the same constants, in place of a damaged file.
 
     Without such a state the file is removed. Only rows that have their labels tell that constants are of labelled ones.
     `words` is told what was done.
@@ -171,7 +171,7 @@ def _restore(home: Place, file: Place, identity: str, words: list[str]) -> State
 
 
 def alike_states(suite: Suite) -> Callable[[StoredRun], StateReference]:
-    """Reads the states of runs, as long as they add to those that were read before, and have the constants of labels.
+    """Reader of the states of runs, as long as they add to earlier ones, and have the constants of labels.
 
     Raises:
         DataError: a run has none that adds; so does what is returned.

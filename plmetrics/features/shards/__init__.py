@@ -1,1 +1,1 @@
-"""Shards of a table: units of work, the plan that they share, and states of units."""
+"""Shards of a table: units of work, their common plan, and states of units."""

@@ -1,4 +1,4 @@
-"""Coverage of a plan by states: the units that are missing, and what a result says of that."""
+"""Coverage of a plan by states: the missing units, and the note on them in a result."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class UnitCoverage:
 
     @property
     def share(self) -> float:
-        """The part of the rows that is there; less than 1 where a unit is missing, however small it is."""
+        """Covered share of the rows; less than 1 with any missing unit, however small it is."""
         share = self.present / self.planned if self.planned else 0.0
         return min(share, 1.0 - 1e-9) if self.missing else 1.0
 
@@ -89,7 +89,7 @@ def _count(coverage: UnitCoverage) -> str:
 def planned_states(
     states: Sequence[StateReference], plan: Place | None, least: float, *, allow_missing: bool
 ) -> tuple[list[StateReference], UnitCoverage]:
-    """The states that are to be merged, without those of units of earlier plans; and what is missing.
+    """States to merge, without those of units of earlier plans; and the missing ones.
 
     Each folder of units has its plan beside them; shards that wrote to folders of their own have the same plan in each.
     `plan` takes the place of those that lie beside their states; `least` is the share of the rows that the result may
@@ -128,7 +128,7 @@ def planned_states(
 def missing_units(
     missing: Sequence[str], units: int, reasons: str = "", hint: str = _HINT
 ) -> UnitsMissingError:
-    """The error that names units."""
+    """Error with the names of units."""
     number = len(missing)
     head = f"{number:,} of {units:,} planned units {'is' if number == 1 else 'are'} missing{reasons}"
     problems = [Problem(head, hint=hint), *(Problem(f"unit {text}") for text in missing[:_SHOWN])]
@@ -138,7 +138,7 @@ def missing_units(
 
 
 def of_plan(plan: UnitPlan, missing: Sequence[Unit], least: float) -> UnitCoverage:
-    """Units of a plan that are missing."""
+    """Missing units of a plan."""
     size, lost = plan.size[0], sum(map(plan.size_of, missing))
     texts = [unit.text for unit in missing]
     return UnitCoverage(size - lost, size, texts, len(plan.units), least=least)
@@ -156,7 +156,7 @@ def _folder_of(state: StateReference) -> Place | None:
 
 
 def _plan_file(folder: Place | None, states: Sequence[StateReference]) -> Place:
-    """The plan that lies beside the states of its units."""
+    """Plan file beside the states of its units."""
     if folder is None or not (folder / PLAN).is_file():
         msg = f"{states[0].place} is the state of a unit, and there is no {PLAN} beside it"
         hint = "name the plan with --plan FILE: it says whether units are missing"
@@ -167,7 +167,7 @@ def _plan_file(folder: Place | None, states: Sequence[StateReference]) -> Place:
 def _add_units(
     coverage: UnitCoverage, plan: UnitPlan, states: Sequence[StateReference], merged: Sequence[StateReference]
 ) -> list[StateReference]:
-    """The states of a plan's units; notes what is missing in them, and in merged ones of that plan."""
+    """States of a plan's units; notes missing units, also in merged states of that plan."""
     ids = {unit.id for unit in plan.units}
     chosen = [state for state in states if _unit_of(state) in ids]
     there = {_unit_of(state) for state in chosen}
@@ -186,7 +186,7 @@ def _add_units(
 
 
 def _count_rows(coverage: UnitCoverage, states: Sequence[StateReference]) -> None:
-    """Count states that are of no unit, but may have been merged without some; several are of one plan."""
+    """Number of states outside units, but possibly merged without some; several are of one plan."""
     rows, first = sum(state.head.rows["read"] for state in states), states[0].head
     plan = first.plan or {}
     coverage.present += rows
@@ -196,6 +196,6 @@ def _count_rows(coverage: UnitCoverage, states: Sequence[StateReference]) -> Non
 
 
 def _missing_everywhere(states: Sequence[StateReference]) -> list[str]:
-    """The units that each of some merged states lacks, in words."""
+    """Units missing in every one of some merged states, in words."""
     first, *others = [(state.head.plan or {}).get("missing", ()) for state in states] or [()]
     return [unit for unit in first if all(unit in other for other in others)]

@@ -26,7 +26,7 @@ MOST_PROCESSORS = 4096
 
 
 class EngineSection(Section):
-    """Where the units of a table are counted, and what is asked of them."""
+    """Runner and options for the counts of a table's units."""
 
     cosmetic: ClassVar[Any] = True
     example: ClassVar[str | None] = "write engine: processes:4, or engine: {on: ray, address: auto}"
@@ -64,7 +64,7 @@ class EngineSection(Section):
         return super().read(content, path, problems, read_metric)
 
     def check(self, fields: Mapping[str, Any], problems: Findings) -> None:  # noqa: ARG002
-        """Note a runner that there is not, and a folder that is none."""
+        """Note an unknown runner, and an invalid folder."""
         try:
             split_name(self.on)
         except ConfigError as error:

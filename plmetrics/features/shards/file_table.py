@@ -1,4 +1,4 @@
-"""Files of a table as JSON, by which another machine opens some of them as the same table, and looks at no other."""
+"""Files of a table as JSON, for another machine to open some of them as the same table, without a look at others."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def table_content(source: Source) -> dict[str, Any]:
-    """Facts that all files of a table share.
+    """Facts common to all files of a table.
 
     Raises:
         ConfigError: it has no files.
@@ -45,7 +45,7 @@ def table_content(source: Source) -> dict[str, Any]:
 
 
 def file_contents(source: Source, written: Callable[[str], str]) -> list[dict[str, Any]]:
-    """Facts of each file; `written` says how paths are written."""
+    """Facts of each file; `written` is a function for the texts of paths."""
     reader = _reader(source)
     values = reader.partitions.values
     names = reader.partitions.schema.names()
@@ -96,7 +96,7 @@ def open_table(table: Mapping[str, Any], files: Sequence[Mapping[str, Any]]) -> 
 
 
 def _absolute(path: str) -> str:
-    """A path that workers find from wherever they were started."""
+    """Absolute path, valid for workers started anywhere."""
     return path if is_address(path) else str(Path(path).absolute())
 
 
@@ -116,7 +116,7 @@ def _reader(source: Source) -> Reader:
 
 
 def _lakehouse_facts(format_: FileFormat, file: SourceFile) -> dict[str, Any]:
-    """Of a file of a Delta or Iceberg table its names of columns, and the rows that are deleted."""
+    """Column names of a file of a Delta or Iceberg table, and its deleted rows."""
     if not isinstance(format_, ListedFiles):
         return {}
     names, deleted = format_.stored_names(file), format_.deleted_rows(file)
@@ -152,7 +152,7 @@ def _format(
 
 
 def _stamp(stamp: Stamp | None) -> list[int | str] | None:
-    """Size and time of the last change, or entity tag: the same on every machine that sees the file."""
+    """Size and time of the last change, or entity tag: equal on every machine with access to the file."""
     return None if stamp is None else list(stamp[2:])
 
 

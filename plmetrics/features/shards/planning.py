@@ -1,4 +1,4 @@
-"""The units of a suite's table, with ids by which states of them are known again, and the constants they share."""
+"""Units of a suite's table, with ids to recognise their states, and their shared constants."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def plan_units(
 
 
 def check_countable(suite: Suite, source: Source) -> None:
-    """Refuse a suite or a table that cannot be counted in units.
+    """Refuse a suite or a table without counts in units.
 
     Raises:
         ConfigError: the suite asks for what no state carries, or its table has no files of whole rows.
@@ -99,7 +99,7 @@ def check_countable(suite: Suite, source: Source) -> None:
 
 
 def _tables_of_features(suite: Suite, names: Iterable[str]) -> dict[str, Any]:
-    """The files that features read beside the rows, by key: states of other ones are not those of this plan."""
+    """Files of features' tables, by key: states of other ones are not of this plan."""
     tables = {feature.key: feature.state_table(suite) for feature in features_of(suite)}
     stamps = {
         key: [
@@ -115,14 +115,14 @@ def _tables_of_features(suite: Suite, names: Iterable[str]) -> dict[str, Any]:
 def plan_of_rows(
     suite: Suite, table: Mapping[str, Any], constants: State | None, variables: Iterable[str]
 ) -> UnitPlan:
-    """The plan of a table that is no files: what those share who count some of its rows; see `plan_units`."""
+    """Plan of a table other than files: shared facts for counts of some of its rows; see `plan_units`."""
     names = tuple(dict.fromkeys(variables))
     shared = _common_facts(suite, table, constants)
     return UnitPlan(name=suite.name, suite=worker_suite(suite), variables=names, units=(), **shared)
 
 
 def _common_facts(suite: Suite, table: Mapping[str, Any], constants: State | None) -> dict[str, Any]:
-    """Facts that all units of a plan share."""
+    """Facts common to all units of a plan."""
     where = suite.data.where
     return {
         "fingerprint": fingerprint(countable(suite)),
@@ -134,7 +134,7 @@ def _common_facts(suite: Suite, table: Mapping[str, Any], constants: State | Non
 
 
 def stored_plan(suite: Suite, file: Place) -> UnitPlan:
-    """A plan that was made of a suite before.
+    """Stored plan of a suite.
 
     Raises:
         ConfigError: it was made of another suite.
@@ -156,7 +156,7 @@ def _state_constants(suite: Suite, file: Path) -> State:
 
 
 def worker_suite(suite: Suite) -> dict[str, Any]:
-    """The suite as a worker needs it: with the names of variables, and without paths and what is done with results."""
+    """Suite for workers: with the names of variables, and without paths and the handling of results."""
     sections = {key: part for key, part in suite.sections.items() if key not in _ELSEWHERE}
     texts = [text for text in suite.templates if text.path[0] not in _ELSEWHERE and text.path != _PATH]
     alone = suite.model_copy(update={"sections": sections}).with_templates(texts)
@@ -201,7 +201,7 @@ def _unit(shared: Mapping[str, Any], files: Sequence[Mapping[str, Any]]) -> Unit
 
 
 def shared_constants(suite: Suite, source: Source, stage: Stage) -> State | None:
-    """A state without rows that holds the constants of all rows; None where states need to share none.
+    """State without rows but with the constants of all rows; None without shared constants.
 
     Where scores are counted on a grid, its edges follow from all scores, and take about as long as a state of all rows.
     """
@@ -244,7 +244,7 @@ def needs_constants(suite: Suite, source: Source) -> bool:
 
 
 def constants_alone(head: Head, table: pl.DataFrame, warnings: tuple[str, ...] = ()) -> State:
-    """The constants of a state, and the parts that hold its grids; `warnings` are those of the rows to be counted."""
+    """Constants of a state, and the parts of its grids; `warnings` are those of the rows to be counted."""
     numbers = head.numbers(*GRIDS)
     names = dict.fromkeys([PART, *(name for part in numbers.values() for name in part.columns)])
     places = {number: place for place, number in enumerate(numbers)}
@@ -262,7 +262,7 @@ def counts_scores(plan: UnitPlan) -> bool:
 
 
 def _shares_constants(bound: Request) -> bool:
-    """Whether what is found in the rows of one unit would be another than what is found in those of all."""
+    """Whether constants of one unit's rows would differ from those of all."""
     suite = bound.suite
     return (
         suite.reproducible

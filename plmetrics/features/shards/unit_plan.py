@@ -1,4 +1,4 @@
-"""The plan of a table's units: which files each has, and what all of them share; one file of JSON lines."""
+"""Plan of a table's units: the files of each, and their shared facts; one file of JSON lines."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class UnitFacts(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """Files whose rows are counted together.
+    """Files with their rows counted together.
 
     `id` depends on what is asked, the constants, the files, and the versions of what counts them.
     """
@@ -67,7 +67,7 @@ class Unit:
 
 @dataclass(frozen=True, slots=True)
 class UnitPlan:
-    """The units of a table, and what all of them share.
+    """Units of a table, and their shared facts.
 
     `suite` is what is asked, with the names of variables for their values; `where` the digest of its condition with
     their values, `variables` those names. `table` is what all files share, `constants` the head and the table of a
@@ -86,19 +86,19 @@ class UnitPlan:
 
     @property
     def digest(self) -> str:
-        """A hash of the ids of its units: plans that have the same are the same."""
+        """Hash of the ids of its units, equal for equal plans."""
         return hashlib.sha256(" ".join(unit.id for unit in self.units).encode()).hexdigest()[:_SHOWN]
 
     @property
     def size(self) -> tuple[int, str]:
-        """How much there is, and what it is counted in: rows where all files say how many they have, else bytes."""
+        """Size of the plan and its measure: rows where all files know their number, else bytes."""
         rows = [unit.rows for unit in self.units if unit.rows is not None]
         if len(rows) == len(self.units):
             return sum(rows), "rows"
         return sum(unit.bytes for unit in self.units), "bytes"
 
     def size_of(self, unit: Unit) -> int:
-        """How much of that a unit has."""
+        """Size of a unit in that measure."""
         size = unit.rows if self.size[1] == "rows" else unit.bytes
         assert size is not None
         return size
@@ -117,7 +117,7 @@ class UnitPlan:
         raise ConfigError(Problem(msg, hint=hint))
 
     def content(self) -> bytes:
-        """The plan as a file: a line with the hash of what follows, one of what is shared, and one a unit."""
+        """Plan as a file: a line with the hash of the others, one of the shared facts, and one a unit."""
         shared = {key: value for key, value in asdict(self).items() if key != "units"}
         lines = [_line(shared), *(_line(asdict(unit)) for unit in self.units)]
         body = "".join(lines)
@@ -125,7 +125,7 @@ class UnitPlan:
         return (_line({"format": FORMAT, "sha256": digest}) + body).encode()
 
     def write(self, path: Place) -> None:
-        """Write the plan, so that a reader sees all of it or nothing; a file that holds it already is left alone."""
+        """Write the plan atomically; a file with the same content is left alone."""
         with environment_faults(f"the plan {shown_path(path)} cannot be written"):
             content = self.content()
             make_directory(path.parent)
@@ -150,7 +150,7 @@ def read_plan(path: Place) -> UnitPlan:
 
 
 def read_content(text: str, place: str) -> UnitPlan:
-    """The plan that the text of a file is; `place` is what people call it.
+    """Plan from the text of a file; `place` is its name for people.
 
     Raises:
         DataError: it is damaged or of another version.
@@ -184,7 +184,7 @@ def _line(content: Mapping[str, Any]) -> str:
 
 
 def balanced_shard(units: Sequence[Unit], index: int, count: int) -> list[Unit]:
-    """The units of one shard of several: the largest first, each to the shard that has the least by then.
+    """Units of one shard of several: the largest first, each to the shard with the least by then.
 
     >>> units = [Unit(name, (), None, size) for name, size in (("a", 5), ("b", 3), ("c", 3), ("d", 1))]
     >>> [[unit.id for unit in balanced_shard(units, index, 2)] for index in (1, 2)]

@@ -1,4 +1,4 @@
-"""States of units, of files or of partitions of a Spark table, whose rows come a million or so at a time."""
+"""States of units, of files or of partitions of a Spark table, with rows in batches of about a million."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class UnitJob:
 
 @dataclass(frozen=True, slots=True)
 class UnitReceipt:
-    """Receipt of a worker: the state's file, how many rows it read, and whether the state was there before."""
+    """Receipt of a worker: the state's file, the number of its rows, and whether it existed before."""
 
     path: str
     rows: int
@@ -120,7 +120,7 @@ def unit_path(folder: Place, plan: UnitPlan, unit: Unit) -> Place:
 
 
 def _stamp(plan: str) -> Stamp:
-    """Identity of a plan, against one that takes its place."""
+    """Identity of a plan, against a replacement."""
     stamp = stamps_now([plan])[plan]
     if stamp is None:
         msg = f"a worker does not see the plan {shown_path(plan)}"
@@ -131,13 +131,13 @@ def _stamp(plan: str) -> Stamp:
 
 @lru_cache(maxsize=2)
 def _plan(path: str, stamp: Stamp) -> tuple[UnitPlan, Suite, Redaction, StateReference | None]:  # noqa: ARG001
-    """A plan with its suite, the variables in that, and its constants: read once by a worker, not for each unit."""
+    """Plan with its suite, their variables, and its constants: read once by a worker, not for each unit."""
     plan = read_plan(place_of(path))
     return plan, *open_plan(plan)
 
 
 def open_plan(plan: UnitPlan) -> tuple[Suite, Redaction, StateReference | None]:
-    """The suite of a plan, the variables in that, and its constants.
+    """Suite of a plan, its variables, and the plan's constants.
 
     Raises:
         EnvironmentFault: the suite means something else here.
@@ -170,7 +170,7 @@ def _valid(path: Place, unit: Unit) -> Head | None:
 
 
 def check_versions(plan: UnitPlan) -> None:
-    """See that what made a plan is what there is here.
+    """Check that the plan was made by the installed versions.
 
     Raises:
         EnvironmentFault: it is of another version.
@@ -183,7 +183,7 @@ def check_versions(plan: UnitPlan) -> None:
 
 
 def count_rows(suite: Suite, source: Source, constants: StateReference | None) -> tuple[Head, pl.DataFrame]:
-    """The state of some rows, warned of as all rows are; without any it holds nothing but how many were read."""
+    """State of some rows, with the warnings of all rows; without any rows it has their number alone."""
     head, table = _count_rows(suite, source, constants)
     shared = () if constants is None else constants.head.warnings
     return replace(head, warnings=tuple(dict.fromkeys((*shared, *head.warnings)))), table
@@ -286,7 +286,7 @@ def table_of_rows(schema: pl.Schema, *, whole: bool) -> dict[str, Any]:
 
 
 def write_states(answers: pa.Table, folder: Path) -> list[str]:
-    """Write the states that tasks gave to files of a folder."""
+    """Write states from tasks to files of a folder."""
     paths = []
     for number, row in enumerate(answers.to_pylist()):
         receipt_of(row["answer"])

@@ -1,1 +1,1 @@
-"""The search for slices that are worse than the rest: selection on one part of the units, tests on the other."""
+"""Search for slices worse than the rest: selection on one part of the units, tests on the other."""

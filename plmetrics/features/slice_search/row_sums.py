@@ -1,4 +1,4 @@
-"""Numbers of each row that a search for slices reads, and dense sums of them by one integer key, batch by batch."""
+"""Numbers of each row for a search for slices, and dense sums of them by one integer key, batch by batch."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def row_values(plan: RunPlan, metric: Metric, models: Iterable[str]) -> list[pl.
 
 
 def centred_values(plan: RunPlan, metric: Metric, models: Iterable[str]) -> dict[str, pl.Expr]:
-    """Terms of a row in each moment of a metric, of some models, about centres that are columns; by name."""
+    """Terms of a row in each moment of a metric, of some models, about centres in columns; by name."""
     weight, apart = plan.table.weight, plan.table.roles.missing == "drop_per_model"
     out: dict[str, pl.Expr] = {}
     for model in models:
@@ -73,7 +73,7 @@ def centred_values(plan: RunPlan, metric: Metric, models: Iterable[str]) -> dict
 
 
 def _counts(prefix: str, valid: pl.Expr, weight: pl.Expr | None, *, binary: bool) -> Iterator[pl.Expr]:
-    """Rows, their weight, and the weights of both classes; without weights what follows from others is left out."""
+    """Rows, their weight, and the weights of both classes; without weights derived ones are left out."""
     if prefix:
         yield valid.alias(f"{prefix}n")
     mass = valid if weight is None else pl.when(valid).then(weight).otherwise(0.0)
@@ -88,7 +88,7 @@ def _counts(prefix: str, valid: pl.Expr, weight: pl.Expr | None, *, binary: bool
 
 
 def by_block(rows: pl.DataFrame) -> Batch:
-    """The columns of a batch, in the order of its blocks: what is near in the rows is near in the sums, too."""
+    """Columns of a batch, in the order of its blocks, for sums near each other in memory."""
     order = np.argsort(rows[BLOCK].to_numpy(), kind="stable")
     return {name: rows[name].to_numpy()[order] for name in rows.columns if name != BAD}
 
@@ -124,7 +124,7 @@ class GroupingSums:
                     np.add(target, np.bincount(key, weights=part, minlength=len(target)), out=target)
 
     def counted(self) -> pl.DataFrame:
-        """Counts by cell and block, in a form that adds; see `add_counted`."""
+        """Counts by cell and block, in additive form; see `add_counted`."""
         place = np.flatnonzero(self._rows)
         block, cell = np.divmod(place, self._cells)
         columns = {CELL: cell, COUNTED_BLOCK: block, ROWS: self._rows[place]}
@@ -134,7 +134,7 @@ class GroupingSums:
         return pl.DataFrame(columns)
 
     def add_counted(self, counted: pl.DataFrame) -> None:
-        """Add what other rows have, whose cells and blocks mean the same."""
+        """Add the counts of other rows with the same cells and blocks."""
         columns = {name: counted[name].to_numpy() for name in counted.columns}
         place = columns[COUNTED_BLOCK].astype(np.int64) * self._cells + columns[CELL].astype(np.int64)
         self._rows[place] += columns[ROWS]
@@ -156,12 +156,12 @@ class GroupingSums:
         return self._sums[name]
 
     def _kept(self, name: str, values: NDArray[Any]) -> Iterable[tuple[NDArray[np.float64], NDArray[Any]]]:
-        """The arrays that values are added to, with what is added there."""
+        """Accumulator arrays, with their summands."""
         self._target(name)
         return self._parts[name].cut(values) if name in self._parts else [(self._sums[name], values)]
 
     def occupied(self) -> tuple[NDArray[np.int64], NDArray[np.int64], pl.DataFrame]:
-        """Cell, block and sums of what occurs; `n` counts all rows unless models have rows of their own."""
+        """Cell, block and sums of nonempty entries; `n` counts all rows unless models have rows of their own."""
         for parts in self._parts.values():
             parts.join()
         place = np.flatnonzero(self._rows)

@@ -1,4 +1,4 @@
-"""Slices that a search found, as a forest: the difference to the rest in rows that did not choose them."""
+"""Slices of a search as a forest: the difference to the rest in the confirming rows."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MOST_ROWS = 40
 
 
 def draw(selection: Selection) -> Figure:
-    """A row a slice and model, the confirmed ones first, with the difference that the search saw beside it."""
+    """Row per slice and model, the confirmed ones first, with the searched part's difference beside it."""
     table = selection.of_models(selection.summary.found_slices)
     if table.is_empty():
         hint = "search when you evaluate: find_slices={'columns': [...], 'metric': ...}"
@@ -70,7 +70,7 @@ def _rows(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _finding(title: str, rows: pl.DataFrame) -> str:
-    """Summary in words: how many slices are confirmed, and the worst of them."""
+    """Summary in words: the number of confirmed slices, and the worst of them."""
     confirmed = rows.filter(look="worse")
     first = "; ".join(f"{short(row['slice'], 60)}: {row['c1']}" for row in confirmed.head(5).rows(named=True))
     return f"{title}. {confirmed.height} of {plural(rows.height, 'slice')} confirmed{': ' + first if first else ''}."

@@ -36,7 +36,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class SearchedColumn:
-    """A column as codes from 0: `texts` are what they stand for in results; null has the last, if there is any.
+    """Column as codes from 0: `texts` are their values in results; null has the last, if there is any.
 
     `values` are the same as texts by themselves, None for null.
     """
@@ -52,7 +52,7 @@ class SearchedColumn:
 
     @property
     def size(self) -> int:
-        """How many codes there are."""
+        """Number of codes."""
         return len(self.texts)
 
     def code(self) -> pl.Expr:
@@ -62,7 +62,7 @@ class SearchedColumn:
 
 @dataclass(frozen=True, slots=True)
 class Encoding:
-    """Encoding of a column: `values` are edges of bins, or the values that have a code of their own.
+    """Encoding of a column: `values` are edges of bins, or the values with a code of their own.
 
     They are as JSON holds them, dates and times as whole numbers. With `other` there are more values than those, with
     `nulls` and `nans` there are such; one that is `open` has codes for all three, whether they occur or not.
@@ -82,7 +82,7 @@ class Encoding:
 
     @property
     def codes(self) -> tuple[int, ...]:
-        """How many codes there are: of values or bins, of other values, of NaN and of null."""
+        """Number of codes: of values or bins, of other values, of NaN and of null."""
         bins = self.kind == "bins"
         values = len(self.values) + int(bins)
         other = not bins and (self.other or self.open)
@@ -140,7 +140,7 @@ def _missing(key: SliceKey, schema: pl.Schema) -> pl.Expr:
 
 
 def check_searched_columns(suite: Suite, schema: pl.Schema) -> None:
-    """Check on the schema alone that the columns of a search can be searched."""
+    """Check, on the schema alone, the columns of a search."""
     _raw_keys(schema, FindSlices.of(suite))
 
 
@@ -222,7 +222,7 @@ def _top(ranked: pl.Series, number: int) -> Encoding:
 
 
 def _coded_key(key: SliceKey, encoding: Encoding, dtype: pl.DataType) -> SliceKey:
-    """The key whose expression is the code of a value, null where that is null."""
+    """Key with the code of a value as its expression, null for null."""
     if encoding.kind == "bins":
         edges = encoding.values
         if dtype.is_temporal():

@@ -1,4 +1,4 @@
-"""The plan of a search for slices: columns that are crossed, and few groupings that serve all crossings."""
+"""Plan of a search for slices: crossed columns, and a few groupings that cover all crossings."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _WORDS = 1 << 64
 
 @dataclass(frozen=True, slots=True)
 class Crossing:
-    """The slices of some columns that occur: `codes` `[slice, column]`, and their sums by block.
+    """Nonempty slices of some columns: `codes` `[slice, column]`, and their sums by block.
 
     `rests` are the sums of all other rows, where they cannot be taken off those of all: moments lie too far apart.
     """
@@ -59,7 +59,7 @@ class Crossing:
 
 @dataclass(frozen=True, slots=True)
 class Grouping:
-    """Columns that are grouped by together, and what the scan brought of them."""
+    """Columns of one grouping, and the sums of its scan."""
 
     columns: tuple[int, ...]
     state: SumsState
@@ -85,11 +85,11 @@ class SearchStates:
 
     @property
     def scattered(self) -> bool:
-        """Whether moments are about centres of their own, so that sums of a part cannot be taken off those of all."""
+        """Whether moments are about separate centres, so that sums of a part cannot be subtracted from those of all."""
         return any(grouping.state.centres.scattered for grouping in self.groupings)
 
     def apart(self, inner: Mapping[int, int], outer: Mapping[int, int]) -> dict[str, NDArray[np.float64]]:
-        """The sums `[1, block]` of the rows of a slice that are not in one that it holds: codes by column."""
+        """Sums `[1, block]` of the rows of a slice outside a smaller one: codes by column."""
         grouping = next(candidate for candidate in self.groupings if set(candidate.columns) >= inner.keys())
         state, sizes = grouping.state, [self.columns[number].size for number in grouping.columns]
         digits = dict(zip(grouping.columns, digits_of(state.cell, sizes), strict=True))
@@ -106,7 +106,7 @@ class SearchStates:
         )
 
     def crossings(self) -> Iterator[Crossing]:
-        """Every set of columns once, with the slices that occur."""
+        """Every set of columns once, with the nonempty slices."""
         waiting = dict.fromkeys(subsets(len(self.columns), self.depth))
         for grouping in self.groupings:
             sizes = [self.columns[number].size for number in grouping.columns]
@@ -154,13 +154,13 @@ class SearchPlan:
 
     @property
     def populations(self) -> dict[str, str]:
-        """The prefix of the counts that hold for each model."""
+        """Prefix of the counts of each model."""
         populations = self.run_plan.populations()
         return {model: populations[model] for model in self.models}
 
     @property
     def slices(self) -> int:
-        """How many slices there may be."""
+        """Upper bound of the number of slices."""
         return possible([column.size for column in self.columns], self.spec.depth)
 
     def passes(self) -> list[list[tuple[int, ...]]]:
@@ -191,7 +191,7 @@ class SearchPlan:
         ]
 
     def rows(self) -> pl.LazyFrame:
-        """The keys of every row, and what it adds to each sum."""
+        """Keys of every row, and its summands."""
         values = row_values(self.run_plan, self.spec.metric, self.models)
         return self.run_plan.table.frame.select(*self.keys(), *values)
 
@@ -203,14 +203,14 @@ class SearchPlan:
 
 
 def search_part(unit: pl.Expr, spec: FindSlices) -> pl.Expr:
-    """Whether a unit belongs to the part that is searched: by a hash of its own, so that no block tells."""
+    """Whether a unit belongs to the searched part: by a hash of its own, independent of blocks."""
     salt = SEARCH_SALT ^ mix_int(spec.seed)
     limit = pl.lit(min(int(spec.share * _WORDS), _WORDS - 1), dtype=pl.UInt64)
     return mix_expr(unit ^ pl.lit(salt, dtype=pl.UInt64)) < limit
 
 
 def subsets(columns: int, depth: int) -> list[tuple[int, ...]]:
-    """The sets of columns that are crossed, the smaller first.
+    """Sets of crossed columns, the smaller first.
 
     >>> subsets(3, 2)
     [(0,), (1,), (2,), (0, 1), (0, 2), (1, 2)]
@@ -220,7 +220,7 @@ def subsets(columns: int, depth: int) -> list[tuple[int, ...]]:
 
 
 def possible(sizes: Sequence[int], depth: int) -> int:
-    """How many slices the columns may have, alone and crossed.
+    """Possible number of slices of the columns, alone and crossed.
 
     >>> possible([2, 3], 2)
     11
@@ -233,7 +233,7 @@ def possible(sizes: Sequence[int], depth: int) -> int:
 
 
 def column_groups(sizes: Sequence[int], depth: int, limit: int) -> tuple[tuple[int, ...], ...]:
-    """Few groupings of columns, so that each set of `depth` columns lies within one.
+    """Few groupings of columns, each set of `depth` columns within one.
 
     Sets join a grouping while that has at most `limit` cells; a set that is wider stands alone.
 

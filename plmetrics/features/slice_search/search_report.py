@@ -1,4 +1,4 @@
-"""Slices that a search found to be worse than the rest: those that were confirmed, and how many were not."""
+"""Slices of a search worse than the rest: the confirmed ones, and the number of others."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _COLUMNS = [
 
 
 def found_slices(summary: Summary, width: int) -> list[Text]:
-    """A line for each slice that was confirmed, with the honest difference, and one for the rest of the search."""
+    """Line for each confirmed slice, with the unbiased difference, and one for the rest of the search."""
     searched = summary.record.get("find_slices")
     if not searched:
         return []

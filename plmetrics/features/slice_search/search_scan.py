@@ -1,4 +1,4 @@
-"""The search for slices: the codes of the searched columns, and few groupings that serve all their crossings.
+"""Search for slices: the codes of the searched columns, and a few groupings that cover all their crossings.
 
 Units fall into two parts, one that is searched and one that confirms, and within each into the same number of blocks.
 A crossing's sums are those of an ordinary slice set whose blocks are the searched ones first and the others after.
@@ -60,7 +60,7 @@ _MOST = 24
 
 
 def search_plan(suite: Suite, source: Source) -> SearchPlan:
-    """Find what the searched columns hold, and plan the groupings.
+    """Plan of the groupings, from the values of the searched columns.
 
     Raises:
         ConfigError: there are more slices than `max_slices`.
@@ -86,7 +86,7 @@ def plan_of(
     columns: tuple[SearchedColumn, ...],
     groupings: tuple[tuple[int, ...], ...],
 ) -> SearchPlan:
-    """The plan of a search whose columns and groupings are known."""
+    """Plan of a search with known columns and groupings."""
     spec = spec.model_copy(update={"metric": plan.request.suite.metrics[0]})
     models = tuple(name for name in plan.request.models if name in (spec.model or (name,)))
     searched = replace(plan, table=_table(plan, columns, spec))
@@ -94,7 +94,7 @@ def plan_of(
 
 
 def _table(plan: RunPlan, columns: Sequence[SearchedColumn], spec: FindSlices) -> PredictionTable:
-    """The rows that count for the metric, with the codes of the searched columns: all rows if it needs no label.
+    """Valid rows of the metric, with the codes of the searched columns: all rows if it needs no label.
 
     Rows are left out as for all models, so that the search sees those that the tables are made from.
     """
@@ -109,7 +109,7 @@ def _table(plan: RunPlan, columns: Sequence[SearchedColumn], spec: FindSlices) -
 
 
 def search_steps(request: Request) -> Iterator[Step]:
-    """The scans of a search: its constants, a look at its columns, then groupings that serve all crossings.
+    """Scans of a search: its constants, a look at its columns, then groupings that cover all crossings.
 
     A long table is not looked at.
     """
@@ -162,7 +162,7 @@ def states_of(plan: SearchPlan, groupings: Sequence[Grouping]) -> SearchStates:
 
 
 def inner_suite(suite: Suite, spec: FindSlices) -> Suite:
-    """The suite of a run that looks at the search's metric only."""
+    """Suite of a run with the search's metric alone."""
     return suite.model_copy(
         update={
             "compare": None,
@@ -188,7 +188,7 @@ def _size_error(suite: Suite, columns: Sequence[SearchedColumn], number: int) ->
 
 
 def recentre(plan: SearchPlan, members: tuple[int, ...], state: SumsState) -> SumsState:
-    """The sums of a grouping of columns, with moments that would lose digits about the mean of each cell.
+    """Sums of a grouping of columns, with moments of large cancellation about the mean of each cell.
 
     Where they would not, which sums themselves tell, nothing is read again.
     """

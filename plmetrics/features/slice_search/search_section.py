@@ -1,4 +1,4 @@
-"""The section `find_slices` of a suite: its short forms, and what does not fit together in it."""
+"""Section `find_slices` of a suite: its short forms, and checks of its consistency."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ class FindSlices(Section):
 
 
 def _metric(metric: Metric, add: Callable[..., None]) -> None:
-    """A metric whose difference between a slice and the rest can be taken, and says which side is worse."""
+    """Metric with a better side and a difference between a slice and the rest."""
     why = None
     if not (isinstance(metric.needs, Sums) and metric.value_kind.is_resampled):
         why = "is not made of sums over rows"
@@ -119,7 +119,7 @@ def _metric(metric: Metric, add: Callable[..., None]) -> None:
 
 
 def _models(spec: FindSlices, fields: Mapping[str, Any], add: Callable[..., None]) -> None:
-    """The models must be there, and have what the metric reads."""
+    """Check that the models exist, with the parts for the metric."""
     models = fields.get("models") or {}
     added = {spec.named(name) for spec in fields.get("calibrate") or () for name in spec.sources(models)}
     names = (*models, *added, *(["baseline"] if fields.get("baseline") else []))

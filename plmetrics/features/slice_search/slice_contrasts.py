@@ -150,13 +150,13 @@ def complement_sums(column: Array) -> Array:
 
 
 def _columns(model: str, population: str, sums: Mapping[str, Array]) -> list[str]:
-    """The columns that a metric of the model may read: its own sums and the counts of its population."""
+    """Columns of a model's metric: its own sums and the counts of its population."""
     counts = {f"{population}{name}" for name in COUNTS}
     return [name for name in sums if name in counts or name.startswith(f"{model}|")]
 
 
 def _jackknife(left_out: Array, total: Array, magnitude: Array) -> Array:
-    """Standard error from the values without each block; NaN where one is undefined, 0 for what is rounding."""
+    """Standard error from the values without each block; NaN where one is undefined, 0 within rounding."""
     blocks = left_out.shape[1]
     with np.errstate(invalid="ignore", over="ignore"):
         away = left_out - total[:, None]

@@ -29,7 +29,7 @@ _NONE_TESTED = (
 
 
 class SliceSearchFeature(Feature):
-    """A search for slices that are worse than the rest."""
+    """Search for slices worse than the rest."""
 
     key = "find_slices"
     section = FindSlices
@@ -48,11 +48,11 @@ class SliceSearchFeature(Feature):
     of_sums = shares_constants = divides_units = True
 
     def columns(self, suite: Suite) -> tuple[str, ...]:
-        """The columns that are searched."""
+        """Searched columns."""
         return FindSlices.of(suite).columns
 
     def bind(self, suite: Suite, schema: pl.Schema, table: Source | None) -> None:  # noqa: ARG002
-        """Check that the columns can be searched."""
+        """Check the searched columns."""
         from plmetrics.features.slice_search.search_columns import check_searched_columns
 
         check_searched_columns(suite, schema)

@@ -37,7 +37,7 @@ _SLICES_AT_ONCE = 512
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A slice of a model that stands out in the searched part: the place of its sums, and its contrast."""
+    """Prominent slice of a model in the searched part: the place of its sums, and its contrast."""
 
     model: str
     crossing: Crossing
@@ -85,13 +85,13 @@ class Search:
         return {name: column[:, blocks_of_part] for name, column in sums.items()}
 
     def against(self, model: str, part: Sums, rest: Sums, *, confirms: bool) -> Contrast:
-        """Slices against what is left of something that holds them."""
+        """Slices against the remainder of an enclosing part."""
         here, there = (self.part(sums, confirms=confirms) for sums in (part, rest))
         scattered, population = self.states.scattered, self.states.populations[model]
         return contrast(self.spec.metric, model, population, here, there, scattered=scattered)
 
     def rests(self, model: str, crossing: Crossing, first: int, sums: Sums) -> Sums:
-        """Complements of the slices of a crossing from `first` on, whose sums are given."""
+        """Complements of the slices of a crossing from `first` on, from their sums."""
         if crossing.rests is None:
             return without(self.overall, sums, f"{self.states.populations[model]}n")
         return crossing.rests.by_block(first, first + len(next(iter(sums.values()))))
@@ -111,7 +111,7 @@ class Search:
 
 
 def without(total: Sums, part: Sums, rows: str) -> Sums:
-    """Sums less those of a part; exactly 0 in blocks of which nothing is left, whatever was rounded."""
+    """Sums less those of a part; exactly 0 in blocks without a remainder, despite rounding."""
     nothing = total[rows] == part[rows]
     with np.errstate(over="ignore", invalid="ignore"):
         return {name: np.where(nothing, 0.0, total[name] - column) for name, column in part.items()}
@@ -119,7 +119,7 @@ def without(total: Sums, part: Sums, rows: str) -> Sums:
 
 @dataclass(frozen=True, slots=True)
 class SearchOutcome:
-    """Outcome of a search: how many slices were tested in the searched part, how many stood out, and which go on."""
+    """Outcome of a search: the numbers of tested and prominent slices in the searched part, and the candidates."""
 
     tested: int
     stood_out: int
@@ -127,7 +127,7 @@ class SearchOutcome:
 
 
 def candidates(search: Search) -> SearchOutcome:
-    """The slices that are worse than the rest in the searched part, the most important of each model first.
+    """Slices worse than the rest in the searched part, the most important of each model first.
 
     A slice is tested that has at least its share of `min_rows` there. It stands out if its one-sided p value, corrected
     for all slices and models tested, is at most `level`. Of these a crossed slice is kept only where those that hold
@@ -168,7 +168,7 @@ class _TestedSlices:
     searched: Array
 
     def candidates(self, chosen: NDArray[np.bool_]) -> Iterator[Candidate]:
-        """Candidates that are chosen."""
+        """Selected candidates."""
         for index in np.flatnonzero(chosen):
             values = (float(part[index]) for part in (self.rank, self.searched))
             yield Candidate(self.model, self.crossing, int(self.place[index]), *values)
@@ -193,7 +193,7 @@ def _tested_slices(search: Search, crossing: Crossing) -> Iterator[_TestedSlices
 def _residual_candidates(
     search: Search, candidates: Sequence[Candidate], selected: Sequence[Candidate]
 ) -> list[Candidate]:
-    """Slices that are worse than what else is in each kept slice that holds them."""
+    """Slices worse than the remainder of each enclosing selected slice."""
     by_name = {(candidate.model, candidate.name): candidate for candidate in selected}
     pairs = [
         (number, parent)
@@ -220,7 +220,7 @@ def _residual_candidates(
 
 
 def _holding(name: Name) -> Iterator[Name]:
-    """The slices of fewer columns that hold a slice."""
+    """Enclosing slices of fewer columns."""
     for size in range(1, len(name)):
         yield from map(frozenset, combinations(sorted(name), size))
 
@@ -300,7 +300,7 @@ def _confirmation(search: Search, model: str, of_model: Sequence[Candidate]) -> 
 
 
 def _because(search: Search, rows: Sequence[Candidate]) -> dict[tuple[str, Name], str]:
-    """Note on a slice that is no worse, in the confirming part, without one that it holds."""
+    """Note on a slice no worse, in the confirming part, outside an inner one."""
     notes: dict[tuple[str, Name], str] = {}
     for row in rows:
         parts = [part for part in rows if part.model == row.model and part.name > row.name]

@@ -55,7 +55,7 @@ _DENSE = 4_000_000
 
 
 def search_constants(request: Request, source: Source) -> dict[str, Any]:
-    """Constants that states of a search share, found in the rows: of its metric, codes and groupings."""
+    """Shared constants of a search's states, from the rows: of its metric, codes and groupings."""
     plan = search_plan(request.written, source)
     spec, groupings = plan.spec, plan.groupings
     sizes = [sum(replace(encoding, open=True).codes) for encoding in plan.encodings]
@@ -69,7 +69,7 @@ def search_constants(request: Request, source: Source) -> dict[str, Any]:
 
 
 def write(builder: Builder, rows: CountedRows) -> None:
-    """Add the parts that hold the sums of a search."""
+    """Add the parts of a search's sums to a state."""
     content: Mapping[str, Any] = rows.constants
     suite, source = rows.request.written, rows.source
     spec = FindSlices.of(suite)
@@ -81,7 +81,7 @@ def write(builder: Builder, rows: CountedRows) -> None:
 
 
 def merge(alike: Sequence[AlignedStates], builder: Builder) -> None:
-    """Add the parts that hold the sums of a search in all states."""
+    """Add the parts of a search's sums in all states."""
     spec = FindSlices.of(suite_of(alike[0].head))
     content = alike[0].head.constants["features"]["find_slices"]
     exponents = content["constants"]["exponents"]
@@ -123,7 +123,7 @@ def _name(members: Sequence[int]) -> str:
 
 
 def _open_encodings(content: Mapping[str, Any]) -> list[Encoding]:
-    """Codes of values in states: there is one for whatever the rows of any state may hold."""
+    """Codes of values in states: one for any value of any state's rows."""
     return [replace(Encoding.read(column), open=True) for column in content["columns"]]
 
 
@@ -134,7 +134,7 @@ def _part(saved: SavedState, members: Sequence[int]) -> pl.DataFrame:
 
 
 def _present(encoding: Encoding, occupied: NDArray[np.bool_]) -> Encoding:
-    """The encoding with codes for what occurs, as the rows together would have it."""
+    """Encoding with codes of the values of all rows together."""
     _, other, nans, nulls = (bool(part.any()) for part in np.split(occupied, np.cumsum(encoding.codes)[:-1]))
     return replace(encoding, other=other, nans=nans, nulls=nulls, open=False)
 
@@ -154,7 +154,7 @@ def _with_codes(
 def _restored_plan(
     suite: Suite, saved: SavedState, content: Mapping[str, Any], encodings: Sequence[Encoding]
 ) -> SearchPlan:
-    """The plan of a search whose rows were counted, on none."""
+    """Plan of a search with stored counts, on zero rows."""
     spec, constants = FindSlices.of(suite), read_constants(content["constants"], None)
     request, view = empty_rows(inner_suite(suite, spec), saved.head, constants)
     plan = RunPlan(
@@ -176,7 +176,7 @@ def _restored_plan(
 def _plan(
     plan: RunPlan, suite: Suite, content: Mapping[str, Any], encodings: Sequence[Encoding]
 ) -> SearchPlan:
-    """The plan of a search whose codes and groupings are known."""
+    """Plan of a search with known codes and groupings."""
     spec = FindSlices.of(suite)
     columns = searched_columns(plan.view.schema, spec, encodings)
     return plan_of(plan, spec, encodings, columns, tuple(map(tuple, content["groupings"])))

@@ -89,7 +89,7 @@ def with_group_numbers(rows: pl.LazyFrame, group: Sequence[str], name: str) -> p
 
 
 def _refuse_null_groups(counted: pl.DataFrame, group: Sequence[str]) -> None:
-    """See that no row is without a group."""
+    """Check that every row has a group."""
     absent = pl.any_horizontal(pl.col(column).is_null() for column in group)
     rows = int(counted.filter(absent)[_ROWS].sum())
     if rows:
@@ -192,7 +192,7 @@ def by_class(counts: Counts, folds: int, *, mixed: bool = False) -> Counts:
 
 
 def _class_shares(counts: Counts) -> Shares:
-    """Shares of each class, and of all rows, that each group holds."""
+    """Shares of each class, and of all rows, in each group."""
     every = np.column_stack([counts, counts.sum(axis=1)]).astype(np.float64)
     shares: Shares = every / np.maximum(every.sum(axis=0), 1.0)
     return shares
@@ -219,7 +219,7 @@ def _deal_rounds(groups: Counts, counts: Counts, fold: Counts, folds: int) -> No
 
 
 def _improve(fold: Counts, weighted: Shares, totals: Shares) -> Counts:
-    """Move or exchange groups while that makes the sum of squared shares smaller; only where there are few."""
+    """Move or exchange groups while that reduces the sum of squared shares; only for few groups."""
     for _ in range(_CHANGES if len(fold) <= _FEW else 0):
         gain, group, chosen = _best_move(fold, weighted, totals)
         swapped, first, second = _best_exchange(fold, weighted, totals)

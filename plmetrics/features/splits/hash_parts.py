@@ -137,14 +137,14 @@ def _row_counts(rows: pl.LazyFrame, keys: Sequence[str]) -> pl.DataFrame:
 
 
 def _locate_ranks(counted: pl.DataFrame, rank: Counts) -> tuple[Counts, Counts]:
-    """The line of a table of counts that holds the row of each rank, and the rank within that line."""
+    """Line of a table of counts for the row of each rank, and the rank within that line."""
     ends = np.cumsum(counted[_ROWS].to_numpy())
     line = np.searchsorted(ends, rank, side="right")
     return line, rank - (ends[line] - counted[_ROWS].to_numpy()[line])
 
 
 def deal(strata: Counts, shares: Sequence[float]) -> Counts:
-    """Rows of each stratum (first axis) that go to each part (second axis).
+    """Rows of each stratum (first axis) for each part (second axis).
 
     Each part gets the whole rows of its share in every stratum. What is left of the strata is dealt from one stratum
     on to the next, in an order that keeps each part near its share all along, so that with equal shares parts differ
@@ -175,7 +175,7 @@ def _targets(rows: int, share: NDArray[np.float64]) -> Counts:
 
 
 def _order(total: int, targets: Counts, share: NDArray[np.float64]) -> Counts:
-    """The part that each of the rows left goes to, in the order of strata."""
+    """Part of each remaining row, in the order of strata."""
     part = np.repeat(np.arange(len(share)), targets)
     turn = np.arange(total) - np.repeat(np.cumsum(targets) - targets, targets)
     due = (turn + 0.5) / share[part]

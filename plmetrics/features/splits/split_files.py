@@ -42,7 +42,7 @@ def write_split(data: str, output: Path, method: str, arguments: Mapping[str, An
 
 
 def _check_output(output: Path, source: Source) -> None:
-    """See that a table can be written to a file.
+    """Check that a table can be written to a file.
 
     Raises:
         ConfigError: the format is unknown, or the file is part of what is read.

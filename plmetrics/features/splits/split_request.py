@@ -1,4 +1,4 @@
-"""The request of a split: the table, the columns that decide, and the checks of both."""
+"""Request of a split: the table, the deciding columns, and the checks of both."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _TOLERANCE = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class SplitRequest:
-    """The table of a split, and the columns and numbers that decide."""
+    """Table of a split, and its deciding columns and numbers."""
 
     source: Source
     key: tuple[str, ...]
@@ -45,7 +45,7 @@ class SplitRequest:
         return self.source.frame if self.key or self.group else self.source.with_row_key()
 
     def hashed(self, shift: int = 0) -> pl.Expr:
-        """The hash that deals."""
+        """Hash for the assignment."""
         named = self.group or self.key
         schema = self.source.schema if named else pl.Schema({ROW_KEY: pl.UInt64})
         return fold_hash(named or (ROW_KEY,), schema, self.seed + shift)
@@ -121,5 +121,5 @@ def shares_of(share: float | Mapping[str, float]) -> dict[str, float]:
 
 
 def unknown(name: str, names: Sequence[str], role: str) -> Problem:
-    """A word that nothing has, with the nearest one."""
+    """Problem of an unknown word, with the nearest known one."""
     return Problem(f"unknown {role} {name!r}", (role,), did_you_mean(name, names))

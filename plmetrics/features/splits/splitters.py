@@ -1,4 +1,4 @@
-"""Columns of folds: who is trained on and who is tested on, decided by a hash of a key and nothing else.
+"""Columns of folds: training and test rows by a hash of a key alone.
 
 Every function takes a table (a DataFrame, a LazyFrame, a pandas or pyarrow table, or paths) and gives it back with
 columns added: a DataFrame for a table in memory, else a LazyFrame that streams. Small tables of counts are read at
@@ -162,7 +162,7 @@ def stratified_grouped(
     mixed: bool = False,
     name: str = "fold",
 ) -> Frame:
-    """Deal whole groups to folds that are alike in size and in classes.
+    """Assign whole groups to folds of similar sizes and class shares.
 
     Groups with the same counts are dealt evenly; the others, the largest first, go each to the fold where the squared
     shares of classes and rows grow least; up to 200 groups are then moved and exchanged while that helps.
@@ -233,7 +233,7 @@ def repeated(
     name: str = "fold",
     repeat: str = "repeat",
 ) -> Frame:
-    """Deal rows to folds several times over; repetition r is that of the seed `seed` + r, groups `mixed`.
+    """Assign rows to folds several times over; repetition r is that of the seed `seed` + r, groups `mixed`.
 
     Args:
         data: a DataFrame, a LazyFrame, a pandas or pyarrow table, or paths of files.

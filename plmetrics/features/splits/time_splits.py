@@ -1,4 +1,4 @@
-"""Splits in time: train on the past, test on what comes next."""
+"""Splits in time: training on the past, tests on the next period."""
 
 from __future__ import annotations
 
@@ -151,14 +151,14 @@ def _between(times: Times, time: pl.Expr, first: int, last: int) -> pl.Expr:
 
 
 def _at(times: Times, place: int) -> pl.Expr:
-    """The time at a position, as the number that it is stored as: Python has no nanoseconds."""
+    """Time at a position, as its stored number: Python has no nanoseconds."""
     stored = times.values.to_physical()
     return pl.lit(stored[place], dtype=stored.dtype).cast(times.values.dtype)
 
 
 @dataclass(frozen=True, slots=True)
 class TimeWindow:
-    """A split: positions of the times that are trained on, from `first` up to `last`, and tested on, likewise."""
+    """Split: positions of the training times, from `first` up to `last`, and of the test times, likewise."""
 
     first: int
     last: int
@@ -168,7 +168,7 @@ class TimeWindow:
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """The different times of a table, ascending, and how many rows have each.
+    """Distinct times of a table, ascending, and the number of rows of each.
 
     A span is a number of times, a duration (`"7d"` or a timedelta), or in a column of numbers a difference.
     """
@@ -177,7 +177,7 @@ class Times:
     rows: Counts
 
     def back(self, place: int, span: Span | None, role: str) -> int:
-        """The first position that lies within a span before the time at a position, or at it."""
+        """First position within a span before the time at a position, or at it."""
         if span is None:
             return place
         dtype = self.values.dtype
@@ -265,7 +265,7 @@ def _fixed_starts(times: Times, splits: int, test: Span) -> list[int]:
 
 
 def _window_start(times: Times, end: int, test: Span) -> int:
-    """Where the window begins that ends with the time before a position: it is open on the left."""
+    """Start of the window that ends with the time before a position: it is open on the left."""
     if isinstance(test, int) and not times.values.dtype.is_numeric():
         return times.back(end - 1, max(test, 1) - 1, "test")
     times.back(end - 1, test, "test")

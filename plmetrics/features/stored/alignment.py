@@ -1,4 +1,4 @@
-"""States whose parts, cells and slices have the same numbers, and the blocks of those that are merged.
+"""States with equal numbers of parts, cells and slices, and the blocks of merged states.
 
 Units keep their hashes while they are few, and fold when there are more.
 """
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class StateReference:
-    """A state whose table was not read: its head, the place of the table, its name, and the hash of its content."""
+    """State with an unread table: its head, the place of the table, its name, and the hash of its content."""
 
     head: Head
     table: Path | pl.DataFrame
@@ -52,7 +52,7 @@ class StateReference:
 
 @dataclass(slots=True)
 class AlignedStates:
-    """States whose parts, cells and slices have the same numbers, with the meaning that they have in the `first`.
+    """States with equal numbers of parts, cells and slices, with their meaning in the `first`.
 
     `numbers` holds, by number of a part in the merged state, the new number of each old cell or slice.
     """
@@ -103,13 +103,13 @@ class MergedBlocks:
     units: tuple[int, ...] = ()
 
     def write(self, builder: Builder) -> None:
-        """Add the part that lists the units."""
+        """Add the part of the units."""
         if self.hashes is not None:
             builder.add(Part("units"), self.hashes.alias(BLOCKS).implode().to_frame())
 
 
 def blocks_of(alike: Sequence[AlignedStates], *, totals: bool) -> MergedBlocks:
-    """The blocks of states that are merged.
+    """Blocks of merged states.
 
     A unit that is in several states is one unit where hashes are known. Where only the number of units in each block
     is, it counts in each state: nothing is computed from that number then.
@@ -136,7 +136,7 @@ def blocks_of(alike: Sequence[AlignedStates], *, totals: bool) -> MergedBlocks:
 
 
 def _rows(alike: Sequence[AlignedStates]) -> NDArray[np.uint64]:
-    """The blocks of rows that are units, each once, ascending."""
+    """Blocks of rows as units, distinct, ascending."""
     blocks = [
         state.rows(state.read([BLOCK]), group.sums_of(0))[BLOCK] for group in alike for state in group.states
     ]
@@ -144,7 +144,7 @@ def _rows(alike: Sequence[AlignedStates]) -> NDArray[np.uint64]:
 
 
 def _hashes(alike: Sequence[AlignedStates]) -> pl.Series:
-    """The hashes of the units that states list, each once, ascending."""
+    """Hashes of the units listed in states, distinct, ascending."""
     frames = [pl.LazyFrame(schema={BLOCKS: pl.UInt64})]
     for group in alike:
         states = [state for state in group.states if state.head.hashed]

@@ -126,7 +126,7 @@ def _head_of_run(plan: RunPlan) -> dict[str, Any]:
 
 
 def rows_of(plan: RunPlan) -> TableView:
-    """The rows as they are in the data, on the slices of the run; that of a ranking is of queries."""
+    """Rows as they are in the data, on the slices of the run; that of a ranking is of queries."""
     if plan.rows.pairs is None:
         return plan.view
     bound = plan.request.view
@@ -135,7 +135,7 @@ def rows_of(plan: RunPlan) -> TableView:
 
 
 def _typed_columns(bound: TableView) -> tuple[str, ...]:
-    """The columns that must be of one type in states that add: units, and those of slices."""
+    """Columns with one required type in additive states: units, and those of slices."""
     labels = [key.label for key in bound.roles.keys if key.kind != "predicate"]
     units = [name for name in (unit_column(bound.suite),) if name is not None]
     return tuple(dict.fromkeys(name for name in (*labels, *units) if name in bound.schema))
@@ -151,7 +151,7 @@ def _text_units(bound: TableView) -> bool:
 
 
 def settled_keys(plan: RunPlan) -> dict[str, Any]:
-    """The keys that waited for edges or values, as they are now."""
+    """Keys with edges or values from the data."""
     waiting = {key.column for key in plan.request.view.roles.keys if key.waits}
     return {key.column: key for key in plan.view.roles.keys if key.column in waiting}
 
@@ -179,7 +179,7 @@ def _sums(builder: Builder, plan: RunPlan, frames: Sequence[pl.DataFrame]) -> No
 
 
 def _cells(plan: RunPlan, frame: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
-    """The cells of the sums, and those of which each row is left out."""
+    """Cells of the sums, and those without any valid row."""
     cells = frame.select(keys)
     request = plan.request
     if request.suite.data.missing != "error" and not request.counts_every_row:
@@ -189,14 +189,14 @@ def _cells(plan: RunPlan, frame: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
 
 
 def _with_centres(plan: RunPlan, cube: Cube, frame: pl.DataFrame) -> pl.DataFrame:
-    """The sums with the centres that their moments are about."""
+    """Sums with the centres of their moments."""
     at = centres_of(plan, _moments(plan, [cube]), frame).at
     absent = {f"{CENTRE}{name}": center for name, center in at.items() if not isinstance(center, np.ndarray)}
     return frame.with_columns(pl.lit(float(center)).alias(name) for name, center in absent.items())
 
 
 def _with_absent(plan: RunPlan, frame: pl.DataFrame, absent: Sequence[int]) -> tuple[pl.DataFrame, list[str]]:
-    """The sums with the keys of sets that no row is in, such as of tags where no row has one: null everywhere."""
+    """Sums with the keys of sets without rows, such as tags no row has: null everywhere."""
     more = [key.column for number in absent for key in plan.view.sets[number].keys]
     more = [name for name in dict.fromkeys(more) if name not in frame.columns]
     types = plan.table.frame.collect_schema()
@@ -270,7 +270,7 @@ def _together(parts: Sequence[Cuts]) -> Cuts:
 
 
 def _cuts(sliced: SlicedGrid, values: pl.DataFrame, equal: int | None) -> Cuts:
-    """The cuts of the slices that have rows."""
+    """Cuts of the nonempty slices."""
     occupied = sliced.fine[..., : len(CLASSES)].sum(axis=(1, 2)) > 0
     places = cuts_of(sliced.fine, sliced.slices, equal)
     if not values.width:
@@ -288,12 +288,12 @@ def bins_text(bins: BinKind) -> str:
 
 
 def write_blocks(builder: Builder, keys: NDArray[np.uint64]) -> None:
-    """Add the part that says which blocks scores are counted in."""
+    """Add the part of the blocks of score counts."""
     builder.add(Part("blocks"), pl.DataFrame({KEYS: [keys.astype("<u8").tobytes()]}))
 
 
 def blocks_in(rows: pl.DataFrame) -> NDArray[np.uint64]:
-    """The blocks that the part of some rows says."""
+    """Blocks in the part of some rows."""
     return np.frombuffer(rows[KEYS][0], dtype="<u8")
 
 
@@ -322,7 +322,7 @@ def query_hashes(bound: TableView) -> Any:
 
 
 def feature_constants(request: Request, source: Source) -> dict[str, Any]:
-    """Constants that features look up in the rows and states must share, by key."""
+    """Shared constants of features from the rows, by key."""
     return {
         feature.key: feature.constants(request, source)
         for feature in features_of(request.suite)
@@ -336,7 +336,7 @@ def said_of(
     grids: Grids | None,
     of_features: Mapping[str, Any] = MappingProxyType({}),
 ) -> dict[str, Any]:
-    """The constants of a run, JSON-able; `waiting` are the keys that were settled on its data, as they are now."""
+    """Constants of a run, JSON-able; `waiting` are the keys with edges or values from its data."""
     request = plan.request
     thresholds = {
         model: {rule: value if isfinite(value) else None for rule, value in values.items()}
@@ -359,7 +359,7 @@ def said_of(
 
 
 def _said_of_bins(plan: RunPlan) -> dict[str, Any]:
-    """The edges of bins that curves are added in, if there are some."""
+    """Edges of bins of curves, if there are some."""
     if not plan.bin_edges:
         return {}
     from plmetrics.states.bin_sums import edges_text
@@ -368,7 +368,7 @@ def _said_of_bins(plan: RunPlan) -> dict[str, Any]:
 
 
 def _moments(plan: RunPlan, cubes: Sequence[Cube]) -> dict[str, Moment]:
-    """The columns of moments, whose cells have centres of their own; none where states must have those of the run."""
+    """Columns of moments with centres by cell; none where states must have those of the run."""
     if plan.request.arithmetic.any_order:
         return {}
     return moments(plan, [metric for cube in cubes for metric in summed_in(plan, cube)])

@@ -1,4 +1,4 @@
-"""Compatibility of states that are to be added: same meaning, same constants, and no rows in common."""
+"""Compatibility of states to add: equal meaning, equal constants, and no common rows."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ _LISTED = 5
 
 
 class NotAdding(ConfigError):  # noqa: N818
-    """States that do not mean the same, or were not made with the same constants."""
+    """Error of states with different meanings or constants."""
 
     title = "the states do not add"
 
 
 class Overlap(DataError):  # noqa: N818
-    """States that share rows, which would count twice."""
+    """Error of states with common rows, which would count twice."""
 
     title = "the states share rows"
 
 
 def check_compatible(states: Sequence[StateReference]) -> None:
-    """Check that states, at least one, mean the same and share their constants.
+    """Check that states, at least one, have equal meaning and constants.
 
     Raises:
         NotAdding: they do not; the message names two of them and what differs.
@@ -95,7 +95,7 @@ def constants_that_differ(mine: Mapping[str, Any], theirs: Mapping[str, Any]) ->
 
 
 def _models_that_differ(mine: Mapping[str, Any], theirs: Mapping[str, Any]) -> Iterator[str]:
-    """Models that depend on constants of rows, and differ."""
+    """Differing models with constants from rows."""
     for model, content in mine.get("calibrators", {}).items():
         if theirs.get("calibrators", {}).get(model) != content:
             yield f"the calibrator of model '{model}'"
@@ -170,7 +170,7 @@ def check_complete(states: Sequence[StateReference]) -> None:
 
 
 def check_apart(states: Sequence[StateReference], *, allow_overlap: bool) -> None:
-    """Check that no rows are in two states.
+    """Check that no two states have common rows.
 
     Raises:
         Overlap: a file, a state or a query is in two of them; the message names both.
@@ -184,7 +184,7 @@ def check_apart(states: Sequence[StateReference], *, allow_overlap: bool) -> Non
 
 
 def check_once(states: Sequence[StateReference]) -> None:
-    """Check that a state, and a file, is there once.
+    """Check against duplicate states and files.
 
     Raises:
         Overlap: it is in two of them; the message names both.
@@ -216,7 +216,7 @@ def _same_state(first: str, second: str) -> str:
 
 
 def _names_apart(states: Sequence[StateReference]) -> None:
-    """Rows that are units go by the name of their file: two files of one name would share theirs."""
+    """Rows as units are named by their file: two files of one name would share them."""
     homes: dict[str, tuple[str, str]] = {}
     for state in states:
         for file in state.head.files:

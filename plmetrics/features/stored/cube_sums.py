@@ -32,7 +32,7 @@ _FEW = 1 << 16
 
 @dataclass(slots=True)
 class CubeSums:
-    """The sums of the slice sets that lie together in every state.
+    """Sums of slice sets with a common cube in every state.
 
     `number` is that of the part that tells their cells apart, `names` are the columns that all states have, and
     `moments` those of them that are about centres, which are columns, too. `keys` are the blocks, folded by `modulus`.
@@ -52,11 +52,11 @@ class CubeSums:
 
     @property
     def bytes(self) -> int:
-        """About how much memory they take."""
+        """Estimated memory of the sums."""
         return len(self.seen) * len(self.names) * np.dtype(np.float64).itemsize
 
     def read_in(self, group: AlignedStates) -> list[str]:
-        """The columns that are read of some states."""
+        """Columns to read of some states."""
         columns = () if self.moments else group.head.parts[group.sums_of(self.sets[0])].columns
         return list(dict.fromkeys([*self.names, *(name for name in columns if name.startswith(CENTRE))]))
 
@@ -88,7 +88,7 @@ class CubeSums:
                 np.add.at(self.columns[name], where, values)
 
     def rows(self, constants: Mapping[str, Any]) -> pl.DataFrame:
-        """The sums of all states, which have these constants."""
+        """Sums of all states with these constants."""
         occupied = np.flatnonzero(self.seen)
         place = occupied if self.places is None else self.places[occupied]
         cell, block = np.divmod(place, len(self.keys))
@@ -113,7 +113,7 @@ class CubeSums:
         return blocks if self.modulus is None else blocks % np.uint64(self.modulus)
 
     def _near(self, group: AlignedStates, rows: pl.DataFrame) -> pl.DataFrame:
-        """The rows that are to be added; others are put aside."""
+        """Rows to add; others are put aside."""
         names = self.read_in(group)
         if len(names) == len(self.names):
             return rows
@@ -128,7 +128,7 @@ class CubeSums:
     def _about_one(
         self, columns: dict[str, NDArray[Any]], place: NDArray[np.int64]
     ) -> dict[str, NDArray[Any]]:
-        """The columns that are to be added, with moments about the centres that those there have then, too."""
+        """Columns to add, with moments about common centres, those of the sums from then on."""
         centres = [name for name in columns if name.startswith(CENTRE)]
         out = {name: values for name, values in columns.items() if name not in centres}
         if all(np.array_equal(self.columns[name][place], columns[name]) for name in centres):
@@ -176,7 +176,7 @@ def cube_sums(
 
 
 def _occurring(sums: CubeSums, alike: Sequence[AlignedStates]) -> NDArray[np.int64]:
-    """The pairs of cell and block that some state has."""
+    """Nonempty pairs of cell and block of any state."""
     names = [name for name in sums.names if name in (CELL, BLOCK)]
     places = np.zeros(0, dtype=np.int64)
     for group in alike:
@@ -189,7 +189,7 @@ def _occurring(sums: CubeSums, alike: Sequence[AlignedStates]) -> NDArray[np.int
 
 
 def _moments(constants: Mapping[str, Any]) -> dict[str, Moment]:
-    """The columns of moments, from what a state says of its constants."""
+    """Columns of moments, from a state's constants."""
     return {
         name: Moment(tuple(entry["centres"]), entry["mass"], tuple(entry["alone"]))
         for name, entry in constants.get("moments", {}).items()

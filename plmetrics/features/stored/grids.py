@@ -45,7 +45,7 @@ def grids_digest(grids: Grids) -> dict[str, Any]:
 
 
 def write_grids(builder: Builder, grids: Grids) -> None:
-    """Add the parts that hold the grids."""
+    """Add the parts of the grids to a state."""
     for model, grid in grids.items():
         edges = pl.DataFrame({SUMS: [grid.edges]}, schema={SUMS: pl.List(pl.Float64)})
         builder.add(Part("edges", model=model), edges)
@@ -57,7 +57,7 @@ def write_grids(builder: Builder, grids: Grids) -> None:
 
 
 def read_grids(saved: SavedState) -> dict[str, ModelGrid] | None:
-    """The grids that a state holds; None where it counts no scores."""
+    """Grids of a state; None without counts of scores."""
     content = saved.head.constants["grid"]
     if content is None:
         return None
@@ -79,7 +79,7 @@ def _model_grid(saved: SavedState, model: str, keys: Keys) -> ModelGrid:
 
 
 def ends_rows(ends: Array, first: int) -> pl.DataFrame:
-    """The rows of slices that have numbers, from `[slice, end]`; `first` is the number of the first slice."""
+    """Rows of slices with numbers, from `[slice, end]`; `first` is the number of the first slice."""
     occupied = np.flatnonzero(ends[:, 0] <= ends[:, 1])
     return pl.DataFrame(
         {CELL: occupied + first, LOW: ends[occupied, 0], HIGH: ends[occupied, 1]}, schema=ENDS
@@ -87,13 +87,13 @@ def ends_rows(ends: Array, first: int) -> pl.DataFrame:
 
 
 def write_ends(builder: Builder, ends: Mapping[tuple[int, str], pl.DataFrame]) -> None:
-    """Add the parts that hold the ends, by number of the slice set and name of the ordering."""
+    """Add the parts of the ends, by number of the slice set and name of the ordering."""
     for (number, name), rows in ends.items():
         builder.add(Part("ends", (number,), name), rows)
 
 
 def joined_ends(first: pl.DataFrame, other: pl.DataFrame, numbers: NDArray[np.int64]) -> pl.DataFrame:
-    """The ends of two states; `numbers` are those that the slices of the other one go by."""
+    """Joint ends of two states; `numbers` are those of the other one's slices."""
     cells = pl.Series(CELL, numbers[other[CELL].to_numpy()], dtype=pl.UInt32)
     both = pl.concat([first, other.with_columns(cells)])
     return both.group_by(CELL).agg(pl.col(LOW).min(), pl.col(HIGH).max()).sort(CELL)
@@ -140,7 +140,7 @@ def read_constants(content: Mapping[str, Any], grids: Grids | None) -> Constants
 
 
 def said_of_key(key: SliceKey) -> dict[str, Any]:
-    """Content of a key that waited for the data: edges, or the values of a top."""
+    """Content of a key from the data: edges, or the values of a top."""
     if key.values is None or key.excluded is None:
         return {"label": key.label, "kind": key.kind, "edges": list(key.edges)}
     values, excluded = (series.to_physical().to_list() for series in (key.values, key.excluded))

@@ -40,7 +40,7 @@ def read_parts(state: StateReference, numbers: Sequence[int]) -> SavedState:
 
 
 def merge_states(states: Sequence[StateReference], *, totals: bool, room: int) -> SavedState:
-    """One state of several that add.
+    """Merged state of several additive ones.
 
     Args:
         states: at least one, of which `adding.check` found nothing against it. Those without parts are of no rows.
@@ -75,7 +75,7 @@ def merge_states(states: Sequence[StateReference], *, totals: bool, room: int) -
 
 
 def by_layout(states: Sequence[StateReference]) -> list[AlignedStates]:
-    """The states, those that are numbered alike together."""
+    """States in groups of equal numbering."""
     layouts: dict[str, AlignedStates] = {}
     for state in states:
         if state.head.layout not in layouts:
@@ -85,7 +85,7 @@ def by_layout(states: Sequence[StateReference]) -> list[AlignedStates]:
 
 
 def _groups(heads: Sequence[Head]) -> Iterator[tuple[int, ...]]:
-    """The slice sets whose sums lie together in every state."""
+    """Slice sets with a common cube in every state."""
     groups: dict[tuple[int, ...], list[int]] = {}
     for index in range(len(heads[0].sets)):
         homes = tuple(
@@ -124,7 +124,7 @@ def _renumber(
     frames: Sequence[pl.DataFrame | None],
     alike: Sequence[AlignedStates],
 ) -> None:
-    """Add what the cells or slices of some states are, each once and in order, and note their new numbers."""
+    """Add the cells or slices of some states, distinct and in order, and note their new numbers."""
     place = len(builder.parts)
     if columns:
         every = order(pl.concat([frame.select(columns) for frame in frames if frame is not None]).unique())
@@ -161,7 +161,7 @@ def _bins(builder: Builder, alike: Sequence[AlignedStates], blocks: MergedBlocks
 
 
 def _constants(builder: Builder, first: SavedState) -> None:
-    """Fields that are the same in all states."""
+    """Fields common to all states."""
     for number, part in first.head.numbers("edges", "usual", "cuts").items():
         builder.add(part, first.of(number))
 

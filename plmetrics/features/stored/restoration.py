@@ -1,4 +1,4 @@
-"""A state as a run: everything that estimates are made from, without a row."""
+"""State as a run: the full input of estimates, without a row."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def restore(suite: Suite, saved: SavedState) -> RestoredRun:
 
 
 def empty_rows(suite: Suite, head: Head, constants: Constants) -> tuple[Request, TableView]:
-    """The request of a state on a table of its columns, and the view of that on its slices: without rows."""
+    """Request of a state on a table of its columns, and its view on the state's slices: without rows."""
     data = suite.data.model_copy(update={"long": None})
     frame = frame_of(head.schema).drop([str(path[-1]) for path in suite.derived], strict=False)
     source = Source(frame.lazy(), frame.schema, (), "frame", rows=None)
@@ -114,7 +114,7 @@ def empty_rows(suite: Suite, head: Head, constants: Constants) -> tuple[Request,
 
 
 def _slices_of_state(view: TableView, saved: SavedState) -> FoundSlices:
-    """The slices of a state from the values that its cells have."""
+    """Slices of a state from the key values of its cells."""
     values: dict[str, pl.DataFrame] = {}
     cells = {number: saved.values(number) for number in saved.head.numbers("cells")}
     for index, part in enumerate(view.sets):
@@ -129,7 +129,7 @@ def _slices_of_state(view: TableView, saved: SavedState) -> FoundSlices:
 
 
 def _numbered_as(slices_of_run: FoundSlices, view: TableView, saved: SavedState) -> SavedState:
-    """The state with its tags numbered as those of a run: a merged state does not know which of them overlap."""
+    """State with its tags numbered as those of a run: a merged state does not know their overlaps."""
     table = saved.table
     for number, part in enumerate(view.sets):
         place = saved.head.number("slices", (number,)) if part.is_tagged else None
@@ -145,7 +145,7 @@ def _numbered_as(slices_of_run: FoundSlices, view: TableView, saved: SavedState)
 
 
 def _cubes(view: TableView, saved: SavedState, slices_of_run: FoundSlices) -> tuple[Cube, ...]:
-    """One cube for each group of sets whose sums lie together."""
+    """One cube for each group of sets with common sums."""
     codes = key_codes(view, slices_of_run)
     out = []
     for part in saved.head.numbers("cells").values():
@@ -258,7 +258,7 @@ class _SliceCounts:
             yield low, high, self._dense(part, rows, low, high, blocks)
 
     def _rows(self, bins: BinKind) -> tuple[Part, pl.DataFrame]:
-        """The part that holds counts of the slices, and its rows."""
+        """Part with the counts of the slices, and its rows."""
         number = self.saved.head.number("scores", (self.number,), self.ordering.name, bins_text(bins))
         if number is None:
             return Part("scores", size=self._shape(bins)), pl.DataFrame(schema=PIECES)
@@ -293,6 +293,6 @@ class _SliceCounts:
         return part.totals(counts)
 
     def _blocks(self) -> NDArray[np.uint64]:
-        """The blocks that the state counts in."""
+        """Blocks of the state's counts."""
         number = self.saved.head.number("blocks")
         return np.zeros(1, dtype=np.uint64) if number is None else blocks_in(self.saved.of(number))

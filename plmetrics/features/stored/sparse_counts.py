@@ -1,4 +1,4 @@
-"""Counts most of which are 0, as they are kept: the gaps between those that are not, in as few bytes as they need.
+"""Sparse counts in storage: the gaps between nonzero ones, in the smallest type.
 
 The counts of a slice lie in *slots*, block after block and place after place. A row holds a *piece* of those of one
 slice: its first and last slot with a count, how many there are, their gaps (the first is 0) and the counts. Whole
@@ -53,7 +53,7 @@ _FLOAT = 8
 
 
 def pieces(slots: Slots, counts: NDArray[np.generic], width: int, first: int = 0) -> pl.DataFrame:
-    """The rows that hold some counts.
+    """Rows of some counts.
 
     `slots` ascend, and `first` is the number of the slice that begins with slot 0; a slice has `width`.
 
@@ -76,7 +76,7 @@ def piece_frame(parts: Sequence[PieceColumns]) -> pl.DataFrame:
 
 
 def piece_columns(slots: Slots, counts: NDArray[np.generic], width: int, first: int = 0) -> PieceColumns:
-    """The columns of the rows that hold some counts, none without counts; see `pieces`."""
+    """Columns of the rows of some counts, none without counts; see `pieces`."""
     if not len(slots):
         return {}
     edges = np.arange(int(slots[-1]) // width + 2)
@@ -110,14 +110,14 @@ def piece_columns(slots: Slots, counts: NDArray[np.generic], width: int, first: 
 
 
 def pieces_of(counts: NDArray[np.generic], first: int = 0) -> tuple[pl.DataFrame, int | None]:
-    """The rows that hold counts of slices `[slice, ...]`, the first of which has a number; and their total."""
+    """Rows of counts of slices `[slice, ...]`, the first of which has a number; and their total."""
     flat = counts.reshape(-1)
     slots, numbers = held_in(flat)
     return pieces(slots, numbers, max(flat.size // max(len(counts), 1), 1), first), whole_total(numbers)
 
 
 def held_in(flat: NDArray[np.generic]) -> tuple[Slots, NDArray[np.generic]]:
-    """The slots whose counts are not 0, and these."""
+    """Slots of nonzero counts, and these."""
     slots = np.flatnonzero(flat != 0)
     return slots, flat[slots]
 
@@ -138,7 +138,7 @@ def total_of(totals: Sequence[int | None]) -> int | None:
 
 
 def summarise_part(part: Part, rows: pl.DataFrame, total: int | None) -> Part:
-    """The part that rows are of, with how many counts they hold, and what these come to."""
+    """Part of rows, with the number of their counts, and its total."""
     return replace(part, entries=int(rows[ENTRIES].sum()), total=total)
 
 
@@ -179,7 +179,7 @@ class PieceRows:
 
     @classmethod
     def of(cls, rows: pl.DataFrame) -> PieceRows:
-        """Read rows, none of which is of a part of another kind."""
+        """Counts from rows, all of one kind of part."""
         cell, first, last, sizes = (
             rows[name].to_numpy().astype(np.int64) for name in (CELL, FIRST, LAST, ENTRIES)
         )
@@ -196,7 +196,7 @@ class PieceRows:
         return PieceRows(*numbers, self.gaps[span], self.counts[span])
 
     def entries(self, width: int, slices: Slots | None = None) -> Iterator[tuple[Slots, NDArray[np.generic]]]:
-        """The slots and counts that they hold, a few at a time; the array of slots is the same one again and again.
+        """Slots and counts, a few at a time; the array of slots is reused.
 
         Slices go by the numbers `slices`; as they are numbered if not given.
         """
@@ -209,7 +209,7 @@ class PieceRows:
     def in_blocks(
         self, places: int, blocks: Slots, number: int, slices: Slots
     ) -> Iterator[tuple[Slots, NDArray[np.generic]]]:
-        """The slots and counts that they hold, as `entries` gives them, in blocks and slices numbered anew.
+        """Slots and counts, as by `entries`, in renumbered blocks and slices.
 
         `places` is how many counts a slice and block has; blocks and slices go by new numbers, and there are `number`
         blocks.
@@ -226,7 +226,7 @@ class PieceRows:
 
 @dataclass(frozen=True, slots=True)
 class _Run:
-    """Pieces whose numbers take the same number of bytes, end to end; the first and last slot of each.
+    """Pieces with numbers of equal bytes, end to end; the first and last slot of each.
 
     `gaps` is None where each piece has a count for every slot.
     """
@@ -249,7 +249,7 @@ class _Run:
         )
 
     def decoded(self) -> Iterator[tuple[Slots, NDArray[np.generic]]]:
-        """Some pieces at a time, so that what is made of them stays in the processor's cache."""
+        """Decoded pieces, some at a time, so that derived arrays stay in the processor's cache."""
         if self.gaps is None:
             for first, last, end in zip(
                 self.first.tolist(), self.last.tolist(), self.ends.tolist(), strict=True

@@ -1,4 +1,4 @@
-"""State files: one parquet file each, written in one go, whose content is checked by its hash when it is read."""
+"""State files: one parquet file each, written atomically, with a hash of its content checked on reading."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def _mark(text: str) -> str:
 
 
 def state_path(output: Path, name: str, content: str) -> Path:
-    """Where a state goes: the file that is named, or one of its own in the folder that is.
+    """Path of a state: the named file, or a new one in the named folder.
 
     Raises:
         ConfigError: the name of its suite cannot be that of a file.
@@ -94,7 +94,7 @@ def state_path(output: Path, name: str, content: str) -> Path:
 def write_state(
     output: str | PathLike[str], head: Head, table: pl.DataFrame, *, durable: bool = True
 ) -> tuple[Path | str, str]:
-    """Write a state, so that a reader sees all of it or nothing.
+    """Write a state atomically.
 
     `output` is a file that ends in `.state`, which is replaced, or a folder; or the address of either. `durable` waits
     until a file is on the disk; it is all or nothing to readers anyway.
@@ -130,7 +130,7 @@ def _write_object(output: str, name: str, content: bytes, digest: str) -> str:
 
 
 def state_files(paths: Iterable[Path]) -> Iterator[Path]:
-    """The state files that are named; a folder stands for those in it, by name.
+    """Named state files; a folder stands for those in it, by name.
 
     Raises:
         AbsentState: a folder holds none.
@@ -147,7 +147,7 @@ def state_files(paths: Iterable[Path]) -> Iterator[Path]:
 
 
 def read_head(path: Path) -> tuple[Head, str]:
-    """Head of a state, after a look at all of its content; and the hash of that.
+    """Head of a state, after a check of all of its content; and the hash of that.
 
     Raises:
         AbsentState: there is no such file.
@@ -218,7 +218,7 @@ def _footer(path: Path) -> bytes:
 
 
 def _hash(path: Path, footer: int, content: str, mark: str) -> str:
-    """The hash of a file, with the mark in the place of the hash that stands in its footer, of so many bytes."""
+    """Hash of a file, with the mark in the place of the hash in its footer, of so many bytes."""
     digest, before = hashlib.sha256(), path.stat().st_size - footer - len(_MAGIC) - 4
     with path.open("rb") as file:
         for start in range(0, before, _AT_ONCE):
@@ -257,7 +257,7 @@ def _head(path: Path, text: str) -> Head:
 
 
 def _check_rows(path: Path, head: Head, footer: bytes) -> None:
-    """See that a table has the rows that its head tells of, and room in memory, before any is read."""
+    """Check a table's number of rows against its head, and its size against memory, before any is read."""
     try:
         rows = footer_rows(footer)
     except FooterError as error:
@@ -281,7 +281,7 @@ def _check_rows(path: Path, head: Head, footer: bytes) -> None:
 
 @contextmanager
 def damage_errors(places: Iterable[str]) -> Iterator[None]:
-    """Read what some state files hold, which others may have made: what does not fit together is their fault.
+    """Context for reading foreign state files, which turns inconsistencies into their errors.
 
     Raises:
         StateFault: in place of the errors that come of numbers and names that lead nowhere.

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def head_of(suite: Suite, source: Source, fields: Mapping[str, Any], warnings: tuple[str, ...]) -> Head:
-    """The head of a state of some files, whose further fields are given, and what was noted."""
+    """Head of a state of some files, from its further fields and notes."""
     with watch_stamps(stamps_of(source)):
         files = tuple(
             {
@@ -62,12 +62,12 @@ def stored_state(source: State | str | Place) -> StateReference:
 
 
 def file_places(states: Sequence[StateReference]) -> list[str]:
-    """The places of those states that lie in files."""
+    """Places of the states in files."""
     return [state.place for state in states if isinstance(state.table, Path)]
 
 
 def suite_of(head: Head) -> Suite:
-    """The suite that a state is of.
+    """Suite of a state.
 
     Raises:
         ConfigError: it names what this version does not know.

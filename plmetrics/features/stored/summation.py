@@ -173,7 +173,7 @@ class Dense:
     most: int = 0
 
     def add(self, slots: Slots, counts: NDArray[np.generic], *, distinct: bool) -> None:
-        """Add counts to those in some slots, of which one may be there several times if they are not distinct."""
+        """Add counts to those in some slots, possibly repeated if they are not distinct."""
         if self.flat.dtype.kind == "u":
             self.most += int(counts.max() if distinct else counts.sum())
             larger = _held_by(self.most)
@@ -187,7 +187,7 @@ class Dense:
             np.add.at(self.flat, slots, counts.astype(self.flat.dtype))
 
     def some(self, slices: int, width: int) -> Iterator[tuple[int, Slots, NDArray[np.generic]]]:
-        """The slots whose counts are not 0, ascending, and these: of some slices at a time, which lie near.
+        """Slots of nonzero counts, ascending, and these: of some consecutive slices at a time.
 
         `width` is the number of slots of a slice.
 
@@ -200,14 +200,14 @@ class Dense:
 
 
 def _held_by(most: int) -> np.dtype[Any]:
-    """The smallest kind of numbers that holds one; those of floats are whole up to 2^53."""
+    """Smallest type for a number; those of floats are whole up to 2^53."""
     dtype = next((kind for kind in _KINDS if most <= np.iinfo(kind).max), np.float64)
     return np.dtype(dtype)
 
 
 @dataclass(slots=True)
 class Sparse:
-    """The slots that have counts, with these: sparse rows each of which holds more than twice as many as the next.
+    """Slots of nonzero counts, with these: sparse rows, each of more than twice the size of the next.
 
     What was added since, ascending, waits to become one.
     """
@@ -222,7 +222,7 @@ class Sparse:
         self.waiting.append((slots.copy(), counts))
 
     def some(self, slices: int, width: int) -> Iterator[tuple[int, Slots, NDArray[np.generic]]]:
-        """The slots whose counts are not 0, as those of `Dense`."""
+        """Slots of nonzero counts, as those of `Dense`."""
         self._settle()
         total = sum(reversed(self.sums[:-1]), self.sums[-1])
         slots, counts = total.indices, total.data
@@ -233,7 +233,7 @@ class Sparse:
             yield first, slots[low:high][present] - first * width, counts[low:high][present]
 
     def _settle(self) -> None:
-        """Put what waits in a row, and add rows until each is short beside the one before."""
+        """Put waiting counts in a row, and merge rows until each is short beside the one before."""
         from scipy.sparse import csr_array
 
         slots = np.concatenate([np.zeros(0, dtype=np.int64), *(slots for slots, _ in self.waiting)])
@@ -262,7 +262,7 @@ class ScoreCounts:
     sums: Dense | Sparse
 
     def add(self, group: AlignedStates, rows: PieceRows, blocks: NDArray[np.uint64]) -> None:
-        """Add the counts of a state. `rows` are those of this part, `blocks` those that it counts in."""
+        """Add the counts of a state. `rows` are those of this part, `blocks` the blocks of its counts."""
         number = np.zeros(1, dtype=np.int64)
         if self.part.bins not in UNBLOCKED:
             folded = blocks if self.modulus is None else blocks % np.uint64(self.modulus)
@@ -289,7 +289,7 @@ class ScoreCounts:
 
 
 def form_of(parts: Sequence[Part], slots: int, room: int) -> tuple[Dense | Sparse, int]:
-    """Room for counts of several states that are added, and how many bytes of it they take.
+    """Storage for sums of counts of several states, and its size in bytes.
 
     `slots` is how many there may be, `room` bytes for dense arrays.
     """

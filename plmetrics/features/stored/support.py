@@ -1,4 +1,4 @@
-"""Support of states: sums and counts that add; whatever needs the rows themselves is refused by name."""
+"""Support of states: additive sums and counts; anything in need of the rows themselves is refused by name."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _INSTEAD = "leave it out of the suite of the states, and run it over the rows"
 
 
 def support_problems(suite: Suite, source: Source) -> list[Problem]:
-    """Problems of a suite on some table that no state carries."""
+    """Problems of a suite in states, for any table."""
     return [*_problems(suite), *_units_problem(suite, source)]
 
 
@@ -42,7 +42,7 @@ def countable(suite: Suite) -> Suite:
 
 
 def anchor_tables(suite: Suite, folder: Path) -> Suite:
-    """The suite whose features read other tables by paths that do not depend on where it lies."""
+    """Suite with absolute paths of the features' tables."""
     sections = {
         feature.key: feature.anchor(suite.sections[feature.key], folder)
         for feature in features_of(suite)
@@ -59,7 +59,7 @@ def anchor_tables(suite: Suite, folder: Path) -> Suite:
 
 
 def _anchor_template(template: TextTemplate, folder: Path) -> TextTemplate:
-    """The text of a path that starts from a folder, so that no value of a variable is written."""
+    """Text of a path from a folder, without values of variables."""
     if is_address(template.value) or Path(template.value).is_absolute():
         return template
     text, value = (str((folder / path).absolute()) for path in (template.text, template.value))
@@ -67,12 +67,12 @@ def _anchor_template(template: TextTemplate, folder: Path) -> TextTemplate:
 
 
 def resamples_totals(suite: Suite) -> bool:
-    """Whether replicates need to know how many different units there are: those of totals do."""
+    """Whether replicates need the number of distinct units, as those of totals do."""
     return any(metric.additive for metric in suite.needed("overall", *suite.slices))
 
 
 def names_rows(suite: Suite) -> bool:
-    """Whether rows that are units have names of their own: where they are resampled, or a feature divides them."""
+    """Whether rows as units have names of their own: where they are resampled, or a feature divides them."""
     return suite.uncertainty is not None or any(feature.divides_units for feature in features_of(suite))
 
 
@@ -107,7 +107,7 @@ def _problems(suite: Suite) -> Iterator[Problem]:
 
 
 def _fits(suite: Suite) -> Iterator[Problem]:
-    """Problems of what is fitted or chosen on rows that a state does not hold."""
+    """Problems of fits and choices on rows, absent in a state."""
     if any(spec.fit_on == BY_FOLD for spec in suite.calibrate):
         msg = "calibrating by fold fits the rows of each fold to all others, and a state holds some"
         yield Problem(msg, ("calibrate", "fit_on"), "fit on the rows of a condition")
@@ -119,7 +119,7 @@ def _fits(suite: Suite) -> Iterator[Problem]:
 
 
 def _order_dependent(suite: Suite) -> Iterator[Problem]:
-    """Problems of a reproducible suite in a state: counts that depend on the order of rows."""
+    """Problems of a reproducible suite in a state: counts dependent on the order of rows."""
     for feature in features_of(suite):
         if feature.state_rounding is not None:
             msg = f"reproducible serves sums of rows, and {feature.state_rounding}"

@@ -1,1 +1,1 @@
-"""Change points: intervals from which on a value of a history has another level."""
+"""Change points: intervals with the start of another level of a value."""

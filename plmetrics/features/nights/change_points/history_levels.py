@@ -70,7 +70,7 @@ def read_rows(
     superseded: bool = False,
     until: str | None = None,
 ) -> tuple[History, pl.DataFrame]:
-    """A history, and those rows of its last intervals that are asked for, with levels.
+    """History, and the requested rows of its last intervals, with levels.
 
     Where fewer than 60 intervals are asked for, change points are looked for in so many.
     """
@@ -114,7 +114,7 @@ def _matrix(
 
 
 def _season(places: pl.DataFrame, calendar: Calendar | None) -> tuple[NDArray[np.int64] | None, int]:
-    """The place of each interval in the week or in the day, and how many there are."""
+    """Place of each interval in the week or in the day, and the number of places."""
     if calendar is None or calendar.every.unit not in ("d", "h"):
         return None, 1
     clocks = places["start"].dt.convert_time_zone(calendar.timezone)

@@ -86,7 +86,7 @@ def _levels_of_full(values: Array, errors: Array, *, inflation: float) -> Array:
 
 
 def _passing(number: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """The values of segments that are too short for a level, also together with those next to them."""
+    """Mask of the values of segments too short for a level, also together with their neighbours."""
     short = _sizes(number) < SHORTEST
     runs = np.cumsum(short[:, 1:] != short[:, :-1], axis=1)
     return short & (_sizes(np.pad(runs, ((0, 0), (1, 0)))) < SHORTEST)
@@ -107,7 +107,7 @@ def _squared_errors(errors: Array) -> Array:
 
 
 def without_season(values: Array, season: NDArray[np.int64], period: int) -> Array:
-    """Values less the effects of their places in a period, which sum to zero.
+    """Values less the seasonal effects of their places in a period, with sum zero.
 
     An effect is the median distance of the values of a place from the running median of a period around each. Series
     with a place of fewer than 3 such distances stay as they are.
@@ -188,7 +188,7 @@ def noise_variance(values: Array, variance: Array) -> Array:
 
 
 def _correlation(values: Array) -> Array:
-    """How neighbours correlate, less the standard error of that: by distances of two steps and of one.
+    """Correlation of neighbours, less its standard error: by distances of two steps and of one.
 
     The largest distances, in which changes of level are, do not count: one change is in two of two steps.
     """
@@ -203,12 +203,12 @@ def _trimmed_mean(distances: Array, left_out: int) -> Array:
 
 
 def _most_changes(values: Array) -> int:
-    """How many changes of level the noise is looked for beside: one, and one more in 20 values."""
+    """Number of changes of level allowed in the estimate of noise: one, and one more in 20 values."""
     return 1 + len(values.T) // 20
 
 
 def segments(values: Array, weights: Array, penalty: float, least: int) -> NDArray[np.int64]:
-    """The number of the segment that each value is in, of the cheapest partition, found exactly.
+    """Number of each value's segment, of the cheapest partition, an exact optimum.
 
     A segment costs the weighted squared distances from its weighted mean, which is -2 log likelihood of a normal
     distribution where weights are reciprocal variances. Optimal partitioning: the cheapest partition of the first t

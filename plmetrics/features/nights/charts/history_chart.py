@@ -58,7 +58,7 @@ class _Subject:
 
 
 def draw(selection: Selection) -> Figure:
-    """The history up to the interval of a result, from the folder that the result lies in."""
+    """History up to the interval of a result, from the folder of the result."""
     summary = selection.summary
     if summary.folder is None or not summary.record.get("interval"):
         raise NothingToDraw(Problem("the result is of no interval in a folder of runs"))
@@ -112,7 +112,7 @@ def figure_of(
 def _subjects(
     history: History, values: pl.DataFrame, *, by_slice: bool, metric: str | None
 ) -> tuple[list[_Subject], int]:
-    """The panels, and how many slices have none: those with the worst last values are drawn, the worst first."""
+    """Panels, and the number of slices without one: those with the worst last values are drawn, the worst first."""
     names = values["metric"].unique(maintain_order=True).to_list()
     judged = set(history.gates["metric"])
     gated = [name for name in names if name in judged or any(_limits_of(history.gates, name, OVERALL))]
@@ -185,7 +185,7 @@ def _panels(
 
 
 def _span(places: pl.DataFrame) -> str:
-    """The first and the last interval, and how many have no result."""
+    """First and last interval, and the number of those without a result."""
     labels = places["interval"].fill_null(places["start"].dt.strftime("%Y-%m-%d %H:%M"))
     kinds = places["status"].to_list()
     absent = [f"{kinds.count(kind)} {kind}" for kind in (MISSING, DAMAGED) if kind in kinds]
@@ -222,7 +222,7 @@ def _finding(title: str, drawn: Sequence[pl.DataFrame], places: pl.DataFrame, mo
 
 
 def _limits_of(gates: pl.DataFrame, metric: str, slice_set: str) -> list[tuple[str, float]]:
-    """The limits that gates set to values of a metric, each with its rule."""
+    """Limits of gates on values of a metric, each with its rule."""
     rules = gates.filter(pl.col("metric") == metric, pl.col("slice_set") == slice_set)["rule"]
     matches = (_LIMIT.match(rule) for rule in rules.drop_nulls().unique(maintain_order=True))
     return [(match[0], float(match[2])) for match in matches if match]
