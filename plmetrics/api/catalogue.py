@@ -41,7 +41,7 @@ def metric(text: str, task: Task = "binary", **parameters: object) -> Metric:
 
 
 def metrics(task: Task | None = None) -> pl.DataFrame:
-    """The metrics that exist, a row each, with their facts.
+    """Registered metrics, a row each, with their facts.
 
     Raises:
         ConfigError: there is no such task.

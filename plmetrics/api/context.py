@@ -61,7 +61,7 @@ class RunContext:
         runs: EarlierRuns | None = None,
         files: Sequence[RecordedFile] | None = None,
     ) -> RunContext:
-        """Context that a suite asks for.
+        """Context of a suite.
 
         `arguments` are by key, and may hold tables and results. `home` is the folder of the suite's runs, if it has
         one; `runs` are the earlier runs, where others than those are chosen among; `files` are the data files, where
@@ -112,7 +112,7 @@ def data_files(source: Source) -> list[RecordedFile]:
 def feature_tables(
     suite: Suite, arguments: Mapping[str, object] | None = None, base: Path | None = None
 ) -> dict[str, Source]:
-    """The tables that features read beside the rows, by key.
+    """Tables of features beside the rows, by key.
 
     `arguments` are by key, and may hold frames; relative paths start from `base`.
 
@@ -130,7 +130,7 @@ def feature_tables(
 def feature_counts(
     suite: Suite, runs: EarlierRuns, arguments: Mapping[str, object] | None = None, base: Path | None = None
 ) -> dict[str, object]:
-    """The counts that features read in place of tables, by key; as `feature_tables`.
+    """Counts of features in place of tables, by key; as `feature_tables`.
 
     `runs` chooses among the runs of a folder, and notes which were taken.
     """
@@ -158,7 +158,7 @@ def check_feature_counts(request: Request, counts: Mapping[str, object]) -> dict
 
 
 def check_distributable(suite: Suite) -> None:
-    """Refuse sections that merged states lack, and suites of intervals.
+    """Refuse sections without merged states, and suites of intervals.
 
     Raises:
         ConfigError: names all of it.
@@ -173,7 +173,7 @@ def check_distributable(suite: Suite) -> None:
 
 
 def feature_files(result: Result) -> dict[str, bytes]:
-    """The files of a run folder that hold the counts of features, by name."""
+    """Files of a run folder with the counts of features, by name."""
     if result.drift_state is None:
         return {}
     mappings = (feature.files(result.drift_state) for feature in features_of(result.suite))
@@ -192,7 +192,7 @@ def label_status_of(suite: Suite, context: RunContext) -> LabelStatus:
 
 
 def table_of(suite: Suite, data: object, base: Path | None = None, *, rows: bool = True) -> Source:
-    """The table that a suite is asked of, not read yet, but the rows and columns of a database that it needs.
+    """Table of a suite, unread but for the required rows and columns of a database.
 
     `rows` says whether all rows will be read, not only looked at; relative paths start from `base`.
 

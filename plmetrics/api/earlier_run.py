@@ -1,4 +1,4 @@
-"""An earlier run that this one is compared with."""
+"""Earlier run as the reference of this one."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 def reference_run(
     suite: Suite, runs: EarlierRuns, compare: object = None, base: Path | None = None
 ) -> Result | StoredResult | None:
-    """The run that `compare.run` names; None without one, and before the first run of the suite itself.
+    """Run named by `compare.run`; None without one, and before the first run of the suite itself.
 
     `compare` is the mapping with the result itself, where that was handed over; `runs` notes which run it took.
 
@@ -55,7 +55,7 @@ def reference_run(
 def _of_intervals(
     reference: IntervalReference, choice: str, runs: EarlierRuns
 ) -> Result | StoredResult | None:
-    """The result of earlier intervals: that of one, or of the states of several."""
+    """Result of earlier intervals: that of one, or of the states of several."""
     from plmetrics.runs.history.previous_runs import results_of
 
     if not reference.adds:
@@ -93,7 +93,7 @@ def across_runs(
 def _with_other_columns(
     comparisons: pl.DataFrame, suite: Suite, earlier: Result | StoredResult
 ) -> pl.DataFrame:
-    """The comparisons with a note on the rows of models that were read from other columns then."""
+    """Comparisons with a note on the rows of models with other columns at that time."""
     from plmetrics.runs.history.comparability import read_elsewhere
     from plmetrics.runs.record import suite_content, suite_of_run
 
@@ -136,7 +136,7 @@ def _sides(
 def compare_warnings(
     result: Result, earlier: Result | StoredResult | None, runs: EarlierRuns | None
 ) -> list[str]:
-    """Warnings on metrics that are not decomposed, and on differences of the runs, as in a diff."""
+    """Warnings on metrics without a decomposition, and on differences of the runs, as in a diff."""
     compare, words = result.suite.compare, []
     if result.decomposition.height:
         from plmetrics.inference.across_runs.decomposition import left_out

@@ -1,4 +1,4 @@
-"""The entry points that evaluate: rows handed over, or a suite in a file."""
+"""Entry points of evaluation: rows handed over, or a suite in a file."""
 
 from __future__ import annotations
 

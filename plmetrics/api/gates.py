@@ -41,7 +41,7 @@ def gate_history(suite: Suite, runs: EarlierRuns) -> pl.DataFrame | None:
 
 
 def band_values(suite: Suite, runs: EarlierRuns) -> dict[BandKey, pl.DataFrame]:
-    """The values of earlier intervals that bands of gates are made of, see `gates.bands`.
+    """Values of earlier intervals for control bands, see `gates.bands`.
 
     `runs` takes note of those that count.
     """
@@ -64,7 +64,7 @@ def gates_table(
     history: pl.DataFrame | None,
     bands: Mapping[BandKey, pl.DataFrame],
 ) -> pl.DataFrame:
-    """The table `gates` of a run. `metrics` and `comparisons` have the columns that only gates look at, too."""
+    """Table `gates` of a run. `metrics` and `comparisons` have further columns for gates."""
     from plmetrics.core.results import GATES_SCHEMA, first_rows
 
     if not analysis.suite.gates:
@@ -81,7 +81,7 @@ def gates_table(
 
 
 def _coverage(analysis: Analysis, metrics: pl.DataFrame) -> Coverage | None:
-    """The labels that gates need; None where they need none in particular."""
+    """Labels required by gates; None without such a need."""
     labels = analysis.suite.labels
     if labels is None or labels.coverage is None:
         return None
@@ -99,7 +99,7 @@ def comparisons_with_tests(
     areas: OrderedByPlace,
     folds: pl.DataFrame | None = None,
 ) -> pl.DataFrame:
-    """The comparisons with the tests that the suite asks for, corrected.
+    """Comparisons with the tests of the suite, corrected.
 
     `tables` are metrics, and the comparisons of the bootstrap, not yet corrected; `areas` ordered values, among which
     are differences of areas whose scores were counted on a grid.
@@ -116,7 +116,7 @@ def comparisons_with_tests(
 
 
 def delong_tests(comparisons: pl.DataFrame, analysis: Analysis, rows: PairedRows | None) -> pl.DataFrame:
-    """The comparisons, of areas whose intervals are DeLong's by his test."""
+    """Comparisons with DeLong's test for areas with DeLong's intervals."""
     if rows is None:
         return comparisons
     from plmetrics.inference.comparisons.tables import with_areas
@@ -125,7 +125,7 @@ def delong_tests(comparisons: pl.DataFrame, analysis: Analysis, rows: PairedRows
 
 
 def rows_of_tests(plan: RunPlan) -> PairedRows | None:
-    """The rows that tests rank, None where none does."""
+    """Rows of rank tests, None without one."""
     if plan.request.suite.uncertainty is None and plan.request.suite.compare is None:
         return None
     from plmetrics.engine.aggregate.paired_rows import paired_rows

@@ -1,4 +1,4 @@
-"""The entry points that look at a suite or results, and evaluate nothing."""
+"""Entry points of inspection of a suite or results, without an evaluation."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Validated:
-    """A suite that fits its table: the `suite`, the table's `schema`, and `warnings` of metrics that mislead there."""
+    """A suite checked against its table: the `suite`, the table's `schema`, and `warnings` of misleading metrics."""
 
     suite: Suite
     schema: pl.Schema
@@ -88,7 +88,7 @@ def bound_suite(
     *,
     data: bool = True,
 ) -> Iterator[Request]:
-    """A suite bound to its table; errors of what looks at it within have their place in the suite's file.
+    """Suite bound to its table; errors in its context have their place in the suite's file.
 
     Without `data`, classes that nobody names are left open.
     """

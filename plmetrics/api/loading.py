@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def load(path: str | PathLike[str]) -> Result:
-    """Read a run folder back as the result that was written there.
+    """Load the result of a run folder.
 
     Tables, suite, record and verdict are those of the run. What another version wrote in another way is issued as a
     `PlmetricsWarning`; warnings of the run itself stand in `warnings`.
@@ -66,7 +66,7 @@ def load(path: str | PathLike[str]) -> Result:
 
 
 def _suite(stored: StoredResult) -> Suite:
-    """The suite of a run, complete; of one that this version would refuse, what reports need of it."""
+    """Complete suite of a run; of one refused by this version, its parts for reports."""
     from plmetrics.suite.yaml.dump import readable, suite_from_content
 
     content = stored.record.get("suite", {})

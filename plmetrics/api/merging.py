@@ -64,7 +64,7 @@ def merge(
     progress: Progress | None = None,
     exits: ExitPolicy | None = None,
 ) -> Result:
-    """Make the results of all rows that some states are of, as one run over them would.
+    """Merge states into the results of all their rows, as of one run over them.
 
     States are added one after another, in arrays that take a third of the suite's memory budget at most; what has no
     room there is put in order instead, which takes longer and gives the same.
@@ -150,7 +150,7 @@ def result_of_units(
 
 
 def merged_result(stored: Sequence[StateReference], interval: RecordedInterval) -> Result:
-    """The result of states that are known to add, and to share no rows; comparisons call it by its interval."""
+    """Result of additive states without common rows; comparisons call it by its interval."""
     result = _Sum.of(stored, Stopwatch(None)).result(RunContext())
     return replace(
         result, record=cast("RunRecord", {**result.record, "interval": interval, "run_id": interval["key"]})
@@ -164,7 +164,7 @@ def _interval_states(
     *,
     allow_missing: bool,
 ) -> tuple[tuple[Place, ...], list[str]]:
-    """The states of the intervals of a span, and in words those that are missing."""
+    """States of the intervals of a span, and in words the missing ones."""
     from plmetrics.features.nights.span import states_of_intervals
 
     if exits is not None and exits.fail_on:
@@ -202,7 +202,7 @@ def _all_states(states: Sequence[object]) -> Iterator[State | Path]:
 
 @dataclass(frozen=True, slots=True)
 class _Sum:
-    """The sum of some states, with the suite that they are of."""
+    """Sum of some states, with their suite."""
 
     suite: Suite
     total: SavedState
@@ -244,7 +244,7 @@ class _Sum:
     def beside_runs(
         self, home: Place | None, coverage: UnitCoverage | None, counts: Counts | None = None
     ) -> Result:
-        """The result, whose gates may ask for earlier runs, and whose features for their counts."""
+        """Result with earlier runs for its gates and counts for its features."""
         from plmetrics.runs.history.earlier_runs import EarlierRuns
 
         runs = EarlierRuns.of(self.suite, self.total.head.files, home)

@@ -1,4 +1,4 @@
-"""The stages of a run, in order, which wire the layers below."""
+"""Stages of a run, in order, over the layers below."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ def result_of_tables(
 
 
 def masses_entry(analysis: Analysis) -> RunRecord:
-    """The denominators of means that later runs need to part a change; nothing where none is decomposed."""
+    """Denominators of means for later decompositions; nothing without any."""
     if analysis.suite.compare is None or not analysis.suite.compare.decompose:
         return {}
     from plmetrics.inference.across_runs.run_decomposition import decomposition_masses
@@ -168,7 +168,7 @@ def masses_entry(analysis: Analysis) -> RunRecord:
 
 
 def _feature_outputs(after: str, run: Run, watch: Stopwatch, context: RunContext) -> Iterator[Outputs]:
-    """Additions of the features that run after a stage."""
+    """Additions of the features after a stage."""
     from plmetrics.engine.faults import reading
 
     for feature in features_of(run.plan.request.suite):

@@ -34,7 +34,7 @@ def state(
     progress: Progress | None = None,
     **arguments: Unpack[Arguments],
 ) -> State:
-    """Make the state of some rows: sums and counts from which `merge` makes the results of all rows together.
+    """Make the state of some rows: sums and counts for results of all rows together, by `merge`.
 
     States add where their constants are equal: edges of quantile slices, values of a top, chosen
     thresholds, and the grid that scores are counted on. Take them from an earlier state with `constants`. Slices need

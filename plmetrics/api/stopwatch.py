@@ -1,4 +1,4 @@
-"""The time that each stage of a run takes."""
+"""Duration of each stage of a run."""
 
 from __future__ import annotations
 

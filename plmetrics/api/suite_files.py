@@ -34,7 +34,7 @@ def without_variables(loaded: LoadedSuite, result: Result) -> Result:
 
 
 def output_directory(loaded: LoadedSuite, override: str | Path | None = None) -> Place:
-    """The directory for the runs of a suite: its own choice, or `override`, which may point anywhere.
+    """Directory for the runs of a suite: its own choice, or `override`, anywhere.
 
     Raises:
         ConfigError: located in the suite's file; see `resolve_output`.

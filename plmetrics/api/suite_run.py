@@ -1,4 +1,4 @@
-"""Runs of a suite's file: the evaluation, and the run folder that it leaves."""
+"""Runs of a suite's file: the evaluation, and its run folder."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def open_suite(
     set: Mapping[str, object],  # noqa: A002
     output: str | Path | None,
 ) -> tuple[LoadedSuite, Place]:
-    """A suite from its file, and the directory of its runs; one that is refused leaves a record of that.
+    """Suite from its file, and the directory of its runs; a refused one leaves a record of that.
 
     Raises:
         ConfigError: the suite is wrong.
@@ -102,17 +102,17 @@ class Evaluation:
 
     @property
     def recorded_interval(self) -> RecordedInterval | None:
-        """The interval that is evaluated, as run.json names it; None without one."""
+        """Evaluated interval, as run.json names it; None without one."""
         return None
 
     @property
     def interval_text(self) -> str:
-        """The name of that interval, or nothing."""
+        """Name of that interval, or nothing."""
         return "" if self.recorded_interval is None else self.recorded_interval["key"]
 
     @cached_property
     def exports(self) -> Exports | None:
-        """Exports that the suite asks for beside its tables and elsewhere; see `suite_exports`."""
+        """Exports of the suite beside its tables and elsewhere; see `suite_exports`."""
         return suite_exports(self.loaded)
 
     def previous_status(self) -> str | None:
@@ -122,7 +122,7 @@ class Evaluation:
         return previous_status(self.home)
 
     def repetitions(self, result: Result) -> list[str]:
-        """A remark where many runs evaluated these rows; runs of an interval are one each, whatever they try."""
+        """Remark on many evaluations of the same rows; runs of an interval count once."""
         if self.recorded_interval is not None:
             return []
         from plmetrics.runs.history.data import condition_identity
@@ -145,7 +145,7 @@ class Messenger:
 
     @classmethod
     def of(cls, evaluation: Evaluation) -> Messenger:
-        """Before the run begins, so that the run before is the last one."""
+        """Context before the run, with the last run as the earlier one."""
         return cls(evaluation, evaluation.previous_status())
 
     @contextmanager
@@ -158,7 +158,7 @@ class Messenger:
             raise
 
     def tell_of_result(self, result: Result, record: RunRecord, folder: Place) -> list[str]:
-        """Send the messages of a completed run; returns notes on those that were not delivered."""
+        """Send the messages of a completed run; returns notes on undelivered ones."""
         from plmetrics.exports.notification import message_of_result
 
         code = record["exit_code"]
@@ -170,7 +170,7 @@ class Messenger:
         )
 
     def tell_of_failure(self, error: BaseException) -> None:
-        """Send the messages of a run that ended with an error, unless it was interrupted."""
+        """Send the messages of a run with an error, unless it was interrupted."""
         from plmetrics.exports.notification import message_of_failure
         from plmetrics.runs.failure import SKIPPED, attach_warnings, failure_of
 
@@ -239,7 +239,7 @@ def write_run(loaded: LoadedSuite, directory: Place, evaluation: Evaluation) -> 
 
 
 def suite_exports(loaded: LoadedSuite) -> Exports | None:
-    """Exports that a suite asks for beside its tables and elsewhere; None where it asks for none.
+    """Exports of a suite beside its tables and elsewhere; None without any.
 
     Raises:
         ConfigError: a path or an address is wrong.
@@ -254,7 +254,7 @@ def suite_exports(loaded: LoadedSuite) -> Exports | None:
 
 
 def deliver(evaluation: Evaluation, result: Result) -> None:
-    """Write a result whose run folder is complete where else the suite asks for it, unless it is there."""
+    """Write the result of a complete run folder to the suite's other places, unless it is there."""
     exports = evaluation.exports
     if exports is not None:
         assert result.folder is not None
@@ -263,7 +263,7 @@ def deliver(evaluation: Evaluation, result: Result) -> None:
 
 
 def _with_report(result: Result) -> Result:
-    """Write the report beside the tables; where that fails, a warning, since the run has ended well."""
+    """Write the report beside the tables; on failure a warning, since the run has ended well."""
     assert result.folder is not None
     try:
         result.report(result.folder / REPORT)

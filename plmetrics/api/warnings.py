@@ -1,4 +1,4 @@
-"""Warnings of a result as Python issues them: a gate that judges little is seen also by whoever prints no record."""
+"""Warnings of a result as Python issues them, for callers who print no record."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Outcome = TypeVar("Outcome", bound=Cautious)
 
 
 def issues_warnings(function: Callable[Arguments, Outcome]) -> Callable[Arguments, Outcome]:
-    """An entry point that issues the warnings of its result at the place of the call."""
+    """Entry point with the warnings of its result issued at the place of the call."""
 
     @wraps(function)
     def entry(*args: Arguments.args, **options: Arguments.kwargs) -> Outcome:

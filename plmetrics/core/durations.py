@@ -73,7 +73,7 @@ class Duration:
 
 
 def as_utc(local: datetime, zone: ZoneInfo) -> datetime:
-    """A time of the clocks of a zone in UTC: the first of two, and that after the gap where clocks leap over it."""
+    """Local time of a zone in UTC: the first of two, and that after the gap where clocks leap over it."""
     return local.replace(tzinfo=zone).astimezone(UTC)
 
 

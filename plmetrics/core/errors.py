@@ -1,4 +1,4 @@
-"""Errors, with the exit codes by which the command line reports them.
+"""Errors, with the exit codes of the command line.
 
 PlmetricsError            1  the root; raised as itself only for a bug of ours
 ├── ConfigError           2  the suite or the call is wrong; nothing was read
@@ -34,7 +34,7 @@ class Location:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing to fix: what is wrong, where, and what to do.
+    """One thing to fix: the problem, its place, and the remedy.
 
     `path` is the place in the suite, as keys and list positions: `("metrics", 0)`.
     `where` is the place in the file, known once the suite came from one. `is_placed` says that the message names the
@@ -58,7 +58,7 @@ class Problem:
 
 
 class PlmetricsError(Exception):
-    """The root of all errors that plmetrics raises on purpose.
+    """Root of all errors raised by plmetrics on purpose.
 
     `problems` are the things to fix, all at once; the message is their texts, one below the other. `exit_code` is that
     of the command line.
@@ -74,7 +74,7 @@ class PlmetricsError(Exception):
         super().__init__("\n".join(str(problem) for problem in self.problems))
 
     def _render_traceback_(self) -> list[str]:
-        """The lines that IPython shows: what to fix, without our own frames; of a bug everything."""
+        """Lines for IPython: the remedy, without our own frames; of a bug everything."""
         public = next(kind for kind in type(self).__mro__ if kind.__module__ == "plmetrics")
         if public is PlmetricsError:
             from traceback import format_exception
@@ -105,7 +105,7 @@ class CallError(ConfigError):
 
 
 class DataError(PlmetricsError):
-    """A file or a column is not what the suite says: absent, damaged, of another type, or with bad values.
+    """Error of a file or a column at odds with the suite: absent, damaged, of another type, or with bad values.
 
     >>> import polars as pl, plmetrics as plm
     >>> frame = pl.DataFrame({"y": [0, 2], "p": [0.1, 0.9]})
@@ -120,7 +120,7 @@ class DataError(PlmetricsError):
 
 
 class AbsentDataError(DataError):
-    """There is no data yet for what is asked: no such file, no file that matches, or no rows. A retry may succeed.
+    """Error of data not there yet: no such file, no match, or no rows. A retry may succeed.
 
     >>> import polars as pl, plmetrics as plm
     >>> frame = pl.DataFrame({"day": [1, 2], "y": [0, 1], "p": [0.1, 0.9]})
@@ -135,27 +135,27 @@ class AbsentDataError(DataError):
 
     @classmethod
     def without_rows(cls, where: str | None) -> AbsentDataError:
-        """The table has no rows, or none that satisfies the condition of the suite."""
+        """Error of a table without rows, or without any of the condition of the suite."""
         message = "the table has no rows" if where is None else f"no row satisfies where: {where}"
         return cls(Problem(message, ("data", "path" if where is None else "where")))
 
 
 class UnitsMissingError(DataError):
-    """Units of a planned table were not counted: their states are missing, or each worker that counts them dies."""
+    """Error of uncounted units of a planned table: with missing states, or with a crash in each worker."""
 
     exit_code = 5
     title = "units are missing"
 
 
 class EnvironmentFault(PlmetricsError):  # noqa: N818
-    """The machine refuses: permissions, storage, or an extra that is not installed."""
+    """Refusal by the machine: permissions, storage, or an extra that is not installed."""
 
     exit_code = 6
     title = "the environment does not allow this"
 
     @classmethod
     def missing_extra(cls, extra: str, needed_for: str) -> EnvironmentFault:
-        """Say which extra to install, and why."""
+        """Error with the extra to install, and its use."""
         return cls(
             Problem(f"{needed_for} needs the extra '{extra}'", hint=f"pip install 'plmetrics[{extra}]'")
         )
@@ -163,7 +163,7 @@ class EnvironmentFault(PlmetricsError):  # noqa: N818
 
 @contextmanager
 def needs_extra(extra: str, needed_for: str) -> Iterator[None]:
-    """Import of the packages of an extra, with an error that names the extra.
+    """Context of importing the packages of an extra, with an error that names the extra.
 
     Raises:
         EnvironmentFault: it is not installed; which extra to install, and why.
@@ -200,11 +200,11 @@ def call_errors(argument: str) -> Iterator[None]:
 
 
 class PlmetricsWarning(UserWarning):
-    """A note on something that is no error but probably not meant; also in `warnings` of the result."""
+    """A note on a probable mistake that is no error; also in `warnings` of the result."""
 
 
 class Collected:
-    """Errors of steps that do not depend on each other, raised as one.
+    """Errors of independent steps, raised as one.
 
     >>> collected = Collected()
     >>> with collected.step():

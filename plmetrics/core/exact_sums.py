@@ -1,4 +1,4 @@
-"""Sums of floats that come out the same in any order, to the last bit.
+"""Exact sums of floats, equal in any order to the last bit.
 
 Beside the ordinary sum of a column, which is off in the last bits by the order of its rows, stand two of whole numbers.
 No value is further from 0 than 2^e. Its multiples of 2^(e - 58) are added in 64 bits, modulo 2^64, and what is left of
@@ -55,7 +55,7 @@ _CUT = 960
 
 
 def exponent_of(most: float) -> int:
-    """The exponent e of a column none of whose values is further from 0 than `most`: a multiple of 4.
+    """Exponent e of a column with absolute values of at most `most`: a multiple of 4.
 
     >>> exponent_of(1.0), exponent_of(17.0), exponent_of(0.0)
     (0, 8, -960)
@@ -68,7 +68,7 @@ def exponent_of(most: float) -> int:
 
 
 def fixed_parts(name: str, value: pl.Expr, exponent: int) -> list[pl.Expr]:
-    """The whole numbers of each row that are added beside the values of a column."""
+    """Whole numbers of each row, added beside the values of a column."""
     scaled = value.cast(pl.Float64) * pl.lit(2.0 ** (_BITS - exponent))
     units = scaled.cast(pl.Int64, wrap_numerical=True)
     remainder = ((scaled - units.cast(pl.Float64)) * pl.lit(_FINER)).cast(pl.Int64, wrap_numerical=True)
@@ -76,12 +76,12 @@ def fixed_parts(name: str, value: pl.Expr, exponent: int) -> list[pl.Expr]:
 
 
 def fixed_sums(name: str, value: pl.Expr, exponent: int) -> list[pl.Expr]:
-    """The aggregations that stand beside the ordinary sum of a column."""
+    """Aggregations beside the ordinary sum of a column."""
     return [part.sum() for part in fixed_parts(name, value, exponent)]
 
 
 def ordered_sum(value: pl.Expr, exponent: int) -> pl.Expr:
-    """The sum of a column that no order of its rows rounds, as one expression, of up to 2^26 rows; see `SplitSums`.
+    """Exact sum of a column in any order of its rows, as one expression, of up to 2^26 rows; see `SplitSums`.
 
     >>> frame = pl.DataFrame({"x": [0.1, 0.7, -0.3, 0.4]})
     >>> one, other = (x.select(ordered_sum(pl.col("x"), 0)).item() for x in (frame, frame.reverse()))
@@ -100,7 +100,7 @@ def ordered_sum(value: pl.Expr, exponent: int) -> pl.Expr:
 
 
 def exact_total(ordinary: Array, fixed: Whole, finer: Whole, exponent: int, rows: Values) -> Array:
-    """Totals from ordinary sums, those of whole numbers and of what is left of values, and numbers of values.
+    """Totals from ordinary sums, those of whole numbers and of remainders of values, and numbers of values.
 
     Where the first two contradict each other, the ordinary sum is the total: it overflowed, or a value was further
     from 0 than 2^exponent, as one of a later table may be.
@@ -120,7 +120,7 @@ def exact_total(ordinary: Array, fixed: Whole, finer: Whole, exponent: int, rows
 
 
 def exact_columns(frame: pl.DataFrame, exponents: Mapping[str, int]) -> Iterator[tuple[str, pl.Series]]:
-    """The columns of a frame of sums; those that have whole numbers beside them as exact totals.
+    """Columns of a frame of sums; those with whole numbers beside them as exact totals.
 
     The numbers of rows are in its column `n` or `rows`. A sum without whole numbers is the total as it is.
     """
@@ -141,7 +141,7 @@ def exact_columns(frame: pl.DataFrame, exponents: Mapping[str, int]) -> Iterator
 
 @dataclass(frozen=True, slots=True)
 class Addition:
-    """Addition of columns of floats: those that have exponents so that no order of the rows rounds them.
+    """Addition of columns of floats: exact in any order of the rows for those with exponents.
 
     Values of those that are `inexact` lie beyond their exponents: they are added as they come.
     """
@@ -151,7 +151,7 @@ class Addition:
 
     @property
     def exact(self) -> frozenset[str]:
-        """The columns that have whole numbers beside their sums."""
+        """Columns with whole numbers beside their sums."""
         return frozenset(self.exponents) - self.inexact
 
     def parts(self, values: Mapping[str, pl.Expr]) -> list[pl.Expr]:
@@ -164,7 +164,7 @@ class Addition:
         return parts
 
     def sums(self, values: Mapping[str, pl.Expr]) -> list[pl.Expr]:
-        """The aggregations of some columns, which `totals` reads; those of any two tables add."""
+        """Aggregations of some columns, the input of `totals`; those of any two tables add."""
         return [part.sum() for part in self.parts(values)]
 
     def totals(self, frame: pl.DataFrame) -> pl.DataFrame:
@@ -177,7 +177,7 @@ class Addition:
 
 
 class SplitSums:
-    """Sums in an array that no order of values rounds.
+    """Exact sums in an array, in any order of values.
 
     Values are cut into three parts, each a few multiples of a unit of its own: 2^(e - 20), 2^(e - 46) and 2^(e - 72),
     where 2^e is about the largest value. What is smaller is rounded, value by value: a total is off by less than
@@ -185,13 +185,13 @@ class SplitSums:
     """
 
     def __init__(self, counts: Array, exponent: int, smaller: Sequence[Array] = ()) -> None:
-        """The totals will be in `counts`, which holds zeros, or the largest parts where `smaller` are given."""
+        """Accumulators in `counts`, of zeros, or of the largest parts if `smaller` are given."""
         self._held = [counts, *(smaller or (np.zeros_like(counts) for _ in _DIGITS[1:]))]
         self._units = _units(exponent)
         self._waiting = 0
 
     def cut(self, values: Array) -> Iterator[tuple[Array, Array]]:
-        """The arrays that values are to be added to, each with the part of them that is added there."""
+        """Accumulator arrays, each with its part of the values."""
         if self._waiting + len(values) > _BEFORE_CARRY:
             self._carry()
         self._waiting += len(values)
@@ -206,7 +206,7 @@ class SplitSums:
             yield target, part
 
     def digits(self) -> tuple[Array, ...]:
-        """The parts of the totals, in one form whatever was added first: `add` takes them for other totals."""
+        """Parts of the totals, in canonical form: `add` takes them for other totals."""
         self._carry()
         return tuple(self._held)
 
@@ -242,7 +242,7 @@ def _units(exponent: int) -> list[float]:
 
 
 def whole_parts(digits: Sequence[Array], exponent: int) -> Array:
-    """Parts of totals `[..., sum]` as whole numbers side by side `[..., PARTS * sum]`: a form that adds.
+    """Parts of totals `[..., sum]` as whole numbers side by side `[..., PARTS * sum]`: an additive form.
 
     >>> counts = np.zeros((1, 2))
     >>> parts = SplitSums(counts, 0)
@@ -257,7 +257,7 @@ def whole_parts(digits: Sequence[Array], exponent: int) -> Array:
 
 
 def join_parts(whole: Array, exponent: int) -> Array:
-    """Totals `[..., sum]` from what `whole_parts` gives, or from sums of such: the same however they were added."""
+    """Totals `[..., sum]` from `whole_parts`, or from sums of such: the same in any order of addition."""
     digits = [
         part * unit for part, unit in zip(np.split(whole, PARTS, axis=-1), _units(exponent), strict=True)
     ]

@@ -36,7 +36,7 @@ _WORD = 1 << 64
 
 
 def mix(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Scramble 64-bit words in NumPy: a bijection whose output bits look independent.
+    """Scramble 64-bit words in NumPy: a bijection with seemingly independent output bits.
 
     >>> mix(np.array([1], dtype=np.uint64))
     array([6238072747940578789], dtype=uint64)
@@ -100,7 +100,7 @@ def key_word(column: pl.Expr, dtype: pl.DataType, salt: int) -> pl.Expr:
 
 
 def row_digest(unit: pl.Expr, label: pl.Expr) -> pl.Expr:
-    """A word of a row that is a unit, to be added up modulo 2^64: of its hash and of its label.
+    """Word of a row as a unit, to be added up modulo 2^64: of its hash and of its label.
 
     A row's hash is that of its place, where another table may have another row: labels tell them apart. Those of a
     block of many rows are 0 and 1 alike in 1 of 4096 tables, and there is more than one block.

@@ -1,4 +1,4 @@
-"""Names: where they stand in a suite, which one was meant, how values are written."""
+"""Names: their places in a suite, suggestions for misspelt ones, and the texts of values."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ WITHIN = "within"
 
 
 def nearest(name: str, names: Iterable[str]) -> str | None:
-    """The known name that was probably meant, or None.
+    """Nearest known name, or None.
 
     >>> nearest("roc_acu", ["roc_auc", "recall"])
     'roc_auc'
@@ -44,7 +44,7 @@ def name_list(names: Sequence[str], limit: int = 10) -> str:
 
 
 def file_hint(name: str, names: Iterable[str]) -> str | None:
-    """A hint for a file or folder that is absent, by those that stand there.
+    """Hint for an absent file or folder, by its neighbours.
 
     Of a name with a date or number only the nearest before and after are said: another one is not what was meant.
 
@@ -110,7 +110,7 @@ def did_you_mean(name: str, names: Iterable[str], *, limit: int = 12) -> str | N
 
 
 def function_of(place: str) -> Callable[..., object]:
-    """The function or class of a name such as `package.module:function`, whose module is imported now.
+    """Function or class of a name such as `package.module:function`; its module is imported now.
 
     >>> function_of("json:loads")("[1]")
     [1]
@@ -121,7 +121,7 @@ def function_of(place: str) -> Callable[..., object]:
 
 
 def number_text(value: float) -> str:
-    """The shortest text that reads back as the same number.
+    """Shortest text that reads back as the same number.
 
     >>> number_text(2.0), number_text(0.1), number_text(1e-16)
     ('2', '0.1', '1e-16')

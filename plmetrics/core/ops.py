@@ -1,4 +1,4 @@
-"""The operators that metrics are written in.
+"""Operators of metrics' formulas.
 
 A metric's `finalise` is written once. Its inputs are NumPy arrays of any leading axes (slices, replicates),
 `Segments` (exact scores of many slices end to end), `Pieces` (those of one long slice) or Polars expressions; these
@@ -22,7 +22,7 @@ Array = NDArray[np.float64]
 
 
 class Counts(np.ndarray):
-    """Counts whose running totals along the last axis are known: these add as counts do, so products give them at once.
+    """Counts with known running totals along the last axis: these add as counts do, so products give them at once.
 
     What is made of them is an array like any other.
 
@@ -35,7 +35,7 @@ class Counts(np.ndarray):
 
     @classmethod
     def of(cls, running: Array) -> Counts:
-        """The counts with these running totals, which are whole numbers that the type of array has room for."""
+        """Counts with these running totals, whole numbers within the type of the array."""
         counts = np.empty_like(running)
         counts[..., :1] = running[..., :1]
         np.subtract(running[..., 1:], running[..., :-1], out=counts[..., 1:])
@@ -64,7 +64,7 @@ def where(condition: Operand, then: Operand, otherwise: Operand) -> Operand:
 
 
 def each_row(value: pl.Expr) -> pl.Expr:
-    """A value of each row: a constant, which Polars holds as one row, becomes as long as the table.
+    """Value of each row: a constant, one row for Polars, becomes as long as the table.
 
     >>> pl.DataFrame({"x": [5, 6, 7]}).select(each_row(pl.lit(2.0)).sum()).item()
     6.0
@@ -141,7 +141,7 @@ def folded_normal_mean(mean: Operand, deviation: Operand) -> Operand:
 
 
 def floor(x: Operand) -> Operand:
-    """Largest whole number that is not above."""
+    """Largest whole number at or below."""
     return x.floor() if isinstance(x, pl.Expr) else np.floor(x)
 
 
@@ -217,7 +217,7 @@ def above(x: Operand, top: float) -> Operand:
 
 
 def isotonic(part: Operand, whole: Operand) -> Operand:
-    """The shares part / whole along the points, pooled where they would fall: the nearest that never fall.
+    """Isotonic shares part / whole along the points, pooled where they would fall.
 
     Points without a whole have a share of 0 and take no part. Arrays and segments.
 
@@ -271,7 +271,7 @@ def largest(x: Operand) -> Operand:
 
 
 def broadcast(totals: Operand, points: Operand) -> Operand:
-    """Bring one value per slice to each of its points, so that the two can be combined."""
+    """Broadcast one value per slice to each of its points."""
     if isinstance(points, pl.Expr):
         return totals
     if isinstance(points, Along):

@@ -1,4 +1,4 @@
-"""Values of one long slice in pieces: the form of an array whose points are looked at a few at a time.
+"""Values of one long slice in pieces: the form of an array for a few points at a time.
 
 Nothing is computed before a total is asked for. Then a piece goes through all of a formula while it is in the
 processor's cache, and no intermediate result is ever as long as the slice.
@@ -26,7 +26,7 @@ _ALONE = 4
 
 
 class Pieces(Along):
-    """Values along the points of one slice, as a function that makes those of a piece.
+    """Values along the points of one slice, as a function of the piece.
 
     Arithmetic between values of the same cut is element by element, and waits; `total` and `largest` are arrays with
     one entry. Values from one piece to the next (running totals) take up what the pieces before come to, which is
@@ -58,7 +58,7 @@ class Pieces(Along):
 
     @classmethod
     def of(cls, parts: Sequence[Values], *, counts: bool = False) -> Pieces:
-        """Values that are there, in whatever numbers hold them; `counts` are nowhere negative."""
+        """Existing values, of any type; `counts` are nowhere negative."""
         nonempty = [part for part in parts if len(part)]
         return cls(
             len(nonempty),
@@ -67,7 +67,7 @@ class Pieces(Along):
         )
 
     def piece(self, number: int, memo: Memo) -> Values:
-        """The values of a piece; what was made of it before, for this or another part of a formula, is in `memo`."""
+        """Values of a piece; earlier results of it, for this or another part of a formula, are in `memo`."""
         if id(self) not in memo:
             memo[id(self)] = self._make(number, memo)
         return memo[id(self)]
@@ -79,7 +79,7 @@ class Pieces(Along):
         return self.mapped(ufunc, *inputs)
 
     def mapped(self, function: Callable[..., Values], *inputs: Operand) -> Pieces:
-        """An element-wise function of values of this cut, and of values that all points share."""
+        """Element-wise function of values of this cut, and of values common to all points."""
         operands = [
             part.one if isinstance(part, Pieces) and part.one is not None else part for part in inputs
         ]
@@ -135,7 +135,7 @@ class Pieces(Along):
         return Pieces(self.count, make)
 
     def spread(self, totals: Operand) -> Pieces:
-        """The one value, which all points share."""
+        """One value common to all points."""
         flat = np.asarray(totals).reshape(-1)
 
         def make(number: int, memo: Memo) -> Values:

@@ -1,4 +1,4 @@
-"""Placement values: the share of the other class that a row is on the right side of, ties counting half.
+"""Placement values: the share of the other class on the right side of a row, ties counting half.
 
 Their mean over the positives is the area under the ROC curve, and so it is over the negatives; how they vary says
 how precise the area is, and how two scores' placements vary together how precise the difference of two areas is.
@@ -19,7 +19,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PlacementArea:
-    """An ROC area with the two parts of its variance: that of the positives' mean placement, and of the negatives'.
+    """ROC area with the two parts of its variance: that of the positives' mean placement, and of the negatives'.
 
     A part is NaN where its class has fewer than 2 rows.
     """
@@ -61,7 +61,7 @@ def _mean(placement: Operand, rows: Operand, size: Operand) -> tuple[Operand, Op
 
 
 def cluster_covariance(ups: Array, downs: Array, truth: NDArray[np.bool_], unit: NDArray[np.int64]) -> Array:
-    """The covariance of areas of rows that belong together, from deviations of placements `[model, row]`.
+    """Covariance of areas of clustered rows, from deviations of placements `[model, row]`.
 
     Of each unit the deviations are added, those of positives and those of negatives, whose products count as well: a
     unit may have rows of both classes. With a row a unit it is DeLong's covariance.

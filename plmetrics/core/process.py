@@ -16,7 +16,7 @@ Looking for Pydantic's plugins reads what all installed packages say of themselv
 
 
 def take_over() -> None:
-    """Say that this process is the command line's, before it starts anything.
+    """Mark this process as the command line's, before it starts anything.
 
     At its end the system takes its memory back at once: nothing is looked for in it before.
     """
@@ -35,5 +35,5 @@ def is_ours() -> bool:
 
 
 def original_environment() -> dict[str, str]:
-    """The environment that this process was started with, for programs of others."""
+    """Environment at the start of this process, for programs of others."""
     return {name: value for name, value in os.environ.items() if name not in _added}

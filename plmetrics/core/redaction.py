@@ -1,4 +1,4 @@
-"""Values of environment variables in texts, shown as the variables that a suite names: they may be secrets."""
+"""Values of environment variables in texts, shown as the variables of a suite: they may be secrets."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Redaction:
         return cls(tuple(sorted(forms.items(), key=lambda item: -len(item[0]))))
 
     def text(self, text: str, *, identity: bool = False) -> str:
-        """A text with variables in place of their values; `identity` adds a digest, by which values are told apart.
+        """Text with variables in place of their values; `identity` adds a digest to tell values apart.
 
         >>> Redaction.of({"TOKEN": "geheim-17", "DAY": "7"}).text("7 rows of s3://me:geheim-17@bucket/7/x.csv")
         '7 rows of s3://me:${TOKEN}@bucket/${DAY}/x.csv'
@@ -64,12 +64,12 @@ class Redaction:
         return text
 
     def problem(self, problem: Problem) -> Problem:
-        """A problem whose words hold no value."""
+        """Problem without values in its words."""
         hint = None if problem.hint is None else self.text(problem.hint)
         return replace(problem, message=self.text(problem.message), hint=hint)
 
     def mask(self, error: BaseException) -> None:
-        """Take the values out of an error, and out of those that it comes from."""
+        """Remove the values from an error, and from its causes."""
         for link in _chain(error) if self.names else ():
             link.args = tuple(self.text(arg) if isinstance(arg, str) else arg for arg in link.args)
             if isinstance(link, PlmetricsError):
@@ -111,7 +111,7 @@ def _pattern(value: str) -> re.Pattern[str]:
 
 
 def _beside_marks(value: str, literal: str) -> str:
-    """Words stand between marks of an address as well; what is short may stand there by chance."""
+    """Whether words stand between marks of an address as well; a short value may occur by chance."""
     return rf"|(?<={_ENDS}){literal}(?={_ENDS})" if len(value) >= _SHORT else ""
 
 

@@ -39,7 +39,7 @@ _TYPES: Mapping[str, pl.DataType] = {
 
 
 class TableSchema(pl.Schema):
-    """A schema whose table without rows is made once: a run asks for ten of them."""
+    """Schema with a cached empty table: a run asks for ten of them."""
 
     @cached_property
     def _empty(self) -> pl.DataFrame:
@@ -155,7 +155,7 @@ def in_schema(frame: pl.DataFrame, schema: pl.Schema, *, strict: bool = True) ->
 
 
 def first_word(cases: Mapping[str, pl.Expr], otherwise: str) -> pl.Expr:
-    """The word of the first condition that holds, of a row where none does `otherwise`."""
+    """Word of the first true condition of a row, else `otherwise`."""
     words = (pl.when(holds).then(pl.lit(word)) for word, holds in cases.items())
     return pl.coalesce(*words, pl.lit(otherwise))
 
@@ -165,12 +165,12 @@ GATE_OUTCOMES = ("fail", "inconclusive", "warn", "skipped", "pass")
 
 
 def gate_table(rows: Sequence[Mapping[str, object]]) -> pl.DataFrame:
-    """The table `gates` of rows that leave out what is null."""
+    """Table `gates` from rows without their null columns."""
     return pl.DataFrame([dict.fromkeys(GATES_SCHEMA) | {**row} for row in rows], GATES_SCHEMA, orient="row")
 
 
 def first_rows(metrics: pl.DataFrame, *further: str) -> pl.DataFrame:
-    """The table `metrics` with a row an estimate: where several methods made its interval, that of the first.
+    """Table `metrics` with a row an estimate: of several intervals, that of the first method.
 
     Gates, comparisons and reports judge by it. Rows are in result order, so that those of an estimate lie together.
     Neighbours whose slices have the same text differ in their values. `further` are columns that tell runs apart.
@@ -218,7 +218,7 @@ Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json
 
 
 class RecordedFile(TypedDict):
-    """A data file: `path` below `folder`; `digest` is that of its size and both its ends."""
+    """Data file: `path` below `folder`; `digest` is that of its size and both its ends."""
 
     path: str
     folder: NotRequired[str]
@@ -240,7 +240,7 @@ class RecordedRows(TypedDict, total=False):
 
 
 class RecordedInterval(TypedDict):
-    """The interval that a run is of: its name, its ends in ISO 8601, and the time zone of its calendar."""
+    """Interval of a run: its name, its ends in ISO 8601, and the time zone of its calendar."""
 
     key: str
     start: str

@@ -1,4 +1,4 @@
-"""Values of many slices laid end to end: the ragged form of an array whose last axis are the points."""
+"""Values of many slices laid end to end: the ragged form of an array with points as the last axis."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _WORTH_KEEPING = 1 << 22
 
 
 class Along(np.lib.mixins.NDArrayOperatorsMixin, ABC):
-    """Values along the points of one slice or of many, in a form that a metric's formula need not know."""
+    """Values along the points of one slice or of many, in a form hidden from a metric's formula."""
 
     __slots__ = ()
 
@@ -53,7 +53,7 @@ class Along(np.lib.mixins.NDArrayOperatorsMixin, ABC):
 
 
 class Segments(Along):
-    """An array whose last axis is cut into consecutive segments, one per slice.
+    """Array with its last axis cut into consecutive segments, one per slice.
 
     Arithmetic between segments of the same cut is element by element; `total`, `cumulative` and `largest`
     work within each segment. `offsets` has one entry more than there are segments; a segment may be empty.
@@ -145,7 +145,7 @@ class Segments(Along):
         return Segments(np.repeat(totals, self.sizes, axis=-1), self.offsets)
 
     def places(self, edges: Values) -> NDArray[np.int64]:
-        """Where each edge would be put into each segment of ascending values, before what equals it.
+        """Insertion places of each edge in each segment of ascending values, before equal ones.
 
         >>> Segments(np.array([1.0, 2.0, 2.0, 0.0, 3.0]), np.array([0, 3, 5])).places(np.array([1.5, 2.0, 9.0]))
         array([[1, 1, 3],
@@ -193,7 +193,7 @@ class Segments(Along):
 
 
 def _accumulate(values: Values, offsets: Values, out: Values, *, integral: bool) -> None:
-    """Running totals within segments; of whole numbers in one go, with what came before taken off where one begins.
+    """Running totals within segments; of whole numbers in one go, less those at the start of each.
 
     These are added as integers, which is several times as fast.
     """

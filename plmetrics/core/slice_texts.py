@@ -1,4 +1,4 @@
-"""The texts of slices: one for each slice of a set, and how a text finds its slice again."""
+"""Texts of slices: one for each slice of a set, and the look-up of a slice by its text."""
 
 from __future__ import annotations
 

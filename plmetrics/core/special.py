@@ -1,4 +1,4 @@
-"""Functions of scipy.special, which is imported when the first of them is called: it takes longer than all of ours."""
+"""Functions of scipy.special, imported with the first call: it takes longer than all of ours."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def _special(name: str) -> Special:
-    """The function of that name, which imports SciPy when it is called."""
+    """Function of that name, with an import of SciPy at its call."""
 
     def function(*arguments: Operand) -> Operand:
         import scipy.special

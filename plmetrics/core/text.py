@@ -45,7 +45,7 @@ _WORD = re.compile(r"[^\W\d]\w*(?:-\w+)*")
 
 
 class TextError(ValueError):
-    """A text is not a metric's; `hint` says what to write instead."""
+    """Error of a text that is not a metric's; `hint` is the advice."""
 
     def __init__(self, message: str, hint: str | None = None) -> None:
         super().__init__(message)
@@ -115,7 +115,7 @@ def parse_call(text: str, *, unnamed: bool = False) -> Call:
 
 
 def refuse_nameless(name: str, value: Value, text: str, hint: str | None = None) -> NoReturn:
-    """Refuse a value that has no name; `hint` is what to write instead.
+    """Refuse a value without a name; `hint` is the advice.
 
     Raises:
         TextError: always.
@@ -126,7 +126,7 @@ def refuse_nameless(name: str, value: Value, text: str, hint: str | None = None)
 
 
 def at_ranks(text: str) -> tuple[str, ...]:
-    """The texts that one with ranks behind an @ stands for: `ndcg@10` is `ndcg(k=10)`. Any other text as it is.
+    """Texts of one with ranks behind an @: `ndcg@10` is `ndcg(k=10)`. Any other text as it is.
 
     >>> at_ranks("ndcg@[5, 10]"), at_ranks("ndcg@5(gain=exponential)"), at_ranks("mrr")
     (('ndcg(k=5)', 'ndcg(k=10)'), ('ndcg(k=5, gain=exponential)',), ('mrr',))
@@ -143,7 +143,7 @@ def at_ranks(text: str) -> tuple[str, ...]:
 
 
 def join_torn(pieces: Sequence[object]) -> tuple[str, int] | None:
-    """The text that YAML split at its commas, and of how many pieces; None if the first piece is whole.
+    """Text split by YAML at its commas, and the number of pieces; None if the first piece is whole.
 
     >>> join_torn(["fbeta(beta=2", "threshold=0.3)", "roc_auc"])
     ('fbeta(beta=2, threshold=0.3)', 2)
@@ -194,7 +194,7 @@ class _Parser:
         return self._next == len(self._tokens)
 
     def take(self, kind: str, text: str | None = None) -> str | None:
-        """The next token if it is of that kind and text."""
+        """Next token, of a required kind and text."""
         if self.at_end:
             return None
         token_kind, value, _ = self._tokens[self._next]
@@ -204,7 +204,7 @@ class _Parser:
         return value
 
     def fail(self, expected: str, hint: str | None = None) -> NoReturn:
-        """Say that a token should be something else, or that one is missing."""
+        """Error of a wrong or missing token."""
         if not self.at_end:
             _, value, position = self._tokens[self._next]
             msg = f"{value!r} at position {position} of {self._text!r}: {expected} was expected"

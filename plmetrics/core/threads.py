@@ -59,7 +59,7 @@ def ahead(function: Callable[[Item], Result], items: Sequence[Item]) -> Iterator
 
 
 def begin(function: Callable[[], Result]) -> Callable[[], Result]:
-    """Start a function beside what follows; gives what waits for its result. On one processor it runs at once.
+    """Start a function in parallel; gives the function to await its result. On one processor it runs at once.
 
     >>> begin(lambda: 1)()
     1
@@ -83,7 +83,7 @@ def steps(first: int, last: int, most: int) -> list[tuple[int, int]]:
 
 
 class _OneThreadAProduct:
-    """Within it matrix products take one thread each: several that take all of them wait for each other.
+    """Context of single-threaded matrix products: several with all threads wait for each other.
 
     The number of threads belongs to the process: the last of those that are within puts it back.
     """
@@ -117,7 +117,7 @@ def _libraries() -> ThreadpoolController:
 
 
 def processors() -> int:
-    """Number of processors that this process may use."""
+    """Number of processors of this process."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
@@ -160,7 +160,7 @@ def _sparse_product() -> Callable[..., None]:
 
 
 def _ones(size: int, kind: np.dtype[np.number]) -> NDArray[np.number]:
-    """So many ones; in memory that is shared unless they are very many."""
+    """Array of ones, in shared memory unless it is very long."""
     return _shared_ones(kind)[:size] if size <= _SHARED_ONES else np.ones(size, dtype=kind)
 
 

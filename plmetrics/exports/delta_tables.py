@@ -66,7 +66,7 @@ class DeltaTarget:
         raise EnvironmentFault(Problem("another run writes the rows of the same interval all the time"))
 
     def _runs_of_interval(self, run: EndedRun, tables: Mapping[str, pl.DataFrame]) -> set[str | None]:
-        """The runs whose rows the tables hold for a run's interval; None for rows that are to be there and are not."""
+        """Runs with stored rows for a run's interval; None for missing rows."""
         from deltalake import DeltaTable
         from deltalake.exceptions import DeltaError
 
@@ -85,7 +85,7 @@ class DeltaTarget:
 
 
 def _runs_in(files: pl.DataFrame, run: EndedRun) -> set[str | None]:
-    """The runs whose rows the files of a table hold for a run's interval, as far as statistics tell."""
+    """Runs with stored rows for a run's interval in the files of a table, as far as statistics tell."""
     of_interval = {"partition.suite": run.name, "partition.run_key": run.key}
     if not of_interval.keys() <= set(files.columns):
         return set()

@@ -54,7 +54,7 @@ def junit_text(run: EndedRun) -> str:
 
 
 def xml_text(text: str) -> str:
-    r"""A text without the characters that XML 1.0 cannot hold.
+    r"""Text without the characters invalid in XML 1.0.
 
     >>> xml_text("a\x00b\x1b[1m\tc")
     'a\ufffdb\ufffd[1m\tc'
@@ -113,7 +113,7 @@ def _name(gate: Mapping[str, Any]) -> str:
 
 
 def _numbers(gate: Mapping[str, Any]) -> str:
-    """Observed value in words, with its interval, and why it is undefined or undecided."""
+    """Observed value in words, with its interval, and the reason why it is undefined or undecided."""
     if gate["observed"] is None:
         text = f"no value ({gate['status']})"
     else:

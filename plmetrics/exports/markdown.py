@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def markdown_text(run: EndedRun) -> str:
-    """The text of `plmetrics report RUN --format markdown`; of a run that failed, why."""
+    """Text of `plmetrics report RUN --format markdown`; of a failed run, the reason."""
     place = shown_path(run.folder)
     if run.result is not None:
         return to_markdown(summarise(run.result, place))

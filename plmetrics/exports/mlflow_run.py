@@ -44,7 +44,7 @@ _NUMBERS = {"value": "", "lower": ".lower", "upper": ".upper", "n": ".n"}
 
 @dataclass(frozen=True, slots=True)
 class MlflowTarget:
-    """An experiment of a tracking server or store; `uri` is None for that of MLflow's own settings."""
+    """Experiment of a tracking server or store; `uri` is None for that of MLflow's own settings."""
 
     experiment: str
     uri: str | None
@@ -93,7 +93,7 @@ class MlflowTarget:
 
 
 def mlflow_target(loaded: LoadedSuite, section: MlflowOutput) -> MlflowTarget:
-    """The target of `output.mlflow`. A path in place of an address is that of a local store."""
+    """Target of `output.mlflow`. A path in place of an address is that of a local store."""
     with _mlflow():
         uri = section.uri
         if uri is not None and ":" not in uri and uri != "databricks":
@@ -125,12 +125,12 @@ def metric_names(rows: Sequence[Mapping[str, str | None]]) -> list[str]:
 
 
 def _valid(text: str) -> str:
-    """A text without the characters that names of metrics and tags cannot have, or that divide them."""
+    """Text without the characters invalid or dividing in names of metrics and tags."""
     return _INVALID.sub("_", text).replace("/", "_")
 
 
 def _rule_words(rule: str) -> str:
-    """A rule without signs that names of tags cannot have."""
+    """Rule without signs invalid in names of tags."""
     return rule.replace(">=", "at least").replace("<=", "at most")
 
 
@@ -166,7 +166,7 @@ def _metrics(run: EndedRun, result: Outcome) -> list[Metric]:
 
 
 def _identity(run: EndedRun) -> dict[str, str]:
-    """The tags by which a run is known from its start, also where logging it is cut short."""
+    """Identifying tags of a run from its start, also where logging it is cut short."""
     return {"plmetrics.suite": run.name, "plmetrics.run_id": run.run_id, "plmetrics.key": run.key}
 
 
@@ -202,12 +202,12 @@ def _is_logged(client: MlflowClient, experiment: str, run: EndedRun) -> bool:
 
 
 def _earlier_runs(client: MlflowClient, experiment: str, run: EndedRun) -> list[RunInfo]:
-    """The runs of the same interval, or the same run where it has none, that are in force or were cut short."""
+    """Runs of the same interval, or the same run without one, in force or cut short."""
     return [earlier.info for earlier in client.search_runs([experiment], _condition(run, "key"))]
 
 
 def _runs_left(client: MlflowClient, experiment: str, run: EndedRun) -> list[str]:
-    """The runs of the suite that began to be logged a day before this one or earlier, and were cut short."""
+    """Runs of the suite started a day before this one or earlier in MLflow, and cut short."""
     before = _milliseconds((run.started - _OLD).timestamp())
     condition = f"attributes.status = 'RUNNING' and attributes.start_time < {before}"
     runs = client.search_runs([experiment], f"{_condition(run, 'suite')} and {condition}")
@@ -215,7 +215,7 @@ def _runs_left(client: MlflowClient, experiment: str, run: EndedRun) -> list[str
 
 
 def _condition(run: EndedRun, tag: str) -> str:
-    """The runs of a suite that share a tag; names of suites have no double quotes."""
+    """Filter of a suite's runs by a common tag; names of suites have no double quotes."""
     tags = {name: _identity(run)[name] for name in dict.fromkeys(("plmetrics.suite", f"plmetrics.{tag}"))}
     return " and ".join(f'tags.`{name}` = "{text}"' for name, text in tags.items())
 

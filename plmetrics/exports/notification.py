@@ -56,7 +56,7 @@ class Message:
         return f"{head}{f' ({reasons})' if reasons else ''}{f', see {self.folder}' if self.folder else ''}"
 
     def filled(self, template: str | None) -> str:
-        """The text that a template makes of it; its own without one."""
+        """Text from a template; its own without one."""
         if template is None:
             return self.text
         return template.format_map(
@@ -74,21 +74,21 @@ class Message:
 def message_of_result(
     name: str, verdict: str, exit_code: int, folder: str, interval: str, gates: pl.DataFrame
 ) -> Message:
-    """Message about a run that completed."""
+    """Message about a completed run."""
     failed = gates.filter(level="fail", verdict="fail")["gate"].unique(maintain_order=True).to_list()
     more = [f"and {len(failed) - _MOST_GATES} more"] if len(failed) > _MOST_GATES else []
     return Message(name, verdict, exit_code, folder, interval, (*failed[:_MOST_GATES], *more))
 
 
 def message_of_failure(name: str, failure: Failure, interval: str, skipped: int) -> Message:
-    """Message about a run that ended with an error; `skipped` is the exit code of one without data."""
+    """Message about a run with an error; `skipped` is the exit code of one without data."""
     status = SKIPPED if failure.exit_code == skipped else ERROR
     folder = "" if failure.folder is None else str(failure.folder)
     return Message(name, status, failure.exit_code, folder, interval, error=failure.message)
 
 
 def notify(messages: Iterable[Notify], message: Message, previous: str | None, folder: Path) -> list[str]:
-    """Send what is asked for; in words what was not delivered.
+    """Send the requested messages; in words the undelivered ones.
 
     `previous` is the status of the run before, if there is one; commands run in `folder`, that of the suite.
     """
@@ -132,7 +132,7 @@ def _sender(spec: Notify, message: Message, folder: Path) -> Callable[[], str | 
 
 
 def _within_time(send: Callable[[], str | None]) -> str | None:
-    """Fault in words, if any; a sender that takes longer than it may is left to itself."""
+    """Fault in words, if any; a sender beyond its time limit is left to itself."""
     answers: Queue[str | None] = Queue()
     Thread(target=lambda: answers.put(_attempt(send)), daemon=True).start()
     try:
@@ -157,7 +157,7 @@ def _attempt(send: Callable[[], str | None]) -> str | None:
 
 
 class _NoRedirects(HTTPRedirectHandler):
-    """An address may be a secret, which no other server is to see."""
+    """Handler without redirects, as an address may be a secret."""
 
     def redirect_request(self, *_: Any, **__: Any) -> None:
         return None

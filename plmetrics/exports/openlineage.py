@@ -25,7 +25,7 @@ _EVENT = f"{_SPEC}/2-0-2/OpenLineage.json#/$defs/RunEvent"
 
 
 def openlineage_text(run: EndedRun) -> str:
-    """Two events. A gate that fails is a failed assertion of a run that is complete; FAIL is a run without results."""
+    """Two events. A failing gate is a failed assertion of a complete run; FAIL is a run without results."""
     end = "FAIL" if run.result is None else "COMPLETE"
     events = [_event(run, "START", run.started, gates=()), _event(run, end, run.finished, gates=_gates(run))]
     return "".join(f"{json.dumps(event, ensure_ascii=False, allow_nan=False)}\n" for event in events)
@@ -77,7 +77,7 @@ def _job_type() -> dict[str, Any]:
 
 
 def _inputs(run: EndedRun, gates: list[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """The tables that the suite reads, as it names them; the assertions are about the first."""
+    """Tables of the suite, as it names them; the assertions are about the first."""
     inputs: list[dict[str, Any]] = [
         {"namespace": "file", "name": path if "://" in path else str(run.base.absolute() / Path(path))}
         for path in map(mask_address, _paths(run.suite.get("data", {})))
@@ -98,7 +98,7 @@ def _paths(data: Mapping[str, Any]) -> list[str]:
 
 
 def _gates(run: EndedRun) -> list[dict[str, Any]]:
-    """The gates that were judged, as assertions; one that could not be decided has not succeeded."""
+    """Judged gates, as assertions; an undecided one has not succeeded."""
     if run.result is None:
         return []
     return [

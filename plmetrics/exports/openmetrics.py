@@ -1,4 +1,4 @@
-"""OpenMetrics text, in the subset that is the text format of Prometheus as well: gauges without times."""
+"""OpenMetrics text, in its common subset with the text format of Prometheus: gauges without times."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _RUN_VERDICTS = ("pass", "fail", "inconclusive", "none", "error")
 
 
 def openmetrics_text(run: EndedRun) -> str:
-    """The values, gates and verdict of a run. What is undefined is left out."""
+    """Values, gates and verdict of a run, without undefined ones."""
     lines = [
         line for name, text, samples in _families(run) for line in _family(run.name, name, text, samples)
     ]
@@ -61,12 +61,12 @@ def _place(row: Mapping[str, Any], class_name: str | None) -> dict[str, str | No
 
 
 def _one_of(words: Iterable[str], chosen: str, labels: Mapping[str, str | None]) -> list[Sample]:
-    """A sample for each word, 1 for the one that holds: a new verdict is no new series."""
+    """Sample for each word, 1 for the current one: a new verdict is no new series."""
     return [({**labels, "verdict": word}, int(word == chosen)) for word in words]
 
 
 def _family(suite: str, name: str, text: str, samples: Iterable[Sample]) -> list[str]:
-    """The lines of a family; of samples with the same labels, which no reader accepts, the first."""
+    """Lines of a family; of samples with the same labels, invalid for readers, the first."""
     lines: dict[str, str] = {}
     for labels, value in samples:
         if value is not None and math.isfinite(value):

@@ -1,4 +1,4 @@
-"""Documents and deliveries that a suite asks for, checked before the run begins."""
+"""Documents and deliveries of a suite, checked before the run begins."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Exports:
         return {DOCUMENTS[name].file: DOCUMENTS[name].content(run) for name in self.names}
 
     def deliver(self, folder: Place, record: Mapping[str, Any], result: Outcome) -> None:
-        """Write every delivery, even where another fails. What is there already stays.
+        """Write every delivery, even after a failure of another. Existing ones stay.
 
         Raises:
             EnvironmentFault: what is not written, and why. The run folder is there.
@@ -114,7 +114,7 @@ class Exports:
 
 
 def exports_of(loaded: LoadedSuite) -> Exports:
-    """The exports that a suite asks for.
+    """Exports of a suite.
 
     Raises:
         ConfigError: a path or an address is wrong, with its place in the suite's file.
@@ -154,7 +154,7 @@ def _delivery_problem(run: EndedRun, target: str, path: SuitePath, problem: Prob
 
 @dataclass(frozen=True, slots=True)
 class ExportDocument:
-    """A document about a run, whether it failed or not: its file in the run folder, and the function that writes it."""
+    """Document about a run, failed or not: its file in the run folder, and its writer."""
 
     file: str
     function: str

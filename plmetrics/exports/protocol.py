@@ -1,4 +1,4 @@
-"""Protocol of exports: their inputs, how they are called, and the paths that they may write to."""
+"""Protocol of exports: their inputs, their calls, and their paths."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class EndedRun:
-    """A run that has ended.
+    """Ended run.
 
     Attributes:
         name: name of the suite.
@@ -53,7 +53,7 @@ class EndedRun:
 
     @cached_property
     def interval(self) -> tuple[datetime, datetime] | None:
-        """Start and end of the interval that the run is about, in UTC; None for a run without one."""
+        """Start and end of the run's interval, in UTC; None for a run without one."""
         stated = self.record.get("interval")
         return None if stated is None else (_moment(stated["start"]), _moment(stated["end"]))
 
@@ -81,7 +81,7 @@ def _moment(text: str) -> datetime:
 
 
 class Target(Protocol):
-    """A place that results are written to once their run folder is complete."""
+    """Place for results of complete run folders."""
 
     @property
     def description(self) -> str:

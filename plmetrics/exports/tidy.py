@@ -1,4 +1,4 @@
-"""The tables of a run for databases, each row with what it belongs to, and its values for systems of few names."""
+"""Tables of a run for databases, each row with its keys, and the headline values for systems of few names."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def _run_row(run: EndedRun) -> pl.DataFrame:
 
 
 def headline_values(result: Outcome) -> pl.DataFrame:
-    """The rows of the table `metrics` of all rows together, and of models, metrics and slices that have a gate."""
+    """Rows of the table `metrics` of all rows together, and of models, metrics and slices with a gate."""
     rows = first_rows(result.metrics)
     gated = rows.join(result.gates.select(_PLACE).unique(), on=_PLACE, how="semi", maintain_order="left")
     return pl.concat([rows.filter(slice_set=OVERALL), gated.filter(pl.col("slice_set") != OVERALL)])

@@ -1,4 +1,4 @@
-"""The metrics that exist, as text: a list of them, and the card of one."""
+"""Registered metrics as text: a list of them, and the card of one."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def csv_text(metrics: Sequence[MetricClass]) -> str:
 
 
 def list_text(metrics: Sequence[MetricClass], width: int = 100, *, color: bool = False) -> str:
-    """One entry a metric, by task: parameters with defaults, range, what is better, and when to use it."""
+    """One entry a metric, by task: parameters with defaults, range, better direction, and use."""
     blocks = []
     for task in dict.fromkeys(metric.task for metric in metrics):
         of_task = [metric for metric in metrics if metric.task == task]
@@ -92,7 +92,7 @@ def list_text(metrics: Sequence[MetricClass], width: int = 100, *, color: bool =
 
 
 def card_text(metric: MetricClass, width: int = 100, *, color: bool = False) -> str:
-    """Everything that is known of one metric."""
+    """Card of one metric with all its facts."""
     lines = heading(_signature(metric), metric.task, width)
     lines += wrap(Text(description(metric)), width)
     facts = [
@@ -162,7 +162,7 @@ def names_elsewhere(metric: MetricClass) -> Iterator[Synonym]:
 
 
 def undefined_statuses(metric: MetricClass) -> tuple[str, ...]:
-    """The statuses that may stand in place of a value, besides those that every metric can have."""
+    """Statuses in place of a value, besides those of every metric."""
     example = object.__new__(metric)
     for field in dataclasses.fields(metric):
         argument = 0.5 if field.default is dataclasses.MISSING else field.default
@@ -173,7 +173,7 @@ def undefined_statuses(metric: MetricClass) -> tuple[str, ...]:
 
 
 class _AnyState:
-    """A state whose every array is ones: what can be undefined is asked for by name, not by value."""
+    """State with ones in every array, for the undefined statuses of a metric by name."""
 
     def __getattr__(self, name: str) -> Any:
         return np.ones(3)
@@ -193,7 +193,7 @@ def _markdown_row(metric: MetricClass) -> list[str]:
 
 
 def _aliases(metric: MetricClass) -> list[str]:
-    """Other names; one that sets parameters says so."""
+    """Other names, with the parameters they set."""
     presets = metric.presets.items()
     return [
         *metric.aliases,
@@ -242,7 +242,7 @@ def _meaning(field: dataclasses.Field[Any]) -> str:
 
 
 def _convention(metric: MetricClass) -> str:
-    """Matters of choice, with what is chosen; rival definitions are other values of the parameters."""
+    """Conventions of a metric; rival definitions are other values of the parameters."""
     conventions = [f"{_default(field)}: {_meaning(field)}" for field in dataclasses.fields(metric)]
     return "; ".join(conventions) or "one definition, without parameters"
 

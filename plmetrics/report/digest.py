@@ -30,7 +30,7 @@ _ARROWS = {"better": "▲ better", "worse": "▼ worse"}
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """A titled table of texts; `remark` says what it is about, or what it leaves out.
+    """Titled table of texts; `remark` is its subject, or its omissions.
 
     `strong` are the places of cells to set in bold, by row and column.
     """
@@ -43,13 +43,13 @@ class Grid:
 
 
 def digest(summary: Summary) -> list[Grid]:
-    """The grids of a result that have rows, those that need a decision first."""
+    """Grids of a result with rows, those with a need of a decision first."""
     grids = [_gates(summary), _changes(summary), _models(summary), _differences(summary), _worst(summary)]
     return [grid for grid in grids if grid.rows]
 
 
 def _gates(summary: Summary) -> Grid:
-    """The checks that did not pass, the worst first."""
+    """Checks other than passed ones, the worst first."""
     checks = [row for row in gate_checks(summary.gates) if row["outcome"] != "pass"]
     return Grid(
         "Gates",
@@ -149,7 +149,7 @@ def _board(summary: Summary, values: dict[tuple[str, str], str], metrics: list[s
 
 
 def _worst(summary: Summary) -> Grid:
-    """The slices that fall short of their model's overall value the most."""
+    """Slices with the largest shortfall to their model's overall value."""
     metric = primary_metric(summary)
     if metric is None:
         return Grid("Worst slices", (), ())
@@ -169,13 +169,13 @@ def _worst(summary: Summary) -> Grid:
 
 
 def _nonempty_columns(columns: Sequence[str], rows: list[list[str]]) -> tuple[list[str], list[list[str]]]:
-    """The columns that have a text somewhere."""
+    """Columns with some text."""
     places = filled_places(rows)
     return [columns[place] for place in places], [[row[place] for place in places] for row in rows]
 
 
 def warning_texts(summary: Summary, most: int) -> Iterator[str]:
-    """The warnings of a run, and how many more there are."""
+    """Warnings of a run, and the number of further ones."""
     warnings = [str(text) for text in summary.record.get("warnings", ())]
     yield from warnings[:most]
     if len(warnings) > most:

@@ -43,7 +43,7 @@ def indented_json(content: object) -> str:
 
 
 def json_text(content: Mapping[str, Any]) -> str:
-    """A JSON object for programs; characters that are not printable are escaped."""
+    """JSON object for programs; nonprintable characters are escaped."""
     return _printable(json.dumps(content, ensure_ascii=False, allow_nan=False, indent=2))
 
 

@@ -1,4 +1,4 @@
-"""Laying text out in a given number of terminal columns: tables that fit, and stacks where they do not."""
+"""Layout of text in a given number of terminal columns: tables that fit, and stacks otherwise."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def terminal_width() -> int:
 
 
 def filled_places(rows: Sequence[Sequence[object]]) -> list[int]:
-    """Places of the columns that have a text in some row."""
+    """Places of the columns with some text."""
     return [place for place, column in enumerate(zip(*rows, strict=True)) if any(column)]
 
 
@@ -134,13 +134,13 @@ def flow(pieces: Iterable[Text], width: int, *, indent: int = INDENT, gap: int =
 
 
 def wrap(text: Text, width: int, *, indent: int = INDENT) -> list[Text]:
-    """Lines of at most `width` cells, broken between words where that is possible."""
+    """Lines of at most `width` cells, broken between words if possible."""
     lines = text.wrap(_console(width, color=False), max(width - indent, 1), overflow="fold")
     return [Text(" " * indent).append_text(line) for line in lines]
 
 
 def remarks(texts: Iterable[str], width: int, style: str = FAINT, *, indent: int = INDENT) -> list[Text]:
-    """Remarks, each on lines of its own, with what is not printable escaped."""
+    """Remarks, each on lines of its own, with nonprintable characters escaped."""
     return [line for text in texts for line in wrap(Text(printable(text), style), width, indent=indent)]
 
 
@@ -151,7 +151,7 @@ def heading(title: str, remark: str = "", width: int = 80) -> list[Text]:
 
 
 def join_blocks(blocks: Iterable[list[Text]]) -> list[Text]:
-    """The lines of all blocks that have any, with an empty line between two blocks."""
+    """Lines of all nonempty blocks, with an empty line between two blocks."""
     lines: list[Text] = []
     for block in filter(None, blocks):
         lines += [Text(), *block] if lines else block

@@ -63,7 +63,7 @@ def leaderboard(
 
 
 def primary_metric(summary: Summary) -> str | None:
-    """The first metric with a better side that has an overall value; totals are passed over."""
+    """First metric with a better side and an overall value, totals excepted."""
     judged = set(summary.metrics.filter(slice_set=OVERALL)["metric"]) - summary.totals
     ways = summary.directions.items()
     return next((text for text, way in ways if way in {"higher", "lower"} and text in judged), None)
@@ -80,7 +80,7 @@ def ranked_models(summary: Summary) -> list[str]:
 
 
 def clear_bests(tables: ResultTables) -> frozenset[tuple[str, str]]:
-    """Metrics with the model that is read as better than every other one, on all rows.
+    """Metrics with a model better than every other one by its readings, on all rows.
 
     A model is the clear best where each of the others was compared with it; values alone say nothing of noise.
     """
@@ -137,7 +137,7 @@ def _reverse(compared: pl.DataFrame) -> pl.DataFrame:
 
 
 def _rows(metrics: pl.DataFrame, metric: str, slice_set: str | None, text: str | None) -> pl.DataFrame:
-    """The rows of the table `metrics` that are asked for."""
+    """Requested rows of the table `metrics`."""
     of_metric = metrics.filter(pl.col("metric") == metric)
     rows = of_metric.filter(pl.col("class").is_null())
     if rows.is_empty() and not of_metric.is_empty():
@@ -162,7 +162,7 @@ def _check(name: str, names: Iterable[str], kind: str, argument: str) -> None:
 
 
 def metric_of(name: str, directions: Mapping[str, str], canonical: str | None) -> str:
-    """The metric of a result that a name stands for.
+    """Metric of a result by its name.
 
     `canonical` is the canonical text of the name, None where it is no metric.
 

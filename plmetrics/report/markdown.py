@@ -36,7 +36,7 @@ def to_markdown(summary: Summary) -> str:
 
 
 def escape(text: str, longest: int = LONGEST) -> str:
-    r"""Names and values as text that means nothing to Markdown, HTML or GitHub; the middle of a long one is left out.
+    r"""Names and values as text without a meaning in Markdown, HTML or GitHub; the middle of a long one is left out.
 
     >>> escape("a|b `c` <i>"), escape("@team #12")
     ('a\\|b \\`c\\` &lt;i&gt;', '@&#8203;team \\#&#8203;12')

@@ -87,7 +87,7 @@ def _html(summary: Summary, grids: Sequence[Grid], parts: int, rows: int) -> str
 
 
 def _cut(grid: Grid, rows: int) -> dict[str, object]:
-    """A grid of some rows, and of some models where they are columns, with a remark on what is left out."""
+    """Grid of some rows, and of some models if they are columns, with a remark on the omitted ones."""
     columns = max(rows, 2) if grid.title == "Models" else len(grid.columns)
     remarks = [grid.remark] if grid.remark else []
     if len(grid.rows) > rows:
@@ -106,7 +106,7 @@ def _cut(grid: Grid, rows: int) -> dict[str, object]:
 
 
 def _short(text: str, longest: int = _LONGEST) -> str:
-    """A text that a cell has room for: the middle of a long one is left out."""
+    """Text of a cell's width: the middle of a long one is left out."""
     text = printable(text)
     return text if len(text) <= longest else f"{text[: longest // 2]}…{text[-longest // 2 :]}"
 

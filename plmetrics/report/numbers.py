@@ -61,7 +61,7 @@ def estimate(
 
 
 def row_estimate(row: Mapping[str, Any], column: str = "value", *, signed: bool = False) -> ValueText:
-    """The value of a row of a result table, with its interval or why there is none."""
+    """Value of a row of a result table, with its interval or the reason for its absence."""
     why: dict[str, Any] = {"status": row["status"], "interval_status": row.get("interval_status")}
     return estimate(row[column], row["lower"], row["upper"], signed=signed, **why)
 
@@ -105,7 +105,7 @@ def plural(how_many: int, thing: str) -> str:
 
 
 def omission(number: int, thing: str, table: str) -> tuple[str, ...]:
-    """A note on things that are not shown, and the table that has them; none where all are.
+    """Note on omitted things, and the table with them; none without omissions.
 
     >>> omission(3, "model", "curves"), omission(0, "model", "curves")
     (('3 more models in the table curves',), ())

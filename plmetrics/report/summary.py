@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summary(ResultTables):
-    """A result, with facts that its tables do not have.
+    """Result with facts beyond its tables.
 
     `definitions` are the metrics in suite order, and `directions` theirs by canonical text; `totals` are those that
     grow with the number of rows, so that slices of different sizes are not compared by them, and `rising` those that
@@ -69,6 +69,6 @@ def _text(metric: Any) -> str:
 
 
 def _tests(compare: Any) -> frozenset[str]:
-    """The names of the tests that were asked for; a record has each as a mapping."""
+    """Names of the requested tests; a record has each as a mapping."""
     tests = compare.tests if compare else ()
     return frozenset(test["test"] if isinstance(test, Mapping) else test.test for test in tests)

@@ -85,5 +85,5 @@ def render(
 
 
 def _ran(summary: Summary, key: str) -> bool:
-    """Whether a feature left a table or an entry of its name, so that it may have something to say."""
+    """Whether a feature left a table or an entry of its name, for a section of the report."""
     return key in summary.record or not summary.tables.get(key, pl.DataFrame()).is_empty()

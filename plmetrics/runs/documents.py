@@ -1,4 +1,4 @@
-"""The shapes of JSON documents that others may have written or changed: checked once, before they are read."""
+"""Shapes of foreign JSON documents: checked once, before they are read."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def misfit(value: Any, shape: Shape) -> str | None:
 
 
 def _departure(value: Any, shape: Shape) -> str | None:
-    """Words of `misfit`, which begin with the place below the value."""
+    """Words of `misfit`, with the place below the value at their start."""
     if type(value) is shape or shape is object:
         return None
     if isinstance(shape, tuple):

@@ -1,4 +1,4 @@
-"""The exit code of an outcome, where the caller asks for more than that a failed gate fails."""
+"""Exit code of an outcome, for callers with more causes of failure than gates."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class ExitPolicy:
     skip_if_empty: bool = False
 
     def of_result(self, verdict: str, gates: pl.DataFrame) -> int:
-        """The exit code of a run that completed."""
+        """Exit code of a completed run."""
         return GATE_FAILED if self.reason(gates) is not None else verdict_exit_code(verdict)
 
     def of_failure(self, failure: Failure) -> Failure:
@@ -43,7 +43,7 @@ class ExitPolicy:
         return replace(failure, exit_code=SKIPPED) if absent and self.skip_if_empty else failure
 
     def reason(self, gates: pl.DataFrame) -> str | None:
-        """Reason why a run fails by this policy alone; None where it does not, or its gates fail it anyway."""
+        """Reason for a failure by this policy alone; None without one, or if gates fail the run anyway."""
         if not self.fail_on or not gates.filter(level="fail", verdict="fail").is_empty():
             return None
         levels = ["fail", "warn"] if "warn" in self.fail_on else ["fail"]

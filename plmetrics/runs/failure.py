@@ -1,4 +1,4 @@
-"""Classification of exceptions: an exit code, a title, and problems that can be printed and stored.
+"""Classification of exceptions: an exit code, a title, and problems to print and store.
 
 The only place that maps exceptions to exit codes; the command line and the run folder both read it.
 """
@@ -38,7 +38,7 @@ _REFUSALS = {
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """An exception in words. `error` is the name of its kind, `problems` are what to fix.
+    """Exception in words. `error` is the name of its kind, `problems` are the things to fix.
 
     `folder` is the run folder that records it, where there is one; `warnings` are what else was noted.
     """
@@ -61,7 +61,7 @@ class Failure:
 
 
 def verdict_exit_code(verdict: str) -> int:
-    """The exit code of a run that completed: 3 when a gate failed, else 0.
+    """Exit code of a completed run: 3 when a gate failed, else 0.
 
     >>> verdict_exit_code("fail"), verdict_exit_code("inconclusive")
     (3, 0)
@@ -70,7 +70,7 @@ def verdict_exit_code(verdict: str) -> int:
 
 
 def failure_of(error: BaseException) -> Failure:
-    """Read an exception. Whatever is not known to be the user's or the machine's is a bug of ours.
+    """Failure of an exception. Any unknown to be the user's or the machine's is a bug of ours.
 
     >>> failure_of(KeyboardInterrupt()).exit_code
     130
@@ -80,12 +80,12 @@ def failure_of(error: BaseException) -> Failure:
 
 
 def attach_folder(error: BaseException, folder: Place) -> None:
-    """Let an exception name the run folder that records it."""
+    """Attach the run folder with its record to an exception."""
     vars(error)[_FOLDER] = folder
 
 
 def attach_warnings(error: BaseException, warnings: Sequence[str]) -> None:
-    """Let an exception carry what else was noted of its run."""
+    """Attach the warnings of the run to an exception."""
     vars(error)[_WARNINGS] = [*vars(error).get(_WARNINGS, ()), *warnings]
 
 
@@ -122,7 +122,7 @@ def _mask(problem: Problem) -> Problem:
 
 
 def _abbreviate(text: str) -> str:
-    """Both ends of a long text: a message may begin with an expression and end with what is wrong."""
+    """Both ends of a long text: a message may begin with an expression and end with the problem."""
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST // 2]} ... {text[-_LONGEST // 2 :]}"
 
 

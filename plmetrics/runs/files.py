@@ -1,4 +1,4 @@
-"""Writing so that a reader, or a crash, sees the old file or the new one and never a mixture."""
+"""Atomic writing: a reader, or a crash, sees the old file or the new one and never a mixture."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _NO_LINKS = frozenset({errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EXDEV, er
 
 
 def place_of(text: str | os.PathLike[str], base: Path | None = None, path: SuitePath = ()) -> Place:
-    """The place that is meant: a path of this machine, or the address of a bucket.
+    """Place of a path of this machine, or of the address of a bucket.
 
     `path` is where it stands in the suite.
 
@@ -85,7 +85,7 @@ def create(path: Place, content: bytes) -> bool:
 
 
 def _create_without_link(path: Path, content: bytes) -> bool:
-    """Create a file where the file system has no links: a crash meanwhile leaves one that is not whole."""
+    """Create a file on a file system without links: a crash meanwhile leaves a partial one."""
     try:
         write_durable(path, content, "xb")
     except FileExistsError:
@@ -95,7 +95,7 @@ def _create_without_link(path: Path, content: bytes) -> bool:
 
 
 def update(path: Place, change: Callable[[bytes | None], bytes | None]) -> None:
-    """Replace a file by what is made of its content; of an object no other change is lost by that.
+    """Update a file by a function of its content; of an object no concurrent change is lost.
 
     `change` takes the content, None where there is no file, and gives the new one, None where it is to stay.
     """
@@ -117,7 +117,7 @@ def write_durable(path: Path, content: bytes, mode: Literal["wb", "xb"] = "wb") 
 
 @contextmanager
 def replacement(path: Path) -> Iterator[Path]:
-    """A new file in the same folder, which takes the place of `path` when it is complete, and is removed else."""
+    """Context of a new file in the same folder, moved to `path` when it is complete, and removed else."""
     temporary = path.with_name(f".{secrets.token_hex(8)}.tmp")
     try:
         temporary.open("xb").close()  # Never a file, or a link, that is there already.
@@ -137,7 +137,7 @@ def replacement(path: Path) -> Iterator[Path]:
 
 
 def remove_temporary(folder: Place, names: Sequence[str] | None = None) -> None:
-    """Remove the temporary files that killed processes left in a folder, once they are a day old.
+    """Remove the temporary files of killed processes in a folder, once they are a day old.
 
     `names` are those in the folder, where they were listed already: it may have ten thousand.
     """
@@ -147,7 +147,7 @@ def remove_temporary(folder: Place, names: Sequence[str] | None = None) -> None:
 
 
 def old_temporary_files(folder: Place, names: Sequence[str] | None = None) -> list[Path]:
-    """The temporary files that killed processes left in a folder a day ago or earlier; a bucket has none."""
+    """Temporary files of killed processes in a folder, a day old or more; a bucket has none."""
     if not isinstance(folder, Path):
         return []
     with suppress(OSError):
@@ -174,7 +174,7 @@ def sizes_in(folder: Place) -> dict[str, int]:
 
 
 def modified_below(home: Place, name: str) -> dict[str, float]:
-    """The folders in a folder that have a file of a name, with the time of its last change."""
+    """Subfolders with a file of a name, with the time of its last change."""
     if not isinstance(home, Path):
         return home.modified_below(name)
     times = {}
@@ -185,7 +185,7 @@ def modified_below(home: Place, name: str) -> dict[str, float]:
 
 
 def remove_folder(folder: Place) -> None:
-    """Remove a folder with all that is in it."""
+    """Remove a folder with all its content."""
     if isinstance(folder, Path):
         shutil.rmtree(folder)
         return
@@ -199,7 +199,7 @@ def is_old(path: Place) -> bool:
 
 
 def lock_folder(folder: Path) -> int | None:
-    """A descriptor that locks a folder until it is closed; None where another process has it, or nobody can."""
+    """Descriptor with a lock on a folder until it is closed; None if another process has it, or nobody can."""
     try:
         import fcntl
     except ImportError:
@@ -214,7 +214,7 @@ def lock_folder(folder: Path) -> int | None:
 
 
 def make_directory(directory: Place) -> None:
-    """Create a directory and those above it that are absent, each of them durable in the one above.
+    """Create a directory and its absent parents, each of them durable in the one above.
 
     A bucket needs none.
     """
@@ -249,7 +249,7 @@ def sync_directory(directory: Path) -> None:
 
 @contextmanager
 def environment_faults(doing: str) -> Iterator[None]:
-    """Say what could not be done when the system refuses.
+    """Context with an error for refusals by the system.
 
     Raises:
         EnvironmentFault: in place of any OSError.
@@ -266,7 +266,7 @@ def json_bytes(value: Any) -> bytes:
 
 
 def plain(value: Any) -> Any:
-    """Value in JSON's types; what JSON cannot say becomes null (NaN) or text.
+    """Value in JSON's types; others become null (NaN) or text.
 
     >>> plain({"edges": (0.5, float("nan")), 1: None})
     {'edges': [0.5, None], '1': None}

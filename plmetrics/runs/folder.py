@@ -98,7 +98,7 @@ class RunFolder:
         exits: ExitPolicy | None = None,
         facts: Mapping[str, Any] | None = None,
     ) -> RunFolder:
-        """Create the hidden folder, with a record that says who is running.
+        """Create the hidden folder, with a record of the running process.
 
         `exits` says which exit codes are recorded, `facts` where the run comes from.
 
@@ -155,7 +155,7 @@ class RunFolder:
         return cast("RunRecord", self.record)
 
     def note(self, warnings: Sequence[str]) -> RunRecord:
-        """Add warnings to the record of a run that was published."""
+        """Add warnings to the record of a published run."""
         if warnings:
             self.record["warnings"] = [*self.record.get("warnings", ()), *warnings]
             content = json_bytes(self.record)
@@ -256,7 +256,7 @@ class RunFolder:
             sync_directory(self._home)
 
     def _point(self) -> None:
-        """Let latest.json name this run, unless one that ended meanwhile is named there."""
+        """Point latest.json to this run, unless it names one that ended meanwhile."""
         keys = ("schema_version", "run_id", "status", "exit_code", "verdict", "finished")
         pointer = {key: self.record.get(key) for key in keys} | {"folder": self.run_id}
 
@@ -276,7 +276,7 @@ def table_file(name: str) -> str:
 
 
 def check_name(name: str) -> None:
-    """Refuse a suite name that is not the plain name of one folder.
+    """Refuse a suite name other than the plain name of one folder.
 
     Raises:
         ConfigError: located at `name`.
@@ -324,7 +324,7 @@ def resolve_output(folder: Path, directory: str, name: str, override: str | Path
 
 
 def _home(path: str | Path) -> Path:
-    """A path in which `~` stands for the home directory, if there is one."""
+    """Path with the home directory for `~`, if there is one."""
     with suppress(RuntimeError):
         return Path(path).expanduser()
     return Path(path)

@@ -1,4 +1,4 @@
-"""The hand-over of an evaluation to what keeps and shows it: run folders, reports and exports."""
+"""Hand-over of an evaluation to run folders, reports and exports."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Outcome(Protocol):
-    """Parts of an evaluation that a run folder and a report keep."""
+    """Parts of an evaluation for a run folder and a report."""
 
     @property
     def metrics(self) -> pl.DataFrame:
@@ -47,7 +47,7 @@ class Outcome(Protocol):
 
     @property
     def kept(self) -> RunReplicates | None:
-        """The replicates that pair it with another run, None where it has none."""
+        """Replicates for pairs with another run, None without any."""
 
     @property
     def record(self) -> Mapping[str, Any]:

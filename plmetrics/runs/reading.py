@@ -1,4 +1,4 @@
-"""Reading a run that has ended."""
+"""Reading of an ended run."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _UNFINISHED = "it is still running, or was killed"
 
 
 class RunFault(DataError):  # noqa: N818
-    """A path is not a run that can be read, or the run has no results."""
+    """Error of a path without a readable run, or of a run without results."""
 
     title = "the run cannot be read"
 
@@ -53,7 +53,7 @@ class AbsentRun(RunFault, AbsentDataError):  # noqa: N818
 
 @dataclass(frozen=True, slots=True)
 class StoredRun:
-    """A run folder that was read: its record, and its tables on request."""
+    """Run folder as read: its record, and its tables on request."""
 
     folder: Place
     record: dict[str, Any]
@@ -116,7 +116,7 @@ class StoredRun:
         )
 
     def _result_table(self, name: str, schema: pl.Schema, notes: list[str]) -> pl.DataFrame:
-        """A table in the columns of this version; what another version wrote in another way is noted."""
+        """Table in the columns of this version; differences of another version's are noted."""
         stored = self.table(name)
         missing = [column for column in schema if column not in {*stored.columns, *_DERIVED.get(name, ())}]
         if _KEYS & set(missing):
@@ -142,7 +142,7 @@ _RETAINED = ("replicates", "units")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredResult(ResultTables):
-    """The results of a run as they were written. `notes` say what another version wrote in another way."""
+    """Results of a run as written. `notes` are on differences of another version's."""
 
     verdict: str
     record: Mapping[str, Any]
@@ -151,7 +151,7 @@ class StoredResult(ResultTables):
 
     @property
     def kept(self) -> RunReplicates | None:
-        """The replicates that pair it with another run, None where it has none.
+        """Replicates for pairs with another run, None without any.
 
         Raises:
             RunFault: they cannot be read.
@@ -166,7 +166,7 @@ class StoredResult(ResultTables):
 
     @property
     def suite(self) -> Suite:
-        """Suite as far as reports need it: unchecked, and without metrics that are not known any more."""
+        """Suite as far as reports need it: unchecked, and without unknown metrics."""
         from plmetrics.suite.model import Suite
         from plmetrics.suite.sections.basics import Compare
         from plmetrics.suite.sections.uncertainty import Uncertainty
@@ -223,7 +223,7 @@ def _suites_in(folder: Place, names: Iterable[str]) -> str:
 
 
 def read_record(folder: Place) -> dict[str, Any]:
-    """The record of a run that has ended; its tables are not looked at.
+    """Record of an ended run, without its tables.
 
     Raises:
         RunFault: it cannot be read, is none, or the run has not ended.
@@ -246,7 +246,7 @@ def read_record(folder: Place) -> dict[str, Any]:
 
 
 def removed_files(folder: Place) -> frozenset[str]:
-    """The files of a run folder that were removed since it was written, or are about to be."""
+    """Removed files of a run folder, or those about to be."""
     try:
         names = json.loads((folder / REMOVED).read_bytes())["files"]
         return frozenset(name for name in names if isinstance(name, str) and "/" not in name)
@@ -255,7 +255,7 @@ def removed_files(folder: Place) -> frozenset[str]:
 
 
 def write_removed_files(folder: Place, names: Iterable[str]) -> None:
-    """Say in a run folder that files of it are about to be removed: from then on it is read without them."""
+    """Record in a run folder the files about to be removed: from then on it is read without them."""
     write_atomic(folder / REMOVED, json_bytes({"files": sorted({*names, *removed_files(folder)})}))
 
 
@@ -270,7 +270,7 @@ def ended_at(record: Mapping[str, Any]) -> datetime:
 
 
 def _pointer_target(pointer: Place) -> Place:
-    """The run folder that latest.json names, beside it."""
+    """Run folder beside latest.json, by its name there."""
     content = _json(pointer)
     _check(pointer, content, POINTER)
     name = str(content["folder"])
@@ -301,7 +301,7 @@ def _failure(run: StoredRun) -> RunFault:
 
 
 def _with_readings(comparisons: pl.DataFrame, suite: Mapping[str, Any]) -> pl.DataFrame:
-    """The comparisons with readings, by what a record says of the suite."""
+    """Comparisons with readings, by the record's content of the suite."""
     from plmetrics.inference.comparisons.readings import with_readings
 
     metrics = _metrics(suite.get("task", "binary"), suite.get("metrics", ()))

@@ -1,4 +1,4 @@
-"""The README.md of a run folder: in ten lines what ran, what came of it, and what lies there."""
+"""README.md of a run folder: in ten lines the run, its outcome, and its files."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _STATES = {
 
 
 def readme_text(record: Mapping[str, Any], gates: pl.DataFrame | None, files: Sequence[str] = ()) -> str:
-    """The text for a record that is written beside it. `gates` is None of a run that failed."""
+    """Text for a record, written beside it. `gates` is None of a failed run."""
     name = str(record["name"])
     head = [f"# {_line(name)}, run {record['run_id']}", ""]
     if record["status"] == "failed":

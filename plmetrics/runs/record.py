@@ -1,4 +1,4 @@
-"""The body of run.json: what was asked, what was read, what it was made with and on, and what came out."""
+"""Body of run.json: the request, the input, versions and machine, and the outcome."""
 
 from __future__ import annotations
 
@@ -64,14 +64,14 @@ def build(suite: Suite, verdict: str, facts: Mapping[str, Any]) -> dict[str, Any
 
 
 def _where_identity(suite: Suite) -> dict[str, str | None]:
-    """Digest that tells the condition on rows from one with other values, where these are not shown."""
+    """Digest to tell conditions on rows with other values apart, if these are secret."""
     from plmetrics.runs.history.data import condition_identity
 
     return {"where_identity": condition_identity(suite)} if suite.has_template("data", "where") else {}
 
 
 def versions() -> dict[str, str | int]:
-    """Versions of what decides the numbers; `hash` is that of the unit hash."""
+    """Versions of the packages that decide the numbers; `hash` is that of the unit hash."""
     from plmetrics.core.version import VERSION
 
     return {
@@ -97,7 +97,7 @@ def fingerprint(suite: Suite) -> str:
 
 
 def suite_content(suite: Suite) -> dict[str, Any]:
-    """The suite as JSON-able data: what stands at its default left out, credentials in addresses masked."""
+    """Suite as JSON-able data: without defaults, credentials in addresses masked."""
     content: dict[str, Any] = _mask(suite.model_dump(mode="json", exclude_defaults=True))
     return content
 
@@ -156,7 +156,7 @@ def provenance(
 
 
 def mask_argument(argument: str) -> str:
-    """A word of a command line without what may be a secret.
+    """Word of a command line without possible secrets.
 
     >>> mask_argument("output.database=sqlite:///x.db"), mask_argument("data.path=s3://me:pw@bucket/x")
     ('output.database=***', 'data.path=s3://***@bucket/x')
@@ -165,7 +165,7 @@ def mask_argument(argument: str) -> str:
 
 
 def git_commit(folder: Path) -> str | None:
-    """The commit that a folder is at; None where it is in no repository, or git does not answer."""
+    """Current commit of a folder; None outside a repository, or without an answer of git."""
     if not any((place / ".git").exists() for place in (folder, *folder.parents)):
         return None
     words = ["git", "-C", str(folder), "rev-parse", "HEAD"]

@@ -1,4 +1,4 @@
-"""A record of a run whose suite could not be loaded, so that nobody takes an older run for the latest."""
+"""Record of a run with an invalid suite, so that nobody takes an older run for the latest."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def record_refusal(
     output: str | Path | None,
     overrides: Mapping[str, Any] | None,
 ) -> Place | None:
-    """Leave a failed run folder, if the suite's name and directory can be known in spite of what is wrong.
+    """Leave a failed run folder, if the suite's name and directory can be known despite its problems.
 
     Returns:
         The run folder, or None: then stderr and the exit code are the only record.

@@ -39,14 +39,14 @@ _NAMES = 20
 
 
 class WorkFolder(Protocol):
-    """A run that has not ended."""
+    """Running run."""
 
     @property
     def path(self) -> Place:
         """The run folder to be."""
 
     def announce(self, record: bytes) -> None:
-        """Say that the run is at work."""
+        """Announce the run as running."""
 
     def write(self, name: str, content: bytes) -> None:
         """Write a file."""
@@ -58,14 +58,14 @@ class WorkFolder(Protocol):
         """Bring the run folder into sight."""
 
     def discard(self) -> None:
-        """Remove what there is."""
+        """Remove the folder."""
 
     def release(self) -> None:
-        """Give up the lock, whatever becomes of the run."""
+        """Release the lock, with any outcome of the run."""
 
 
 def begin(home: Place) -> WorkFolder:
-    """A new run in the folder of a suite's runs, which is made where it is absent.
+    """New run in the folder of a suite's runs, created if absent.
 
     What killed runs left there is removed, once it is a day old.
 
@@ -95,7 +95,7 @@ def begin(home: Place) -> WorkFolder:
 
 
 def work_folder(run_id: str) -> str:
-    """The name of the hidden folder of a run that has not ended."""
+    """Name of the hidden folder of a running run."""
     return f".{run_id}.partial"
 
 
@@ -133,7 +133,7 @@ class _LocalWork:
 
 
 class _BucketWork:
-    """`_mark` is the record in the hidden folder, which holds nothing else; `_sent` may be in the bucket already."""
+    """Run in a bucket: `_mark` is the only record in the hidden folder; `_sent` may be in the bucket already."""
 
     def __init__(self, home: BucketPlace, run_id: str) -> None:
         self.path = home / run_id
@@ -175,7 +175,7 @@ class _BucketWork:
 
 
 def _remove_leftovers(home: Place, run_id: str) -> None:
-    """Remove what a killed run left a day ago or earlier: on a disk one that is still at work holds its lock."""
+    """Remove leftovers of runs killed a day ago or earlier: on a disk a running one holds its lock."""
     work = home / work_folder(run_id)
     if not is_old(work):
         return

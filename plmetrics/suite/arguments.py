@@ -82,7 +82,7 @@ def suite_from_arguments(data: object = None, **arguments: Unpack[Arguments]) ->
 
 @contextmanager
 def python_words() -> Iterator[None]:
-    """Errors whose problems speak of arguments and of values of Python."""
+    """Errors with problems in terms of arguments and of values of Python."""
     try:
         yield
     except PlmetricsError as error:
@@ -93,7 +93,7 @@ def python_words() -> Iterator[None]:
 
 
 def python_warnings(texts: Sequence[str]) -> tuple[str, ...]:
-    """Warnings that speak of arguments and of values of Python; a first word such as `leakage:` is a heading."""
+    """Warnings in terms of arguments and of values of Python; a first word such as `leakage:` is a heading."""
     if not texts:
         return ()
     from plmetrics.suite.python_words import python_text

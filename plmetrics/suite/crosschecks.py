@@ -1,4 +1,4 @@
-"""Checks between the sections of a suite: what names something must name something that is there.
+"""Checks between the sections of a suite, of references by name.
 
 A section that is itself wrong is None here; what depends on its content is then left unchecked.
 """
@@ -59,7 +59,7 @@ _ALIKE = {
 
 
 def check(fields: Mapping[str, Any], names: SuiteMentions, problems: Findings) -> None:
-    """Note what does not fit together."""
+    """Note inconsistencies between sections."""
     add = problems.add
     if fields.get("compare") is not None:
         from plmetrics.suite.sections.compare import check_compare
@@ -116,7 +116,7 @@ def _trec(fields: Mapping[str, Any], add: Add) -> None:
 
 
 def _label_sets(fields: Mapping[str, Any], add: Add) -> None:
-    """A label of several classes a row belongs to one task, which some sections have no form for."""
+    """Check of a label of several columns: it belongs to one task, and some sections lack a form for it."""
     columns = fields.get("columns")
     if fields["task"] != "multilabel":
         if fields["task"] and columns is not None and columns.label_columns:
@@ -163,7 +163,7 @@ def _partitions(fields: Mapping[str, Any], add: Add) -> None:
 
 
 def _spark(fields: Mapping[str, Any], add: Add) -> None:
-    """A Spark table is the one that there is, and has a row for each forecast."""
+    """Check of a Spark table: the only source, with a row for each forecast."""
     data = fields.get("data")
     if data is None or data.spark is None:
         return
@@ -173,7 +173,7 @@ def _spark(fields: Mapping[str, Any], add: Add) -> None:
 
 
 def _roles(fields: Mapping[str, Any], add: Add) -> None:
-    """Columns that a task cannot do without."""
+    """Check of the required columns of a task."""
     if fields.get("columns") is None:
         return
     for role in ROLES_OF_TASKS.get(fields["task"], ()):
@@ -183,7 +183,7 @@ def _roles(fields: Mapping[str, Any], add: Add) -> None:
 
 
 def _parts(fields: Mapping[str, Any], add: Add) -> None:
-    """Metrics need of every model what they read."""
+    """Check of every model's parts for the metrics' needs."""
     if fields["task"] in {"", "binary"}:
         return
     for index, metric in enumerate(fields.get("metrics") or ()):
@@ -213,7 +213,7 @@ def _curve(index: int, curve: Curve, fields: Mapping[str, Any], add: Add) -> Non
 
 
 def _of_queries(curve: Curve, path: tuple[str | int, ...], fields: Mapping[str, Any], add: Add) -> None:
-    """A metric of queries, by its text, and a model that the others are compared with."""
+    """Metric of queries, by its text, and a baseline of models."""
     texts = [metric.text for metric in fields.get("metrics") or () if isinstance(metric.needs, Queries)]
     example = f"curve: {curve.curve}, metric: {texts[0]}" if texts else "list one in metrics, such as ndcg"
     if curve.metric is None:
@@ -239,7 +239,7 @@ def _probabilities(curve: Curve, path: SuitePath, fields: Mapping[str, Any], add
 
 
 def _sound(entries: Sequence[Any]) -> list[tuple[int, Any]]:
-    """The entries of a list that are not wrong in themselves, with their places in it."""
+    """Valid entries of a list, with their places in it."""
     return [(index, entry) for index, entry in enumerate(entries) if entry is not None]
 
 
@@ -270,7 +270,7 @@ def _metric_slices(fields: Mapping[str, Any], names: SuiteMentions, add: Add) ->
 
 
 def _other_models(metric: Metric, index: int, names: SuiteMentions, add: Add) -> None:
-    """A metric over that of another model names one of the suite."""
+    """Check that a metric over that of another model names one of the suite."""
     if is_derived(metric) and metric.other_model is not None and metric.other_model not in names.models:
         add(*absent(metric.other_model, "models", ("metrics", index), names.models))
     for part in metric.parts() if isinstance(metric.needs, Parts) else ():
@@ -278,7 +278,7 @@ def _other_models(metric: Metric, index: int, names: SuiteMentions, add: Add) ->
 
 
 def _levels(metric: AcrossSlices, index: int, fields: Mapping[str, Any], add: Add) -> None:
-    """Groups are compared within the slices of sets that part the rows, by columns that their own set does not have."""
+    """Check of levels: sets of disjoint slices, by columns outside the groups' own set."""
     path, slices = ("metrics", index, "slices"), fields.get("slices") or {}
     levels = [name for name in fields["metric_slices"].get(metric.text, ()) if name != metric.slice_set]
     if levels and metric.for_each:
@@ -351,7 +351,7 @@ def _gate(index: int, gate: Gate, fields: Mapping[str, Any], names: SuiteMention
 
 
 def _within(gate: Gate, named: tuple[str, ...], fields: Mapping[str, Any], path: SuitePath, add: Add) -> None:
-    """A gate cannot judge a metric in a slice set that it is not asked for in."""
+    """Check that a gate's metric is requested in its slice set."""
     metric_sets = fields["metric_slices"].get(gate.metric.text)
     if is_across_slices(gate.metric):
         metric_sets = (gate.metric.slice_set, *(metric_sets or ()))

@@ -1,4 +1,4 @@
-"""Plain values of a suite before they are checked: the names that it mentions, and defaults on TREC files."""
+"""Plain values of a suite before they are checked: mentioned names, and defaults on TREC files."""
 
 from __future__ import annotations
 

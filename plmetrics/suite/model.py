@@ -124,14 +124,14 @@ class Suite(Strict):
         return written
 
     def with_templates(self, texts: Sequence[TextTemplate]) -> Suite:
-        """The suite that says texts but its name as they were written, wherever it is written down or hashed."""
+        """Suite with its texts but the name as written, for records and hashes."""
         suite = self.model_copy()
         suite._templates = tuple(text for text in texts if text.path != ("name",))  # noqa: SLF001 (of this class)
         return suite
 
     @property
     def templates(self) -> tuple[TextTemplate, ...]:
-        """The texts that are written otherwise than they are."""
+        """Texts written with variables."""
         return self._templates
 
     def has_template(self, *path: str) -> bool:
@@ -140,12 +140,12 @@ class Suite(Strict):
 
     @property
     def labels(self) -> Labels | None:
-        """Section on labels that come later; None where each row must have one."""
+        """Section on delayed labels; None where each row must have one."""
         return cast("Labels | None", self.sections.get("labels"))
 
     @property
     def optional_columns(self) -> tuple[str, ...]:
-        """The columns that files of its table may lack."""
+        """Optional columns of the table's files."""
         return () if self.labels is None else (self.columns.label,)
 
     @property
@@ -155,27 +155,27 @@ class Suite(Strict):
 
     @property
     def unweighted_models(self) -> tuple[str, ...]:
-        """The models whose rows count once each."""
+        """Models with rows of weight 1."""
         shared = self.columns.weight
         weights = {name: shared if m.weight is None else m.weight for name, m in self.models.items()}
         return tuple(name for name, weight in weights.items() if not weight)
 
     @property
     def apart(self) -> bool:
-        """Whether the rows that count, their labels or weights differ from model to model."""
+        """Whether valid rows, labels or weights differ from model to model."""
         own = any(model.has_own_rows for model in self.models.values())
         return own or self.data.missing == "drop_per_model"
 
     @property
     def derived(self) -> dict[SuitePath, str]:
-        """The expressions of columns that are computed from others, by place; the last key there is the column."""
+        """Expressions of derived columns, by place; the last key there is the column."""
         texts: dict[SuitePath, str] = {("derive", name): text for name, text in self.derive.items()}
         expressions = {name: spec.expression for name, spec in self.slices.items()}
         return texts | {("slices", name): text for name, text in expressions.items() if text is not None}
 
     @property
     def added(self) -> dict[str, ModelColumns]:
-        """The models that a run adds to those in `models`: calibrated ones by `fit_on`, and the built-in baseline."""
+        """Models added by a run to those in `models`: calibrated ones by `fit_on`, and the built-in baseline."""
         conditions = [spec.fit_on for spec in self.calibrate]
         models = {
             spec.named(name): self.models[name].calibrated
@@ -189,7 +189,7 @@ class Suite(Strict):
         return models
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Suite:
-        """A copy, whose cached properties are computed anew from what is updated."""
+        """Copy, with cached properties computed anew from the update."""
         copied = super().model_copy(update=update, deep=deep)
         for name in ("computed", "known_needs"):
             copied.__dict__.pop(name, None)
@@ -205,7 +205,7 @@ class Suite(Strict):
         return self.with_where(condition).model_copy(update={"sections": sections})
 
     def settled(self, facts: Facts) -> Suite:
-        """The suite with metrics that know what the run knows."""
+        """Suite with metrics specialised by the facts of the run."""
         metrics = tuple(metric.settled(facts) for metric in self.metrics)
         judged = {gate.metric.text: gate.metric for gate in self.gates}
         known = {text: metric.settled(facts) for text, metric in judged.items()}
@@ -213,7 +213,7 @@ class Suite(Strict):
         return self.model_copy(update={"metrics": metrics, "gates": gates})
 
     def listed(self, slice_set: str) -> tuple[Metric, ...]:
-        """The metrics that have rows for the slices of a set, or of `overall`.
+        """Metrics with rows for the slices of a set, or of `overall`.
 
         A set that a run makes from another, such as its folds, is named `folds|SET` and has the metrics of that set.
         """
@@ -232,13 +232,13 @@ class Suite(Strict):
         return ("overall", *(name for name in self.slices if name in chosen))
 
     def levels_of(self, metric: AcrossSlices) -> tuple[str, ...]:
-        """The slice sets within whose slices a metric across the slices of its own set is asked for as well."""
+        """Slice sets of levels for a metric across the slices of its own set."""
         named = self.metric_slices.get(metric.text, ())
         return tuple(name for name in self.slices if name in named and name != metric.slice_set)
 
     @property
     def crossings(self) -> dict[str, tuple[AcrossSlices, ...]]:
-        """The metrics that are asked for within levels, by the name of the set that crosses their groups with these."""
+        """Metrics within levels, by the name of the set of crossed groups and levels."""
         asked: dict[str, tuple[AcrossSlices, ...]] = {}
         for metric in filter(is_across_slices, self.computed):
             for level in self.levels_of(metric):
@@ -248,16 +248,16 @@ class Suite(Strict):
 
     @property
     def row_curves(self) -> tuple[Curve, ...]:
-        """The curves that are drawn from scores in order."""
+        """Curves of ordered scores."""
         return tuple(curve for curve in self.curves if curve.curve not in SUM_CURVES)
 
     @property
     def bin_curves(self) -> tuple[Curve, ...]:
-        """The curves that are drawn from sums of rows by bins."""
+        """Curves of sums of rows by bins."""
         return tuple(curve for curve in self.curves if is_bin_curve(curve.curve, self.task))
 
     def calibration_shares(self, *slice_sets: str) -> Mapping[CalibrationShare, tuple[str, ...]]:
-        """The shares that curves of forecasts are made from in some slice sets, each with all sets it is drawn for."""
+        """Shares for curves of forecasts in some slice sets, each with all sets of its curves."""
         if self.task != "quantile" or len(self.row_curves) == len(self.curves):
             return {}
         from plmetrics.catalogue.forecast.calibration_shares import shares_of_curves
@@ -269,7 +269,7 @@ class Suite(Strict):
         return {share: drawn[share.curve] for share in shares if of & {*drawn[share.curve]}}
 
     def confusion_cells(self, *slice_sets: str) -> Mapping[Metric, tuple[str, ...]]:
-        """The counts that matrices of two classes have in some slice sets, each with all sets of the curve."""
+        """Counts for matrices of two classes in some slice sets, each with all sets of the curve."""
         if self.task != "binary" or len(self.row_curves) == len(self.curves):
             return {}
         from plmetrics.catalogue.binary.counts import confusion_cells
@@ -279,7 +279,7 @@ class Suite(Strict):
         return {} if absent else dict.fromkeys(confusion_cells(weighted=self.weighted), sets)
 
     def _sets_of_curves(self) -> dict[str, tuple[str, ...]]:
-        """The slice sets that each curve is drawn for."""
+        """Slice sets of each curve."""
         drawn: dict[str, tuple[str, ...]] = {}
         for curve in self.curves:
             drawn[curve.curve] = each_once((*drawn.get(curve.curve, ("overall",)), *curve.slices))
@@ -287,7 +287,7 @@ class Suite(Strict):
 
     @cached_property
     def computed(self) -> tuple[Metric, ...]:
-        """The metrics, and those that only gates look at, each once."""
+        """Metrics, and those of gates alone, each once."""
         judged = (subject for gate in self.gates if is_across_slices(subject := gate.subject))
         return tuple({metric.text: metric for metric in (*self.metrics, *judged)}.values())
 
@@ -297,14 +297,14 @@ class Suite(Strict):
         return self.uncertainty is not None and self.uncertainty.keep is not False
 
     def over(self, slice_set: str) -> tuple[AcrossSlices, ...]:
-        """The metrics that put together the slices of a set."""
+        """Metrics across the slices of a set."""
         if slice_set.startswith(f"{WITHIN}|"):
             return self.crossings.get(slice_set, ())
         return tuple(m for m in self.computed if is_across_slices(m) and m.slice_set == slice_set)
 
     @property
     def reads_where(self) -> str | None:
-        """The condition on all rows that are read; None where others are read than those that are evaluated."""
+        """Condition on all rows to read; None where other rows than the evaluated ones are read."""
         thresholds = (metric.chosen_threshold for metric in self.needed("overall", *self.slices))
         elsewhere = (
             bool(self.calibrate)
@@ -314,7 +314,7 @@ class Suite(Strict):
         return None if elsewhere else self.data.where
 
     def standard_error(self, metric: Metric) -> Metric | None:
-        """The metric of a listed one's standard error, where methods that read it are asked for and rows are units."""
+        """Metric of a listed one's standard error, for methods that read it on rows as units."""
         if self.uncertainty is None or self.columns.unit is not None:
             return None
         weighted = self.weighted
@@ -330,7 +330,7 @@ class Suite(Strict):
         return metric.standard_error(weighted=weighted) or row_error(metric, weighted=weighted)
 
     def needed(self, *slice_sets: str) -> tuple[Metric, ...]:
-        """The metrics of a state family that the results of some sets are made from, each once."""
+        """Metrics of a state family behind the results of some sets, each once."""
         known: dict[tuple[str, ...], tuple[Metric, ...]] = self.__dict__.setdefault("known_needs", {})
         if slice_sets not in known:
             listed = (member for name in slice_sets for m in self.listed(name) for _, member in m.per_class())
@@ -340,7 +340,7 @@ class Suite(Strict):
         return known[slice_sets]
 
     def valued(self, *slice_sets: str) -> tuple[Metric, ...]:
-        """The metrics of a state family that values are made from, without those of standard errors alone."""
+        """Metrics of a state family behind values, without those of standard errors alone."""
         metrics = [
             leaf for name in slice_sets for m in (*self.listed(name), *self.over(name)) for leaf in leaves(m)
         ]
@@ -380,7 +380,7 @@ _NULL = ("leakage", "drift", "find_slices", "cross_validation")
 
 
 def canonical(suite: Suite) -> dict[str, Any]:
-    """Identity of the suite, as JSON-able data that suites of the same meaning share.
+    """Identity of the suite, as JSON-able data equal for suites of the same meaning.
 
     Names, paths, the memory budget, the order of metrics, gates and curves, and whether a default is spelled
     out leave no trace. The order of keys has no meaning: hash it with sorted keys.

@@ -33,7 +33,7 @@ class Findings:
         self.problems.append(Problem(message, path, hint))
 
     def unknown_keys(self, mapping: Mapping[Any, Any], keys: Iterable[str], path: SuitePath) -> bool:
-        """Note the keys of a mapping that it cannot have; whether there are any."""
+        """Note the unknown keys of a mapping; whether there are any."""
         unknown = [key for key in mapping if key not in keys]
         for key in unknown:
             self.add(f"unknown key '{key}'", (*path, key), did_you_mean(str(key), keys))
@@ -48,7 +48,7 @@ class Findings:
     def model(
         self, kind: type[AnyModel], value: Any, path: SuitePath, hint: str | None = None
     ) -> AnyModel | None:
-        """Validate one section; None, with the problems noted, if it is wrong. `hint` is for what is no mapping."""
+        """Validate one section; None, with the problems noted, if it is wrong. `hint` is for non-mappings."""
         if not self.is_mapping(value, path, hint):
             return None
         try:
@@ -74,7 +74,7 @@ class Findings:
                 yield path, section
 
     def translate(self, errors: Sequence[Any], kind: type[BaseModel], value: Any, path: SuitePath) -> None:
-        """Note pydantic's errors about a value; what the branches of a union say becomes one problem."""
+        """Note pydantic's errors about a value, with those of the branches of a union as one problem."""
         expected: dict[SuitePath, list[str]] = {}
         inputs: dict[SuitePath, Any] = {}
         hints: dict[SuitePath, str | None] = {}
@@ -171,14 +171,14 @@ def _share(percent: float) -> str:
 
 
 def _nearest(expected: Sequence[str], value: Any) -> str | None:
-    """The name that a text looks like, of those that were expected."""
+    """Nearest of the expected names to a text."""
     names = [name for words in expected for name in re.split(", | or ", words) if " " not in name]
     match = nearest(value, names) if isinstance(value, str) else None
     return None if match is None else f"did you mean '{match}'?"
 
 
 def _within(location: Sequence[Any], value: Any) -> SuitePath:
-    """The steps of a location that lead into the value: pydantic adds names of types behind them."""
+    """Steps of a location within the value: pydantic adds names of types behind them."""
     place: list[str | int] = []
     for step in location:
         inside = isinstance(value, (Mapping, list, tuple)) and (
@@ -192,7 +192,7 @@ def _within(location: Sequence[Any], value: Any) -> SuitePath:
 
 
 def _kind_at(kind: type[BaseModel], place: SuitePath) -> type[BaseModel]:
-    """The section that lies so deep within another."""
+    """Section at a depth within another."""
     for step in place:
         field = kind.model_fields.get(str(step))
         parts = () if field is None else (field.annotation, *get_args(field.annotation))
@@ -203,7 +203,7 @@ def _kind_at(kind: type[BaseModel], place: SuitePath) -> type[BaseModel]:
 def absent(
     name: str, kind: str, path: SuitePath, names: Iterable[str], what: str = "", hint: str | None = None
 ) -> tuple[str, SuitePath, str | None]:
-    """The problem of a name that is not one of the models or slice sets of a suite, as `add` takes it.
+    """Problem of an unknown model or slice set of a suite, as `add` takes it.
 
     Args:
         name: the name.
@@ -217,13 +217,13 @@ def absent(
 
 
 def lacks_column(metric: Metric, model: str, parts: tuple[str, ...]) -> str | None:
-    """Need of a metric that the prediction of a model does not meet, in words; None where all are met."""
+    """Unmet need of a metric in the prediction of a model, in words; None if all are met."""
     lacking = metric.lacks(parts)
     return None if lacking is None else f"{metric.text} needs {lacking}, which model '{model}' does not have"
 
 
 def frozen(value: Any) -> Any:
-    """Lists as tuples, all the way down: what a frozen suite holds."""
+    """Lists as tuples, all the way down, for a frozen suite."""
     if isinstance(value, (list, tuple)):
         return tuple(frozen(item) for item in value)
     if isinstance(value, dict):
@@ -262,7 +262,7 @@ def read_expression(
 
 
 def check_predicate(text: Any, path: SuitePath, findings: Findings) -> None:
-    """Note what is wrong with a row condition."""
+    """Note the problem of an invalid row condition."""
     if isinstance(text, str) and text:
         row = read_expression(text, path, findings)
         if row is not None and row.kind not in {"condition", "unknown"}:
@@ -270,7 +270,7 @@ def check_predicate(text: Any, path: SuitePath, findings: Findings) -> None:
 
 
 def check_expression(text: str, path: SuitePath, findings: Findings) -> None:
-    """Note what is wrong with the expression of a column."""
+    """Note the problem of an invalid column expression."""
     row = read_expression(text, path, findings)
     if row is not None and not row.columns:
         findings.add(f"'{text}' reads no column", path, "name the columns it is computed from")

@@ -1,4 +1,4 @@
-"""Types of what Python alone can hand over: tables, results and metrics in memory."""
+"""Types of values from Python alone: tables, results and metrics in memory."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class TableInMemory(Protocol):
 
 
 class ArrowStream(Protocol):
-    """A table of any library that speaks the Arrow PyCapsule interface."""
+    """Table of any library with the Arrow PyCapsule interface."""
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """A stream of record batches."""
@@ -42,7 +42,7 @@ class TrecFiles(TypedDict, total=False):
 
 
 class TrecTable(TypedDict):
-    """A ranking whose rows come from TREC's files."""
+    """Ranking with rows from TREC's files."""
 
     trec: TrecFiles
 

@@ -36,7 +36,7 @@ def in_python_words(error: PlmetricsError) -> None:
 
 
 def python_text(text: str, path: SuitePath = ()) -> str:
-    """A text with the keys and values that it names as Python has them; `path` is what it is about.
+    """Text with its keys and values in the form of Python; `path` is its subject.
 
     >>> python_text("name its column: columns: {query: ...}; or leave columns.unit out")
     'name its column: query=...; or leave unit out'
@@ -63,7 +63,7 @@ def _argument(dotted: re.Match[str]) -> str:
 
 
 def _parts(text: str, path: SuitePath) -> Iterator[str]:
-    """The text in parts: mappings and lists with the key before them, and what stands between."""
+    """Text in parts: mappings and lists with the key before them, and the text between."""
     place = 0
     for match in _FLOW.finditer(text):
         end = _end(text, match.end())
@@ -79,7 +79,7 @@ def _parts(text: str, path: SuitePath) -> Iterator[str]:
 
 
 def _end(text: str, start: int) -> int | None:
-    """Behind the bracket that closes the one at a place."""
+    """Position behind the closing bracket of the one at a place."""
     depth = 0
     for place in range(start, len(text)):
         depth += (text[place] in _CLOSING) - (text[place] in _CLOSING.values())
@@ -89,7 +89,7 @@ def _end(text: str, start: int) -> int | None:
 
 
 def _value(text: str, *, keyed: bool) -> object:
-    """The value of a mapping or list in YAML; None for what is none, or is Python already where no key is before it."""
+    """Value of a mapping or list in YAML; None for other text, or for Python without a key before it."""
     try:
         value: object = ast.literal_eval(text)
     except (SyntaxError, ValueError):
@@ -103,7 +103,7 @@ def _value(text: str, *, keyed: bool) -> object:
 
 
 def _scalars(text: str, path: SuitePath) -> str:
-    """The text with each key and word that can be a value of it as Python has them."""
+    """Text with each key and its possible value in the form of Python."""
 
     def one(match: re.Match[str]) -> str:
         key, word = match[1], match[2]
@@ -116,7 +116,7 @@ def _scalars(text: str, path: SuitePath) -> str:
 
 
 def _argument_text(key: str, value: object, path: SuitePath) -> str:
-    """How a key is given a value: as an argument, or in the mapping of a section."""
+    """Form of a key and its value: as an argument, or in the mapping of a section."""
     if key in _FLAT and isinstance(value, dict):
         return ", ".join(f"{name}={_literal(item)}" for name, item in value.items())
     section = str(path[0]) if path else ""
@@ -146,7 +146,7 @@ def _types() -> dict[str, object]:
 
 @cache
 def _keys() -> dict[str, set[str]]:
-    """All keys of arguments and sections, with the words that they may be."""
+    """All keys of arguments and sections, with their possible words."""
     keys: dict[str, set[str]] = {}
     for part in _types().values():
         for key, annotation in getattr(part, "__annotations__", {}).items():
@@ -158,7 +158,7 @@ def _keys() -> dict[str, set[str]]:
 
 @cache
 def _within(argument: str) -> frozenset[str]:
-    """The keys of the mappings that an argument is made of."""
+    """Keys of the mappings behind an argument."""
     annotation = _arguments().get(argument, "")
     names = re.findall(r"\w+", str(getattr(annotation, "__forward_arg__", annotation)))
     parts = (getattr(keywords, name, None) for name in names)

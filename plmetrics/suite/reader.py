@@ -125,7 +125,7 @@ def suite_from_mapping(
 
 
 def _complete(raw: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The suite with the columns and models that other keys imply."""
+    """Suite with the columns and models implied by other keys."""
     if isinstance(raw.get("data"), Mapping) and "trec" in raw["data"]:
         from plmetrics.suite.mentions import trec_defaults
 
@@ -145,7 +145,7 @@ def _slices(value: Any, findings: Findings) -> dict[str, SliceSet] | None:
 
 
 def _optional(raw: Mapping[str, Any], findings: Findings) -> dict[str, Any]:
-    """Sections whose modules few suites need: comparisons, messages, calibration and the baseline."""
+    """Sections with rarely needed modules: comparisons, messages, calibration and the baseline."""
     fields: dict[str, Any] = {"compare": None, "calibrate": (), "baseline": False}
     if raw.get("compare") is not None:
         from plmetrics.suite.sections.compare import read_compare
@@ -188,7 +188,7 @@ def metric_from_text(task: str, text: str, parameters: Mapping[str, Any] | None 
 
 
 def _not_text(value: Any) -> SuitePath | None:
-    """The place of the first name or value that cannot be encoded as text, if any."""
+    """Place of the first name or value without a text encoding, if any."""
     if isinstance(value, str):
         plain = value.isascii() or not any("\ud800" <= character <= "\udfff" for character in value)
         return None if plain else ()
@@ -207,7 +207,7 @@ def _not_text(value: Any) -> SuitePath | None:
 
 
 def _place_of(key: str) -> str | None:
-    """Hint for an unknown key: the section that it belongs to, or a similar key."""
+    """Hint for an unknown key: its section, or a similar key."""
     if key == "defaults":
         return "only a suite's YAML file can have defaults"
     for section, kind in _SECTIONS.items():
@@ -217,7 +217,7 @@ def _place_of(key: str) -> str | None:
 
 
 def _section(raw: Mapping[str, Any], key: str) -> Any:
-    """A section whose keys all have defaults; empty where the key has no value."""
+    """Section with defaults for all keys; empty for a key without a value."""
     return {} if raw.get(key) is None else raw[key]
 
 
@@ -283,7 +283,7 @@ def _uncertainty(value: Any, findings: Findings) -> Uncertainty | None:
 
 
 def _gates(value: Any, reader: MetricReader, findings: Findings) -> tuple[Gate | None, ...]:
-    """The gates in their places, None for one that is wrong."""
+    """Gates in their places, None for an invalid one."""
     if not _list(value, "gates", findings, "write gates: [{metric: accuracy, at_least: 0.9}]"):
         return ()
     return tuple(_gate(spec, ("gates", index), reader, findings) for index, spec in enumerate(value))
@@ -311,7 +311,7 @@ def _gate(spec: Any, path: SuitePath, reader: MetricReader, findings: Findings) 
 
 
 def _gate_form(spec: Any) -> str | None:
-    """The mapping that a text such as `accuracy >= 0.9` stands for."""
+    """Mapping of a gate's text such as `accuracy >= 0.9`."""
     rule = _RULE.fullmatch(spec) if isinstance(spec, str) else None
     if rule is None:
         return None
@@ -342,7 +342,7 @@ def _four_fifths(fields: dict[str, Any], path: SuitePath, reader: MetricReader, 
 
 
 def _curves(value: Any, findings: Findings) -> tuple[Curve | None, ...]:
-    """The curves in their places, None for one that is wrong."""
+    """Curves in their places, None for an invalid one."""
     if not _list(value, "curves", findings, "write curves: [roc, reliability]"):
         return ()
     return tuple(_curve(spec, ("curves", index), findings) for index, spec in enumerate(value))

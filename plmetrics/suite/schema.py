@@ -81,7 +81,7 @@ def json_schema() -> Schema:
 
 
 def _label(columns: Schema) -> None:
-    """A label of several columns stands where that of one does."""
+    """Schema of a label of several columns, at the place of a single one."""
     del columns["label_columns"]
     several = {
         "type": "object",

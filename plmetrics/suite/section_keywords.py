@@ -32,7 +32,7 @@ class ModelColumns(TypedDict, total=False):
     weight: str | Literal[False] | Mapping[str, str] | None
 
 class Calibrate(TypedDict, total=False):
-    """A calibrator of scores, whose result is one more model, named MODEL_METHOD."""
+    """A calibrator of scores, with one more model, MODEL_METHOD, as its result."""
     method: Required[Literal["platt", "isotonic", "temperature", "beta", "vector", "dirichlet"]]
     fit_on: Required[str]
     models: str | Sequence[str] | None
@@ -85,7 +85,7 @@ class SliceSet(TypedDict, total=False):
     column: str
 
 class Uncertainty(TypedDict, total=False):
-    """How intervals are made. Its absence means: no intervals."""
+    """Methods of intervals. Its absence means: no intervals."""
     method: Literal["auto", "bootstrap", "analytic", "jackknife"]
     methods: (
         Sequence[Literal["auto", "bootstrap", "analytic", "jackknife", "wilson", "clopper_pearson", "normal",

@@ -1,4 +1,4 @@
-"""Results that a person lets count although gates failed."""
+"""Acceptance by a person of results with failed gates."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _DIGITS = 1e-9
 
 
 def accept(run: str | Path, because: str, by: str | None = None) -> Manifest:
-    """Let the result of an interval be a reference of later ones, whatever its gates say; this is recorded.
+    """Let the result of an interval be a reference of later ones, irrespective of its gates; this is recorded.
 
     Args:
         run: the folder of the run, or its run.json.
@@ -64,7 +64,7 @@ def accept(run: str | Path, because: str, by: str | None = None) -> Manifest:
 
 
 def has_no_other_failure(before: Result, after: Result) -> bool:
-    """Whether no check fails but those that did before: then an acceptance of the one holds for the other."""
+    """Whether no further check fails: then an acceptance of the one holds for the other."""
     failed = [
         set(
             result.gates.filter(level="fail", verdict="fail")

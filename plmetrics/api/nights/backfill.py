@@ -1,4 +1,4 @@
-"""Intervals of a suite: many, the next one that has no accepted result, or one after changed ones."""
+"""Intervals of a suite: many, the next one without an accepted result, or one after changed ones."""
 
 from __future__ import annotations
 
@@ -198,7 +198,7 @@ class _Job:
 
 
 def _side_by_side(one: _Job, intervals: list[Interval], jobs: int) -> Iterator[IntervalOutcome]:
-    """Intervals that need no other: the first one by itself, since it makes the constants of all states."""
+    """Independent intervals in parallel: the first one by itself, since it makes the constants of all states."""
     if jobs <= 1 or len(intervals) <= 1:
         yield from map(one, intervals)
         return
@@ -240,7 +240,7 @@ def _is_missing(manifests: Manifests, interval: Interval) -> bool:
 
 
 def _first(loaded: LoadedSuite, manifests: Manifests) -> Interval:
-    """The first interval of a suite: that of its first manifest, or of its first folder."""
+    """First interval of a suite: that of its first manifest, or of its first folder."""
     section = section_of(loaded)
     known = (section.calendar.named(key) for key in manifests.interval_keys())
     first = next((interval for interval in known if interval is not None), None)
@@ -259,7 +259,7 @@ def evaluate_interval(
     *,
     force: bool = False,
 ) -> Result:
-    """Evaluate an interval of a suite, after earlier ones whose files changed, as far as the suite looks back.
+    """Evaluate an interval of a suite, after earlier ones with changed files within the suite's reach.
 
     An interval whose result is there already, of the same files, suite and references, is not evaluated again. `force`
     evaluates it again all the same.
@@ -287,7 +287,7 @@ def _look_back(
     interval: Interval,
     options: RunOptions | None,
 ) -> list[str]:
-    """Evaluate earlier intervals again whose files changed; returns notes on them."""
+    """Evaluate earlier intervals with changed files again; returns notes on them."""
     if section.lookback is None:
         return []
     from plmetrics.core.durations import Duration
@@ -318,7 +318,7 @@ def _look_back(
 
 
 def _change(before: Manifest, after: Manifest) -> str:
-    """Reason why an interval was evaluated again."""
+    """Reason for a repeated evaluation of an interval."""
     if (after.data, after.times) != (before.data, before.times):
         return "its files changed"
     return "labels are due" if before.awaits_labels > after.awaits_labels else "others changed"

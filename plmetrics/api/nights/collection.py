@@ -58,7 +58,7 @@ def collect_garbage(
     set: Mapping[str, object] | None = None,  # noqa: A002
     dry_run: bool = False,
 ) -> list[Removal]:
-    """Remove the files that later intervals of a suite do not need.
+    """Remove files without a use for later intervals of a suite.
 
     These are runs of an interval that another run has superseded, failed runs that are a day old, files of runs older
     than `keep.runs`, states older than `keep.states`, and what killed processes left. The values and verdicts of an
@@ -105,7 +105,7 @@ def collect_garbage(
 def _ages(
     keep: Keep, calendar: Calendar, current: Sequence[Manifest], reach: LookBack
 ) -> dict[str, datetime | None]:
-    """The moments before which states and whole runs are not needed; None where they stay for ever."""
+    """Moments before which states and whole runs are not needed; None where they stay for ever."""
     newest = max(datetime.fromisoformat(manifest.end) for manifest in current)
     return {
         name: None if text is None else min(Duration.of(text).before(newest, calendar.zone), least)
@@ -114,7 +114,7 @@ def _ages(
 
 
 def _idle_runs(home: Place, used: set[str]) -> Iterator[Removal]:
-    """The run folders that no manifest in force lists: of intervals when another run is there, failed ones when old."""
+    """Run folders outside manifests in force: of intervals with another run, failed ones when old."""
     names = names_in(home) if home.is_dir() else []
     for name in sorted(names):
         if not RUN_ID.fullmatch(name) or name in used or not is_old(home / name) or _is_roll_up(home / name):
@@ -124,7 +124,7 @@ def _idle_runs(home: Place, used: set[str]) -> Iterator[Removal]:
 
 
 def _is_roll_up(folder: Place) -> bool:
-    """Whether a run has results, and they are of no interval: of several that were merged, or of all rows."""
+    """Whether a run has results of no interval: of several merged ones, or of all rows."""
     with suppress(PlmetricsError):
         record = read_record(folder)
         return record["status"] == "complete" and record.get("interval") is None
@@ -132,7 +132,7 @@ def _is_roll_up(folder: Place) -> bool:
 
 
 def _old_files(home: Place, manifest: Manifest, ages: Mapping[str, datetime | None]) -> Removal | None:
-    """The files of a run that are older than they are needed, and those that a removal before left."""
+    """Expired files of a run, and leftovers of an earlier removal."""
     end = datetime.fromisoformat(manifest.end)
     old = {name: age is not None and end <= age for name, age in ages.items()}
     folder = home / manifest.run
@@ -146,7 +146,7 @@ def _old_files(home: Place, manifest: Manifest, ages: Mapping[str, datetime | No
 
 
 def _thin(manifests: Manifests, manifest: Manifest, removal: Removal) -> bool:
-    """Say in the folder and in a manifest which files go, before they go; False where the run does not count any more.
+    """Record the files to remove in the folder and in a manifest, in advance; False for a run not in force any more.
 
     Whenever a crash comes between, the folder can be read without them, and the next removal ends this one.
     """
@@ -160,7 +160,7 @@ def _thin(manifests: Manifests, manifest: Manifest, removal: Removal) -> bool:
 def _idle_files(
     manifests: Manifests, suite: Suite, current: Sequence[Manifest], gone: set[str]
 ) -> Iterator[Removal]:
-    """Temporary files of processes that were killed, and constants that no state was made with."""
+    """Temporary files of killed processes, and constants without states."""
     intervals, runs = manifests.home / INTERVALS, manifests.home
     places = [place for manifest in current for place in (intervals / manifest.interval, runs / manifest.run)]
     for folder in (manifests.home, manifests.home / CONSTANTS, *places):

@@ -1,4 +1,4 @@
-"""Fingerprints of the data of an interval, by which a later change of them is noticed."""
+"""Fingerprints of the data of an interval, against later changes."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def data_stamps(
 
 
 def tables_digest(suite: Suite, base: Path) -> str:
-    """A hash of the files of the tables that features read beside the rows; empty where there are none."""
+    """Hash of the files of the features' tables beside the rows; empty without any."""
     tables = feature_tables(suite, base=base)
     contents = {key: [_content(file) for file in data_files(table)] for key, table in tables.items()}
     return digest_of_value(contents) if contents else ""
@@ -59,7 +59,7 @@ def _content(file: RecordedFile) -> dict[str, object]:
 
 
 def _rows_digest(source: Source, where: str) -> str:
-    """A hash of some rows, in whatever order and files they lie."""
+    """Hash of some rows, in any order and files."""
     row = pl.struct(pl.all())
     sums = [row.hash(seed).sum().alias(str(seed)) for seed in _SEEDS]
     plan = source.frame.filter(compile_row(where).expr).select(*sums, n=pl.len())

@@ -116,7 +116,7 @@ def history_chart(
 
 
 def check_last(last: int | None) -> None:
-    """Check how many intervals are asked for.
+    """Check the requested number of intervals.
 
     Raises:
         ConfigError: it is less than one.

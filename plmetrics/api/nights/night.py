@@ -69,7 +69,7 @@ def evaluate_night(
     force: bool = False,
     for_data: bool = False,
 ) -> Result:
-    """Evaluate one interval, or load its result where that is there already; see `lookback.evaluate_interval`.
+    """Evaluate one interval, or load its existing result; see `lookback.evaluate_interval`.
 
     With `for_data` a result stays unless its files changed, or labels are due: whatever became of suite and references.
     """
@@ -84,7 +84,7 @@ def evaluate_night(
 
 
 class IntervalEvaluation(Evaluation):
-    """The evaluation of the rows of one interval, which leaves a manifest once its run folder is in sight."""
+    """Evaluation of the rows of one interval, with a manifest once its run folder is in sight."""
 
     def __init__(
         self,
@@ -122,7 +122,7 @@ class IntervalEvaluation(Evaluation):
         }
 
     def previous_status(self) -> str | None:
-        """The verdict of the result that this one supersedes, or of the interval before; `error` after a failed run."""
+        """Verdict of the superseded result, or of the interval before; `error` after a failed run."""
         last = super().previous_status()
         if last == "error":
             return last
@@ -131,7 +131,7 @@ class IntervalEvaluation(Evaluation):
         return last if manifest is None else manifest.verdict
 
     def result(self) -> Result | None:
-        """The result; None where the one that is there is of the same files, suite and references.
+        """Result; None for an existing one of the same files, suite and references.
 
         Raises:
             AbsentDataError: there are no rows of the interval yet.
@@ -142,7 +142,7 @@ class IntervalEvaluation(Evaluation):
             raise AbsentDataError([self._without_condition(problem) for problem in error.problems]) from error
 
     def _without_condition(self, problem: Problem) -> Problem:
-        """A problem with the interval in place of the condition on its rows, which nobody wrote."""
+        """Problem with the interval in place of its generated condition."""
         if problem.path != ("data", "where"):
             return problem
         where = self.loaded.suite.data.where
@@ -214,7 +214,7 @@ class IntervalEvaluation(Evaluation):
         self.manifests.commit(manifest)
 
     def stored_result(self) -> Result:
-        """The result that is there."""
+        """Existing result."""
         from plmetrics.api.loading import load
         from plmetrics.runs.work_folder import RECORD
 
@@ -222,7 +222,7 @@ class IntervalEvaluation(Evaluation):
         return load(self.home / self.current.run / RECORD)
 
     def _open(self) -> Source:
-        """The table, of whose folders only those of the interval are looked at; a database sends its rows alone."""
+        """Table, with only the folders of the interval listed; a database sends its rows alone."""
         suite = self.loaded.suite
         condition = partition_condition(self.section, self.interval)
         if suite.data.database is not None and self.section.column is not None:
@@ -257,21 +257,21 @@ class IntervalEvaluation(Evaluation):
         return not (current.awaits_labels or current.lacks_labels) or self._counts_with_others(current)
 
     def _counts_with_others(self, manifest: Manifest) -> bool:
-        """Whether the state of a result adds to those of intervals that have labels."""
+        """Whether the state of a result adds to those of intervals with labels."""
         from plmetrics.features.nights.states import counts_apart
 
         suite = self.loaded.suite
         return not (adds_states(suite) and counts_apart(self.home, manifest.run, suite))
 
     def _differing(self) -> list[str]:
-        """The stamps by which the existing result differs from a new one."""
+        """Stamps with a difference between the existing result and a new one."""
         before = {key: getattr(self.current, key) for key in self._stamps}
         if not before["times"]:  # a manifest of an earlier version does not say when files were written
             before["times"] = self._stamps["times"]
         return [key for key, value in self._stamps.items() if before[key] != value]
 
     def _has_same_candidates(self) -> bool:
-        """Whether the result that is there would be compared with the same ones: no file of theirs is read for that."""
+        """Whether the existing result would have the same references: no file of theirs is read for that."""
         return self.current is not None and self.current.candidates == self._candidates
 
     def _is_current(self, runs: EarlierIntervals) -> bool:
@@ -284,7 +284,7 @@ class IntervalEvaluation(Evaluation):
         return not differing
 
     def _with_acceptance(self, result: Result) -> Result:
-        """The result with the acceptance of the one before, or a warning that it has none."""
+        """Result with the acceptance of the one before, or a warning of its absence."""
         from plmetrics.api.nights.acceptance import has_no_other_failure, has_same_values
 
         before = self.current

@@ -1,4 +1,4 @@
-"""A run whose rows are counted by a runner, unit by unit: the states of units, merged into one result."""
+"""Run with its rows counted by a runner, unit by unit: the states of units, merged into one result."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ def evaluate_units(suite: Suite, source: Source, on: On | None) -> Result:
 
 
 def check_distribution(suite: Suite, source: Source) -> None:
-    """Refuse a suite or a table that a runner cannot count; no row is read.
+    """Refuse a suite or a table without counts by a runner; no row is read.
 
     Raises:
         ConfigError: it asks for what merged states leave out, or the table has no files.
@@ -173,13 +173,13 @@ def _check_references(suite: Suite, source: Source, counts: Mapping[str, object]
 
 
 def _memory(suite: Suite, on: object, units: int) -> int | None:
-    """Memory of this machine that each of several processes may take."""
+    """Memory of this machine for each of several processes."""
     count = min(process_count(on), units) if isinstance(on, str) else 1
     return None if count == 1 else budget_of(suite) // count
 
 
 def _remove_stale(folder: Place, plan: UnitPlan, states: list[str]) -> None:
-    """Remove the states of units that are not in the plan: of files that were replaced."""
+    """Remove the states of units outside the plan: of replaced files."""
     for name in names_in(folder):
         is_state = name.startswith(f"{plan.name}-") and name.endswith(".state")
         if is_state and str(folder.resolve() / name) not in states:

@@ -38,7 +38,7 @@ def units(
     constants: str | Path | None = None,
     progress: Progress | None = None,
 ) -> list[UnitFacts]:
-    """List the units of a suite's table: files that are counted together, each into a state of its own.
+    """List the units of a suite's table: groups of files for a state each.
 
     Args:
         path: the suite.
@@ -94,13 +94,13 @@ def plan_of(
 
 
 def engine_of(loaded: LoadedSuite) -> EngineSection:
-    """The section of the engine that counts a suite's units, with its defaults."""
+    """Engine section of a suite's units, with its defaults."""
     return EngineSection.find(loaded.suite) or EngineSection()
 
 
 @dataclass(frozen=True, slots=True)
 class UnitOutcome:
-    """Outcome of units: receipts by id, and those that ended their workers, with the reason."""
+    """Outcome of units: receipts by id, and crashed ones, with the reason."""
 
     receipts: Mapping[str, UnitReceipt]
     crashes: Mapping[str, str]
@@ -117,7 +117,7 @@ def unit_states(
     constants: str | Path | None = None,
     progress: Progress | None = None,
 ) -> list[Place]:
-    """Write the states of some units of a suite's table, and the plan beside them; those that are there are left alone.
+    """Write the states of some units of a suite's table, and the plan beside them; existing ones are left alone.
 
     Args:
         path: the suite.
@@ -203,5 +203,5 @@ def run_units(
 
 
 def _largest(units: Sequence[Unit]) -> list[Unit]:
-    """The units, the largest first, so that the last ones are short."""
+    """Units, the largest first, so that the last ones are short."""
     return sorted(units, key=lambda unit: (-unit.bytes, unit.id))

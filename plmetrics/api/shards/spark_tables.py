@@ -43,10 +43,10 @@ _BATCH, _BATCHES = 200_000, "spark.sql.execution.arrow.maxRecordsPerBatch"
 
 
 class SparkEvaluation(Evaluation):
-    """The evaluation of a suite's file whose rows are a Spark table."""
+    """Evaluation of a suite's file with a Spark table as its rows."""
 
     def result(self) -> Result | None:
-        """The result of the states that Spark makes."""
+        """Result of the states made by Spark."""
         suite = self.loaded.suite
         return evaluate_spark(
             suite,
@@ -108,7 +108,7 @@ def _no_rows() -> AbsentDataError:
 
 
 def _zero_rows(suite: Suite, rows: SparkFrame) -> pl.DataFrame:
-    """No row of the columns that the suite may read."""
+    """Zero rows of the suite's possible columns."""
     empty = spark_frame(rows, rows.columns, 0)
     return empty.select(columns_to_fetch(suite, empty.schema) or empty.columns)
 
@@ -116,7 +116,7 @@ def _zero_rows(suite: Suite, rows: SparkFrame) -> pl.DataFrame:
 def _constants(
     suite: Suite, rows: SparkFrame, empty: pl.DataFrame, watch: Stopwatch
 ) -> tuple[State | None, list[str]]:
-    """The constants that states share, and a warning where they are those of a sample."""
+    """Shared constants of states, and a warning if they are those of a sample."""
     if not needs_constants(suite, open_source(empty.lazy())):
         return None, []
     with spark_faults():
@@ -137,7 +137,7 @@ def _seed(suite: Suite) -> int:
 def _states(
     rows: SparkFrame, columns: Sequence[str], query: str | None, plan: str, folder: Path
 ) -> list[str]:
-    """The files of the states that Spark makes."""
+    """Files of the states made by Spark."""
     with spark_faults(), _batches_of_rows(rows):
         chosen = rows.select(*[f"`{name.replace('`', '``')}`" for name in columns])
         if query is not None:
@@ -148,7 +148,7 @@ def _states(
 
 @contextmanager
 def _batches_of_rows(rows: SparkFrame) -> Iterator[None]:
-    """Batches of 200,000 rows from Spark, whose own are of 10,000; its setting is put back."""
+    """Batches of 200,000 rows from Spark, in place of its own of 10,000; its setting is put back."""
     settings = rows.sparkSession.conf
     before = settings.get(_BATCHES, None)
     settings.set(_BATCHES, str(_BATCH))

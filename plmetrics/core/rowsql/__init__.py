@@ -30,7 +30,7 @@ def compile_row(
     roles: Mapping[str, pl.Expr] | None = None,
     column: Callable[[str], pl.Expr] | None = None,
 ) -> RowExpression:
-    """Compile a row expression; the compiler is imported by the first that there is.
+    """Compile a row expression; the compiler is imported by the first one.
 
     Args:
         text: SQL.
@@ -52,7 +52,7 @@ def compile_row(
 
 
 def conjuncts(text: str) -> list[RowExpression]:
-    """The conditions that must all hold for a condition to hold, each compiled by itself.
+    """Conjuncts of a condition, each compiled by itself.
 
     >>> [part.columns for part in conjuncts("day = 3 AND (region = 'north' OR vip) AND balance > 0")]
     [('day',), ('region', 'vip'), ('balance',)]

@@ -93,7 +93,7 @@ class RowExpression:
         return self.expr.pipe_with_dtype(as_measure)
 
     def on_arrays(self, columns: Mapping[str, Values]) -> NDArray[np.float64]:
-        """Its values on arrays of any shapes that broadcast; NaN is null, in and out.
+        """Values on arrays of any shapes that broadcast; NaN is null, in and out.
 
         >>> row_expression("a / b", None, None).on_arrays({"a": np.array([[1.0], [3.0]]), "b": np.array([2.0, 0.0])})
         array([[0.5, nan],
@@ -166,7 +166,7 @@ def _tokens(dialect: Dialect, text: str) -> list[Node]:
 
 
 def _check_tokens(tokens: Sequence[Node]) -> None:
-    """Refuse what no expression needs before it is parsed, and what would take the parser too deep."""
+    """Refuse invalid tokens before the parse, and too deep nesting."""
     depth = run = opened = 0
     for token in tokens:
         kind, place = token.token_type.name, token.start + 1
@@ -232,7 +232,7 @@ def _build(builder: TermBuilder, node: Node) -> Term:
 
 
 def _chain(builder: TermBuilder, part: Term, key: str, links: list[Node]) -> Term:
-    """A part and what follows it, joined by one and the same operator."""
+    """Part with its successors, joined by one and the same operator."""
     combine = CHAINS[key]
     if key in {"and", "or"} and len(links) > 1:
         nodes = [links[0].this, *(link.expression for link in links)]
@@ -263,7 +263,7 @@ def _check_arguments(node: Node, allowed: frozenset[str]) -> None:
 
 
 def _unsupported_node(node: Node) -> RowExpressionError:
-    """The error for a node that is not in the table, in the words of its kind."""
+    """Error for a node outside the table, in the words of its kind."""
     from sqlglot import exp
 
     from plmetrics.core.rowsql.parts import position

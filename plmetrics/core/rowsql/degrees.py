@@ -1,4 +1,4 @@
-"""The degree of an expression in the columns that are totals: whether its value grows with the number of rows."""
+"""Degree of an expression in its columns of totals: whether its value grows with the number of rows."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from plmetrics.core.rowsql.compiler import parse
 
 @lru_cache(maxsize=256)
 def degree(text: str, totals: frozenset[str]) -> float:
-    """Power of the number of rows with which an expression grows, where some of its columns are totals.
+    """Power of the number of rows in the growth of an expression, with totals among its columns.
 
     >>> totals = frozenset({"fp", "fn", "rows"})
     >>> [degree(text, totals) for text in ("50 * fp + 2000 * fn", "fp / rows", "sqrt(fp)", "precision - 0.5")]

@@ -89,7 +89,7 @@ def as_text(value: pl.Expr, dtype: DataType) -> pl.Expr:
 
 
 def comparison_operand(value: pl.Expr, dtype: DataType, *, other: Kind) -> pl.Expr:
-    """A value that is compared with one of another kind. Polars would compare what a time is stored as with a number.
+    """Value for a comparison with one of another kind. Polars would compare the stored form of a time with a number.
 
     Raises:
         InvalidOperationError: the two have nothing to compare.
@@ -120,7 +120,7 @@ def _unfit(value: pl.Expr, dtype: DataType, expected: str) -> pl.exceptions.Inva
 
 
 def constant_like(column: pl.Expr, dtype: DataType, *, value: str | bool | date) -> pl.Expr:
-    """TRUE, FALSE, a date or a text that looks like one, to compare a column of this type with.
+    """TRUE, FALSE, a date or a text of one, to compare a column of this type with.
 
     Raises:
         InvalidOperationError: a text column is compared with TRUE or FALSE; Polars would find them different.
@@ -141,7 +141,7 @@ def constant_like(column: pl.Expr, dtype: DataType, *, value: str | bool | date)
 
 
 def cast(value: pl.Expr, dtype: DataType, target: pl.DataType, *, strict: bool) -> pl.Expr:
-    """SQL's CAST of a value of this type; a value that does not fit is an error, or null unless `strict`."""
+    """SQL's CAST of a value of this type; one that does not fit is an error, or null unless `strict`."""
     if target == pl.String and dtype != pl.Boolean:
         return as_text(value, dtype)
     if dtype in {pl.Categorical, pl.Enum}:

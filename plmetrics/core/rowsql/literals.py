@@ -1,4 +1,4 @@
-"""Values for the variables of a row expression, which may stand for a literal and change nothing else."""
+"""Values for the variables of a row expression, as literals and nothing else."""
 
 from __future__ import annotations
 

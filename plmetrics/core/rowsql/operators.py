@@ -214,7 +214,7 @@ def between(build: TermBuilder, node: Node) -> Term:
 
 
 def in_list(build: TermBuilder, node: Node) -> Term:
-    """IN with a list. As in SQL, a NULL in the list makes what is not found unknown."""
+    """IN with a list. As in SQL, a NULL in the list makes an absent value unknown."""
     if not node.expressions:
         refuse(node, "IN needs a list of values", "write x IN ('a', 'b')")
     value = build(node.this)

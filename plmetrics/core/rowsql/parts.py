@@ -1,4 +1,4 @@
-"""Parts of row expressions: the values that builders pass to each other, with their types and bounds."""
+"""Parts of row expressions: the values between builders, with their types and bounds."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Term:
 
 @dataclass(frozen=True, slots=True)
 class NodeRule:
-    """Rule of one kind of node: how it is built, and which of its arguments may be set."""
+    """Rule of one kind of node: its builder, and its admissible arguments."""
 
     build: Callable[[TermBuilder, Node], Term]
     arguments: frozenset[str]
@@ -75,7 +75,7 @@ class TermBuilder:
         self.depth = 0
 
     def __call__(self, node: Node) -> Term:
-        """The part of a node, which is checked first."""
+        """Part of a node, checked first."""
         return self._build(self, node)
 
 
@@ -95,7 +95,7 @@ def refuse(node: Node, message: str, hint: str | None = None) -> NoReturn:
 
 
 def derived_part(kind: Kind, expr: pl.Expr, *sources: Term, copies: int = 1, bits: int | None = None) -> Term:
-    """A part made from others, each of which occurs in it `copies` times; no larger than they are, without `bits`."""
+    """Part of others, each with `copies` occurrences; no larger than they are, without `bits`."""
     size = 1 + copies * sum(source.size for source in sources)
     if bits is None:
         bits = max(COLUMN_BITS + 1, *(source.bits for source in sources))
@@ -114,7 +114,7 @@ def condition(part: Term, node: Node) -> pl.Expr:
 
 
 def number(part: Term, node: Node, unsigned: pl.DataType | None = None) -> pl.Expr:
-    """A number per row. A column that is no number is refused when the plan is resolved.
+    """Number per row. A column that is no number is refused when the plan is resolved.
 
     Columns of `unsigned` 64-bit integers become that type, Int128 if None.
     """
@@ -129,7 +129,7 @@ def number(part: Term, node: Node, unsigned: pl.DataType | None = None) -> pl.Ex
 
 
 def term(part: Term, node: Node, bits: int, *, factor: bool = False) -> pl.Expr:
-    """A number to add or multiply, of which nothing wraps where the result has so many `bits`.
+    """Number to add or multiply, without overflow of a result of so many `bits`.
 
     Whole numbers stay whole in 128 bits as long as the result is sure to fit, and are Float64 else.
     """
@@ -145,7 +145,7 @@ def text(part: Term, node: Node) -> pl.Expr:
 
 
 def common_kind(parts: Iterable[Term], node: Node) -> Kind:
-    """The kind of a value that is one of several."""
+    """Kind of a value of one of several kinds."""
     kinds = {part.kind for part in parts}
     definite = kinds - {"unknown", "null"}
     if len(definite) > 1:
@@ -157,7 +157,7 @@ def common_kind(parts: Iterable[Term], node: Node) -> Kind:
 
 
 def comparable(left: Term, right: Term, node: Node) -> None:
-    """Refuse values of kinds that do not compare."""
+    """Refuse values of incomparable kinds."""
     if "null" in {left.kind, right.kind}:
         refuse(node, "a comparison with NULL is never true", "write IS NULL or IS NOT NULL")
     if "unknown" in {left.kind, right.kind} or left.kind == right.kind:

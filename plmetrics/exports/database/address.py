@@ -1,4 +1,4 @@
-"""Addresses of databases: what they may be, and how messages show them."""
+"""Addresses of databases: their admissible forms, and their texts in messages."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def read_address(loaded: LoadedSuite, text: str) -> URL:
 
 
 def open_engine(url: URL) -> Engine:
-    """An engine that connects when it is used, and holds no connection open.
+    """Engine with a connection per use, and no open one otherwise.
 
     Raises:
         EnvironmentFault: the driver is not installed.

@@ -1,4 +1,4 @@
-"""The tables in a database: made where they are absent, given columns that they lack, never changed else."""
+"""Tables in a database: created if absent, extended by missing columns, never changed else."""
 
 from __future__ import annotations
 
@@ -54,12 +54,12 @@ class UtcDatetime(TypeDecorator[Any]):
         return dialect.type_descriptor(DateTime(timezone=dialect.name == "postgresql"))
 
     def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
-        """Value that is written: all times of results are in UTC."""
+        """Value to write: all times of results are in UTC."""
         return value if value is None or dialect.name == "postgresql" else value.replace(tzinfo=None)
 
 
 def database_tables() -> Mapping[str, Table]:
-    """The tables by name, in the order in which they are written."""
+    """Tables by name, in the order of writing."""
     metadata = MetaData()
     return {name: _table(name, schema, metadata) for name, schema in TABLES.items()}
 
@@ -93,7 +93,7 @@ def _type(dtype: pl.DataType) -> TypeEngine[Any]:
 
 
 def prepare_tables(connection: Connection, tables: Mapping[str, Table]) -> None:
-    """Make the tables that are absent, and add the columns that an earlier version did not have."""
+    """Create absent tables, and add the columns unknown to an earlier version."""
     inspector = inspect(connection)
     present = set(inspector.get_table_names())
     for table in tables.values():

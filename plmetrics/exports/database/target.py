@@ -100,7 +100,7 @@ def _write(engine: Engine, run: EndedRun, frames: Mapping[str, pl.DataFrame]) ->
 
 
 def _stored_run(table: Table, run: EndedRun) -> Select[Any]:
-    """The id of the run whose rows are there for the interval."""
+    """Id of the run with stored rows for the interval."""
     from sqlalchemy import select
 
     return select(table.c.run_id).where(table.c.suite == run.name, table.c.run_key == run.key)
@@ -138,7 +138,7 @@ def _batches(frame: pl.DataFrame) -> Iterator[list[dict[str, Any]]]:
 
 
 def _plain(frame: pl.DataFrame) -> pl.DataFrame:
-    """Nested values as JSON; a character that PostgreSQL's texts cannot hold is replaced."""
+    """Nested values as JSON; a character invalid in PostgreSQL's texts is replaced."""
     nested = [name for name, dtype in frame.schema.items() if dtype.is_nested()]
     json = [
         pl.when(pl.col(name).is_not_null())

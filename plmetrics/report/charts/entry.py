@@ -1,4 +1,4 @@
-"""A chart by name: the module that draws it, and the rows that it needs."""
+"""Chart by name: its module, and its rows."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A chart: the module whose function makes it, `draw` by default, and the table and curves it is drawn from.
+    """Chart: the module with its function, `draw` by default, and the table and curves of its rows.
 
     Modules of features are named in full, others from this package on. `where` is a condition in SQL of which the table
     must have rows. A chart of another table than the curves is drawn from one of these curves, too.
@@ -35,7 +35,7 @@ class Entry:
         return self.module if self.module.startswith("plmetrics.") else f"{__package__}.{self.module}"
 
     def drawable(self, summary: Summary) -> bool:
-        """Whether a result has rows that it shows."""
+        """Whether a result has rows for the chart."""
         if self.entry:
             return summary.folder is not None and bool(summary.record.get(self.entry))
         if self.groups and not any(metric.compares_groups for metric in summary.definitions):

@@ -1,4 +1,4 @@
-"""Charts in the grammar of Vega-Lite, as plain values: those of Altair, whose import takes long, are made of them."""
+"""Charts in the grammar of Vega-Lite, as plain values, the base of those of Altair, with its slow import."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ class Chart:
         return self._with(**values)
 
     def resolve_scale(self, **channels: str) -> Chart:
-        """The panels with scales that are `shared` or `independent`."""
+        """Panels with scales `shared` or `independent`."""
         return self._with(resolve={"scale": options(**channels)})
 
     def _with(self, **values: Any) -> Chart:
         return replace(self, content={**self.content, **values})
 
     def specification(self, frames: dict[str, pl.DataFrame]) -> Options:
-        """The chart without rows: it names its frames, which are added to those that are there."""
+        """Chart without rows: it names its frames, to be added to those of others."""
         if not self.kind:
             return {"data": {"name": self._name(frames)}, **_plain(self.content)}
         parts = [part.specification(frames) for part in self.parts]
@@ -91,7 +91,7 @@ class Chart:
 
 
 def base(frame: pl.DataFrame) -> Chart:
-    """A chart of a frame whose columns have short names; infinite values and NaN are null, a gap."""
+    """Chart of a frame with short column names; infinite values and NaN are null, a gap."""
     floats = pl.selectors.float()
     return Chart(frame.with_columns(pl.when(floats.is_finite()).then(floats).otherwise(None)))
 
@@ -123,7 +123,7 @@ def options(**values: Any) -> Options:
 
 
 def channel(shorthand: str, **values: Any) -> Options:
-    """A channel of a field, which its short form names with its type: `x:Q`."""
+    """Channel of a field, with its type in the short form `x:Q`."""
     name, kind = shorthand.split(":")
     return options(field=name, type=_TYPES[kind], **values)
 
@@ -139,7 +139,7 @@ def datum(number: Any) -> Options:
 
 
 def expression(text: str) -> Options:
-    """A style that an expression of the row says."""
+    """Style by an expression of the row."""
     return {"expr": text}
 
 

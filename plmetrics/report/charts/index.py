@@ -1,4 +1,4 @@
-"""The charts by name: the module that draws each, and the table whose rows it needs."""
+"""Charts by name: the module of each, and the table of its rows."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def charts() -> Mapping[str, Entry]:
 
 
 def drawable(summary: Summary) -> list[str]:
-    """The names of the charts that a result has rows for."""
+    """Names of the charts with rows in a result."""
     return [name for name, entry in charts().items() if entry.drawable(summary)]
 
 

@@ -1,4 +1,4 @@
-"""Marks that charts are put together from: axes, lines, bands, points, references and labels.
+"""Building blocks of charts: axes, lines, bands, points, references and labels.
 
 Fields have short names: `x`, `y`, `lo`, `hi` are places, `k` is the order of points, `s` the series and `t` a text.
 Names of users stand in values only, because the chart language reads dots and brackets in names of fields.
@@ -85,7 +85,7 @@ def ends(y: dict[str, Any], low: str = "lo", high: str = "hi") -> dict[str, Any]
 
 
 def span(*columns: pl.Series, margin: float = 0.04, include: Sequence[float] = ()) -> tuple[float, float]:
-    """The range of what is finite in these columns and of these values, with a margin on both sides."""
+    """Range of the finite values in these columns and of further ones, with a margin on both sides."""
     values = np.concatenate([np.asarray(include, dtype=np.float64), *(_floats(column) for column in columns)])
     ends = values[np.isfinite(values)]
     low, high = (float(ends.min()), float(ends.max())) if len(ends) else (0.0, 1.0)
@@ -113,7 +113,7 @@ def nice_ticks(domain: tuple[float, float], most: int) -> list[float]:
 
 
 def series_scales(labels: Sequence[str], legend: dict[str, Any] | None) -> dict[str, Any]:
-    """Colour of the channel `s`, with dashes that say the same to those who do not see colours apart."""
+    """Colour of the channel `s`, with dashes as a second code for the colour-blind."""
     return {"color": _by_series(SERIES, labels, legend)}
 
 
@@ -133,7 +133,7 @@ def _by_series(marks: Sequence[Any], labels: Sequence[str], legend: dict[str, An
 
 
 def series_paint(labels: Sequence[str]) -> pl.DataFrame:
-    """The colour `fill` and the shape `p` of each series `s`, for marks that stand in no legend."""
+    """Colour `fill` and shape `p` of each series `s`, for marks without a legend."""
     number = range(len(labels))
     return pl.DataFrame(
         {
@@ -178,7 +178,7 @@ _WIDEST_LABEL = 400
 def free_corner(
     canvas: Canvas, labels: Sequence[str], corners: Sequence[str], title: str | None = None
 ) -> str:
-    """The first of these corners in which a legend covers nothing; "top", above the panel, where there is none."""
+    """First of these corners without marks under a legend; "top", above the panel, without one."""
     texts = [*(width_of(label) + 30 for label in labels), width_of(title or "", 10.5)]
     size = (min(max(texts), _WIDEST_LABEL) + 12, 12 + 18.0 * len(labels) + (15 if title else 0))
     return canvas.corner(size, corners, _LEGEND_OFFSET) or "top"
@@ -187,7 +187,7 @@ def free_corner(
 def canvas_of(
     frame: pl.DataFrame, x: dict[str, Any], y: dict[str, Any], width: float, height: float
 ) -> Canvas | None:
-    """The places that the lines and bands of a frame take in a panel; None where an axis has no range."""
+    """Places of the lines and bands of a frame in a panel; None where an axis has no range."""
     scales = [axis["scale"] for axis in (x, y)]
     domains = [scale.get("domain") for scale in scales]
     if None in domains or any(scale.get("type") == "log" for scale in scales):
@@ -236,7 +236,7 @@ def lines(
 
 
 def _lone(frame: pl.DataFrame, x: dict[str, Any], y: dict[str, Any], labels: Sequence[str]) -> list[Chart]:
-    """Points of series that have one alone, which a line does not show."""
+    """Points of series with a single one, invisible as a line."""
     points = frame.filter(pl.col("y").is_not_null()).select("x", "y", "s")
     points = points.filter(pl.len().over("s") == 1).join(series_paint(labels), on="s", maintain_order="left")
     if points.is_empty():
@@ -250,7 +250,7 @@ def _lone(frame: pl.DataFrame, x: dict[str, Any], y: dict[str, Any], labels: Seq
 def bands(
     frame: pl.DataFrame, x: dict[str, Any], y: dict[str, Any], labels: Sequence[str], interpolate: str
 ) -> list[Chart]:
-    """An area from `lo` to `hi` for each series that has them.
+    """Area from `lo` to `hi` for each series with a band.
 
     Their colours are values, since a scale without a legend would take that of the lines away, and they have no
     channel for the order, which would cut an area into points.
@@ -321,7 +321,7 @@ def add_title(
     *,
     frame: str = "group",
 ) -> Any:
-    """The chart with title, subtitle and size; lines that are wider than the chart are broken.
+    """Chart with title, subtitle and size; lines wider than the chart are broken.
 
     The title starts where the panel does, or with `frame="bounds"` where its texts at the left do. Charts of several
     panels have sizes of their own, and `width` is that of all of them.

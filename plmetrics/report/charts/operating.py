@@ -1,4 +1,4 @@
-"""Thresholds that metrics of the result have, as points on curves and as rules across them."""
+"""Thresholds of the result's metrics, as points on curves and as rules across them."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def thresholds_of(selection: Selection, series: Series) -> pl.DataFrame:
 
 
 def operating_points(selection: Selection, series: Series, points: pl.DataFrame) -> pl.DataFrame:
-    """The points of a curve at the thresholds of metrics: the lowest score at or above each is the last that is called.
+    """Points of a curve at the thresholds of metrics: the lowest score at or above each is the last one called.
 
     Columns are those that tell series apart, `x`, `y`, the threshold `h` and its text `t`.
     """

@@ -39,7 +39,7 @@ class Panel:
         return self.width < PANEL
 
     def canvas(self, frame: pl.DataFrame | None = None) -> Canvas:
-        """The places that its lines take, or those of another frame."""
+        """Places of its lines, or those of another frame."""
         lines = self.series.frame if frame is None else frame
         canvas = canvas_of(lines, self.x, self.y, self.width, self.height)
         return canvas or Canvas(self.width, self.height, UNIT, UNIT)
@@ -119,7 +119,7 @@ def layout_of(number: int) -> tuple[int, int]:
 
 
 def grid(parts: Sequence[Chart], columns: int, side: float, *, shared: bool = False) -> PanelGrid:
-    """Panels in rows of so many, with a legend each or one that they share."""
+    """Panels in rows of so many, with a legend each or a common one."""
     scales: dict[str, Any] = dict.fromkeys(
         ("color", "strokeDash", "shape"), "shared" if shared else "independent"
     )

@@ -55,7 +55,7 @@ class Box:
 
 @dataclass(slots=True)
 class Canvas:
-    """A panel with the places that are taken in it."""
+    """Panel with its occupied places."""
 
     width: float
     height: float
@@ -98,7 +98,7 @@ class Canvas:
         return 20 * outside + 1000.0 * texts + sum(box.holds(points) for points in self._points)
 
     def corner(self, size: tuple[float, float], corners: Sequence[str], offset: float) -> str | None:
-        """Take the first corner in which a rectangle of this size is free; None without such a corner."""
+        """Occupy the first corner with room for a rectangle of this size; None without such a corner."""
         wide, high = size
         for name in corners:
             top = offset if name.startswith("top") else self.height - offset - high
@@ -122,7 +122,7 @@ class Canvas:
     def spot(
         self, places: Sequence[tuple[float, float]], text: str, sides: Sequence[Side]
     ) -> tuple[float, float, Side]:
-        """Take the first of these places and sides at which a word covers least."""
+        """Occupy the place and side with the least overlap for a word."""
         spots = [(x, y, side) for x, y in places for side in sides]
         pixels = self.pixels(*np.array(places, dtype=np.float64).T)
         boxes = [_word(place, side, text) for place in pixels for side in sides]

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Plot:
-    """The charts of a result, a method each; `dir` lists those that the result has rows for.
+    """Charts of a result, a method each; `dir` lists those with rows in the result.
 
     `models` are names of models, `slice_set` is that of the slices, `slices` are their texts, and `metric` is one of
     the metrics; without them a chart shows all models on all rows.
@@ -122,7 +122,7 @@ class Plot:
         return self._draw("effect_calibration", models=models, slice_set=slice_set, slices=slices)
 
     def heatmap(self, models: Names = None, slice_set: Name = None, slices: Names = None) -> Figure:
-        """Slices by metrics of one model: the number in every cell, and how far it lies from that of all rows."""
+        """Slices by metrics of one model: the number in every cell, and its distance to that of all rows."""
         return self._draw("heatmap", models=models, slice_set=slice_set, slices=slices)
 
     def slice_differences(
@@ -134,11 +134,11 @@ class Plot:
         )
 
     def fairness(self, metric: Name = None, models: Names = None, slice_set: Name = None) -> Figure:
-        """Groups of each gap between groups, with the two that it lies between, from the table `metrics`."""
+        """Groups of each fairness gap, with the two at its ends, from the table `metrics`."""
         return self._draw("fairness", metric=metric, models=models, slice_set=slice_set)
 
     def critical_difference(self, metric: Name = None, slice_set: Name = None) -> Figure:
-        """Mean ranks of models, and which of them Nemenyi's test does not tell apart."""
+        """Mean ranks of models, and groups without a significant difference by Nemenyi's test."""
         return self._draw("critical_difference", metric=metric, slice_set=slice_set)
 
     def query_differences(self, models: Names = None, slice_set: Name = None, slices: Names = None) -> Figure:
@@ -154,11 +154,11 @@ class Plot:
         return self._draw("pit", models=models, slice_set=slice_set, slices=slices)
 
     def drift(self, slice_set: Name = None, slices: Names = None) -> Figure:
-        """How far columns moved by each measure, with the limits of gates, from the table `drift`."""
+        """Drift of columns by each measure, with the limits of gates, from the table `drift`."""
         return self._draw("drift", slice_set=slice_set, slices=slices)
 
     def drift_histograms(self, slice_set: Name = None, slices: Names = None) -> Figure:
-        """Both windows of the columns that moved most on shared bins, from the table `drift_histograms`."""
+        """Both windows of the columns with the largest drift on shared bins, from the table `drift_histograms`."""
         return self._draw("drift_histograms", slice_set=slice_set, slices=slices)
 
     def learning(self, metric: Name = None, models: Names = None) -> Figure:
@@ -170,7 +170,7 @@ class Plot:
         return self._draw("validation", metric=metric, models=models)
 
     def found_slices(self, models: Names = None) -> Figure:
-        """Slices that a search found, by how much worse they are, from the table `found_slices`."""
+        """Slices of a search, by their excess over the rest, from the table `found_slices`."""
         return self._draw("found_slices", models=models)
 
     def history(

@@ -28,7 +28,7 @@ class RenderingFault(EnvironmentFault):
 
 
 def require(*modules: str, needed_for: str = "a chart") -> None:
-    """Check that modules of the extra `report` can be imported.
+    """Check the import of modules of the extra `report`.
 
     Raises:
         EnvironmentFault: one cannot; the extra is named.
@@ -43,7 +43,7 @@ def is_installed() -> bool:
 
 
 def start_renderer() -> None:
-    """Start the process that renders charts ahead of the first one: it takes as long as a small run."""
+    """Start the renderer of charts ahead of the first one: it takes as long as a small run."""
     if is_installed():
         RENDERER.start()
 
@@ -57,7 +57,7 @@ def _is_there(module: str) -> bool:
 
 
 class Renderer:
-    """A process that renders charts, started with the first one and again where it ended."""
+    """Renderer process of charts, started with the first one and again after its end."""
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
@@ -80,7 +80,7 @@ class Renderer:
         return base64.b64decode(answer["image"])
 
     def start(self) -> None:
-        """Start the process ahead of the first chart, which tells of it if that fails."""
+        """Start the process ahead of the first chart, which reports a failure."""
         with self._lock, suppress(RenderingFault):
             self._running()
 

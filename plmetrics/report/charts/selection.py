@@ -33,7 +33,7 @@ class Selection:
     metric: str | None = None
 
     def rows(self, table: pl.DataFrame, *, optional: bool = False) -> pl.DataFrame:
-        """The rows of a table that are of the models and slices asked for; an `optional` table may have none.
+        """Rows of a table of the requested models and slices; an `optional` table may have none.
 
         Raises:
             ConfigError: no row is of a model, slice set or slice; the nearest name is given.
@@ -50,7 +50,7 @@ class Selection:
         return table
 
     def of_models(self, table: pl.DataFrame) -> pl.DataFrame:
-        """The rows of a table that are of the models asked for, in all slices."""
+        """Rows of a table of the requested models, in all slices."""
         if self.models is None:
             return table
         models = [self.models] if isinstance(self.models, str) else list(self.models)
@@ -58,7 +58,7 @@ class Selection:
         return table.filter(pl.col("model").is_in([*models, ""]))
 
     def metric_rows(self, table: pl.DataFrame, *metrics: str) -> pl.DataFrame:
-        """The rows of a table that are of the metric asked for, or else of the first of these that is there."""
+        """Rows of a table of the requested metric, or else of the first available one of these."""
         there = table["metric"].unique(maintain_order=True).to_list()
         if self.metric is not None:
             metric = next((text for text in there if text.split("(")[0] == self.metric), self.metric)
@@ -89,7 +89,7 @@ class Selection:
         raise NothingToDraw(Problem(f"the curve '{name}' is undefined for what is asked for"))
 
     def _check_slice_set(self, name: str, points: pl.DataFrame) -> None:
-        """Check that the curve was drawn for the slice set, which has to be asked for."""
+        """Check that the curve has the slice set, which has to be requested."""
         name_of_set, there = self.slice_set, self.summary.metrics["slice_set"]
         if name_of_set is not None and name_of_set in there and name_of_set not in points["slice_set"]:
             hint = (
@@ -102,7 +102,7 @@ class Selection:
 
 
 def check_names(kind: str, asked: Sequence[str], column: pl.Series) -> None:
-    """Check that names stand in a column.
+    """Check that names occur in a column.
 
     Raises:
         ConfigError: one does not; the nearest is given.

@@ -30,7 +30,7 @@ KEYS = ("model", "slice", "class")
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """Points in short columns with their series, labels in order, what all have in common, and what is left out.
+    """Points in short columns with their series, ordered labels, common text, and omitted series.
 
     `keys` are model, slice and class of each series, `names` what tells them apart, and `values` their metric.
     """
@@ -47,7 +47,7 @@ class Series:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Series that are not drawn."""
+        """Notes on series left out of the chart."""
         if not self.omitted:
             return ()
         whole = count(self.omitted + len(self.labels))
@@ -55,11 +55,11 @@ class Series:
 
     @property
     def exact(self) -> bool:
-        """Whether all points of all curves are there, so that steps between them are those of the curve."""
+        """Whether all points of all curves are known, so that steps between them are those of the curve."""
         return all(part.height < self.most for part in self.frame.partition_by("s"))
 
     def part(self, numbers: Sequence[int], naming: Callable[[Keys], str]) -> Series:
-        """Some of the series, by number, each with the name of what still tells it apart and its metric."""
+        """Some of the series, by number, each with its distinguishing name and its metric."""
         names = told_apart([naming(self.keys[number]) for number in numbers])
         values = tuple(self.values[number] for number in numbers)
         labels = told_apart([f"{name}  {value}".strip() for name, value in zip(names, values, strict=True)])
@@ -75,7 +75,7 @@ class Series:
         )
 
     def rows(self, table: pl.DataFrame) -> pl.DataFrame:
-        """The rows of a result table that are of models, slices and classes of these series, with the label `s`."""
+        """Rows of a result table of models, slices and classes of these series, with the label `s`."""
         return table.join(
             _labels_of_keys(self.keys, self.labels), on=KEYS, nulls_equal=True, maintain_order="left"
         )
@@ -167,7 +167,7 @@ def _thin_points(points: pl.DataFrame, most: int, *, by_threshold: bool) -> pl.D
 
 
 def _names(keys: Sequence[Keys]) -> tuple[str, ...]:
-    """Names that tell series apart, numbered where cut texts are the same."""
+    """Distinguishing names of series, numbered where cut texts are the same."""
     vary = [len({key[part] for key in keys}) > 1 for part in range(3)]
     return told_apart(
         [", ".join(_name(key[part]) for part in range(3) if vary[part] and key[part]) for key in keys]
@@ -187,7 +187,7 @@ def told_apart(texts: Sequence[str]) -> tuple[str, ...]:
 
 
 def _common(keys: Sequence[Keys]) -> str:
-    """Text that all series have in common."""
+    """Text common to all series."""
     parts = [{key[part] for key in keys} for part in range(3)]
     common = [_name(next(iter(part))) for part in parts if len(part) == 1 and part not in ({None}, {"all"})]
     return ", ".join(common)

@@ -1,4 +1,4 @@
-"""SVG images made ready for a page: a name for readers aloud, and colours that follow the page."""
+"""SVG images for a page: with a name for screen readers, and colours of the page."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _NAMES = {color: name for name, color in LIGHT.items()}
 
 
 def add_description(svg: str, title: str, description: str) -> str:
-    """The image with a title and a description, and without the roles of its marks, which have no names."""
+    """Image with a title and a description, and without the roles of its marks, which have no names."""
     head, body = _root(_in_tags(svg, lambda tag: _SPOKEN.sub("", tag)))
     label = f"<title>{escape(title)}</title><desc>{escape(description)}</desc>"
     return head[:-1] + ' role="img">' + label + body

@@ -1,4 +1,4 @@
-"""Texts of users in charts: no character that a renderer or a reader stumbles over, none too long."""
+"""User texts in charts: without invalid characters, and of limited length."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _BLANKS = re.compile(r"[\t\n\r\x7f-\x9f\u2028\u2029]+")
 
 
 def clean(text: str) -> str:
-    r"""The text in one line, with U+FFFD for what XML forbids and for marks of direction.
+    r"""Text in one line, with U+FFFD for characters invalid in XML and for marks of direction.
 
     >>> clean("a\x00b"), clean("two\nlines")
     ('a\ufffdb', 'two lines')
@@ -32,7 +32,7 @@ def clean(text: str) -> str:
 
 
 def short(text: str, most: int = 28) -> str:
-    """The clean text, cut in the middle where it is too long, so that names with one beginning stay apart.
+    """Clean text, cut in the middle if it is too long, so that names with one beginning stay apart.
 
     >>> short("a very long name of a product", 13)
     'a very…roduct'
@@ -45,7 +45,7 @@ def short(text: str, most: int = 28) -> str:
 
 
 def in_line(text: str) -> str:
-    r"""The text with marks of direction around it if it runs leftwards, so that what follows stays on its right.
+    r"""Text with marks of direction around it if it runs leftwards, against reordering of later text.
 
     >>> in_line("plain"), in_line("\u05d0").encode("unicode_escape")
     ('plain', b'\\u200e\\u05d0\\u200e')

@@ -26,12 +26,12 @@ def three_digits(value: float) -> str:
 
 
 def title_of(name: str, series: Series) -> str:
-    """The chart's name with what all series have in common."""
+    """Chart's name with the text common to all series."""
     return f"{name}: {series.common}" if series.common else name
 
 
 def band_words(selection: Selection, series: Series, of: str) -> str:
-    """How bands were made; empty without bands."""
+    """Method of the bands; empty without bands."""
     if not series.frame["lo"].is_not_null().any():
         return ""
     return f"{level_words(selection)} band of {of}, pointwise"
@@ -59,7 +59,7 @@ def direction_words(selection: Selection, metric: str) -> str:
 
 
 def size_words(selection: Selection, series: Series) -> str:
-    """Rows of the slice that is drawn, where it is one; and what is not drawn."""
+    """Rows of the drawn slice, if it is one; and omitted ones."""
     slices = series.drawn["slice"].unique()
     words = []
     if len(slices) == 1:
@@ -71,7 +71,7 @@ def size_words(selection: Selection, series: Series) -> str:
 
 
 def metric_of(selection: Selection, name: str) -> str | None:
-    """The first metric of this name, whatever its parameters, as the result writes it."""
+    """First metric of this name, with any parameters, as the result writes it."""
     texts = selection.summary.metrics["metric"].unique(maintain_order=True).to_list()
     return next((text for text in texts if text.split("(")[0] == name), None)
 

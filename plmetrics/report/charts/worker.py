@@ -1,4 +1,4 @@
-"""The process that renders charts: one specification a line in, one image a line out.
+"""Renderer process of charts: one specification a line in, one image a line out.
 
 Apart from the evaluating process, because the renderer aborts its process where it meets what it cannot write.
 """

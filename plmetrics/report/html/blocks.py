@@ -1,4 +1,4 @@
-"""Blocks of a page: words, tables, pictures and definitions, and the sections that hold them."""
+"""Blocks of a page: words, tables, pictures and definitions, and their sections."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Cell:
 
 
 class Footnotes:
-    """The notes of rows of result tables, so that they stand below the table with the numbers that they concern."""
+    """Notes of rows of result tables, for a place below the table of their numbers."""
 
     def __init__(self) -> None:
         self._marks: dict[str, str] = {}
@@ -71,7 +71,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A chart as SVG, with its title and what there is to see in words."""
+    """Chart as SVG, with its title and its finding in words."""
 
     svg: str
     title: str
@@ -102,14 +102,14 @@ Block = Table | Picture | Words | Definitions
 
 @dataclass(frozen=True, slots=True)
 class PageSection:
-    """A part of the page; one without blocks is named among what is not there."""
+    """Part of the page; one without blocks is named among the absent ones."""
 
     title: str
     blocks: Sequence[Block] = field(default=())
 
     @property
     def key(self) -> str:
-        """A stable id, in which no name of a user stands."""
+        """Stable id, without names of users."""
         return "s" + hashlib.sha256(self.title.encode()).hexdigest()[:8]
 
 
@@ -136,7 +136,7 @@ def rows_cell(value: int | None) -> Cell:
 
 
 def estimate_cell(estimate: ValueText, value: float | None) -> Cell:
-    """A cell of a value with its interval, or why there is none; minus signs as they are printed."""
+    """Cell of a value with its interval, or the reason for its absence; minus signs as in print."""
     text, interval = (part.replace("-", MINUS) for part in (estimate.value, estimate.interval))
     if value is None:
         return Cell(UNDEFINED, estimate.interval, kind="undefined", number=True)

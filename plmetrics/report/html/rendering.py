@@ -1,4 +1,4 @@
-"""Pages as text and as files: everything that stands in a page is escaped here, and nowhere else."""
+"""Pages as text and as files: the only place of escaping."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def page_text(head: PageHead, sections: Sequence[PageSection]) -> str:
-    """One HTML file: its head, the sections that have blocks, and the names of those that have none."""
+    """One HTML file: its head, the sections with blocks, and the names of those without."""
     return (
         _environment()
         .get_template("page.html")
@@ -57,7 +57,7 @@ def _environment() -> Environment:
 
 
 def _markup(svg: str) -> Any:
-    """An image of the renderer, whose texts are escaped."""
+    """Image of the renderer, with escaped texts."""
     from markupsafe import Markup
 
     return Markup(svg)

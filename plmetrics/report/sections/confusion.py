@@ -36,7 +36,7 @@ def confusion(summary: Summary, width: int) -> list[Text]:
 
 
 def _in_slices(summary: Summary, width: int) -> list[Text]:
-    """The four cells of each slice that matrices of two classes are drawn for."""
+    """Four cells of each slice with matrices of two classes."""
     cells = summary.curves.filter(pl.col("slice_set") != "overall", curve="confusion")
     if cells.is_empty():
         return []

@@ -1,4 +1,4 @@
-"""Decompositions of changes: slices that moved, and shares of slices that did, or both as one Shapley value."""
+"""Decompositions of changes: changed slices, and changed shares of slices, or both as one Shapley value."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _PARTS = ("within", "mix", "total")
 
 
 def decomposition(summary: Summary, width: int) -> list[Text]:
-    """A block per comparison, metric and slice set: all slices together, then those that make up most of it."""
+    """Block per comparison, metric and slice set: all slices together, then the largest contributions."""
     keys = ("contrast", "model", "baseline", "metric", "class", "slice_set")
     parts = summary.decomposition.partition_by(keys, maintain_order=True)
     return join_blocks([_block(part, width) for part in parts])
@@ -68,7 +68,7 @@ def _columns(every: Mapping[str, Mapping[str, Any]]) -> list[str]:
 
 
 def _estimate(row: Mapping[str, Any]) -> ValueText:
-    """A part; one that has no interval by its nature stands alone."""
+    """Part of a decomposition; one without an interval by its nature stands alone."""
     if row["interval_status"] == "not_estimable":
         row = {**row, "interval_status": "not_requested"}
     return row_estimate(row, signed=True)

@@ -1,4 +1,4 @@
-"""Differences of models to the baseline and of slices to the rest, with readings that tell them from noise."""
+"""Differences of models to the baseline and of slices to the rest, with readings against noise."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ MOST_PAIRS = 8
 
 
 def differences(summary: Summary, width: int) -> list[Text]:
-    """A block per model, baseline and scale: differences on all rows and what they mean, and slices in one line.
+    """Block per model, baseline and scale: differences on all rows with their readings, and slices in one line.
 
     The baseline is another model, or an earlier run; of many pairs of models there is none.
     """
@@ -44,7 +44,7 @@ def pairs(summary: Summary, contrast: str) -> list[pl.DataFrame]:
 
 
 def usual_tests(comparisons: pl.DataFrame) -> pl.DataFrame:
-    """The comparisons that are not of further tests; DeLong's where it stands alone for the method of the intervals."""
+    """Comparisons without further tests; DeLong's where it is the test of the intervals' method."""
     default = pl.col("test").is_null() | pl.col("test").is_in([*TESTS.values(), INDEPENDENT_TEST])
     answered = (default & (pl.col("scale") == "difference")).any().over(_PLACE)
     return comparisons.filter(default | ((pl.col("test") == "delong") & ~answered))
@@ -116,7 +116,7 @@ def _reading_cells(row: Row) -> list[Text]:
 
 
 def _difference(row: Row) -> ValueText:
-    """A comparison with its interval, or why there is none."""
+    """Comparison with its interval, or the reason for its absence."""
     return row_estimate(row, "difference", signed=row["scale"] != "ratio")
 
 

@@ -1,4 +1,4 @@
-"""Values and intervals that are null, counted by reason, and the notes of rows."""
+"""Null values and intervals, counted by reason, and the notes of rows."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NOTES = 5
 
 
 def gaps(summary: Summary, width: int) -> list[Text]:
-    """Counts by reason of values and intervals that are null, and the most frequent notes."""
+    """Counts of null values and intervals by reason, and the most frequent notes."""
     frame = summary.metrics
     no_value = pl.col("value").is_null()
     no_interval = pl.col("interval_status").is_in(["ok", "not_requested"]).not_() & no_value.not_()
@@ -33,7 +33,7 @@ def gaps(summary: Summary, width: int) -> list[Text]:
 
 
 def _no_intervals(summary: Summary, width: int) -> list[Text]:
-    """How to have intervals, where nothing of the run has one: a result without a folder comes from arguments."""
+    """Way to intervals, for a run without any: a result without a folder comes from arguments."""
     asked = summary.level is not None or "experiment" in summary.others
     statuses = summary.metrics["interval_status"]
     if asked or statuses.is_empty() or not (statuses == "not_requested").all():

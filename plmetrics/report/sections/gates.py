@@ -1,4 +1,4 @@
-"""The gates: what failed or could not be decided first, check by check; what passed, briefly."""
+"""Gates: failed and undecided checks first, one by one; passed ones, briefly."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def outcome_counts(frame: pl.DataFrame) -> list[str]:
 
 
 def gates(summary: Summary, width: int) -> list[Text]:
-    """A line a check, fail and inconclusive ones first; many checks of a gate that passed are one line."""
+    """Line per check, fail and inconclusive ones first; many passed checks of a gate are one line."""
     if summary.gates.is_empty():
         return []
     rows = list(_condense(gate_checks(summary.gates)))
@@ -68,13 +68,13 @@ def gates(summary: Summary, width: int) -> list[Text]:
 
 
 def gate_checks(frame: pl.DataFrame) -> list[Row]:
-    """The checks with their `outcome`: those that failed first, and of one outcome the worst first."""
+    """Checks with their `outcome`: failed ones first, and of one outcome the worst first."""
     checks = [row | {"outcome": outcome(row)} for row in frame.iter_rows(named=True)]
     return sorted(checks, key=lambda row: (GATE_OUTCOMES.index(row["outcome"]), -_severity(row)))
 
 
 def _severity(row: Row) -> float:
-    """How far a check is beyond its limit, in half widths of its interval, else in units of the limit; 0 if it is not.
+    """Distance of a check beyond its limit, in half widths of its interval, else in units of the limit; 0 within it.
 
     Those that need no action keep their order, as do those without a value.
     """
@@ -91,12 +91,12 @@ def _severity(row: Row) -> float:
 
 
 def _limits(rule: str) -> list[tuple[str, float]]:
-    """The limits in the text of a rule, behind the name of what it compares with."""
+    """Limits in the text of a rule, behind the name of the compared value."""
     return [(sign, float(limit)) for sign, limit in _LIMIT.findall(rule)]
 
 
 def _common_notes(rows: list[Row]) -> tuple[list[Row], list[str]]:
-    """The rows without the notes that several of them share, and these notes, each once."""
+    """Rows without their common notes, and these notes, each once."""
     notes = Counter(row["note"] for row in rows if row["note"] and row["outcome"] != "pass")
     common = {note for note, times in notes.items() if times > _SHOWN_EACH}
     kept = [row | {"note": None} if row["note"] in common else row for row in rows]
@@ -147,7 +147,7 @@ def _by_gate(cells: list[list[Text]]) -> list[list[list[Text]]]:
 
 
 def _block(group: list[list[Text]], longest: int, width: int) -> list[Text]:
-    """The outcome in the margin; beside it the gate and its rule, and below them what was observed."""
+    """Outcome in the margin; beside it the gate and its rule, and below them the observations."""
     margin = INDENT + longest + GAP
     outcome, *gate = group[0][:3]
     lines = flow(gate, width, indent=margin)
@@ -164,7 +164,7 @@ def _block(group: list[list[Text]], longest: int, width: int) -> list[Text]:
 
 
 def _condense(checks: list[Row]) -> Iterator[Row]:
-    """The checks, but many of one gate that need no action as one row."""
+    """Checks, with many of one gate without a need of action as one row."""
     groups: dict[tuple[str, ...], list[Row]] = {}
     for place, row in enumerate(checks):
         alike = (row["outcome"], row["gate"], row["metric"], row["rule"])
@@ -187,14 +187,14 @@ def _several(names: list[str], word: str) -> str:
 
 
 def _place_text(row: Row) -> str:
-    """The slice of a check, or the set that it is put together over."""
+    """Slice of a check, or the set of a metric across slices."""
     if "place" in row:
         return str(row["place"])
     return str(row["slice_set"] if row["slice"] == "all" else row["slice"])
 
 
 def observed_text(row: Row) -> ValueText:
-    """Value that a check observed, with its interval, or the range of several."""
+    """Observed value of a check, with its interval, or the range of several."""
     together = row.get("together")
     if together is None:
         signed = row["rule"].startswith(("difference", "relative change"))
@@ -205,6 +205,6 @@ def observed_text(row: Row) -> ValueText:
 
 
 def outcome(row: Row) -> str:
-    """How a check ended: a failed one of level warn is a warning."""
+    """Outcome of a check: a failed one of level warn is a warning."""
     failed_softly = row["verdict"] == "fail" and row["level"] == "warn"
     return "warn" if failed_softly else str(row["verdict"])

@@ -26,7 +26,7 @@ _UNTESTED = "without a test"
 
 
 def ranking(summary: Summary, width: int) -> list[Text]:
-    """A row a model, the best first by the first metric that has a better side; none of few models."""
+    """Row per model, the best first by the first metric with a better side; none of few models."""
     rows = summary.metrics.filter(pl.col("class").is_null(), slice="all").rows(named=True)
     models = list(dict.fromkeys(row["model"] for row in rows))
     if len(models) <= MOST_MODELS:
@@ -70,7 +70,7 @@ def _board(
 
 
 def _against(summary: Summary, metric: str) -> tuple[str | None, Mapping[str, Text]]:
-    """By model how it differs from the baseline in a metric, where there is one baseline."""
+    """Difference of each model to the baseline in a metric, with a single baseline."""
     rows = usual_tests(summary.comparisons).filter(
         pl.col("class").is_null(), contrast="model", scale="difference", slice_set="overall", metric=metric
     )
@@ -87,7 +87,7 @@ def _against(summary: Summary, metric: str) -> tuple[str | None, Mapping[str, Te
 
 
 def counted_differences(summary: Summary, width: int) -> list[Text]:
-    """A row a metric: how many models differ from their baselines in which way; none of few models."""
+    """Row per metric: the number of models with each kind of difference to their baselines; none of few models."""
     contrasts = {"model": "Differences of models", "run": "Differences from the earlier run"}
     return join_blocks(_counts(pairs(summary, key), title, width) for key, title in contrasts.items())
 

@@ -37,7 +37,7 @@ def overall(summary: Summary, width: int) -> list[Text]:
 
 
 def metric_label(row: Row) -> str:
-    """The metric, with the class it is of and the slice set that it is put together over, if any."""
+    """Metric with its class and its slice set across slices, if any."""
     over = row["slice"] == "all" and row["slice_set"] != "overall"
     return metric_of_class(row) + (printable(f" over {row['slice_set']}") if over else "")
 
@@ -100,5 +100,5 @@ def _table(rows: list[Row], width: int) -> list[Text]:
 
 
 def _short(metric: str) -> str:
-    """The metric without what all of the table share."""
+    """Metric without the text common to the table."""
     return metric.replace("(average=none)", "").replace("average=none, ", "")

@@ -1,4 +1,4 @@
-"""The tests that were asked for beside the bootstrap: p values on all rows, and how many slices are significant."""
+"""Additional tests beside the bootstrap: p values on all rows, and the number of significant slices."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def _cells(row: Row) -> list[Text]:
 
 
 def _effect(row: Row) -> Text:
-    """The difference; of another scale, what it is; or why there is none."""
+    """Difference; of another scale, its name; or the reason for its absence."""
     if row["status"] != "ok":
         return Text(row["status"].replace("_", " "), FAINT)
     difference = estimate(row["difference"], row["lower"], row["upper"], signed=row["scale"] != "statistic")

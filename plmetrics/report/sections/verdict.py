@@ -55,7 +55,7 @@ def _band_text(key: str) -> str:
 
 
 def _reference_name(reference: Mapping[str, Any]) -> str:
-    """The run that served as a reference, with the intervals that it is of."""
+    """Reference run, with its intervals."""
     intervals = reference.get("intervals", ())
     if len(intervals) > 1:
         return f"{len(intervals)} intervals, {intervals[0]} to {intervals[-1]}"
@@ -72,7 +72,7 @@ def verdict_line(summary: Summary, width: int) -> list[Text]:
 
 
 def headline(summary: Summary) -> list[str]:
-    """The word of the verdict, and how many checks ended in which way."""
+    """Word of the verdict, and the number of checks by outcome."""
     return [HEADLINES.get(summary.verdict, ("DONE", ""))[0], *outcome_counts(summary.gates)]
 
 

@@ -1,4 +1,4 @@
-"""The slices where the first metric that has an overall value falls short of its overall value the most.
+"""Slices with the largest shortfall of the first metric with an overall value.
 
 Totals are passed over: a slice has fewer than all rows have.
 """
@@ -26,7 +26,7 @@ _UNLIKE = 1.5
 
 
 def worst(summary: Summary, width: int) -> list[Text]:
-    """Up to ten slices, by slice set, each with the model that falls short the most there."""
+    """Up to ten slices, by slice set, each with the model of the largest shortfall there."""
     metric = primary_metric(summary)
     if metric is None:
         return []
@@ -45,7 +45,7 @@ def worst(summary: Summary, width: int) -> list[Text]:
 
 
 def prevalence_remark(summary: Summary, metric: str) -> str:
-    """Why slices do not compare by a metric that rises with the share of positives; nothing where they do.
+    """Reason against comparisons of slices by a metric dependent on the share of positives; nothing for others.
 
     They do where the table `metrics` says that their shares are alike, and by any other metric.
     """

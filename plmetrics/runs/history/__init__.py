@@ -1,1 +1,1 @@
-"""Earlier runs: those that serve as references or count in histories, and comparisons with them."""
+"""Earlier runs: references and members of histories, and comparisons with them."""

@@ -45,7 +45,7 @@ _NOT_VALUES = frozenset(
 
 
 def run_name(result: Outcome) -> str:
-    """The id of a run, or the name of an evaluation that was not written."""
+    """Id of a run, or the name of an unwritten evaluation."""
     return str(result.record.get("run_id", result.suite.name))
 
 
@@ -79,7 +79,7 @@ def other_meanings(before: Outcome, after: Outcome) -> list[str]:
 def dependence(
     before: Outcome, after: Outcome, shared: Sharing | None = None, *, intervals: bool
 ) -> list[str]:
-    """Reasons why runs are no independent samples that are judged as such, as at most one sentence.
+    """Reasons against runs as independent samples, as at most one sentence.
 
     `shared` is what they share of their units, if that was looked up already; `intervals` whether intervals of
     differences are judged at all.
@@ -95,7 +95,7 @@ def dependence(
 
 
 def misleading(before: Mapping[str, Any], after: Mapping[str, Any], metrics: Sequence[Metric]) -> list[str]:
-    """Reasons why values of one name mean different things, one a text.
+    """Reasons for different meanings of values of one name, one a text.
 
     `before` and `after` are what the suites say, their defaults left out. Of the metrics, those across slices leave out
     slices below `min_rows`.
@@ -120,7 +120,7 @@ def misleading(before: Mapping[str, Any], after: Mapping[str, Any], metrics: Seq
 
 
 def read_elsewhere(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, str]:
-    """The models of both runs that read other columns than before, and in words which.
+    """Models of both runs with other columns than before, and these in words.
 
     >>> read_elsewhere({"models": {"m": {"score": "v1"}}}, {"models": {"m": {"score": "v2"}}})
     {'m': "score was 'v1' and is 'v2'"}
@@ -131,7 +131,7 @@ def read_elsewhere(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[
 
 
 def _by_name(entries: Any) -> dict[str, Any]:
-    """Entries by name; of a list those that are more than a name."""
+    """Entries by name; of a list those beyond a name."""
     if isinstance(entries, dict):
         return entries
     return {
@@ -142,7 +142,7 @@ def _by_name(entries: Any) -> dict[str, Any]:
 
 
 def _differences(old: Any, new: Any, place: str) -> Iterator[str]:
-    """The leaves in which two values differ."""
+    """Leaves with a difference between two values."""
     if place in _NOT_VALUES or old == new:
         return
     pair = [{} if value is _ABSENT else value for value in (old, new)]

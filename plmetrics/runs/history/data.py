@@ -1,4 +1,4 @@
-"""The data that a run covers, and whether two runs cover the same."""
+"""Data of a run, and whether two runs cover the same."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class RunData:
 
 
 def condition_identity(suite: Suite) -> str | None:
-    """Identity of the condition on rows: its text, or a digest where that may not be told."""
+    """Identity of the condition on rows: its text, or a digest for a secret one."""
     where = suite.data.where
     if where is None or not suite.has_template("data", "where"):
         return where

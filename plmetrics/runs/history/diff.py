@@ -1,4 +1,4 @@
-"""Comparison of two runs: values beyond their noise, statuses, verdicts, and rows that came or went.
+"""Comparison of two runs: values beyond their noise, statuses, verdicts, and added or removed rows.
 
 The rule. Rows are aligned and paired as in comparisons of a run with an earlier one: where both runs are of the same
 units and kept their replicates, a difference has the interval of a paired comparison. Else runs are taken as
@@ -61,7 +61,7 @@ class Diff:
 
     @property
     def changed(self) -> bool:
-        """Whether anything changed: a value, a status, a verdict, or which rows there are."""
+        """Whether anything changed: a value, a status, a verdict, or the set of rows."""
         return bool(self.metrics["changed"].any() or self.gates["changed"].any())
 
     def __repr__(self) -> str:
@@ -88,7 +88,7 @@ def compare_runs(before: Outcome, after: Outcome) -> Diff:
 
 
 def _metrics(both: pl.DataFrame, runs: PairedRuns | None, level: float) -> pl.DataFrame:
-    """The rows of either run with their change, those that moved furthest first."""
+    """Rows of either run with their change, the largest first."""
     judged = _with_paired_intervals(both.with_columns(_difference()), runs, level)
     measured = judged.with_columns(_measures()).with_columns(_change().alias("change"))
     rank = pl.col("change").replace_strict(_ORDER, range(len(_ORDER)), return_dtype=pl.Int64)
@@ -186,7 +186,7 @@ def _change() -> pl.Expr:
 
 
 def _notes(before: Outcome, after: Outcome) -> list[str]:
-    """Warnings on what the runs do not share, or share and should not: words for the top of the report."""
+    """Warnings on differences and unexpected agreements of the runs: words for the top of the report."""
     notes = list(dict.fromkeys(note for result in (before, after) for note in getattr(result, "notes", ())))
     prints = [_fingerprint(result) for result in (before, after)]
     if prints[0] != prints[1]:

@@ -1,4 +1,4 @@
-"""The earlier runs that a run is compared with and counted after: which were taken, and which passed over."""
+"""Earlier runs of a comparison: the selected, and the rejected ones."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class EarlierRuns:
         reader: Callable[[StoredRun], T],
         check: Callable[[StoredRun], None] | None = None,
     ) -> T | None:
-        """Reference of the run that a path names: itself, or of a folder of runs the last that may serve.
+        """Reference run of a path: itself, or of a folder of runs the last suitable one.
 
         `key` is of the suite, such as `compare.run`, `path` a run folder, or that of a suite's runs, `choice` is
         `accepted` or `any`; `check` raises a DataError where a run has no such thing.
@@ -89,7 +89,7 @@ class EarlierRuns:
         choice: str,  # noqa: ARG002
         reader: Callable[[StoredRun], T],  # noqa: ARG002
     ) -> list[T]:
-        """References in the intervals before this one that a reference names, the last one first.
+        """Reference intervals before this one, the last one first.
 
         There are none before rows that are of no interval, as those of `validate`. `key` is of the suite, such as
         `compare.run`, `choice` is `accepted` or `any`; `reader` raises a DataError where a run has no such thing.
@@ -97,15 +97,15 @@ class EarlierRuns:
         return []
 
     def sum_of_intervals(self, key: str, reference: IntervalReference, choice: str) -> Outcome | None:  # noqa: ARG002
-        """The result of the states of the intervals before this one that a reference names; None without one."""
+        """Result of the states of the reference intervals before this one; None without one."""
         return None
 
     def pass_over(self, key: str, reasons: Mapping[str, str]) -> None:
-        """Note of runs that were taken why they cannot serve after all. `reasons` are by the id of each run."""
+        """Note the reasons against selected runs. `reasons` are by the id of each run."""
         raise NotImplementedError
 
     def results_before(self, most: int) -> list[StoredResult]:
-        """The results of the last runs over other data, the latest first, for gates that count failures in a row."""
+        """Results of the last runs over other data, the latest first, for gates on consecutive failures."""
         from plmetrics.runs.history.previous_runs import distinct_results
 
         if self.home is None:
@@ -127,7 +127,7 @@ class EarlierRuns:
         self.warnings += [text for text in words if text not in self.warnings]
 
     def added_to(self, record: RunRecord) -> RunRecord:
-        """The record of a run with what run.json says of them, and their warnings."""
+        """Record of a run with its references in run.json, and their warnings."""
         whole: RunRecord = {**record, "warnings": [*record["warnings"], *self.warnings]}
         if self.record:
             whole["references"] = self.record
@@ -136,7 +136,7 @@ class EarlierRuns:
         return whole
 
     def none_yet(self, key: str) -> str:
-        """Why there is no reference yet, as the end of a sentence."""
+        """Reason for the absence of a reference, as the end of a sentence."""
         return passed_over_text(self.record.get(key, {}).get("passed_over", ()))
 
     def _named(
@@ -146,7 +146,7 @@ class EarlierRuns:
         reader: Callable[[StoredRun], T],
         check: Callable[[StoredRun], None] | None,
     ) -> T:
-        """Content of one run, whatever it covers and however it ended."""
+        """Content of one run, with any data and outcome."""
         from plmetrics.runs.history.data import data_of
         from plmetrics.runs.reading import open_run
 
@@ -170,7 +170,7 @@ class EarlierRuns:
 
 
 def passed_over_text(passed: Sequence[Mapping[str, Any]]) -> str:
-    """The runs that were passed over, by their intervals where they have some, and why, as the end of a sentence.
+    """Rejected runs, by their intervals where they have some, and the reasons, as the end of a sentence.
 
     >>> passed_over_text([{"run": name, "reason": "its gates failed"} for name in "abcde"])
     '; passed over: a, b, c and 2 more (its gates failed)'

@@ -1,4 +1,4 @@
-"""The runs of a suite that ended before this one: references, gates that count, and choices made."""
+"""Runs of a suite that ended before this one: references, gates that count, and choices made."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _CHOICES = ("models", "calibrate", "metrics")
 
 @dataclass(frozen=True, slots=True)
 class Reference(Generic[T]):
-    """Reference that was read, None without one; and later runs that do not serve, with why.
+    """Reference as read, None without one; and later unsuitable runs, with reasons.
 
     `lack` is the error of the last run that has nothing to compare with, where there is one.
     """
@@ -56,7 +56,7 @@ class Reference(Generic[T]):
 
     @property
     def rejections(self) -> list[dict[str, str]]:
-        """The runs that do not serve, for run.json."""
+        """Rejected runs, for run.json."""
         return [{"run": run_id, "reason": reason} for run_id, reason in self.passed_over]
 
 
@@ -67,7 +67,7 @@ def reference_run(
     reader: Callable[[StoredRun], T],
     check: Callable[[StoredRun], None] | None = None,
 ) -> Reference[T]:
-    """The last complete run that may serve as a reference: of other data, and by default one that did not fail.
+    """Last complete run suitable as a reference: of other data, and by default one that did not fail.
 
     `home` need not exist; `check` raises a DataError where a run has no such thing.
     """
@@ -121,7 +121,7 @@ def distinct_results(home: Place, data: RunData, most: int) -> tuple[list[Stored
 
 
 def results_of(run: StoredRun) -> StoredResult:
-    """The results of a run whose record alone was read."""
+    """Results of a run with only its record read."""
     return open_run(run.folder / RECORD).results()
 
 
@@ -156,7 +156,7 @@ def previous_status(home: Place) -> str | None:
 
 
 def complete_runs(home: Place, warnings: list[str]) -> Iterator[StoredRun]:
-    """The complete runs in a folder, the last one that ended first.
+    """Complete runs in a folder, the last one that ended first.
 
     A folder counts whose name is its record's run id, so that no copy does. A run from the future does not count.
     `home` need not exist; `warnings` takes what does not count, as it is come by.
@@ -177,7 +177,7 @@ def complete_runs(home: Place, warnings: list[str]) -> Iterator[StoredRun]:
 
 
 def _last_first(home: Place) -> Iterator[_Entry]:
-    """Runs in the order of their ends, those whose record cannot be read by the time in their name.
+    """Runs in the order of their ends, those with an unreadable record by the time in their name.
 
     Of a long history only what is asked for is read: no run ended after its record was written.
     """
@@ -195,7 +195,7 @@ def _last_first(home: Place) -> Iterator[_Entry]:
 
 
 def _latest_end(name: str, modified: float) -> float:
-    """The latest that a run may have ended by the clocks."""
+    """Latest possible end of a run by the clocks."""
     return max(modified, _start(name).timestamp()) + _CLOCKS.total_seconds()
 
 
@@ -209,7 +209,7 @@ def _entry(folder: Place) -> _Entry | None:
 
 
 def _start(run_id: str) -> datetime:
-    """When a run began by its name, long ago where that says no time."""
+    """Start of a run by its name, long ago for a name without a time."""
     try:
         return datetime.strptime(run_id[:16], "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC)
     except ValueError:
@@ -245,6 +245,6 @@ def repetition_warnings(home: Place, record: Mapping[str, Any]) -> list[str]:
 
 
 def _choice(record: Mapping[str, Any]) -> str:
-    """Choice of what a run evaluated, as a text."""
+    """Choice of a run's data, as a text."""
     suite = record.get("suite") or {}
     return json.dumps({key: suite.get(key) for key in _CHOICES}, sort_keys=True)

@@ -122,7 +122,7 @@ class Data(Strict):
 
 
 class Columns(Strict):
-    """Which column plays which role."""
+    """Columns by role."""
 
     label: Column = Field(
         description="Column of the label; of several classes a row (multilabel) a column of lists, a column of 0 and 1 "
@@ -315,7 +315,7 @@ class Compare(Strict):
     )
 
     def pairs_of(self, models: Iterable[str]) -> tuple[tuple[str, str], ...]:
-        """The pairs of models that are compared, each as (model, baseline)."""
+        """Compared pairs of models, each as (model, baseline)."""
         names = tuple(models)
         if self.pairs is not None:
             return tuple((later, name) for place, name in enumerate(names) for later in names[place + 1 :])
@@ -325,7 +325,7 @@ class Compare(Strict):
 
 
 class Calibrate(Strict):
-    """A calibrator of scores, whose result is one more model, named MODEL_METHOD."""
+    """A calibrator of scores, with one more model, MODEL_METHOD, as its result."""
 
     method: Literal["platt", "isotonic", "temperature", "beta", "vector", "dirichlet"] = Field(
         description="platt: a logistic curve of the log odds; isotonic: any rising curve; temperature: log odds over "
@@ -347,7 +347,7 @@ class Calibrate(Strict):
         return f"{model}_{self.method}"
 
     def sources(self, models: Mapping[str, ModelColumns]) -> tuple[str, ...]:
-        """The models that are calibrated."""
+        """Calibrated models."""
         given = (name for name, model in models.items() if model.score or model.margin or model.proba)
         return self.models or tuple(given)
 
@@ -381,7 +381,7 @@ class Curve(Strict):
 
     @property
     def of_classes(self) -> Kind:
-        """The numbers of several classes that it is drawn from."""
+        """Curve's numbers for several classes."""
         if self.scheme == "ovr":
             return "class"
         return "share" if self.curve == "reliability" else "pair"

@@ -1,4 +1,4 @@
-"""The section `calibrate` of a suite, the built-in baseline, and the names of the models that both add."""
+"""Section `calibrate` of a suite, the built-in baseline, and the names of the models added by both."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def read_baseline(value: Any, findings: Findings) -> bool:
 
 
 def added_names(raw: Mapping[str, Any], models: Sequence[str]) -> tuple[str, ...]:
-    """The models that plain values speak of beside those in `models`."""
+    """Models mentioned in plain values beside those in `models`."""
     specs = raw.get("calibrate")
     names: list[str] = []
     for spec in [specs] if isinstance(specs, Mapping) else specs if isinstance(specs, (list, tuple)) else []:
@@ -58,7 +58,7 @@ def added_names(raw: Mapping[str, Any], models: Sequence[str]) -> tuple[str, ...
 
 
 def check_additions(fields: Mapping[str, Any], add: Callable[..., None]) -> None:
-    """Note what does not fit together about models that are added."""
+    """Note inconsistencies of added models."""
     models: Mapping[str, ModelColumns] = fields.get("models") or {}
     calibrations: Sequence[Calibrate] = fields.get("calibrate") or ()
     origins = dict.fromkeys(models, "in models")

@@ -1,4 +1,4 @@
-"""The section `compare` of a suite and its tests: their short forms, and what does not fit together in them."""
+"""Section `compare` of a suite and its tests: their short forms, and checks of their consistency."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _FORM = "write compare: {baseline: champion}, or {slices: {region: rest}}"
 
 
 def read_tests(value: Any, findings: Findings) -> list[ComparisonTest]:
-    """The tests; none where one is wrong, which is noted."""
+    """Tests; none for an invalid one, which is noted."""
     items = [value] if isinstance(value, (str, Mapping)) else value
     if not isinstance(items, Sequence):
         findings.add(
@@ -98,7 +98,7 @@ def _parse_test(
 
 
 def check_tests(fields: Mapping[str, Any], slices: Sequence[str], add: Callable[..., None]) -> None:
-    """Note tests that lack what they are of."""
+    """Note tests without their prerequisites."""
     compare: Compare | None = fields.get("compare")
     if compare is None or not compare.tests:
         return
@@ -140,13 +140,13 @@ def _check(
 
 
 def _on_grid(test: ComparisonTest, fields: Mapping[str, Any]) -> bool:
-    """Whether a test of rows is also of scores that are counted on a grid."""
+    """Whether a test of rows has a form for counts of scores on a grid."""
     data = fields.get("data")
     return test.test == "delong" and (data is None or data.missing != "drop_per_model")
 
 
 def by_fold(test: ComparisonTest, *, folded: bool) -> bool:
-    """Whether a test is of the values of folds: one of those that are always, or that can be where there are folds."""
+    """Whether a test is of the values of folds: always, or optionally in a suite with folds."""
     return test.test in ON_FOLDS or (folded and test.test in {"paired_t", "wilcoxon"})
 
 
@@ -162,7 +162,7 @@ def _check_over(
 
 
 def tests_schema(properties: Mapping[str, Any]) -> dict[str, Any]:
-    """The JSON Schema of the list, from that of the fields of a test."""
+    """JSON Schema of the list, from that of the fields of a test."""
     name = {"enum": list(TEST_PARAMETERS)}
     text = {"type": "string", "pattern": r"^\s*\w+\s*\(.*\)\s*$"}
     by_name = {
@@ -218,7 +218,7 @@ def with_result(fields: Any) -> Any:
 
 
 def check_compare(fields: Mapping[str, Any], names: SuiteMentions, add: Callable[..., None]) -> None:
-    """Note what is compared that is not there, and p values that are too coarse."""
+    """Note comparisons with unknown things, and too coarse p values."""
     compare: Compare | None = fields.get("compare")
     if compare is None:
         return
@@ -256,7 +256,7 @@ def _models(compare: Compare, models: tuple[str, ...], add: Callable[..., None])
 def _check_decomposition(
     compare: Compare, fields: Mapping[str, Any], names: SuiteMentions, add: Callable[..., None]
 ) -> None:
-    """A decomposition needs two sides, sets that do not overlap, and metrics that the suite has."""
+    """Check of a decomposition: two sides, disjoint slices, and metrics of the suite."""
     if not compare.decompose:
         return
     path = (*_PATH, "decompose")

@@ -1,4 +1,4 @@
-"""Metrics that a suite defines itself, from their mappings: aggregates of rows, formulas, metrics over slices."""
+"""Metrics defined by a suite, from their mappings: aggregates of rows, formulas, metrics over slices."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _CALL = re.compile(r"([^\W\d]\w*)\s*\(")
 
 
 def kind_of(spec: object) -> str | None:
-    """Which kind of custom metric a mapping defines, None if it defines none."""
+    """Kind of custom metric of a mapping, None for other mappings."""
     if not isinstance(spec, Mapping):
         return None
     return next((kind for kind in KINDS if kind in spec), None)
@@ -74,13 +74,13 @@ class CustomMetrics:
                 self._specs[name] = spec, path
 
     def of(self, spec: Mapping[str, Any]) -> Custom | None:
-        """The metric that an entry defines; None if it is wrong, which has been noted."""
+        """Metric of an entry; None if it is invalid, which has been noted."""
         name = _name_of(spec)
         is_definition = isinstance(name, str) and name in self._specs
         return self.get(name) if is_definition and self._specs[name][0] is spec else None
 
     def get(self, name: str) -> Custom | None:
-        """The metric of that name; None if it is wrong, which has been noted."""
+        """Metric of that name; None if it is invalid, which has been noted."""
         if name in self._made:
             return self._made[name]
         spec, path = self._specs[name]
@@ -112,7 +112,7 @@ class CustomMetrics:
         return self._aggregate(kind, facts, spec)
 
     def _say_unknown(self, spec: Mapping[str, Any], path: SuitePath) -> str:
-        """Note the keys of a definition that are none of its kind's, which is returned."""
+        """Note the keys of a definition unknown to its kind, which is returned."""
         kind = kind_of(spec)
         assert kind is not None
         keys = (*_EVERYWHERE, kind, *_OWN.get(kind, ("where",)))
@@ -151,7 +151,7 @@ class CustomMetrics:
         )
 
     def _row(self, text: Any, path: SuitePath, *, condition: bool) -> None:
-        """Note what is wrong with a row expression, as far as its text says."""
+        """Note the problem of a row expression, as far as its text has one."""
         if isinstance(text, (int, float)) and not isinstance(text, bool) and not condition:
             return
         if not isinstance(text, str):
@@ -189,7 +189,7 @@ class CustomMetrics:
         return Formula(**facts, expression=text, sql=sql, operands=named)
 
     def _single(self, text: Any, path: SuitePath) -> Metric | None:
-        """A metric that has one value in a slice."""
+        """Metric with one value in a slice."""
         metric = self._metric(text, path)
         if metric is not None and metric.by_class:
             msg = f"'{metric.text}' has a value for each class, and one is needed"
@@ -248,7 +248,7 @@ def _text(value: Any) -> str:
 
 
 def _quote_metrics(text: str, is_metric: Callable[[str], bool]) -> str:
-    """A formula with metrics that have parameters as quoted names: `recall(threshold=0.3)` is no call of SQL."""
+    """Formula with parametrised metrics as quoted names: `recall(threshold=0.3)` is no call of SQL."""
     out, place = [], 0
     for match in _CALL.finditer(text):
         if match.start() < place or not is_metric(match[1]) or text[: match.start()].count('"') % 2:
@@ -260,7 +260,7 @@ def _quote_metrics(text: str, is_metric: Callable[[str], bool]) -> str:
 
 
 def _without_sql_words(text: str, is_metric: Callable[[str], bool]) -> str:
-    """A formula with metrics as quoted names that would be no names in SQL: `ndcg@10`, and `map`, which is a type."""
+    """Formula with metrics as quoted names if invalid in SQL: `ndcg@10`, and `map`, a type."""
 
     def quoted(match: re.Match[str]) -> str:
         name = match["name"]
@@ -270,7 +270,7 @@ def _without_sql_words(text: str, is_metric: Callable[[str], bool]) -> str:
 
 
 def _closing(text: str, start: int) -> int:
-    """Behind the parenthesis that closes the one opened just before `start`."""
+    """Position behind the closing parenthesis of the one opened just before `start`."""
     depth = 1
     for index in range(start, len(text)):
         depth += (text[index] == "(") - (text[index] == ")")

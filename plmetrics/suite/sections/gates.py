@@ -1,4 +1,4 @@
-"""The gates of a suite: rules on estimates and on differences, and what evidence they ask for."""
+"""Gates of a suite: rules on estimates and on differences, and their required evidence."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ class GateRule(Strict):
 
     @property
     def rival(self) -> str | None:
-        """The model that others are held against."""
+        """Baseline model of the others."""
         return self.against if isinstance(self.against, str) else None
 
     @property
@@ -158,12 +158,12 @@ class Gate(GateRule):
         return registry.create(self.metric.task, "disparity", parameters)
 
     def of(self, metric: Metric) -> Gate:
-        """The gate of its metric, where that knows what the run knows."""
+        """Gate with its metric specialised by the facts of the run."""
         return self if metric is self.metric else self.model_copy(update={"metric": metric})
 
 
 def read_opponent(fields: dict[str, Any], path: SuitePath, findings: Findings) -> bool:
-    """Read what is no model. Whether it could be read."""
+    """Read an opponent other than a model, and whether it is valid."""
     value = fields.get("against")
     if value is None or isinstance(value, str):
         return True
@@ -202,7 +202,7 @@ def read_margins(fields: dict[str, Any], path: SuitePath, findings: Findings) ->
 
 
 def check_rule(gate: Gate, path: SuitePath, add: Callable[..., None]) -> None:
-    """Note what is wrong with a gate's rule."""
+    """Note the problem of an invalid rule."""
     limits = [key for key in LIMITS if getattr(gate, key) is not None]
     if not limits:
         add("a gate needs a rule", path, "give at_least, at_most, or against with no_worse_than")
@@ -230,7 +230,7 @@ def _without_direction(gate: Gate) -> str:
 def check_opponent(
     gate: Gate, path: SuitePath, compare: Compare | None, sets: tuple[str, ...], add: Callable[..., None]
 ) -> None:
-    """Note what a gate holds slices or runs against that the suite does not compare. `sets` are those it judges."""
+    """Note a gate's reference slices or runs absent in the suite's comparisons. `sets` are those of the gate."""
     other = gate.opponent
     if other is None:
         return
@@ -262,7 +262,7 @@ def check_opponent(
 def check_evidence(
     gate: Gate, path: SuitePath, task: str, add: Callable[..., None], *, intervals: bool
 ) -> None:
-    """Note what a gate asks for that the suite cannot give: intervals, positives."""
+    """Note evidence unavailable in the suite: intervals, positives."""
     if gate.using == "interval" and not intervals:
         add("using: interval needs uncertainty", (*path, "using"), "add uncertainty: {replicates: 1000}")
     if gate.correction != "none" and gate.using != "interval" and gate.within is None:
@@ -278,7 +278,7 @@ def check_evidence(
 
 
 def check_band(gate: Gate, path: SuitePath, sections: Mapping[str, Any], add: Callable[..., None]) -> None:
-    """Note what does not go together with a band."""
+    """Note settings at odds with a band."""
     band = gate.within
     if band is None:
         return

@@ -1,4 +1,4 @@
-"""The section `labels` of a suite: labels that come later than the scores."""
+"""Section `labels` of a suite: labels later than the scores."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Labels(Section):
     )
 
     def totals(self, table: PredictionTable, *, every: bool) -> Sequence[Total]:  # noqa: ARG002
-        """Rows with and without a label, and their scores, which are compared: of queries there are none."""
+        """Rows with and without a label, and their scores, for comparisons; none for queries."""
         return () if table.roles.task == "ranking" else tuple(_score_totals(table))
 
 
@@ -85,7 +85,7 @@ def _score_of(table: PredictionTable, model: str) -> pl.Expr | None:
 def label_status(
     interval_end: datetime | None, mature_after: str | None, as_of: datetime | None
 ) -> LabelStatus:
-    """Why rows of an interval have no labels, looked at from a moment.
+    """Reason for the absence of labels in an interval, as of a moment.
 
     Labels are due once the interval ended `mature_after` ago. Without an interval, a moment or `mature_after` nobody
     knows when they are due.

@@ -20,7 +20,7 @@ _COMMA = re.compile(r"(=\s*[+-]?\d+|\(\s*0),(\d+)(?=\s*[,)])")
 
 
 def unnamed_hint(task: str, text: str) -> str:
-    """Correction of a text whose values lack names: the parameters that take them, in the order of the metric.
+    """Correction of a text with unnamed values: their parameters, in the order of the metric.
 
     >>> unnamed_hint("binary", "fbeta(2)"), unnamed_hint("binary", "recall(threshold=0,3)")
     ('write fbeta(beta=2)', 'write recall(threshold=0.3), with a decimal point')
@@ -69,7 +69,7 @@ def decimal_text(text: str) -> str | None:
 
 
 def _taker(value: Value, fields: Mapping[str, dataclasses.Field[Any]]) -> str | None:
-    """The first parameter that can have a value: one that is required before the others."""
+    """First parameter for a value: required ones before others."""
     if isinstance(value, Call):
         return "threshold" if "threshold" in fields else None
     required = [name for name, field in fields.items() if field.kw_only]

@@ -1,4 +1,4 @@
-"""The metrics of a suite: texts and mappings as metric objects, and the slice sets that each is asked for."""
+"""Metrics of a suite: texts and mappings as metric objects, and their slice sets."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _FORMS = {"metric": ("metric", "slices", "select_on"), "name": DEFINITION_KEYS}
 
 @dataclass(slots=True)
 class Metrics:
-    """The metrics of a suite, each once; `slices` are the sets of those that are not asked for everywhere.
+    """Metrics of a suite, each once; `slices` are the sets of those with a restriction.
 
     `metrics` is None where one of them is wrong.
     """
@@ -84,7 +84,7 @@ class MetricReader:
         return Metrics(tuple(out.values()) if sound else None, _restrictions(slices))
 
     def _whole(self, value: Any) -> Any:
-        """The entries with their numbers, without those that YAML split: these are said to lack quotes."""
+        """Entries with their numbers, without those split by YAML: these are noted to lack quotes."""
         index = 0
         while index < len(value):
             torn = join_torn(value[index:]) if isinstance(value[index], str) else None
@@ -185,7 +185,7 @@ class MetricReader:
         return self._selected(metric, condition, (*path, name, "select_on"))
 
     def _say_unreadable(self, value: Mapping[str, Any], path: SuitePath) -> None:
-        """Note a mapping of several keys: a definition or a `metric` with one that is not known, or several metrics."""
+        """Note a mapping of several keys: a definition or a `metric` with an unknown one, or several metrics."""
         known = next((keys for key, keys in _FORMS.items() if key in value), None)
         if known is None:
             hint = "write {recall_at_precision: {precision: 0.9}} or recall_at_precision(precision=0.9)"
@@ -194,7 +194,7 @@ class MetricReader:
         self._found.unknown_keys(value, known, path)
 
     def _say_no_metric(self, value: Any, path: SuitePath) -> None:
-        """Note what is no metric; a name with parameters behind it is written as a text."""
+        """Note an entry other than a metric; a name with parameters behind it is written as a text."""
         listed = isinstance(value, (list, tuple)) and len(value) > 0
         hint = self._text_hint(value[0], value[1:]) if listed else None
         msg = f"a metric is a text such as precision(threshold=0.3), not {message_text(value)}"
@@ -222,14 +222,14 @@ class MetricReader:
         return _create(self._task, name, parameters, tuple(self._definitions), self._defaults)
 
     def _unnamed(self, name: str) -> str | None:
-        """The parameter of a metric that holds another metric, and has no name in texts."""
+        """Parameter of a metric for another metric, without a name in texts."""
         try:
             return unnamed_parameter(registry.find(self._task, name))
         except registry.UnknownMetricError:
             return None
 
     def _named(self, call: Call, text: str) -> dict[str, Any]:
-        """The parameters of a text, that without a name under its own; a nested metric as text."""
+        """Parameters of a text, an unnamed one under its own name; a nested metric as text."""
         parameters: dict[str, Any] = dict(call.parameters)
         inner = self._unnamed(call.name)
         if call.arguments and (inner is None or inner in parameters or len(call.arguments) > 1):
@@ -255,7 +255,7 @@ class MetricReader:
 
 
 def _with_parts(metric: Metric) -> Iterator[Metric]:
-    """A metric and those that it is made of."""
+    """Metric and its parts."""
     yield metric
     if isinstance(metric.needs, Parts):
         for part in metric.parts():
@@ -280,7 +280,7 @@ def _parameter_place(value: Any, parameter: str | None) -> SuitePath:
 
 
 def _restrictions(slices: Mapping[str, list[tuple[str, ...] | None]]) -> dict[str, tuple[str, ...]]:
-    """The sets of each metric that is not asked for everywhere; those of a metric named twice add up."""
+    """Slice sets of each restricted metric; those of a metric named twice add up."""
     out: dict[str, tuple[str, ...]] = {}
     for text, parts in slices.items():
         named = [part for part in parts if part is not None]
@@ -290,7 +290,7 @@ def _restrictions(slices: Mapping[str, list[tuple[str, ...] | None]]) -> dict[st
 
 
 def _each_rank(entry: Any) -> list[Any]:
-    """The entries that one with several ranks stands for: of `ndcg@[5, 10]`, two."""
+    """Entries of one with several ranks: of `ndcg@[5, 10]`, two."""
     if isinstance(entry, str):
         return list(at_ranks(entry))
     if isinstance(entry, Mapping) and isinstance(entry.get("metric"), str):
@@ -312,12 +312,12 @@ def _single(text: str) -> str:
 
 
 def is_torn(value: Any) -> bool:
-    """Whether a text is the first piece of a metric that YAML split at a comma."""
+    """Whether a text is the first piece of a metric split by YAML at a comma."""
     return isinstance(value, str) and value.count("(") > value.count(")")
 
 
 def say_torn(text: str, path: SuitePath, findings: Findings) -> None:
-    """Note a metric's text that lacks quotes."""
+    """Note a metric's text without quotes."""
     from plmetrics.suite.sections.metric_hints import decimal_text
 
     decimal = decimal_text(text.replace(", ", ","))

@@ -57,7 +57,7 @@ def read_models(raw: Mapping[str, Any], task: str, findings: Findings) -> dict[s
 
 
 def with_model_columns(raw: Mapping[str, Any], task: str, findings: Findings) -> Mapping[str, Any]:
-    """A suite whose models say which labels and weights are theirs.
+    """Suite with labels and weights of single models.
 
     With a list of weights every model is there once for each of them: under its name for the first, and else under that
     with the name of the weight behind it, or `unweighted`. Without a label of the table it is that of the first model.
@@ -84,7 +84,7 @@ def with_model_columns(raw: Mapping[str, Any], task: str, findings: Findings) ->
 
 
 def _with_expressions(raw: Mapping[str, Any], findings: Findings) -> Mapping[str, Any]:
-    """A suite in which expressions of labels and weights are columns that it derives."""
+    """Suite with expressions of labels and weights as derived columns."""
     derived: dict[str, str] = {}
     before = len(findings.problems)
 
@@ -151,7 +151,7 @@ _ONE_LABEL = ("baseline", "labels", "find_slices")
 
 
 def check_model_columns(fields: Mapping[str, Any], names: Sequence[str], add: Callable[..., None]) -> None:
-    """Note what labels and weights of single models do not go with; `names` are those of all models."""
+    """Note settings at odds with labels and weights of single models; `names` are those of all models."""
     models: Mapping[str, ModelColumns] = fields.get("models") or {}
     first = next((name for name, model in models.items() if model.has_own_rows), None)
     if first is None:
@@ -231,7 +231,7 @@ def _only_column(task: str) -> str:
 
 
 def _with_plain_keys(fields: Mapping[str, Any], path: SuitePath, findings: Findings) -> dict[str, Any]:
-    """Classes as texts and levels as numbers, however YAML or Python wrote them; notes those that are there twice."""
+    """Classes as texts and levels as numbers, from YAML or Python; notes duplicates."""
     out = dict(fields)
     for kind, plain in (("proba", plain_text), ("threshold", plain_text), ("quantiles", _level)):
         if isinstance(fields.get(kind), Mapping):

@@ -1,4 +1,4 @@
-"""The sections `output` and `notify`: where run folders and other results go, and whom a run tells how it ended."""
+"""Sections `output` and `notify`: places of run folders and other results, and recipients of messages."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def _mask_arguments(command: tuple[str, ...]) -> list[str]:
 
 
 class Notify(Strict):
-    """A message about how a run ended, to a webhook or a command."""
+    """A message about the outcome of a run, to a webhook or a command."""
 
     webhook: Annotated[Column, PlainSerializer(_mask)] | None = Field(
         default=None,

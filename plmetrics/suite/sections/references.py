@@ -47,7 +47,7 @@ class IntervalReference(Strict):
 
     @property
     def adds(self) -> bool:
-        """Whether several intervals are added up, for which their states are needed."""
+        """Whether several intervals are added up, from their states."""
         return self.window is not None or self.same_weekday is not None
 
     def __str__(self) -> str:

@@ -35,7 +35,7 @@ MOST_ROWS = 10**12
 
 
 class OrOne:
-    """A list in whose place its one item may stand, if that is a text."""
+    """List, or its single item in its place, if that is a text."""
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         return no_info_before_validator_function(_as_tuple, handler(source))
@@ -57,7 +57,7 @@ HANDED_OVER = "@frame"
 
 
 def plain_path(value: Any) -> Any:
-    """A path or several as texts; `HANDED_OVER` for anything else that is there.
+    """Path or several as texts; `HANDED_OVER` for any other value.
 
     >>> from pathlib import Path
     >>> plain_path([Path("a.csv"), "b.csv"]), plain_path(None), plain_path({"y": [1]})
@@ -78,7 +78,7 @@ def anchored_path(path: str | tuple[str, ...], folder: Path) -> str | tuple[str,
 
 
 def with_label_columns(columns: Any) -> Any:
-    """Columns of roles with a label of several columns by class, whose text names all of them."""
+    """Columns of roles with a label of several columns by class, and a text with all their names."""
     label = columns.get("label") if isinstance(columns, Mapping) else None
     if isinstance(label, (list, tuple)) and all(isinstance(name, str) for name in label):
         label = {name: name for name in label}
@@ -116,7 +116,7 @@ class BySet:
 
 
 def each_once(values: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Values without those that are there before."""
+    """Distinct values, in order."""
     return tuple(dict.fromkeys(values))
 
 
@@ -125,7 +125,7 @@ OneOrMore = Annotated[tuple[Column, ...], Field(min_length=1), OrOne()]
 
 
 class Strict(BaseModel):
-    """Frozen, and an unknown key is an error. What no suite asks for is not built."""
+    """Frozen, and an unknown key is an error. Models of unused sections are not built."""
 
     model_config = ConfigDict(
         frozen=True, extra="forbid", arbitrary_types_allowed=True, strict=True, defer_build=True
@@ -155,7 +155,7 @@ class Section(Strict):
 
     @classmethod
     def of(cls, suite: SectionHolder) -> Self:
-        """The section of this kind of a suite that has one."""
+        """Section of this kind of a suite."""
         section = cls.find(suite)
         assert section is not None
         return section
@@ -167,7 +167,7 @@ class Section(Strict):
 
     @classmethod
     def read(cls, value: Any, path: SuitePath, problems: Findings, read_metric: ReadMetric) -> Self | None:
-        """The section from plain values, `metric` read by its text; None, which is noted, if it is wrong."""
+        """Section from plain values, with `metric` as the reader of texts; None, which is noted, if it is wrong."""
         if cls.switch and isinstance(value, bool):
             return cls() if value else None
         metric = value.get("metric") if isinstance(value, Mapping) else None
@@ -178,33 +178,33 @@ class Section(Strict):
         return problems.model(cls, value, path, cls.example)
 
     def check(self, fields: Mapping[str, Any], problems: Findings) -> None:
-        """Note what does not fit the rest of the suite, whose sections are in `fields`, None where they are wrong."""
+        """Note inconsistencies with other sections of the suite, those in `fields`; None for invalid ones."""
 
     @property
     def reads_other_rows(self) -> bool:
-        """Whether it reads rows of the table that are not evaluated."""
+        """Whether it reads rows of the table outside the evaluated ones."""
         return False
 
     @property
     def reads_every_column(self) -> bool:
-        """Whether it reads columns of the table that the suite does not name."""
+        """Whether it reads columns of the table without a name in the suite."""
         return False
 
     @property
     def gate_count(self) -> int:
-        """How many gates it has of its own."""
+        """Number of gates of its own."""
         return len(getattr(self, "gates", ()))
 
     def of_part(self, where: str | None) -> Self:  # noqa: ARG002
-        """The section of a run over a part, such as an interval, of the rows that the condition `where` chooses."""
+        """Section of a run over a part, such as an interval, of the rows of the condition `where`."""
         return self
 
     def metrics(self) -> Sequence[Metric]:
-        """Metrics that are summed for the feature in the scan of the run, in every slice, and listed nowhere."""
+        """Summed metrics of the feature in the scan of the run, in every slice, and listed nowhere."""
         return ()
 
     def totals(self, table: PredictionTable, *, every: bool) -> Sequence[Total]:  # noqa: ARG002
-        """Sums that the scan of the run makes for the feature, once for all models: their names begin with `@`.
+        """Sums of the feature in the scan of the run, once for all models: their names begin with `@`.
 
         Args:
             table: the rows that are summed.

@@ -48,7 +48,7 @@ def read_slices(value: Any, findings: Findings) -> dict[str, SliceSet] | None:
 
 
 def _name_sets(listed: list[Any] | tuple[Any, ...], findings: Findings) -> dict[str, Any]:
-    """A list of columns, and of lists that are crossed, as slice sets named after them."""
+    """List of columns, and of crossed lists, as slice sets named after them."""
     out: dict[str, Any] = {}
     for index, item in enumerate(listed):
         columns = [item] if isinstance(item, str) else item

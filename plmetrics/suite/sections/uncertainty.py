@@ -1,4 +1,4 @@
-"""The section `uncertainty` of a suite: how units are resampled, and which intervals follow."""
+"""Section `uncertainty` of a suite: the resampling of units, and the methods of intervals."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ BOOTSTRAP_FORMS = ("percentile", "t", "centred", "basic", "normal", "bca")
 
 
 class Uncertainty(Strict):
-    """How intervals are made. Its absence means: no intervals."""
+    """Methods of intervals. Its absence means: no intervals."""
 
     method: Literal["auto", "bootstrap", "analytic", "jackknife"] = Field(
         default="bootstrap",
@@ -74,7 +74,7 @@ class Uncertainty(Strict):
 
     @model_serializer(mode="wrap")
     def _as_before(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Thresholds that stay as they are were not always said: suites without the key keep their fingerprint."""
+        """Suites without the key of fixed thresholds, added later, keep their fingerprint."""
         content: dict[str, Any] = serialise(self)
         if self.thresholds == "fixed":
             content.pop("thresholds", None)

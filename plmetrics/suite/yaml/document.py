@@ -1,4 +1,4 @@
-"""YAML files as plain values with their places: YAML 1.2 scalars, nothing that surprises.
+"""YAML files as plain values with their places: YAML 1.2 scalars, without surprises.
 
 Duplicate keys, tags, and files that are too large, too deep or grow by their anchors are refused.
 """
@@ -41,7 +41,7 @@ _PECULIAR = re.compile("[\t?\ufeff]|[|>][-+0-9]*#")
 
 
 class _NoResolver:
-    """A loader that looks for no types: `scalar` tells what a text means."""
+    """Loader without implicit types: `scalar` gives the type of a text."""
 
     def resolve(self, *_: Any) -> None:
         """No tag of a node."""
@@ -98,7 +98,7 @@ def parse_document(file: Path) -> Document:
 
 
 def _file_hint(file: Path) -> str | None:
-    """The suite beside a file that is not there whose name, but for its ending, is the nearest."""
+    """Suite beside an absent file with the nearest name, apart from its ending."""
     others = sorted(file.parent.glob("*.y*ml")) if file.parent.is_dir() else []
     match = nearest(file.stem, {other.stem for other in others})
     name = next((other.name for other in others if other.stem == match), None)

@@ -1,4 +1,4 @@
-"""A checked suite as plain values that make the same suite again: what is kept beside results that outlive a run."""
+"""Checked suite as plain values that make the same suite again, for records that outlive a run."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _BINDING = ("columns", "models", "positive", "classes")
 
 
 def suite_content(suite: Suite) -> dict[str, Any]:
-    """The suite as its YAML file would say it: JSON-able, and what stands at its default left out.
+    """Suite in the form of its YAML file: JSON-able, without defaults.
 
     >>> from plmetrics.suite.reader import suite_from_mapping
     >>> raw = {"columns": {"label": "y"}, "models": {"m": {"score": "p"}}, "metrics": ["roc_auc"]}
@@ -31,7 +31,7 @@ def suite_content(suite: Suite) -> dict[str, Any]:
 
 
 def suite_from_content(content: Mapping[str, Any], name: str | None = None) -> Suite:
-    """The suite of what was kept of one; a condition whose variables are not known holds for the rows it is kept with.
+    """Suite of a record; a condition with unknown variables holds for the rows of the record.
 
     Raises:
         ConfigError: it names what this version does not know.
@@ -77,10 +77,10 @@ def _test(entry: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _name_of(entry: Any) -> str:
-    """The text of a metric, which is the name of one that the suite defines."""
+    """Text of a metric, the name for one defined by the suite."""
     return str(entry.get("name", entry.get("metric")) if isinstance(entry, dict) else entry)
 
 
 def _with_slices(entry: Any, slices: list[str]) -> dict[str, Any]:
-    """A metric with the slice sets that it is asked for in."""
+    """Metric with its slice sets."""
     return {**(entry if isinstance(entry, dict) else {"metric": entry}), "slices": slices}

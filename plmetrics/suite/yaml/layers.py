@@ -35,7 +35,7 @@ class MergedDocument:
 
 
 def with_defaults(document: Document, folder: Path, chosen: Any = None) -> MergedDocument:
-    """A suite over the files of its defaults, of which later ones win.
+    """Suite over the files of its defaults; later ones win.
 
     Args:
         document: the suite as it is written.
@@ -82,7 +82,7 @@ def _merge(low: Mapping[str, Any], high: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _replacements(low: Mapping[str, Any], high: Mapping[str, Any], above: SuitePath) -> Iterator[SuitePath]:
-    """The paths at which the higher values stand instead of the lower."""
+    """Paths of higher values in place of lower ones."""
     for key in low.keys() & high.keys():
         if isinstance(low[key], dict) and isinstance(high[key], dict):
             yield from _replacements(low[key], high[key], (*above, key))
@@ -93,7 +93,7 @@ def _replacements(low: Mapping[str, Any], high: Mapping[str, Any], above: SuiteP
 def override(
     value: dict[str, Any], steps: tuple[str, ...], replacement: Any, above: tuple[str, ...] = ()
 ) -> dict[str, Any]:
-    """A copy with one key, or a key below it, replaced; what a suite may write shorter is written out on the way.
+    """Copy with one key, or a key below it, replaced; shorthands on the way are written out.
 
     Raises:
         ConfigError: what is above the key is not a mapping, or the text is no YAML.
@@ -132,7 +132,7 @@ def flow(text: str, path: SuitePath) -> Any:
 
 
 def _written_out(value: Any, path: tuple[str, ...]) -> Any:
-    """A shorthand as the mapping that it stands for; other values as they are."""
+    """Shorthand as its mapping; other values as they are."""
     if value is None:
         return {}
     texts = [value] if isinstance(value, str) else value
@@ -175,7 +175,7 @@ def _check_inside(folder: Path, name: str, path: SuitePath) -> None:
 
 
 def _load_defaults(file: Path, path: SuitePath) -> Document:
-    """A file of defaults; what is wrong with the file as such stands where the suite names it."""
+    """File of defaults; problems of the file as such are located at its name in the suite."""
     if file.exists() and not file.is_dir() and not file.is_file():
         raise ConfigError(Problem(f"{file}: this is a device or a pipe, not a file", path))
     try:

@@ -26,7 +26,7 @@ AnyError = TypeVar("AnyError", bound=PlmetricsError)
 
 @dataclass(frozen=True, slots=True)
 class LoadedSuite:
-    """A suite with the file it came from, the place of each of its keys and values, and what replaced some.
+    """Suite with its file, the place of each of its keys and values, and the sources of replaced ones.
 
     `defaults` are the files that it stands on, as it names them; `variables` those of the environment in its texts.
     """
@@ -40,7 +40,7 @@ class LoadedSuite:
 
     @property
     def folder(self) -> Path:
-        """The folder that relative paths are relative to."""
+        """Base folder of relative paths."""
         return self.file.parent
 
     def locate(self, error: AnyError) -> AnyError:
@@ -116,7 +116,7 @@ def overridden(value: dict[str, Any], overrides: Mapping[str, Any] | None) -> di
 def place_error(
     error: AnyError, places: Mapping[SuitePath, Location], replaced: Mapping[str, Any] | None = None
 ) -> AnyError:
-    """An error whose problems have a place: that of the value, or of the nearest thing around it.
+    """Error with located problems: at the value, or the nearest thing around it.
 
     What is wrong with something else than the suite has no place in it where the suite does not say it.
     """
@@ -154,7 +154,7 @@ def _locate(problem: Problem, places: Mapping[SuitePath, Location], replaced: Ma
 def _setting(
     path: SuitePath, places: Mapping[SuitePath, Location], replaced: Mapping[str, Any]
 ) -> str | None:
-    """The last key of `--set` that gave the value at a path, or alone put something there."""
+    """Last key of `--set` with the value at a path, or with the only value there."""
     steps = tuple(map(str, path))
     for key in reversed(list(replaced)):
         keys = tuple(key.split("."))

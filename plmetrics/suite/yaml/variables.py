@@ -31,7 +31,7 @@ def expand(text: str) -> str | None:
 
 
 class Expansion:
-    """The variables of a suite's texts: those that were used, and those that are not set."""
+    """Variables of a suite's texts: used ones, and unset ones."""
 
     def __init__(self) -> None:
         self.used: dict[str, str] = {}
@@ -91,7 +91,7 @@ class Expansion:
 
 
 class TextTemplate(NamedTuple):
-    """One text: its place in the suite, how it was written, and what it stood for."""
+    """One text: its place in the suite, its written form, and its value."""
 
     path: SuitePath
     text: str

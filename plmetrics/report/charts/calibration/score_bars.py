@@ -21,7 +21,7 @@ POSITIVE, NEGATIVE = "positive", "negative"
 
 
 def sides_of(curves: pl.DataFrame) -> pl.DataFrame:
-    """The curve `score_histogram` with the `side` of each bar, and as `class` the one that is told from the rest.
+    """Curve `score_histogram` with the `side` of each bar, and as `class` the one told from the rest.
 
     Of a binary score the classes are the sides; of several classes the rows of one are those of `score_histogram`, all
     others those of `score_histogram_rest`.
@@ -34,7 +34,7 @@ def sides_of(curves: pl.DataFrame) -> pl.DataFrame:
 
 
 def bars_of(rows: pl.DataFrame, height: str) -> pl.DataFrame:
-    """The bars of `sides_of`, from `x` to `x2` and from 0 to `y`, which is below 0 for negatives."""
+    """Bars of `sides_of`, from `x` to `x2` and from 0 to `y`, which is below 0 for negatives."""
     sign = pl.when(pl.col("side") == POSITIVE).then(1.0).otherwise(-1.0)
     colors = {POSITIVE: SERIES[0], NEGATIVE: LIGHT["faint"]}
     return rows.filter(pl.col(height).is_not_null()).select(
@@ -83,6 +83,6 @@ def _rows(bars: pl.DataFrame, kind: str) -> str:
 
 
 def mirrored_axis(channel: dict[str, Any], form: str) -> dict[str, Any]:
-    """The axis with lengths of bars instead of heights, so that both sides are positive."""
+    """Axis with lengths of bars instead of heights, so that both sides are positive."""
     labels = options(labelExpr=f"format(abs(datum.value), '{form}')", tickCount=4)
     return {**channel, "axis": labels}

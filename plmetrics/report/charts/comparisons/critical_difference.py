@@ -1,4 +1,4 @@
-"""The critical difference diagram: mean ranks of models, and which of them Nemenyi's test does not tell apart."""
+"""Critical difference diagram: mean ranks of models, and groups without a significant difference by Nemenyi's test."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LEAST_BLOCKS, LEAST_MODELS, MOST_MODELS = 5, 3, 20
 
 
 def draw(selection: Selection) -> Figure:
-    """A row a model at its mean rank, rank 1 at the left; bars below join models that are not told apart.
+    """Row per model at its mean rank, rank 1 at the left; bars below join models without a significant difference.
 
     Raises:
         NothingToDraw: Nemenyi's test was not asked for, or there are too few blocks or models for it.
@@ -83,7 +83,7 @@ def mean_ranks(pairs: pl.DataFrame) -> pl.DataFrame:
 
 
 def cliques(ranks: Sequence[float], limit: float) -> list[tuple[int, int]]:
-    """First and last place of each largest group of two or more whose ranks lie within the limit.
+    """First and last place of each largest group of two or more with ranks within the limit.
 
     >>> cliques([1.0, 1.5, 2.6, 4.0], 1.2)
     [(0, 1), (1, 2)]
@@ -138,7 +138,7 @@ def _omnibus(selection: Selection, metric: str, slice_set: str) -> str:
 
 
 def _finding(title: str, ranks: pl.DataFrame, groups: Sequence[tuple[int, int]]) -> str:
-    """Summary in words: mean ranks, and the groups that are not told apart."""
+    """Summary in words: mean ranks, and the groups without a significant difference."""
     names = [short(model) for model in ranks["model"]]
     order = ", ".join(f"{name} {rank:.2f}" for name, rank in zip(names, ranks["rank"], strict=True))
     joined = "; ".join(", ".join(names[first : last + 1]) for first, last in groups)

@@ -97,7 +97,7 @@ def _opponent(row: dict[str, Any]) -> str:
 
 
 def _panel(selection: Selection, part: pl.DataFrame, *, several: bool, titled: bool) -> Chart:
-    """A header with the metric, a row a model, and words that say on which side of 0 a model is better."""
+    """Header with the metric, a row a model, and words for the better side of 0."""
     first = part.row(0, named=True)
     name = short(first["metric"], 60) + (f" [{short(first['class'])}]" if first["class"] else "")
     names = [

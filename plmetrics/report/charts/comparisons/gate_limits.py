@@ -1,4 +1,4 @@
-"""Limits that gates set to differences, and the zones in which they fail."""
+"""Limits of gates on differences, and their failure zones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Differences of models to the baseline query by query, in order of size: how many queries gain and lose."""
+"""Differences of models to the baseline by query, in order of size, with the numbers of gains and losses."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def draw(selection: Selection) -> Figure:
 
 
 def _metric_and_baseline(selection: Selection) -> tuple[str, str]:
-    """The metric that queries are compared in, and the baseline, if all models have the same."""
+    """Metric of the queries' comparison, and the baseline, if all models have the same."""
     summary = selection.summary
     rows = summary.comparisons.filter(contrast="model", metric=summary.query_metric or "")
     baselines = rows["baseline"].unique()

@@ -86,7 +86,7 @@ def _words(boxes: pl.DataFrame, x: Any, y: Any, column: str, dy: float, size: fl
 
 
 def _names(names: Sequence[str], size: float, side: float) -> list[Chart]:
-    """Names of true classes at the left, of called ones above, and what both are."""
+    """Names of true classes at the left, of predicted ones above, and a title of both."""
     texts = [in_line(short(name, 16)) for name in names]
     steep = max(width(text) for text in texts) > size - 4
     gutter = max(width(text) for text in texts) + 14
@@ -136,7 +136,7 @@ def largest_of(cells: pl.DataFrame, most: int) -> pl.DataFrame:
 
 
 def largest(cells: pl.DataFrame, most: int, name: str) -> PanelGrid:
-    """The pairs of classes that are confused most, as bars with the share of the true class and its rows."""
+    """Most confused pairs of classes, as bars with the share of the true class and its rows."""
     rows = largest_of(cells, most)
     texts = [
         f"{in_line(short(true, 18))} called {in_line(short(called, 18))}"

@@ -23,7 +23,7 @@ _COLUMNS = ("model", "slice", "true", "called", "share", "weight", "n", "thresho
 
 
 def counts_of(selection: Selection) -> pl.DataFrame:
-    """A row a pair of classes, with the share of the true class that is called so, its weight and rows.
+    """Row per pair of classes, with the share of the true class in the predicted one, its weight and rows.
 
     `place` and `called_place` number the classes in their order.
 

@@ -73,7 +73,7 @@ def draw(selection: Selection) -> Figure:
 
 
 def _highest(points: pl.DataFrame) -> str:
-    """Up to which threshold calls are worth more than none."""
+    """Largest threshold with more benefit than no calls."""
     useful = points.filter(pl.col("y") > 0)
     if useful.is_empty():
         return "never above that of calling none"

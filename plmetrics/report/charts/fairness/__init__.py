@@ -1,1 +1,1 @@
-"""Charts of groups that should fare alike."""
+"""Charts of fairness between groups."""

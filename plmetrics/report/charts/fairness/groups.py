@@ -43,7 +43,7 @@ FOUR_FIFTHS = 0.8
 
 
 def draw(selection: Selection) -> Figure:
-    """A panel a fairness metric and model: its groups, those that are not judged in grey, and the gap beneath."""
+    """Panel per fairness metric and model: its groups, those without a verdict in grey, and the gap beneath."""
     table = selection.of_models(selection.summary.metrics)
     table = table if selection.metric is None else selection.metric_rows(table)
     gaps = gaps_of(selection.summary, table)
@@ -100,7 +100,7 @@ def _panel(selection: Selection, gap: Gap, *, several: bool, titled: bool) -> Ch
 
 
 def _groups(gap: Gap) -> pl.DataFrame:
-    """The groups, those between which the gap lies and the largest others, by value."""
+    """Groups at the ends of the gap and the largest others, by value."""
     if gap.groups.is_empty():
         name = f"no groups: the result lacks {short(gap.rate, 24)}"
         row = {"t": [name], "look": ["undefined"], "c0": [""], "x": [None]}
@@ -141,7 +141,7 @@ def _zone(limit: float, domain: tuple[float, float]) -> list[Chart]:
 
 
 def _finding(title: str, gaps: list[Gap]) -> str:
-    """Summary in words: each gap and the groups that it lies between."""
+    """Summary in words: each gap and the groups at its ends."""
     words = [
         f"{short(gap.row['metric'], 60)} of {short(gap.row['model'])}: {_gap_text(gap)}" for gap in gaps[:5]
     ]
@@ -150,7 +150,7 @@ def _finding(title: str, gaps: list[Gap]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """A row of a fairness metric of a model, the values of its groups, and the two ends that it lies between.
+    """Row of a fairness metric of a model, the values of its groups, and the two ends of the gap.
 
     `judged` tells the groups that take part. Without the rate in the table there are no groups.
     """
@@ -202,7 +202,7 @@ def _gap(summary: Summary, metric: GroupMetric, row: dict[str, Any]) -> Gap:
 def _ends(
     metric: GroupMetric, groups: pl.DataFrame, whole: pl.DataFrame
 ) -> tuple[tuple[str, float] | None, tuple[str, float] | None]:
-    """The two names and values that the gap lies between, the lower one first."""
+    """Names and values of the two ends of the gap, the lower one first."""
     judged = groups.filter("judged").sort("value")
     if judged.is_empty():
         return None, None
@@ -218,7 +218,7 @@ def _ends(
 
 
 def _explains(low: float, high: float, value: float | None, *, is_ratio: bool) -> bool:
-    """Whether two rates give the gap: metrics that hold groups against others in a way of their own have no ends."""
+    """Whether the gap is a difference or ratio of two rates: other comparisons of groups have no ends."""
     if value is None or (is_ratio and high == 0):
         return False
     return math.isclose(low / high if is_ratio else high - low, value, rel_tol=1e-6, abs_tol=1e-9)

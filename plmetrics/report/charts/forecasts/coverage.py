@@ -40,7 +40,7 @@ def draw(selection: Selection) -> Figure:
 
 
 def _finding(title: str, series: Series) -> str:
-    """Summary in words: where each model is farthest from what it promised."""
+    """Summary in words: the largest deviation of each model from nominal coverage."""
     words = []
     for part in series.frame.partition_by("s", maintain_order=True):
         away = part.with_columns(away=part["y"] - part["x"]).drop_nulls("away")

@@ -32,7 +32,7 @@ _CLEAR = 0.1
 
 
 def draw(selection: Selection) -> Figure:
-    """A panel a model: share of labels by bin over what is expected, 1, with the range that chance leaves."""
+    """Panel per model: share of labels by bin over the expected one, 1, with its range by chance."""
     curve = selection.curve("pit_histogram")
     shown, notes = by_model(curve.with_columns(low=2 * pl.col("x") - pl.col("threshold")))
     parts, names, alone = list(shown.values()), model_names(shown), len(shown) == 1

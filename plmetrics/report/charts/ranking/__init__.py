@@ -1,1 +1,1 @@
-"""Charts of how a score orders rows."""
+"""Charts of the order of rows by a score."""

@@ -45,7 +45,7 @@ def roc(selection: Selection) -> Figure:
 
 
 def gain(selection: Selection) -> Figure:
-    """Cumulative gains: lines between that of random calls and, where the prevalence is known, of a perfect order."""
+    """Cumulative gains: lines between that of random calls and, if the prevalence is known, of a perfect order."""
     points = selection.curve("gain")
 
     def under(panel: Panel, canvas: Canvas) -> list[Chart]:

@@ -1,4 +1,4 @@
-"""The Kolmogorov-Smirnov chart: how much of each class has a lower score, and where the two are farthest apart."""
+"""Kolmogorov-Smirnov chart: the distribution functions of both classes, and their largest distance."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def draw(selection: Selection) -> Figure:
 
 
 def _largest_gap(wide: pl.DataFrame) -> dict[str, float]:
-    """The first threshold at which the classes are farthest apart, with their shares."""
+    """First threshold with the largest distance of the classes, with their shares."""
     return wide.sort((pl.col("negatives") - pl.col("positives")).abs(), descending=True).row(0, named=True)
 
 

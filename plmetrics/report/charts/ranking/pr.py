@@ -57,7 +57,7 @@ def draw(selection: Selection, *, iso_f1: bool = False) -> Figure:
 
 
 def _few_calls(selection: Selection, series: Series, points: pl.DataFrame) -> dict[Keys, float]:
-    """The recall that is reached with 5 calls, where it is far enough from 0 to be seen; not of weighted rows."""
+    """Recall at 5 calls, if far enough from 0 to be seen; not of weighted rows."""
     metrics = selection.summary.metrics.filter(slice_set=selection.slice_set or "overall")
     rows = series.rows(metrics).filter(pl.col("n") == pl.col("weight")).group_by("s").agg(pl.col("n").max())
     rates = prevalence_of(selection, series)
@@ -102,7 +102,7 @@ def _prevalence(selection: Selection, panel: Panel, canvas: Canvas) -> list[Char
 
 
 def _lines_of_f1(canvas: Canvas) -> list[Chart]:
-    """Recall and precision that have the same F1."""
+    """Recall and precision of equal F1."""
     marks: list[Chart] = []
     for value in (0.2, 0.4, 0.6, 0.8):
         recall = np.linspace(value / (2 - value), 1, 40)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def prevalence_of(selection: Selection, series: Series) -> dict[str, float]:
-    """The share of positives by label of the series; without those for which the result does not tell it.
+    """Share of positives by label of the series, where the result has it.
 
     The last point of the precision-recall curve, where all rows are called, has it as precision; so has the metric
     `prevalence`, and the curve `reliability` as the mean of its bins.

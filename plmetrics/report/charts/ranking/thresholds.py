@@ -53,7 +53,7 @@ def draw(selection: Selection) -> Figure:
 
 
 def _shares(frame: pl.DataFrame, rate: float) -> pl.DataFrame:
-    """The shares by threshold; how many rows are called follows from recall, precision and prevalence."""
+    """Shares by threshold; the called share follows from recall, precision and prevalence."""
     precision, recall = pl.col("y"), pl.col("x")
     wide = frame.filter(pl.col("h").is_not_null()).sort("h")
     wide = wide.with_columns(
@@ -76,7 +76,7 @@ def _highest_f1(points: pl.DataFrame) -> str:
 
 
 def _doubt(selection: Selection) -> str:
-    """Caution that thresholds were chosen on the rows they are judged by, where the run warned of it."""
+    """Caution against thresholds chosen on the evaluated rows, if the run warned of it."""
     warnings = selection.summary.record.get("warnings", ())
     same = any(str(text).startswith("chosen on the rows that are evaluated") for text in warnings)
     return "thresholds were chosen on these rows: values there look better than they are" if same else ""

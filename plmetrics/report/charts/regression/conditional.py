@@ -1,4 +1,4 @@
-"""Labels given predictions, predictions given labels, and how often both fall into one bin: three panels."""
+"""Labels given predictions, predictions given labels, and the joint frequency of bins: three panels."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _CURVES = {
 
 
 def draw(selection: Selection) -> Figure:
-    """A panel a curve that was drawn, at most three, with the diagonal where prediction and label are equal."""
+    """Panel per drawn curve, at most three, with the diagonal of equal prediction and label."""
     there = selection.summary.curves["curve"].unique().to_list()
     names = [name for name in _CURVES if name in there]
     if not names:

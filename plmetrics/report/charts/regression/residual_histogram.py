@@ -23,7 +23,7 @@ _WIDTH, _HEIGHT = PANEL + 100, PANEL - 120
 
 
 def draw(selection: Selection) -> Figure:
-    """Share of rows by residual; what lies beyond 3 quartile ranges is told at the edges in place of being drawn."""
+    """Share of rows by residual; residuals beyond 3 quartile ranges are numbers at the edges."""
     series = series_of(selection, selection.curve("residual_histogram"), "rmse")
     bins = series.frame.with_columns(low=2 * pl.col("x") - pl.col("h"))
     low, high = _domain(bins)
@@ -72,7 +72,7 @@ def _domain(bins: pl.DataFrame) -> tuple[float, float]:
 
 
 def _beyond(bins: pl.DataFrame, series: Series, low: float, high: float, top: float) -> list[Chart]:
-    """How much of each series lies past the edges."""
+    """Share of each series past the edges."""
     outside = {
         "left": bins.filter(pl.col("low") < low - 1e-9),
         "right": bins.filter(pl.col("h") > high + 1e-9),

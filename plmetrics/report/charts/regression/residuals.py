@@ -97,7 +97,7 @@ def _spread(points: pl.DataFrame, x: dict[str, Any], y: dict[str, Any]) -> list[
 
 
 def _finding(title: str, names: Sequence[str], means: Iterable[pl.DataFrame]) -> str:
-    """Summary in words: in how many bins the band holds 0, and the largest mean residual."""
+    """Summary in words: the number of bins with 0 in the band, and the largest mean residual."""
     words = []
     for name, part in zip(names, means, strict=True):
         away = part.filter((pl.col("lower") > 0) | (pl.col("upper") < 0)).height

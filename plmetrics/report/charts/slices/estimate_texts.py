@@ -28,7 +28,7 @@ def minus(text: str) -> str:
 def estimate_texts(
     rows: Sequence[Mapping[str, Any]], column: str = "value", *, signed: bool = False
 ) -> list[str]:
-    """The value of each row with its interval, or why it has none.
+    """Value of each row with its interval, or the reason for its absence.
 
     All have the decimals that most of them deserve, and more where their interval is narrower.
     """

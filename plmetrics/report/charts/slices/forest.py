@@ -1,4 +1,4 @@
-"""The forest of slices: the value of a metric in each slice with its interval, beside that of all rows."""
+"""Forest of slices: the value of a metric in each slice with its interval, beside that of all rows."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def draw(selection: Selection) -> Figure:
 
 
 def _rows(table: pl.DataFrame, order: pl.DataFrame, tests: pl.DataFrame) -> pl.DataFrame:
-    """The rows of a model, that of all rows first; columns of the table beside those that are drawn."""
+    """Rows of a model, that of all rows first; columns of the table beside the drawn ones."""
     mine = table.unique(KEYS, keep="first", maintain_order=True)
     whole = mine.filter(slice_set="overall").with_columns(t=pl.lit("All rows"), look=pl.lit("overall"))
     whole = with_classes(whole)
@@ -128,7 +128,7 @@ def _chart(selection: Selection, metric: str, shown: Sequence[str], parts: Seque
 
 
 def _room(parts: Sequence[pl.DataFrame]) -> float:
-    """The room that the texts of values need."""
+    """Width of the texts of values."""
     longest = max((len(text or "") for part in parts for text in part["c1"]), default=0)
     return max(60.0, _LETTER * longest)
 
@@ -142,7 +142,7 @@ def _overall_words(parts: Sequence[pl.DataFrame]) -> str:
 
 
 def _legend(parts: Sequence[pl.DataFrame], tests: pl.DataFrame) -> str:
-    """Legend of the shapes that are there."""
+    """Legend of the shapes in use."""
     looks = {look for part in parts for look in part["look"].unique()}
     words = []
     if "worse" in looks:
@@ -157,7 +157,7 @@ def _legend(parts: Sequence[pl.DataFrame], tests: pl.DataFrame) -> str:
 
 
 def _omission_words(parts: Sequence[pl.DataFrame], tests: pl.DataFrame, slices: pl.DataFrame) -> str:
-    """How many slices are worse and not among the largest."""
+    """Number of worse slices not among the largest."""
     keys = ["model", *KEYS]
     worse = tests.filter(pl.col("reading") == "worse").join(slices, on=keys, how="semi", nulls_equal=True)
     hidden = worse.join(pl.concat(parts), on=keys, how="anti", nulls_equal=True).height
@@ -174,7 +174,7 @@ def test_words(tests: pl.DataFrame) -> str:
 
 
 def _finding(title: str, drawn: pl.DataFrame, tests: pl.DataFrame) -> str:
-    """Summary in words: the value of all rows, and the slices that are worse."""
+    """Summary in words: the value of all rows, and the worse slices."""
     whole = drawn.filter(look="overall")
     words = [f"{title}."]
     words += [f"All rows of {short(row['model'])}: {row['c1']}." for row in whole.iter_rows(named=True)]

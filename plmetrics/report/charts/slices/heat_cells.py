@@ -110,7 +110,7 @@ def _titles(metrics: Sequence[str]) -> list[Chart]:
 
 
 def _key(height: int) -> list[Chart]:
-    """The shades below the cells, with how many standard errors they stand for."""
+    """Key of the shades below the cells, in standard errors."""
     top = _ROW * height + 16
     marks = []
     for place, (shade, words) in enumerate(zip(_SHADES, _KEYS, strict=True)):

@@ -1,4 +1,4 @@
-"""The heat map of slices and metrics: how far each slice lies from all rows, in standard errors."""
+"""Heat map of slices and metrics: the distance of each slice to all rows, in standard errors."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def _cells(
 
 
 def _signs(cells: pl.DataFrame) -> str:
-    """Legend of grey numbers and dots, where there are some, with the reasons of what is undefined."""
+    """Legend of grey numbers and dots, if any, with the reasons of undefined values."""
     reasons = cells.filter(pl.col("value").is_null())["status"].drop_nulls().unique().sort()
     words = [f"grey: fewer than {FEW_UNITS} units"] if cells["small"].any() else []
     if len(reasons):
@@ -114,7 +114,7 @@ def _notes(models: Sequence[str], metrics: Sequence[str]) -> tuple[str, ...]:
 
 
 def _finding(title: str, cells: pl.DataFrame) -> str:
-    """Summary in words: how many cells are worse and better, and the worst of them."""
+    """Summary in words: the numbers of worse and better cells, and the worst of them."""
     told = cells.filter(pl.col("small").not_(), pl.col("k") > 0)
     worse, better = told.filter(pl.col("c") < 3).sort("z"), told.filter(pl.col("c") > 3)
     first = "; ".join(

@@ -18,7 +18,7 @@ _CELL_KEYS = ["slice_set", "slice", "metric"]
 
 
 def usual_differences(comparisons: pl.DataFrame) -> pl.DataFrame:
-    """The comparisons on the scale of differences that are not of further tests, each once."""
+    """Comparisons on the scale of differences without further tests, each once."""
     place = pl.struct(
         "contrast", "model", "baseline", "slice_set", "slice", "slice_values", "metric", "class"
     )

@@ -106,12 +106,12 @@ def with_marks(
 
 
 def text_columns(texts: Mapping[str, Sequence[str | None]]) -> dict[str, pl.Series]:
-    """The columns of texts, of that type where there are no rows as well."""
+    """Columns of texts, also typed so without rows."""
     return {name: pl.Series(name, values, dtype=pl.String) for name, values in texts.items()}
 
 
 def header(text: str) -> pl.DataFrame:
-    """A row that is the header of those below."""
+    """Header row of those below."""
     return pl.DataFrame({"t": [text], "look": ["header"]})
 
 
@@ -121,7 +121,7 @@ def stack_rows(*parts: pl.DataFrame) -> pl.DataFrame:
 
 
 def forest_domain(rows: pl.DataFrame, include: Sequence[float | None]) -> tuple[float, float]:
-    """The range of all points and of the intervals that are not much wider than the others.
+    """Range of all points and of the intervals but for extremely wide ones.
 
     What continues past it ends in an arrow.
     """
@@ -215,7 +215,7 @@ def _looks() -> pl.DataFrame:
 
 
 def _background(scale: Scale, x: dict[str, Any]) -> list[Chart]:
-    """The band and the dashed line of what rows are compared with; it also carries the axis."""
+    """Band and dashed line of the rows' reference; it also carries the axis."""
     low, high = scale.domain
     marks = [base(pl.DataFrame({"x": [low]})).mark("point", opacity=0).encode(x=channel(**x))]
     if scale.band is not None:
@@ -280,7 +280,7 @@ def _names(rows: pl.DataFrame, gutter: float) -> list[pl.DataFrame]:
 
 
 def sides(direction: str, height: float) -> Chart | None:
-    """Words under the axis that say on which side of 0 a difference is better; None where neither is."""
+    """Words under the axis for the better side of 0 of a difference; None without one."""
     if direction not in {"higher", "lower"}:
         return None
     words = ("\u2190 worse", "better \u2192") if direction == "higher" else ("\u2190 better", "worse \u2192")
@@ -292,7 +292,7 @@ def sides(direction: str, height: float) -> Chart | None:
 def _texts(
     rows: pl.DataFrame, field: str, place: float, align: str, room: float | None = None
 ) -> pl.DataFrame:
-    """The texts of a field, where each stands, and how; those that may need more than their `room` have a limit."""
+    """Texts of a field, with their place and alignment; limited to `room`, if given."""
     return rows.select(
         "y",
         "color",
@@ -318,7 +318,7 @@ def _row_texts(texts: Sequence[pl.DataFrame], y: dict[str, Any]) -> list[Chart]:
 
 @dataclass(frozen=True, slots=True)
 class _Title:
-    """A text above the panel: where it stands, in pixels, and how."""
+    """Text above the panel: its place, in pixels, and its style."""
 
     text: str
     place: float
@@ -358,6 +358,6 @@ def _text_marks(texts: pl.DataFrame, baseline: str) -> Chart:
 
 
 def add_heading(chart: Any, title: str, subtitle: Sequence[str]) -> Any:
-    """The chart with title and subtitle at the left of all that it shows."""
+    """Chart with title and subtitle at the left of all parts."""
     lines = [line for line in subtitle if line]
     return chart.properties(title=chart_title(title, subtitle=lines, frame="bounds", offset=18))

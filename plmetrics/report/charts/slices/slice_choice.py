@@ -27,7 +27,7 @@ MOST_LETTERS, ROOM = 30, 156
 
 
 def slice_rows(table: pl.DataFrame) -> pl.DataFrame:
-    """The rows of slices: neither of all rows, nor of what is put together over the slices of a set."""
+    """Rows of slices: neither of all rows, nor of metrics across the slices of a set."""
     return table.filter(pl.col("slice_set") != "overall", pl.col("slice_values").list.len() > 0)
 
 
@@ -57,7 +57,7 @@ def chosen_slices(selection: Selection, table: pl.DataFrame) -> pl.DataFrame:
 
 
 def look_of_slices(value: str, units: str) -> pl.Expr:
-    """How the row of a slice looks: undefined, worse, small or plain; `units` counts what is independent in it."""
+    """Style of a slice's row: undefined, worse, small or plain; `units` is the column of independent units."""
     few = pl.coalesce(units, "n") < FEW_UNITS
     cases = {"undefined": pl.col(value).is_null(), "worse": pl.col("reading") == "worse", "small": few}
     return first_word(cases, "plain")
@@ -114,7 +114,7 @@ def _values(values: Iterable[dict[str, Any]]) -> str:
 
 
 def _fitting(text: str) -> str:
-    """The text, cut in the middle to the room that names have: cut at its end it could be taken for another."""
+    """Text cut in the middle to the width of names, so that no two are confused by a common start."""
     letters = MOST_LETTERS
     while letters > 3 and width(short(text, letters)) > ROOM:
         letters -= 1

@@ -43,7 +43,7 @@ _ROWS = pl.col("look").ne_missing("header")
 
 
 def draw(selection: Selection) -> Figure:
-    """A row a slice: how much it differs from all other rows, or from what the suite names."""
+    """Row per slice: its difference to all other rows, or to the suite's reference."""
     rows = slice_contrasts(selection.of_models(selection.summary.comparisons))
     if rows.is_empty():
         hint = "ask for it when you evaluate: compare={'slices': {'region': 'rest'}}"
@@ -98,7 +98,7 @@ def _rows(order: pl.DataFrame, differences: pl.DataFrame) -> pl.DataFrame:
 
 
 def difference_rows(rows: pl.DataFrame) -> pl.DataFrame:
-    """Comparisons with what a forest draws: point, interval, look, and texts of size, difference and p values."""
+    """Comparisons with the columns of a forest: point, interval, look, and texts of size, difference and p values."""
     texts = {
         "c0": ["" if n is None else count(n) for n in rows["n"]],
         "c1": estimate_texts(rows.rows(named=True), "difference", signed=True),
@@ -136,14 +136,14 @@ def _chart(selection: Selection, metric: str, shown: Sequence[str], parts: Seque
 
 
 def _columns(columns: Sequence[Texts], panels: int) -> list[Texts]:
-    """All columns of one panel; of several only the difference and the p value that is read."""
+    """All columns of one panel; of several only the difference and the p value for the reading."""
     if panels == 1 or len(columns) == 1:
         return list(columns)
     return [columns[0], columns[-2]]
 
 
 def difference_legend(selection: Selection, rows: pl.DataFrame) -> str:
-    """How p values were adjusted, and what the shapes mean, of those that are there."""
+    """Adjustment of p values, and the meaning of the shapes in use."""
     words = []
     if is_tested(rows):
         correction = selection.summary.correction
@@ -158,7 +158,7 @@ def difference_legend(selection: Selection, rows: pl.DataFrame) -> str:
 
 
 def difference_finding(title: str, rows: pl.DataFrame) -> str:
-    """Summary in words: how many are better, worse and unclear, and the first of them."""
+    """Summary in words: the numbers of better, worse and unclear ones, and the first of them."""
     counts = rows["reading"].replace("", None).drop_nulls().value_counts(sort=True).rows()
     words = ", ".join(f"{number} {word}" for word, number in counts)
     named = difference_rows(rows.sort(pl.col("reading") != "worse", maintain_order=True).head(5))

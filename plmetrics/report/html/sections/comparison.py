@@ -93,7 +93,7 @@ def _pair(summary: Summary, part: pl.DataFrame) -> Table | None:
 
 
 def slice_differences(summary: Summary, gallery: Gallery) -> PageSection:
-    """The slices that differ the most clearly from the rest, by model."""
+    """Slices with the clearest differences to the rest, by model."""
     frame = summary.comparisons.filter(pl.col("contrast").is_in(["slice", "rest"]))
     tables = []
     many = frame["model"].n_unique() > MOST_MODELS
@@ -129,7 +129,7 @@ def _columns(*, tested: bool) -> tuple[str, ...]:
 
 
 def _difference(row: dict[str, Any], *, tested: bool) -> list[Cell]:
-    """The difference with its interval, and where there are tests its p value and what they say."""
+    """Difference with its interval, and with a test its p value and reading."""
     difference = value_cell(row, "difference", signed=row["scale"] != "ratio")
     if not tested:
         return [difference]

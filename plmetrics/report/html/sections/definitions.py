@@ -1,4 +1,4 @@
-"""Provenance of the numbers: data read and dropped, values that are null, definitions, and settings."""
+"""Provenance of the numbers: rows read and dropped, null values, definitions, and settings."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ _BOUNDS = ("value", "difference")
 
 
 def feature_sections(summary: Summary, gallery: Gallery) -> list[PageSection]:
-    """A section for each feature that left rows: its charts, and the columns of its table that say something."""
+    """Section for each feature with rows: its charts, and the nonempty columns of its table."""
     return [
         _section(summary, gallery, feature, feature.page)
         for feature in features()
@@ -39,7 +39,7 @@ def _section(summary: Summary, gallery: Gallery, feature: Feature, page: Feature
 
 
 def shown_table(caption: str, name: str, frame: pl.DataFrame, columns: Sequence[str]) -> Table | None:
-    """The first rows of a result table, in those of these columns that hold anything."""
+    """First rows of a result table, in the nonempty ones of these columns."""
     if frame.is_empty():
         return None
     there = [column for column in columns if frame[column].is_not_null().any()]

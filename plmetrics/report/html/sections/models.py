@@ -86,7 +86,7 @@ def _metric(summary: Summary, label: str, values: dict[tuple[str, str], dict[str
 
 
 def _ranking(summary: Summary, names: list[str]) -> tuple[str | None, list[str], list[str]]:
-    """The first metric that has a better side and is no total, the models by it, and the words that say so."""
+    """First metric with a better side that is no total, the models by it, and its words."""
     metric = primary_metric(summary)
     if metric is None:
         return None, names, []

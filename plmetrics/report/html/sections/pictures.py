@@ -1,4 +1,4 @@
-"""The charts of a page, each drawn if the result has rows for it; what cannot be drawn is named."""
+"""Charts of a page with rows in the result; failed ones are named."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ TABLES = frozenset({"heatmap", "confusion"})
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A chart whose image is on its way, or the words in its place; neither where there is nothing to draw."""
+    """Pending chart, or the words in its place; neither without rows."""
 
     figure: Figure | None = None
     image: Future[bytes] | None = None
@@ -65,7 +65,7 @@ class Gallery:
         return PageSection(title, [*blocks, *self.pictures(*PLACES[title])])
 
     def pictures(self, *names: str) -> list[Block]:
-        """Charts that the result has rows for; words in place of one that cannot be drawn."""
+        """Charts with rows in the result; words in place of a failed one."""
         there = [name for name in names if name in self._drawable]
         if there and not self._complete:
             missing = ", ".join(there)
@@ -73,7 +73,7 @@ class Gallery:
         return [block for name in there if (block := self._picture(name)) is not None]
 
     def _draft(self, name: str) -> Draft:
-        """The chart, in colours that follow the page, handed to the renderer."""
+        """Chart in colours of the page, handed to the renderer."""
         try:
             figure = draw(name, Selection(summary=self._summary))
             specification = figure.specification(background="transparent")

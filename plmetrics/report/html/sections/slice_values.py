@@ -81,7 +81,7 @@ def _shortfall(row: dict[str, Any]) -> str:
 
 
 def _shaded_table(summary: Summary, frame: pl.DataFrame, model: str) -> Table:
-    """Slices by metrics; a shade says by how many standard errors a value is off the model's overall value."""
+    """Slices by metrics; a shade is the distance to the model's overall value in standard errors."""
     metrics = frame["metric"].unique(maintain_order=True).to_list()[:MOST_METRICS]
     overall = {
         row["metric"]: row["value"]

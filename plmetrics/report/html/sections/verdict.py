@@ -25,7 +25,7 @@ _SHAPES = {"pass": "✓", "fail": "✗", "inconclusive": "?"}
 
 
 def verdict(summary: Summary) -> PageHead:
-    """The verdict of the gates, which stands in words and as a shape."""
+    """Verdict of the gates, in words and as a shape."""
     word, _ = HEADLINES.get(summary.verdict, ("DONE", ""))
     lines = [", ".join(sizes(summary)), labels_text(summary)]
     return PageHead(
@@ -39,7 +39,7 @@ def verdict(summary: Summary) -> PageHead:
 
 
 def gates(summary: Summary) -> PageSection:
-    """A row a check, those that need an action first."""
+    """Row per check, those in need of an action first."""
     rows = gate_checks(summary.gates)
     if not rows:
         return PageSection("Gates")
